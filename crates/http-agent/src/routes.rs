@@ -1,5 +1,5 @@
-//! Every path of the agent interface: where it is mounted and what is said of it in the API's
-//! document. Operations of one path stand side by side.
+//! The routes of the agent interface, with their documentation. Operations of one path are
+//! adjacent.
 
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
@@ -15,10 +15,10 @@ use http_wire::view::{
 
 use crate::{account, activity, chat, contact, memory, message, participant};
 
-/// Where agents call.
+/// The base path.
 const BASE: &str = "/api/v1/agent";
 
-/// What agents do all day. A request is compared with one path after the other, so these come first.
+/// The paths of most requests. A request is compared with one path after the other, so these come first.
 const FREQUENT: [&str; 4] = [
     "/chats/{chat_id}/messages",
     "/chats/{chat_id}/messages/next",
@@ -26,8 +26,8 @@ const FREQUENT: [&str; 4] = [
     "/chats/{chat_id}/messages/{message_id}/processed",
 ];
 
-/// Mounts `/api/v1/agent`. Needs the services as application data and stands inside the
-/// request scope. Whoever is no agent is refused before any path is looked at.
+/// Mounts `/api/v1/agent`, inside the request scope; needs the services as application data. Other
+/// callers than agents are refused before the path is matched.
 pub fn configure(config: &mut ServiceConfig) {
     let scope = web::scope(BASE).wrap(from_fn(agents_only));
     let mut endpoints = endpoints();
@@ -37,7 +37,7 @@ pub fn configure(config: &mut ServiceConfig) {
     config.service(mount(scope, "", endpoints, actix_web::Scope::service));
 }
 
-/// What is said of it in the API's document.
+/// The interface, for the API's document.
 pub fn interfaces() -> Vec<Interface> {
     vec![Interface {
         base: BASE,

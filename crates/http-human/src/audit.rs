@@ -1,4 +1,4 @@
-//! `GET /organization/audit`: who did what in the caller's organization, newest first.
+//! `GET /organization/audit`: the audit log of the caller's organization, newest first.
 
 use actix_web::{HttpResponse, web};
 use domain::audit::{AuditFilter, AuditScope, AuditService};
@@ -10,7 +10,7 @@ use http_wire::envelope::List;
 use http_wire::error::ApiError;
 use http_wire::page::PageQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::AuditEntryView;
 
 use crate::instant;
@@ -21,7 +21,7 @@ pub(crate) struct ListAuditQuery {
 }
 
 impl FromQuery for ListAuditQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = PageQuery::from_query(query);
         let since = instant::since(query, "Only entries since this time.");
         Ok(Self { page: page?, since: since? })

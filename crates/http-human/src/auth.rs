@@ -1,4 +1,4 @@
-//! `/api/v1/auth`: registering, logging in with a password, going on, logging out, and another password.
+//! `/api/v1/auth`: registration, log-in with a password, refresh, log-out, and password changes.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use domain::account::{UserHandle, parse_email, parse_person_name};
@@ -10,17 +10,17 @@ use http_wire::envelope::Data;
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::{LoginName, Proof, RateLimits, Source};
 use http_wire::openapi::schema::{Schema, line, some_text, text};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::SessionView;
 
-/// The most bytes of a name or a token that is looked at.
+/// The maximum length of a name or a token.
 const MAX_TEXT_BYTES: usize = 512;
 
-/// A handle or an address, and the password.
+/// A log-in with a handle or an email address.
 pub(crate) struct LogInBody(LogIn);
 
 impl FromBody for LogInBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let name = body.text("login", SHORT, |text| short(text).map(|text| TypedName::new(&text)));
         let password = body.text("password", TYPED_PASSWORD, Password::typed);
         Ok(Self(LogIn { name: name?, password: password?, address: None }))
@@ -31,44 +31,44 @@ impl FromBody for LogInBody {
 pub(crate) struct RefreshBody(String);
 
 impl FromBody for RefreshBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         Ok(Self(body.text("refresh_token", SHORT, short)?))
     }
 }
 
-/// The password as it is, and as it is to be.
+/// A change of the caller's password.
 pub(crate) struct ChangePasswordBody {
     current: Password,
     new: Password,
 }
 
 impl FromBody for ChangePasswordBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let current = body.text("current_password", TYPED_PASSWORD, Password::typed);
         let new = body.text("new_password", NEW_PASSWORD, Password::new);
         Ok(Self { current: current?, new: new? })
     }
 }
 
-/// A reset token, and the password as it is to be.
+/// A password reset with a token.
 pub(crate) struct ResetPasswordBody {
     token: String,
     new: Password,
 }
 
 impl FromBody for ResetPasswordBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let token = body.text("reset_token", SHORT, short);
         let new = body.text("new_password", NEW_PASSWORD, Password::new);
         Ok(Self { token: token?, new: new? })
     }
 }
 
-/// Who wants an account.
+/// A registration.
 pub(crate) struct RegisterBody(Register);
 
 impl FromBody for RegisterBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let handle = body.text("handle", HANDLE, |text| UserHandle::new(&text));
         let email = body.text("email", EMAIL.min(3), |text| parse_email(&text));
         let name = body.text("name", line(100), |text| parse_person_name(&text));
@@ -87,7 +87,7 @@ pub(crate) const TYPED_PASSWORD: Schema = text().format("password").max(Password
 
 const NEW_PASSWORD: Schema = TYPED_PASSWORD.min(Password::MIN_CHARS).pattern("\\S");
 
-/// What [`short`] reads.
+/// The schema of [`short`].
 const SHORT: Schema = some_text(MAX_TEXT_BYTES);
 
 fn short(text: String) -> Result<String, String> {
@@ -98,7 +98,7 @@ fn short(text: String) -> Result<String, String> {
     }
 }
 
-/// Nothing is hashed for whoever guesses too much.
+/// Refuses a caller with too many failed attempts before it hashes the password.
 pub(crate) async fn log_in(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<LogInBody>,
@@ -117,7 +117,7 @@ pub(crate) async fn log_in(
     Ok(Data::ok(SessionView::new(&open)))
 }
 
-/// Whoever comes too often is sent away before anything is looked at.
+/// Checks the rate limit before anything else.
 pub(crate) async fn register(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<RegisterBody>,
@@ -139,7 +139,7 @@ pub(crate) async fn refresh(
     Ok(Data::ok(SessionView::new(&limits.try_out(&request, Credential::Key(&body.0), refreshed).await?)))
 }
 
-/// Whether there was anything to end is not told, but a token of no session is a guess.
+/// The response does not reveal if a session was ended, but an unknown token counts as a failed attempt.
 pub(crate) async fn log_out(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<RefreshBody>,
@@ -166,8 +166,7 @@ pub(crate) async fn change_password(
     Ok(Data::ok(SessionView::new(&open)))
 }
 
-/// Looks at the caller's own password, which counts like a log-in: a token that was stolen is no way to find the
-/// password out.
+/// Checks the caller's password, which counts like a log-in: a stolen token must not help to guess the password.
 pub(crate) async fn guessed<T>(
     request: &HttpRequest,
     limits: &RateLimits,

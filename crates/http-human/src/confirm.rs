@@ -1,4 +1,4 @@
-//! The caller's password, asked for again before a credential is made that outlives the session.
+//! Asks for the caller's password again before a credential is created that outlives the session.
 
 use std::future::{Ready, ready};
 
@@ -10,18 +10,18 @@ use domain::login::{LoginService, Password};
 use http_wire::auth::{SessionAuth, UserAuth};
 use http_wire::error::ApiError;
 use http_wire::limit::RateLimits;
-use http_wire::strict_json::{ObjectReader, Told};
+use http_wire::strict_json::{ObjectReader, Rejected};
 
 use crate::auth::{TYPED_PASSWORD, guessed};
 
-/// Reads the password from a body, if one is given.
-pub(crate) fn current_password(body: &mut ObjectReader<'_>) -> Result<Option<Password>, Told> {
+/// The property `current_password` of a body.
+pub(crate) fn current_password(body: &mut ObjectReader<'_>) -> Result<Option<Password>, Rejected> {
     let schema =
         TYPED_PASSWORD.about("Required with an access token whose session began more than 10 minutes ago.");
     body.optional_text("current_password", schema, Password::typed)
 }
 
-/// A request of a user who may have to confirm who they are; behind [`http_wire::auth::users_only`].
+/// The password confirmation of a request; behind [`http_wire::auth::users_only`].
 pub(crate) struct Confirmation {
     request: HttpRequest,
     caller: UserCaller,
@@ -48,11 +48,11 @@ impl FromRequest for Confirmation {
 }
 
 impl Confirmation {
-    /// Lets pass whom [`LoginService::confirm`] lets pass. `pointer` is where the body has the password.
+    /// Refuses the request unless [`LoginService::confirm`] accepts it. `pointer` locates the password in the body.
     pub(crate) async fn check(&self, current: Option<Password>, pointer: &str) -> Result<(), ApiError> {
         let is_given = current.is_some();
         let confirming = self.logins.confirm(self.caller, self.session, current);
-        // Only a password that is given can be a guess.
+        // Only a given password can be a failed attempt.
         let confirmed = if is_given {
             guessed(&self.request, &self.limits, self.caller, confirming).await?
         } else {

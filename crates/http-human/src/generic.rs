@@ -1,7 +1,7 @@
 //! The generic paths: agents and rooms under a base that ends in `/v1`.
 //!
-//! They are there for programs written against the short form. A user's key acts as that user; an
-//! agent's key makes and lists rooms as the agent, and has nothing to do with agents.
+//! They serve programs written against the short form. A user's key acts as that user. An agent's
+//! key creates and lists chats as the agent, and cannot manage agents.
 
 use actix_web::{HttpResponse, web};
 use domain::account::AccountService;
@@ -21,7 +21,7 @@ use http_wire::view::{AgentView, ChatView};
 
 use crate::account::{self, CreateAgentBody, ListAgentsQuery};
 
-/// Agents are their owners' to look after.
+/// Only users manage agents.
 fn user(caller: Caller) -> Result<UserCaller, ApiError> {
     match caller {
         Caller::User(caller) => Ok(caller),

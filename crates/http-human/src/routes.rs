@@ -1,5 +1,5 @@
-//! Every path of the human interface and of the generic one: where it is mounted and what is said of
-//! it in the API's document. Operations of one path stand side by side.
+//! The routes of the human and the generic interface, with their documentation. Operations of one
+//! path are adjacent.
 
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
@@ -19,17 +19,17 @@ use crate::{
     session,
 };
 
-/// Where humans call.
+/// The base path of the human interface.
 const BASE: &str = "/api/v1/me";
 
-/// Where humans log in.
+/// The base path of log-ins.
 const AUTH_BASE: &str = "/api/v1/auth";
 
-/// "A base that ends in /v1" is taken for either of these.
+/// The base paths of the generic interface.
 const GENERIC_BASES: [(&str, &str); 2] = [("/v1", ""), ("/api/v1", "v1")];
 
-/// Mounts `/api/v1/me` and the generic paths. Needs the services as application data and stands inside
-/// the request scope. Whoever is no user is refused before any path is looked at.
+/// Mounts `/api/v1/me` and the generic paths, inside the request scope; needs the services as
+/// application data. Other callers than users are refused before the path is matched.
 pub fn configure(config: &mut ServiceConfig) {
     let scope = web::scope(BASE).wrap(from_fn(users_only));
     config.service(mount(scope, "", endpoints(), actix_web::Scope::service));
@@ -44,7 +44,7 @@ pub fn configure(config: &mut ServiceConfig) {
     }
 }
 
-/// What is said of it all in the API's document.
+/// The interfaces, for the API's document.
 pub fn interfaces() -> Vec<Interface> {
     let mut all = vec![Interface {
         base: BASE,
@@ -60,7 +60,7 @@ pub fn interfaces() -> Vec<Interface> {
         base,
         tag: "Generic paths",
         prefix,
-        access: Access::Anybody,
+        access: Access::Any,
         endpoints: generic_endpoints(),
     }));
     all

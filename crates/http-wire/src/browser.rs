@@ -72,7 +72,7 @@ impl Page {
 }
 
 /// Adds the headers for browsers, and allows `page` to read the response.
-pub(crate) fn tell(headers: &mut HeaderMap, page: Option<&Page>) {
+pub(crate) fn add_headers(headers: &mut HeaderMap, page: Option<&Page>) {
     for (name, value) in SAFE {
         if !headers.contains_key(&name) {
             headers.insert(name, value);

@@ -3,7 +3,7 @@
 //! In the order in which a request meets them:
 //!
 //! - [`turn`] - the side that may send on a connection; [`unread`]: the body of its answer;
-//! - [`answers`] - the budget of unread responses;
+//! - [`response_budget`] - the budget of unread responses;
 //! - [`request_scope`] - request id, log span, and the error envelope around every failure;
 //! - [`browser`] - headers for browsers, and allowed origins;
 //! - [`auth`] - authentication;
@@ -18,7 +18,6 @@
 //!   of memories;
 //! - [`error`] - the only place where a domain error becomes a status and a code.
 
-pub mod answers;
 pub mod auth;
 pub mod body;
 pub mod browser;
@@ -35,6 +34,7 @@ pub mod path;
 pub mod public_url;
 pub mod query;
 pub mod request_scope;
+pub mod response_budget;
 pub mod services;
 pub mod strict_json;
 pub mod turn;

@@ -8,7 +8,7 @@ use crate::cursor::CursorScope;
 use crate::openapi::schema::some_text;
 use crate::page::PageQuery;
 use crate::query::{FromQuery, QueryReader};
-use crate::strict_json::Told;
+use crate::strict_json::Rejected;
 
 const STATUSES: [(&str, StatusFilter); 4] = [
     ("active", StatusFilter::Only(MemoryStatus::Active)),
@@ -27,7 +27,7 @@ pub struct MemoryListQuery {
 }
 
 impl FromQuery for MemoryListQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = PageQuery::from_query(query);
         let system = query.word("system", MemorySystem::WORDS, "Only this system.", MemorySystem::parse);
         let kind = query.word("type", MemoryKind::WORDS, "Only this type.", MemoryKind::parse);

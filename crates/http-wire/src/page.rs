@@ -13,7 +13,7 @@ use crate::cursor::{CursorScope, CursorSeal};
 use crate::error::ApiError;
 use crate::openapi::schema::text;
 use crate::query::{FromQuery, QueryReader};
-use crate::strict_json::Told;
+use crate::strict_json::Rejected;
 
 /// The default number of rows.
 const DEFAULT_ROWS: u32 = 20;
@@ -32,7 +32,7 @@ pub struct PageQuery {
 }
 
 impl FromQuery for PageQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let cursor = query.text("cursor", text(), "`next_cursor` of the previous response.");
         let limit = query.positive("limit", "Number of rows; values over 100 mean 100.");
         let numbers = NumberedQuery::from_query(query);
@@ -95,7 +95,7 @@ pub struct NumberedQuery {
 }
 
 impl FromQuery for NumberedQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = query.positive("page", "Page number, starting at 1.");
         let page_size = query.positive("page_size", "Rows per page; values over 100 mean 100.");
         Ok(Self { page: page?, page_size: page_size? })

@@ -14,7 +14,7 @@ use crate::cursor::CursorSeal;
 use crate::error::ApiError;
 use crate::openapi::Parameter;
 use crate::openapi::schema::{Schema, flag, positive, uuid, word};
-use crate::strict_json::{Faults, NOT_AN_ID, Told, UNKNOWN_WORD};
+use crate::strict_json::{Faults, NOT_AN_ID, Rejected, UNKNOWN_WORD};
 
 /// The maximum number of items of one parameter; no parameter has that many choices.
 const MAX_ITEMS: usize = 100;
@@ -25,7 +25,7 @@ pub trait FromQuery: Sized + 'static {
     /// first. Remaining parameters are unknown.
     ///
     /// This also describes the parameters ([`parameters`]): an operation is documented as it is read.
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told>;
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected>;
 }
 
 /// The parameters of a request.
@@ -37,7 +37,7 @@ pub struct StrictQuery<T>(pub T);
 pub struct NoQuery;
 
 impl FromQuery for NoQuery {
-    fn from_query(_: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(_: &mut QueryReader) -> Result<Self, Rejected> {
         Ok(Self)
     }
 }
@@ -66,7 +66,7 @@ pub fn parse<T: FromQuery>(text: &str, seal: &CursorSeal) -> Result<T, ApiError>
         QueryReader { parameters, seal: seal.clone(), faults: Faults::default(), description: None };
     let value = T::from_query(&mut query);
     query.finish()?;
-    value.map_err(|_: Told| ApiError::validation())
+    value.map_err(|_: Rejected| ApiError::validation())
 }
 
 /// The parameters of a query, for the API's document: recorded while an empty query is read.
@@ -107,12 +107,12 @@ impl QueryReader {
         name: &'static str,
         schema: Schema,
         description: &'static str,
-    ) -> Result<Option<String>, Told> {
+    ) -> Result<Option<String>, Rejected> {
         self.describe(name, description, || schema.value());
         self.given(name)
     }
 
-    fn given(&mut self, name: &str) -> Result<Option<String>, Told> {
+    fn given(&mut self, name: &str) -> Result<Option<String>, Rejected> {
         let mut values = self.parameters.extract_if(.., |(given, _)| given == name).map(|(_, value)| value);
         let first = values.next();
         match values.count() {
@@ -129,7 +129,7 @@ impl QueryReader {
         description: &'static str,
         fault: &str,
         parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<Option<T>, Told> {
+    ) -> Result<Option<T>, Rejected> {
         let text = self.text(name, schema, description)?;
         text.map(|text| parse(&text).ok_or_else(|| self.fault(name, fault))).transpose()
     }
@@ -141,7 +141,7 @@ impl QueryReader {
         words: &'static [&'static str],
         description: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<Option<T>, Told> {
+    ) -> Result<Option<T>, Rejected> {
         self.parsed(name, word(words), description, UNKNOWN_WORD, parse)
     }
 
@@ -151,7 +151,7 @@ impl QueryReader {
         name: &'static str,
         table: &Named<T>,
         description: &'static str,
-    ) -> Result<Option<(&'static str, T)>, Told> {
+    ) -> Result<Option<(&'static str, T)>, Rejected> {
         self.describe(name, description, || words_of(table));
         let text = self.given(name)?;
         text.map(|text| find(table, &text).ok_or_else(|| self.fault(name, UNKNOWN_WORD))).transpose()
@@ -163,7 +163,7 @@ impl QueryReader {
         name: &'static str,
         description: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<Option<T>, Told> {
+    ) -> Result<Option<T>, Rejected> {
         self.parsed(name, uuid(), description, NOT_AN_ID, parse)
     }
 
@@ -174,29 +174,33 @@ impl QueryReader {
         name: &'static str,
         table: &Named<T>,
         description: &'static str,
-    ) -> Result<Vec<T>, Told> {
+    ) -> Result<Vec<T>, Rejected> {
         self.describe(name, description, || json!({"type": "array", "items": words_of(table)}));
         let given = self.parameters.extract_if(.., |(given, _)| given == name).map(|(_, value)| value);
         let given = given.collect::<Vec<_>>();
         let texts = given.iter().flat_map(|value| value.split(',')).take(MAX_ITEMS);
-        let mut told = None;
+        let mut rejected = None;
         let mut items = Vec::new();
         for (place, text) in texts.enumerate() {
             match find(table, text) {
                 Some((_, item)) => items.push(item),
-                None => told = Some(self.fault(&format!("{name}/{place}"), UNKNOWN_WORD)),
+                None => rejected = Some(self.fault(&format!("{name}/{place}"), UNKNOWN_WORD)),
             }
         }
-        told.map_or(Ok(items), Err)
+        rejected.map_or(Ok(items), Err)
     }
 
     /// `true` or `false`.
-    pub fn flag(&mut self, name: &'static str, description: &'static str) -> Result<Option<bool>, Told> {
+    pub fn flag(&mut self, name: &'static str, description: &'static str) -> Result<Option<bool>, Rejected> {
         self.parsed(name, flag(), description, "must be true or false", |text| text.parse().ok())
     }
 
     /// A number from 1; one that is too large for the machine counts as the largest.
-    pub fn positive(&mut self, name: &'static str, description: &'static str) -> Result<Option<u32>, Told> {
+    pub fn positive(
+        &mut self,
+        name: &'static str,
+        description: &'static str,
+    ) -> Result<Option<u32>, Rejected> {
         self.parsed(name, positive(), description, "must be a whole number from 1", |text| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             let number = text.parse().unwrap_or(u32::MAX);
@@ -205,7 +209,7 @@ impl QueryReader {
     }
 
     /// Records a fault of the parameter.
-    pub fn fault(&mut self, name: &str, fault: impl Display) -> Told {
+    pub fn fault(&mut self, name: &str, fault: impl Display) -> Rejected {
         self.faults.wrong(format!("/{name}"), fault)
     }
 
@@ -238,7 +242,7 @@ mod tests {
     struct Colors(Vec<u8>, Option<bool>);
 
     impl FromQuery for Colors {
-        fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
             let colors = query.items("color", &[("red", 1), ("blue", 2)], "");
             let bright = query.flag("bright", "");
             Ok(Self(colors?, bright?))

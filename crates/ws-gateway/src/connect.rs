@@ -10,7 +10,7 @@ use domain::id::AgentId;
 use http_wire::auth::Credential;
 use http_wire::auth::credential::{MAX_KEY_BYTES, MAX_TOKEN_BYTES};
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::limit::{self, Class, NotTried, Proof, RateLimits, Standing};
+use http_wire::limit::{self, Class, NotTried, Proof, RateLimits, RateState};
 
 use crate::SocketContext;
 use crate::frame::Version;
@@ -41,9 +41,9 @@ pub(crate) async fn connect(
     }
     let parameters = Parameters::read(&request)?;
     let asked = Asked::read(&request, &offered, &parameters)?;
-    let (caller, presented, standing) = admit(&context, &request, asked).await?;
-    let told = |error: ApiError| match standing {
-        Some(standing) => limit::told(error, standing),
+    let (caller, presented, rate) = admit(&context, &request, asked).await?;
+    let told = |error: ApiError| match rate {
+        Some(rate) => limit::with_rate(error, rate),
         None => error,
     };
     let on_conflict = parameters.on_conflict().map_err(told)?;
@@ -152,7 +152,7 @@ async fn admit(
     context: &SocketContext,
     request: &HttpRequest,
     asked: Asked<'_>,
-) -> Result<(Caller, Presented, Option<Standing>), ApiError> {
+) -> Result<(Caller, Presented, Option<RateState>), ApiError> {
     let limits = RateLimits::of(request)?;
     let holder = try_out(context, request, limits, asked.credential).await?;
     let (counted, admitted) = match holder {
@@ -168,10 +168,10 @@ async fn admit(
         let agent = asked.agent.map(|agent| agent.to_string());
         tracing::info!(participant = %counted.uuid(), agent.id = agent, "socket refused: not this agent's credential");
     }
-    let standing = limits.spend(counted, Class::Connect).transpose().map_err(too_many)?;
-    match (admitted, standing) {
-        (Ok((caller, presented)), standing) => Ok((caller, presented, standing)),
-        (Err(error), Some(standing)) => Err(limit::told(not_admitted(error, asked), standing)),
+    let rate = limits.spend(counted, Class::Connect).transpose().map_err(too_many)?;
+    match (admitted, rate) {
+        (Ok((caller, presented)), rate) => Ok((caller, presented, rate)),
+        (Err(error), Some(rate)) => Err(limit::with_rate(not_admitted(error, asked), rate)),
         (Err(error), None) => Err(not_admitted(error, asked)),
     }
 }
@@ -191,7 +191,7 @@ async fn try_out(
     let checked = limits.check(request, credential, identify(context, credential), proof).await;
     checked.map_err(|not_tried| match not_tried {
         NotTried::KnownBad => forbidden(rejected(credential)),
-        NotTried::ShutOut(standing) => limit::shut_out(standing, ErrorCode::TooManyRequests),
+        NotTried::ShutOut(rate) => limit::shut_out(rate, ErrorCode::TooManyRequests),
     })
 }
 
@@ -252,12 +252,12 @@ fn unavailable() -> ApiError {
         .with_retry_after(RETRY_SECONDS)
 }
 
-fn too_many(standing: Standing) -> ApiError {
+fn too_many(rate: RateState) -> ApiError {
     let error = ApiError::new(
         ErrorCode::TooManyRequests,
         "Too many attempts to connect; try again after the seconds in Retry-After",
     );
-    limit::told(error.with_retry_after(standing.retry_after_seconds()), standing)
+    limit::with_rate(error.with_retry_after(rate.retry_after_seconds()), rate)
 }
 
 /// The message for a rejected credential. Sockets accept credentials in other places than REST

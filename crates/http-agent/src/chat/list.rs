@@ -7,7 +7,7 @@ use http_wire::envelope::List;
 use http_wire::error::ApiError;
 use http_wire::page::{NumberedMetadata, NumberedQuery, too_heavy};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::AgentRoomRowView;
 
 pub(crate) struct ListChatsQuery {
@@ -16,7 +16,7 @@ pub(crate) struct ListChatsQuery {
 }
 
 impl FromQuery for ListChatsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = NumberedQuery::from_query(query);
         let included = query.items("include", &[("participants", ())], "What to include in each room.");
         Ok(Self { page: page?, participants: !included?.is_empty() })

@@ -1,7 +1,7 @@
 //! `/contacts`: the agent's contacts and the requests that lead to them.
 //!
 //! Two forms are served: the published one (`add`, `remove`, `respond`, both directions in one
-//! list) and one that is the human interface's, path by path.
+//! list) and that of the human interface.
 
 mod list;
 mod requests;

@@ -1,4 +1,4 @@
-//! `GET /contacts/requests`, both directions at once; `…/received` and `…/sent`, one each.
+//! `GET /contacts/requests`, both directions; `…/received` and `…/sent`, one of them.
 
 use actix_web::{HttpResponse, web};
 use domain::contact::{ContactService, RequestStatus, SentFilter};
@@ -9,7 +9,7 @@ use http_wire::error::ApiError;
 use http_wire::handlers::contact::{SENT_FILTERS, SentRequestsQuery};
 use http_wire::page::{NumberedMetadata, NumberedQuery};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::{ReceivedRequestView, SentRequestView};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -20,7 +20,7 @@ pub(crate) struct ListBothQuery {
 }
 
 impl FromQuery for ListBothQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = NumberedQuery::from_query(query);
         let description = "Status of the sent requests; pending by default.";
         let sent = query.word("sent_status", SENT_FILTERS, description, SentFilter::parse);

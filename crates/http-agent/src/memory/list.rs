@@ -1,4 +1,4 @@
-//! `GET /memories`: what the agent may read, newest first.
+//! `GET /memories`: the memories that the agent can read, newest first.
 
 use actix_web::{HttpResponse, web};
 use domain::id::parse_uuid;
@@ -9,7 +9,7 @@ use http_wire::envelope::List;
 use http_wire::error::ApiError;
 use http_wire::memories::MemoryListQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::MemoryView;
 
 const SCOPES: [(&str, Option<MemoryScope>); 4] = [
@@ -19,7 +19,7 @@ const SCOPES: [(&str, Option<MemoryScope>); 4] = [
     ("all", None),
 ];
 
-/// Whose memories, in the words of the wire.
+/// The values of `memory_scope`.
 const OWNERS: [(&str, MemoryOwners); 2] = [("me", MemoryOwners::Own), ("org", MemoryOwners::Organization)];
 
 pub(crate) struct ListMemoriesQuery {
@@ -29,7 +29,7 @@ pub(crate) struct ListMemoriesQuery {
 }
 
 impl FromQuery for ListMemoriesQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let common = MemoryListQuery::from_query(query);
         let subject = query.id("subject_id", "Only memories about this user or agent.", parse_uuid);
         let scope = query.named("scope", &SCOPES, "Only this scope; all by default.");

@@ -1,4 +1,4 @@
-//! `/memories`: what the agent and its organization remember.
+//! `/memories`: memories of the agent and of its organization.
 
 mod list;
 mod remove;

@@ -1,4 +1,4 @@
-//! `GET /chats/{chat_id}/context`: the agent's own part of a room, oldest first.
+//! `GET /chats/{chat_id}/context`: the messages from and to the agent, oldest first.
 
 use actix_web::{HttpResponse, web};
 use domain::message::MessageService;
@@ -11,7 +11,7 @@ use http_wire::path::ChatPath;
 use http_wire::query::StrictQuery;
 use http_wire::view::MessageView;
 
-/// Rows when nothing is said.
+/// The default number of rows.
 const DEFAULT_ROWS: u32 = 50;
 
 pub(crate) async fn context(

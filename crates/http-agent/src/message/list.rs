@@ -1,4 +1,4 @@
-//! `GET /chats/{chat_id}/messages`: the agent's messages by state.
+//! `GET /chats/{chat_id}/messages`: the messages to the agent, by status.
 
 use actix_web::{HttpResponse, web};
 use domain::delivery::{DeliveryFilter, DeliveryService, Order};
@@ -9,12 +9,12 @@ use http_wire::error::ApiError;
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::MessageView;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The words for a state; none of them is a filter of its own.
+/// The values of `status`; without it, everything not yet processed is listed.
 const STATUSES: [(&str, DeliveryFilter); 5] = [
     ("pending", DeliveryFilter::Pending),
     ("processing", DeliveryFilter::Processing),
@@ -23,7 +23,7 @@ const STATUSES: [(&str, DeliveryFilter); 5] = [
     ("all", DeliveryFilter::All),
 ];
 
-/// The words for a direction.
+/// The values of `sort_order`.
 const ORDERS: [(&str, Order); 2] = [("asc", Order::Ascending), ("desc", Order::Descending)];
 
 pub(crate) struct ListMessagesQuery {
@@ -33,7 +33,7 @@ pub(crate) struct ListMessagesQuery {
 }
 
 impl FromQuery for ListMessagesQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = PageQuery::from_query(query);
         let description = "Only this status; everything not yet processed by default.";
         let status = query.named("status", &STATUSES, description);

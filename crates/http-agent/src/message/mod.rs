@@ -1,4 +1,4 @@
-//! `/chats/{chat_id}/messages`, `/events` and `/context`: what the agent reads, says and records.
+//! `/chats/{chat_id}/messages`, `/events` and `/context`: messages that the agent reads and sends, and its events.
 
 mod advance;
 mod context;

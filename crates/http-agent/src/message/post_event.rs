@@ -8,7 +8,7 @@ use http_wire::error::ApiError;
 use http_wire::idempotent::IdempotentJson;
 use http_wire::openapi::schema::{some_text, word};
 use http_wire::path::ChatPath;
-use http_wire::strict_json::{FromBody, ObjectReader, Told, known};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, known};
 use http_wire::view::PostedEventView;
 
 /// Every kind but text.
@@ -20,7 +20,7 @@ pub(crate) struct PostEventBody(PostEvent);
 impl FromBody for PostEventBody {
     const WRAPPER: Option<&'static str> = Some("event");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let event = |text: &str| MessageKind::parse(text).filter(|kind| kind.is_event());
         let kind = body.text("message_type", word(EVENTS), known(event));
         let content = body.text("content", some_text(16_384), EventContent::new);

@@ -55,7 +55,7 @@ fn operations(chat: &str, message: &str, participant: &str) -> Vec<(Method, Stri
 async fn nobody_passes_without_an_agents_key() {
     let api = Api::new().await;
     let chat = api.room().await;
-    let message = api.tell(api.ann.caller, chat, &api.helper, "hi").await;
+    let message = api.mention(api.ann.caller, chat, &api.helper, "hi").await;
     for (method, path, body) in operations(&chat.to_string(), &message, &api.scout.id.to_string()) {
         for (key, expected) in [
             (api.ann.key.as_str(), (403, "forbidden")),
@@ -110,7 +110,7 @@ async fn rooms_of_others_do_not_exist() {
     let api = Api::new().await;
     let chat = api.empty_room(api.helper.caller).await;
     api.add(api.helper.caller, chat, api.ann.id.uuid(), domain::chat::Role::Member).await;
-    let message = api.tell(api.ann.caller, chat, &api.helper, "hi").await;
+    let message = api.mention(api.ann.caller, chat, &api.helper, "hi").await;
     for outsider in [&api.rival, &api.scout] {
         for (method, path, body) in operations(&chat.to_string(), &message, &api.helper.id.to_string()) {
             if !path.starts_with("/chats/") {

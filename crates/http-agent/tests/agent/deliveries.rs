@@ -26,8 +26,8 @@ async fn next_is_the_oldest_open_message_or_nothing() {
     let empty = api.get(&api.helper, &next).await;
     assert_eq!((empty.status, empty.body), (204, Value::Null));
 
-    let one = api.tell(api.ann.caller, chat, &api.helper, "one").await;
-    let two = api.tell(api.ann.caller, chat, &api.helper, "two").await;
+    let one = api.mention(api.ann.caller, chat, &api.helper, "one").await;
+    let two = api.mention(api.ann.caller, chat, &api.helper, "two").await;
     let chat = chat.to_string();
     for _ in 0..2 {
         assert_eq!(api.get(&api.helper, &next).await.data()["id"], one);
@@ -46,7 +46,7 @@ async fn next_is_the_oldest_open_message_or_nothing() {
 async fn attempts_are_numbered_and_shown() {
     let api = Api::new().await;
     let room = api.room().await;
-    let message = api.tell(api.ann.caller, room, &api.helper, "hi").await;
+    let message = api.mention(api.ann.caller, room, &api.helper, "hi").await;
     let chat = room.to_string();
     let told = |status: &str, attempt: u32| {
         json!({"data": {
@@ -91,7 +91,7 @@ async fn attempts_are_numbered_and_shown() {
 async fn closing_needs_an_open_attempt() {
     let api = Api::new().await;
     let room = api.room().await;
-    let message = api.tell(api.ann.caller, room, &api.helper, "hi").await;
+    let message = api.mention(api.ann.caller, room, &api.helper, "hi").await;
     let chat = room.to_string();
     let refused = (422, "validation_error", vec!["/processing_attempt"]);
     assert_eq!(step(&api, &chat, &message, "processed").await.refusal(), refused);
@@ -108,7 +108,7 @@ async fn closing_needs_an_open_attempt() {
 async fn a_message_of_another_room_is_not_there() {
     let api = Api::new().await;
     let (room, other) = (api.room().await, api.room().await);
-    let message = api.tell(api.ann.caller, room, &api.helper, "hi").await;
+    let message = api.mention(api.ann.caller, room, &api.helper, "hi").await;
     for name in ["processing", "processed", "failed"] {
         let answer = step(&api, &other.to_string(), &message, name).await;
         assert_eq!(answer.code(), (404, "not_found"), "{name}");
@@ -120,7 +120,7 @@ async fn a_message_of_another_room_is_not_there() {
 async fn any_message_of_the_room_can_be_worked_on() {
     let api = Api::new().await;
     let room = api.room().await;
-    let own = api.tell(api.helper.caller, room, &api.scout, "mine").await;
+    let own = api.mention(api.helper.caller, room, &api.scout, "mine").await;
     let chat = room.to_string();
     assert_eq!(step(&api, &chat, &own, "processing").await.status, 200);
     assert_eq!(step(&api, &chat, &own, "failed").await.status, 200);
@@ -131,7 +131,7 @@ async fn any_message_of_the_room_can_be_worked_on() {
 async fn bodies_of_steps() {
     let api = Api::new().await;
     let chat = api.room().await;
-    let message = api.tell(api.ann.caller, chat, &api.helper, "hi").await;
+    let message = api.mention(api.ann.caller, chat, &api.helper, "hi").await;
     let base = format!("/chats/{chat}/messages/{message}");
     for name in ["processing", "processed"] {
         let path = format!("{base}/{name}");
@@ -164,14 +164,14 @@ async fn listings_by_state() {
     let chat = room.to_string();
     let mut ids = Vec::new();
     for steps in [&[][..], &["processing"], &["processing", "processed"], &["processing", "failed"]] {
-        let id = api.tell(api.ann.caller, room, &api.helper, "hi").await;
+        let id = api.mention(api.ann.caller, room, &api.helper, "hi").await;
         for name in steps {
             step(&api, &chat, &id, name).await;
         }
         ids.push(id);
     }
-    api.tell(api.ann.caller, room, &api.scout, "for somebody else").await;
-    api.tell(api.helper.caller, room, &api.scout, "own").await;
+    api.mention(api.ann.caller, room, &api.scout, "for somebody else").await;
+    api.mention(api.helper.caller, room, &api.scout, "own").await;
     for (query, expected) in [
         ("", vec![0, 1, 3]),
         ("?status=pending", vec![0, 3]),
@@ -196,7 +196,7 @@ async fn listings_go_on_by_cursor_with_the_same_filters_only() {
     let room = api.room().await;
     let mut ids = Vec::new();
     for _ in 0..5 {
-        ids.push(api.tell(api.ann.caller, room, &api.helper, "hi").await);
+        ids.push(api.mention(api.ann.caller, room, &api.helper, "hi").await);
     }
     let base = format!("/chats/{room}/messages?status=all&limit=2&sort_order=desc");
     let first = api.get(&api.helper, &base).await;

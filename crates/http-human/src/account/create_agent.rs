@@ -1,4 +1,4 @@
-//! `POST /agents`: an agent that the service itself is to run.
+//! `POST /agents`: creates an agent that the service runs.
 
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, AgentDescription, AgentName, CreatePlatformAgent, ModelType};
@@ -6,16 +6,16 @@ use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::openapi::schema::{line, text};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::AgentView;
 
-/// An agent to be created; the same on the generic path.
+/// The body, also of the generic path.
 pub(crate) struct CreateAgentBody(pub(crate) CreatePlatformAgent);
 
 impl FromBody for CreateAgentBody {
     const WRAPPER: Option<&'static str> = Some("agent");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let name = body.text("name", line(100), |text| AgentName::new(&text));
         let description =
             body.clearable_text("description", text().max(500), |text| AgentDescription::new(&text));

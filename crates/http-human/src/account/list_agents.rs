@@ -1,4 +1,4 @@
-//! `GET /agents`: the caller's agents, narrowed and sorted.
+//! `GET /agents`: the caller's agents, filtered and sorted.
 
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, AgentListing, AgentSort};
@@ -10,12 +10,12 @@ use http_wire::error::ApiError;
 use http_wire::openapi::schema::text;
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::AgentView;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The most characters of a name that are looked for; no name has more.
+/// The maximum length of the filter by name; no name is longer.
 const MAX_NAME_CHARS: usize = 100;
 
 /// The sort keys, each with its label.
@@ -25,7 +25,7 @@ const SORTS: [(&str, (AgentSort, &str)); 3] = [
     ("updated_at", (AgentSort::Updated, "Updated")),
 ];
 
-/// By what the list may be narrowed: parameter, type, label.
+/// The filters: parameter, type, label.
 const FILTERS: [(&str, &str, &str); 3] = [
     ("name", "string", "Name"),
     ("is_external", "boolean", "External"),
@@ -39,7 +39,7 @@ pub(crate) struct ListAgentsQuery {
 }
 
 impl FromQuery for ListAgentsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = PageQuery::from_query(query);
         let name = query.parsed(
             "name",
@@ -65,7 +65,7 @@ impl FromQuery for ListAgentsQuery {
 }
 
 impl ListAgentsQuery {
-    /// A cursor goes on in the list that it was made in.
+    /// A cursor is only valid for the same sort order and filters.
     fn scope(&self) -> CursorScope {
         let AgentListing { name, is_external, listed_in_directory, order, .. } = &self.listing;
         let flag = |value: &Option<bool>| value.map_or("", |value| if value { "true" } else { "false" });

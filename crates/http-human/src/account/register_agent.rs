@@ -1,4 +1,4 @@
-//! `POST /agents/register`: the only moment at which an agent's key is shown.
+//! `POST /agents/register`: registers an external agent, and shows its key once.
 
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, AgentDescription, AgentName, RegisterAgent};
@@ -7,12 +7,12 @@ use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::openapi::schema::{line, some_text};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::RegisteredAgentView;
 
 use crate::confirm::{Confirmation, current_password};
 
-/// An agent to be registered, and the password of whoever registers it.
+/// The agent, and the caller's password if a confirmation is required.
 pub(crate) struct RegisterAgentBody {
     agent: RegisterAgent,
     current_password: Option<Password>,
@@ -21,7 +21,7 @@ pub(crate) struct RegisterAgentBody {
 impl FromBody for RegisterAgentBody {
     const WRAPPER: Option<&'static str> = Some("agent");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let name = body.text("name", line(100), |text| AgentName::new(&text));
         let description = body.text("description", some_text(500), |text| AgentDescription::new(&text));
         let current_password = current_password(body);

@@ -10,16 +10,16 @@ use http_wire::error::ApiError;
 use http_wire::openapi::schema::{flag, line, some_text, text};
 use http_wire::path::AgentPath;
 use http_wire::query::{NoQuery, StrictQuery};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::AgentView;
 
-/// What is to change; at least one property.
+/// The changes; at least one is required.
 pub(crate) struct UpdateAgentBody(AgentChanges);
 
 impl FromBody for UpdateAgentBody {
     const WRAPPER: Option<&'static str> = Some("agent");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         body.describe_as_never_empty();
         let name = body.text_if_given("name", line(100), |text| AgentName::new(&text));
         let description =
@@ -47,7 +47,7 @@ impl FromBody for UpdateAgentBody {
     }
 }
 
-/// Each tag once, in the order in which they were given.
+/// Removes duplicate tags; keeps the order of the first ones.
 fn each_once(tags: Vec<AgentTag>) -> Vec<AgentTag> {
     let mut kept = Vec::with_capacity(tags.len());
     for tag in tags {

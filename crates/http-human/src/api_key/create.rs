@@ -1,4 +1,4 @@
-//! `POST /api-keys`: the only moment at which the key is shown.
+//! `POST /api-keys`: creates a key, and shows it once.
 
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, CreateKey, KeyName, KeyScope};
@@ -9,7 +9,7 @@ use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::openapi::schema::{Schema, flag, line, text};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::CreatedKeyView;
 
 use crate::confirm::{Confirmation, current_password};
@@ -19,7 +19,7 @@ const ID: Schema = text().format("uuid");
 
 const NOT_AN_ID: &str = "is not a UUID";
 
-/// A key to be made, and the password of whoever makes it.
+/// The key, and the caller's password if a confirmation is required.
 pub(crate) struct CreateKeyBody {
     key: CreateKey,
     current_password: Option<Password>,
@@ -28,7 +28,7 @@ pub(crate) struct CreateKeyBody {
 impl FromBody for CreateKeyBody {
     const WRAPPER: Option<&'static str> = Some("api_key");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let name = body.text("name", line(100), |text| KeyName::new(&text));
         // Empty texts are refused: a caller who gets one wrong must not get a key that lasts longer or reaches more.
         let expires_at = expires_at(

@@ -8,7 +8,7 @@ use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::RoomView;
 
 pub(crate) struct FindChatQuery {
@@ -16,7 +16,7 @@ pub(crate) struct FindChatQuery {
 }
 
 impl FromQuery for FindChatQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let included = query.items("include", &[("message_counts", ())], "What to include in the room.")?;
         Ok(Self { count_messages: !included.is_empty() })
     }

@@ -1,4 +1,4 @@
-//! `GET /chats`: the caller's rooms, narrowed and sorted, each with what is asked for.
+//! `GET /chats`: the caller's chats, filtered and sorted, with the requested parts.
 
 use actix_web::{HttpResponse, web};
 use domain::activity::ActivityService;
@@ -10,10 +10,10 @@ use http_wire::envelope::List;
 use http_wire::error::ApiError;
 use http_wire::page::PageQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::RoomRowView;
 
-/// What may be asked for beside a room's record.
+/// The optional parts of the list and of its rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Include {
     AgentRooms,
@@ -31,7 +31,7 @@ const INCLUDES: [(&str, Include); 5] = [
     ("total_count", Include::TotalCount),
 ];
 
-/// By what the list may be sorted.
+/// The sort keys.
 const SORTS: [(&str, ChatSort); 2] = [("inserted_at", ChatSort::Created), ("updated_at", ChatSort::Updated)];
 
 pub(crate) struct ListChatsQuery {
@@ -42,7 +42,7 @@ pub(crate) struct ListChatsQuery {
 }
 
 impl FromQuery for ListChatsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = PageQuery::from_query(query);
         let status = query.word("status", ChatStatus::WORDS, "Only this status.", ChatStatus::parse);
         let kind = query.word("type", ChatKind::WORDS, "Only this kind.", ChatKind::parse);
@@ -70,7 +70,7 @@ impl FromQuery for ListChatsQuery {
 }
 
 impl ListChatsQuery {
-    /// A cursor goes on in the list that it was made in.
+    /// A cursor is only valid for the same sort order and filters.
     fn scope(&self) -> CursorScope {
         let ChatListing { agent_rooms, status, kind, order, .. } = self.listing;
         CursorScope::list("me/chats")

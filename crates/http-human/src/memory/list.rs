@@ -1,4 +1,4 @@
-//! `GET /memories`: what the human may read, newest first.
+//! `GET /memories`: the memories that the user can read, newest first.
 
 use actix_web::{HttpResponse, web};
 use domain::id::{AgentId, ChatId};
@@ -9,10 +9,10 @@ use http_wire::envelope::List;
 use http_wire::error::ApiError;
 use http_wire::memories::MemoryListQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::MemoryView;
 
-/// Which part, in the words of the wire.
+/// The values of `scope`.
 const SCOPES: [(&str, HumanScope); 4] = [
     ("all", HumanScope::All),
     ("about_me", HumanScope::AboutMe),
@@ -27,7 +27,7 @@ pub(crate) struct ListMemoriesQuery {
 }
 
 impl FromQuery for ListMemoriesQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let common = MemoryListQuery::from_query(query);
         let scope = query.named("scope", &SCOPES, "Only memories with this relation to the caller.");
         let description = "Only memories of the participants of this chat.";

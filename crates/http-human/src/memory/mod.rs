@@ -1,4 +1,4 @@
-//! `/memories`: what agents remember of the caller and of those around them.
+//! `/memories`: memories of agents about the caller, and of the caller's organization.
 
 mod change;
 mod list;

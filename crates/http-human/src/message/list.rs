@@ -1,5 +1,5 @@
-//! `GET /chats/{chat_id}/messages`: texts and events of everybody, newest first; or what lies
-//! before, after or around a message.
+//! `GET /chats/{chat_id}/messages`: all texts and events, newest first; or those before, after or
+//! around a message.
 
 use actix_web::{HttpResponse, web};
 use domain::id::MessageId;
@@ -11,25 +11,25 @@ use http_wire::error::{ApiError, ErrorCode};
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::MessageView;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::instant;
 
-/// Kinds that clients may name although no message is of them.
+/// Kinds that clients may name, but that no message has.
 const UNUSED_KINDS: [(&str, Option<MessageKind>); 2] = [("system", None), ("participant", None)];
 
 pub(crate) struct ListMessagesQuery {
     page: PageQuery,
     filter: HistoryFilter,
-    /// `after`, `before` and `around`, as far as they are given.
+    /// The given ones of `after`, `before` and `around`.
     anchors: Vec<Anchor>,
 }
 
 impl FromQuery for ListMessagesQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = PageQuery::from_query(query);
         let kinds = MessageKind::ALL.map(|kind| (kind.as_str(), Some(kind)));
         let kinds = [&kinds[..], &UNUSED_KINDS].concat();
@@ -78,7 +78,7 @@ pub(crate) async fn list(
         let metadata = HistoryMetadata { page: PageMetadata::anchored(limit), has_older, has_newer };
         return Ok(List::ok(found.rows.iter().map(MessageView::for_user), metadata));
     }
-    // Since when, the position in a cursor tells by itself.
+    // The position of a cursor contains the time, so `since` is not part of the scope.
     let words = kinds.iter().map(MessageKind::as_str).collect::<Vec<_>>().join(",");
     let scope = CursorScope::list("me/messages")
         .of(path.chat.uuid())
@@ -103,7 +103,7 @@ pub(crate) struct HistoryMetadata {
 }
 
 impl ListMessagesQuery {
-    /// The one anchor, and how many messages are wanted; nothing else may say where to begin.
+    /// The only anchor, and the number of messages. Refuses two anchors, or one with a cursor or a page.
     fn anchor(&self) -> Result<(Anchor, u32), ApiError> {
         let limit = self.page.limit_only();
         if let ([anchor], Some(limit), None) = (self.anchors.as_slice(), limit, self.filter.since) {

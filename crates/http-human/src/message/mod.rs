@@ -1,4 +1,4 @@
-//! `/chats/{chat_id}/messages`: all that was said and done in a room.
+//! `/chats/{chat_id}/messages`: the history of a chat.
 
 mod delete;
 mod edit;

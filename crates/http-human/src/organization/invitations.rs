@@ -11,22 +11,22 @@ use http_wire::page::PageQuery;
 use http_wire::path::InvitationPath;
 use http_wire::public_url::PublicUrl;
 use http_wire::query::{NoQuery, StrictQuery};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::{InvitationView, InvitedView};
 
 use super::members::{ROLE, role};
 use crate::auth::EMAIL;
 use crate::instant::expires_at;
-/// Whom to invite.
+/// The invitation.
 pub(crate) struct InviteBody(Invite);
 
 impl FromBody for InviteBody {
     const WRAPPER: Option<&'static str> = Some("invitation");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let schema = ROLE.about("Role of the invited user; member by default.");
         let role = body.text_if_given("role", schema, role);
-        // Texts that are empty are none: whoever gets one wrong is not to invite whoever has the token.
+        // An empty address is refused: it must not make an invitation for anyone who has the token.
         let schema = EMAIL.about(
             "Email address of the only user who can accept it. If null, anyone who has the token can.",
         );

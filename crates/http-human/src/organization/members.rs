@@ -10,24 +10,24 @@ use http_wire::openapi::schema::{Schema, word};
 use http_wire::page::PageQuery;
 use http_wire::path::MemberPath;
 use http_wire::query::{NoQuery, StrictQuery};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::MemberView;
 
 use super::show::shown;
-/// Another role.
+/// The new role.
 pub(crate) struct SetRoleBody(OrganizationRole);
 
 impl FromBody for SetRoleBody {
     const WRAPPER: Option<&'static str> = Some("member");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         body.text("role", ROLE, role).map(Self)
     }
 }
 
 pub(super) const ROLE: Schema = word(OrganizationRole::WORDS);
 
-/// Reads a role.
+/// Parses a role.
 pub(super) fn role(text: String) -> Result<OrganizationRole, &'static str> {
     OrganizationRole::parse(&text).ok_or("must be admin or member")
 }

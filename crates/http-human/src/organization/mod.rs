@@ -1,4 +1,4 @@
-//! `/organization`: the caller's organization, its members and its invitations; and accepting an invitation.
+//! `/organization`: the caller's organization, its members, and its invitations.
 
 mod accept;
 mod invitations;

@@ -1,4 +1,4 @@
-//! `GET /chats/{chat_id}/participants`: who came first stands first.
+//! `GET /chats/{chat_id}/participants`, in the order of joining.
 
 use actix_web::{HttpResponse, web};
 use domain::chat::{ChatService, Participant};
@@ -11,7 +11,7 @@ use http_wire::error::ApiError;
 use http_wire::page::PageQuery;
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::ParticipantView;
 
 pub(crate) struct ListParticipantsQuery {
@@ -20,7 +20,7 @@ pub(crate) struct ListParticipantsQuery {
 }
 
 impl FromQuery for ListParticipantsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = PageQuery::from_query(query);
         let kind = query.word(
             "participant_type",
@@ -50,7 +50,7 @@ pub(crate) async fn list(
     Ok(window.mark(List::ok(rows, window.metadata(&page))))
 }
 
-/// The wanted part of a roster, which always comes whole.
+/// Cuts the requested page from a roster, which is always read as a whole.
 fn part(participants: Vec<Participant>, request: &PageRequest) -> Page<Participant> {
     let total = participants.len();
     let offset = usize::try_from(request.slice.offset()).unwrap_or(usize::MAX);

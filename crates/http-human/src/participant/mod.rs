@@ -1,4 +1,4 @@
-//! `/chats/{chat_id}/participants`: who is in a room.
+//! `/chats/{chat_id}/participants`: the participants of a chat.
 
 mod list;
 

@@ -32,7 +32,7 @@ async fn rooms_are_narrowed_and_sorted() {
     let api = Api::new().await;
     let [mixed, observed, task] = rooms(&api).await;
     api.world.clock.advance(Duration::from_secs(1));
-    api.tell(api.ann.caller, mixed, &api.helper, "newest").await;
+    api.mention(api.ann.caller, mixed, &api.helper, "newest").await;
     for (query, expected) in [
         ("", vec![task, mixed]),
         ("order=asc", vec![mixed, task]),
@@ -98,7 +98,7 @@ async fn a_row_holds_what_is_asked_for() {
     let api = Api::new().await;
     let [mixed, observed, _] = rooms(&api).await;
     api.world.presence.connect(ParticipantId::Agent(api.helper.id));
-    let message = api.tell(api.ann.caller, mixed, &api.helper, "hello").await;
+    let message = api.mention(api.ann.caller, mixed, &api.helper, "hello").await;
     let plain = api.get(&api.ann, "/chats").await;
     let row = plain.data().as_array().unwrap().iter().find(|row| row["id"] == mixed.to_string()).unwrap();
     for absent in ["participants", "participant_count", "last_message", "membership", "my_role"] {
@@ -188,7 +188,7 @@ async fn one_room_tells_of_its_work_and_its_messages() {
     let api = Api::new().await;
     let chat = api.room().await;
     let path = format!("/chats/{chat}");
-    let message = api.tell(api.ann.caller, chat, &api.helper, "work").await;
+    let message = api.mention(api.ann.caller, chat, &api.helper, "work").await;
     let work = async || api.get(&api.ann, &path).await.data()["work_status"].clone();
     assert_eq!(work().await, "idle");
     let id = MessageId::parse(&message).unwrap();
@@ -225,7 +225,7 @@ async fn owners_rename_rooms() {
     assert_eq!(renamed.data()["agents"], before.data()["agents"]);
     assert_eq!(api.get(&api.ann, &format!("/chats/{mixed}")).await.body, renamed.body);
     // A message does not take it back, and the same title again is fine.
-    api.tell(api.ann.caller, mixed, &api.helper, "another title").await;
+    api.mention(api.ann.caller, mixed, &api.helper, "another title").await;
     assert_eq!(patch(&api.ann, mixed, json!({"title": "Plan B"})).await.status, 200);
     assert_eq!(api.get(&api.ann, &format!("/chats/{mixed}")).await.data()["title"], "Plan B");
 
@@ -257,7 +257,7 @@ async fn owners_rename_rooms() {
 async fn an_observer_reads_and_may_do_nothing_else() {
     let api = Api::new().await;
     let [_, observed, _] = rooms(&api).await;
-    api.tell(api.helper.caller, observed, &api.scout, "between agents").await;
+    api.mention(api.helper.caller, observed, &api.scout, "between agents").await;
     let path = format!("/chats/{observed}");
     let read = [
         path.clone(),

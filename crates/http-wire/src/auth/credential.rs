@@ -35,7 +35,7 @@ pub enum Unusable {
 
 impl Unusable {
     /// The message for the client, with the remedy.
-    pub const fn told(self) -> &'static str {
+    pub const fn message(self) -> &'static str {
         match self {
             Self::Missing => {
                 "A credential is needed: send an API key as X-API-Key, or a token as Authorization: Bearer"
@@ -185,21 +185,21 @@ mod tests {
         }
     }
 
-    /// A client with a credential in the wrong place is told where it belongs.
+    /// The message names the right place for a credential in the wrong one.
     #[test]
     fn what_is_wrong_is_told_by_the_look_of_it() {
         let (key, token) = ("thnv_u_1790000000_abc", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln");
-        let told = [
-            Unusable::Missing.told(),
-            Unusable::MalformedKey.told(),
-            Unusable::MalformedAuthorization.told(),
+        let messages = [
+            Unusable::Missing.message(),
+            Unusable::MalformedKey.message(),
+            Unusable::MalformedAuthorization.message(),
             Credential::Key(key).rejected(),
             Credential::Key(token).rejected(),
             Credential::Token(token).rejected(),
             Credential::Token(key).rejected(),
         ];
-        for (place, text) in told.iter().enumerate() {
-            assert!(!told[..place].contains(text), "{text}");
+        for (place, text) in messages.iter().enumerate() {
+            assert!(!messages[..place].contains(text), "{text}");
         }
         assert!(Credential::Token(key).rejected().contains("X-API-Key"));
         assert!(Credential::Key(token).rejected().contains("Bearer"));

@@ -1,19 +1,19 @@
-//! `POST …/chats`: everything may be left out, the body too. `PATCH …/chats/{id}`.
+//! `POST …/chats`, where all properties and the body itself are optional; `PATCH …/chats/{id}`.
 
 use domain::chat::{ChatKind, ChatTitle, CreateChat};
 use domain::id::TaskId;
 
 use crate::openapi::schema::{line, text, uuid, word};
-use crate::strict_json::{FromBody, ObjectReader, Told, id, known};
+use crate::strict_json::{FromBody, ObjectReader, Rejected, id, known};
 
-/// A room to be created.
+/// `POST …/chats`.
 #[derive(Clone, Debug)]
 pub struct CreateChatBody(pub CreateChat);
 
 impl FromBody for CreateChatBody {
     const WRAPPER: Option<&'static str> = Some("chat");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let schema = text().max(120).about("If omitted, the room gets its title from the first message.");
         let title = body.optional_text("title", schema, |text| ChatTitle::given(Some(&text)));
         let task_id = body.optional_text("task_id", uuid(), id(TaskId::parse));
@@ -22,20 +22,20 @@ impl FromBody for CreateChatBody {
     }
 }
 
-/// `PATCH …/chats/{id}`: the title that a room gets.
+/// `PATCH …/chats/{id}`: the new title.
 #[derive(Clone, Debug)]
 pub struct RenameChatBody(pub ChatTitle);
 
 impl FromBody for RenameChatBody {
     const WRAPPER: Option<&'static str> = Some("chat");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         body.text("title", line(120), |text| ChatTitle::renamed(&text)).map(Self)
     }
 }
 
-/// The kind goes by two names; both may be given if they agree.
-fn kind(body: &mut ObjectReader<'_>) -> Result<ChatKind, Told> {
+/// The kind has two names; both may be given if they agree.
+fn kind(body: &mut ObjectReader<'_>) -> Result<ChatKind, Rejected> {
     let words = word(ChatKind::WORDS);
     let kind = body.optional_text("type", words, known(ChatKind::parse));
     let chat_type =

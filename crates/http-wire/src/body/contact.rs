@@ -1,7 +1,7 @@
 //! Bodies about contacts and contact requests.
 //!
-//! A handle that is missing or malformed is 400 here, where the public API wants it so; all else that is wrong is
-//! 422 as everywhere.
+//! A missing or malformed handle is 400 here, as in the public API; any other fault is 422 as
+//! everywhere.
 
 use actix_web::http::StatusCode;
 use domain::contact::{Handle, RequestAction, RequestMessage, SendRequest, WhichContact, WhichRequest};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
 use crate::openapi::schema::{handle, text, word};
-use crate::strict_json::{FromBody, ObjectReader, Presence, Told, known};
+use crate::strict_json::{FromBody, ObjectReader, Presence, Rejected, known};
 
 fn bad_request(message: &str) -> ApiError {
     ApiError::new(ErrorCode::BadRequest, message)
@@ -20,7 +20,7 @@ fn parse_handle(text: &str, pointer: &str) -> Result<Handle, ApiError> {
     Handle::new(text).map_err(|fault| bad_request("The handle is malformed").with_detail(pointer, fault))
 }
 
-fn message(body: &mut ObjectReader<'_>) -> Result<Option<RequestMessage>, Told> {
+fn message(body: &mut ObjectReader<'_>) -> Result<Option<RequestMessage>, Rejected> {
     let message = body.optional_text("message", text().max(500), |text| RequestMessage::given(Some(text)));
     message.map(Option::flatten)
 }
@@ -33,7 +33,7 @@ pub struct AddContactBody {
 }
 
 impl AddContactBody {
-    /// Whom to ask.
+    /// Turns the body into a command.
     pub fn into_command(self) -> Result<SendRequest, ApiError> {
         let missing = || bad_request("Send a handle").with_detail("/handle", "can't be blank");
         let to = parse_handle(&self.handle.ok_or_else(missing)?, "/handle")?;
@@ -42,7 +42,7 @@ impl AddContactBody {
 }
 
 impl FromBody for AddContactBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         body.describe("handle", Presence::Required, handle());
         let handle = body.any_text("handle");
         let message = message(body);
@@ -50,7 +50,7 @@ impl FromBody for AddContactBody {
     }
 }
 
-/// `POST …/contacts/requests`, wrapped or flat; the handle goes by two names.
+/// `POST …/contacts/requests`, wrapped or flat; the handle has two names.
 #[derive(Clone, Debug)]
 pub struct SendRequestBody {
     handle: Option<String>,
@@ -58,15 +58,15 @@ pub struct SendRequestBody {
 }
 
 impl SendRequestBody {
-    /// Where the handle stands in the wrapped form.
+    /// The pointer to the handle in the wrapped form.
     const POINTER: &'static str = "/contact_request/recipient_handle";
 
-    /// Whom to ask; a body without a handle is 422 (a human's).
+    /// Turns a human's body into a command; a missing handle is 422.
     pub fn into_command(self) -> Result<SendRequest, ApiError> {
         self.command(ApiError::validation())
     }
 
-    /// Whom to ask; a body without a handle is 400 (an agent's).
+    /// Turns an agent's body into a command; a missing handle is 400.
     pub fn into_agent_command(self) -> Result<SendRequest, ApiError> {
         self.command(bad_request("Send a handle"))
     }
@@ -81,7 +81,7 @@ impl SendRequestBody {
 impl FromBody for SendRequestBody {
     const WRAPPER: Option<&'static str> = Some("contact_request");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let handles = body.one_of([("recipient_handle", handle()), ("handle", handle())]);
         let message = message(body);
         let [recipient, handle] = handles?;
@@ -98,8 +98,8 @@ pub struct RespondBody {
 }
 
 impl RespondBody {
-    /// What is to be done with which request. The id goes before the handle; one that is no id
-    /// names nothing.
+    /// Turns the body into a command. The id takes precedence over the handle; a malformed id is not
+    /// found.
     pub fn into_command(self) -> Result<(WhichRequest, RequestAction), ApiError> {
         let which = match (self.request_id, self.handle) {
             (Some(id), _) => {
@@ -117,7 +117,7 @@ impl RespondBody {
 }
 
 impl FromBody for RespondBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let action = body.text("action", word(RequestAction::WORDS), known(RequestAction::parse));
         let [request_id, handle] = body.one_of([("request_id", text()), ("handle", handle())])?;
         Ok(Self { action: action?, request_id, handle })
@@ -132,7 +132,8 @@ pub struct RemoveContactBody {
 }
 
 impl RemoveContactBody {
-    /// Which contact. The id goes before the handle; one that is no id names nothing.
+    /// Turns the body into a command. The id takes precedence over the handle; a malformed id is not
+    /// found.
     pub fn into_command(self) -> Result<WhichContact, ApiError> {
         match (self.contact_id, self.handle) {
             (Some(id), _) => {
@@ -148,7 +149,7 @@ impl RemoveContactBody {
 }
 
 impl FromBody for RemoveContactBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let [contact_id, handle] = body.one_of([("contact_id", text()), ("handle", handle())])?;
         Ok(Self { contact_id, handle })
     }
@@ -159,7 +160,7 @@ impl FromBody for RemoveContactBody {
 pub struct ResolveBody(Option<Value>);
 
 impl ResolveBody {
-    /// The handle. Whatever else it may be is a validation error under 400.
+    /// The handle. Anything else is a validation error with status 400.
     pub fn into_handle(self) -> Result<Handle, ApiError> {
         let invalid = |fault: String| {
             ApiError::validation().with_status(StatusCode::BAD_REQUEST).with_detail("/handle", fault)
@@ -173,7 +174,7 @@ impl ResolveBody {
 }
 
 impl FromBody for ResolveBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         body.describe("handle", Presence::Required, handle());
         Ok(Self(body.any("handle")))
     }

@@ -1,5 +1,5 @@
-//! `POST …/memories`: wrapped, with all that the public form wants; or flat, where all but the content
-//! follows by itself.
+//! `POST …/memories`: wrapped, with all properties that the public form requires; or flat, where only
+//! the content is required.
 
 use domain::id::parse_uuid;
 use domain::memory::{
@@ -10,18 +10,18 @@ use uuid::Uuid;
 
 use crate::error::ApiError;
 use crate::openapi::schema::{some_text, text, uuid, word};
-use crate::strict_json::{Form, FromBody, ObjectReader, Told, id, known};
+use crate::strict_json::{Form, FromBody, ObjectReader, Rejected, id, known};
 
-/// Something to be remembered.
+/// A memory.
 #[derive(Clone, Debug)]
 pub struct StoreMemoryBody {
     command: StoreMemory,
-    /// What the wrapped form wants and is not there.
+    /// The missing properties that the wrapped form requires.
     missing: Vec<&'static str>,
 }
 
 impl StoreMemoryBody {
-    /// What is to be remembered; in its wrapper a body must say everything.
+    /// Turns the body into a command; refuses a wrapped body with missing properties.
     pub fn into_command(self, form: Form) -> Result<StoreMemory, ApiError> {
         if form == Form::Plain && !self.missing.is_empty() {
             let fault =
@@ -35,7 +35,7 @@ impl StoreMemoryBody {
 impl FromBody for StoreMemoryBody {
     const WRAPPER: Option<&'static str> = Some("memory");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let missing = ["system", "type", "segment", "thought"].into_iter().filter(|name| !body.has(name));
         let missing = missing.collect();
         let content = body.text("content", some_text(MemoryContent::MAX_CHARS), MemoryContent::new);
@@ -60,8 +60,8 @@ impl FromBody for StoreMemoryBody {
     }
 }
 
-/// The subject goes by two names; both may be given if they agree.
-fn subject(body: &mut ObjectReader<'_>) -> Result<Option<Uuid>, Told> {
+/// The subject has two names; both may be given if they agree.
+fn subject(body: &mut ObjectReader<'_>) -> Result<Option<Uuid>, Rejected> {
     let schema =
         uuid().about("The user or agent that the memory is about; `subject` is another name for it.");
     let [given, alias] =

@@ -7,18 +7,18 @@ use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
 use crate::openapi::schema::{Schema, some_text, text, word};
-use crate::strict_json::{FromBody, ObjectReader, Presence, Told};
+use crate::strict_json::{FromBody, ObjectReader, Presence, Rejected};
 
-/// The most mentions of one text.
+/// The maximum number of mentions.
 const MAX_MENTIONS: usize = 100;
 
-/// The most attachments of one text.
+/// The maximum number of attachments.
 const MAX_ATTACHMENTS: usize = 10;
 
 const CONTENT: Schema =
     some_text(524_288).about("Text of at most 524,288 bytes of UTF-8, not only whitespace.");
 
-/// A text to be sent.
+/// `POST …/messages`.
 #[derive(Clone, Debug)]
 pub struct SendMessageBody {
     message: SendMessage,
@@ -26,8 +26,8 @@ pub struct SendMessageBody {
 }
 
 impl SendMessageBody {
-    /// The text, unless it comes with attachments: no file is in any room, so every one of them
-    /// is unknown.
+    /// Turns the body into a command. Refuses attachments: no chat has files, so all of them are
+    /// unknown.
     pub fn into_command(self) -> Result<SendMessage, ApiError> {
         if self.attaches {
             let message = "An attachment is not in this chat; send the message without attachments";
@@ -41,7 +41,7 @@ impl SendMessageBody {
 impl FromBody for SendMessageBody {
     const WRAPPER: Option<&'static str> = Some("message");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let content = body.text("content", CONTENT, MessageContent::new);
         let mentions = body.objects("mentions", MAX_MENTIONS, mention);
         let any = |_: &str| Ok::<_, Infallible>(());
@@ -51,23 +51,23 @@ impl FromBody for SendMessageBody {
     }
 }
 
-/// `PATCH …/messages/{id}`: what a text is to say.
+/// `PATCH …/messages/{id}`: the new content.
 #[derive(Clone, Debug)]
 pub struct EditMessageBody(pub MessageContent);
 
 impl FromBody for EditMessageBody {
     const WRAPPER: Option<&'static str> = Some("message");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         body.text("content", CONTENT, MessageContent::new).map(Self)
     }
 }
 
-/// A mention as asked for; whether it names somebody is the domain's question.
+/// Reads a mention; the domain resolves it.
 ///
-/// Clients send nulls and empty texts beside the one identifier they know, and a name that says
-/// nothing; old ones call the handle `username`.
-fn mention(item: &mut ObjectReader<'_>) -> Result<RequestedMention, Told> {
+/// Clients send nulls and empty texts beside the only identifier they know, and a name that is
+/// ignored; old ones call the handle `username`.
+fn mention(item: &mut ObjectReader<'_>) -> Result<RequestedMention, Rejected> {
     item.describe("kind", Presence::Optional, word(MentionKind::WORDS));
     let kind = match item.any("kind") {
         None => Some(MentionKind::Mention),

@@ -7,9 +7,9 @@ use domain::id::parse_uuid;
 
 use crate::error::{ApiError, peer_not_found};
 use crate::openapi::schema::{uuid, word};
-use crate::strict_json::{FromBody, ObjectReader, Presence, Told, UNKNOWN_WORD};
+use crate::strict_json::{FromBody, ObjectReader, Presence, Rejected, UNKNOWN_WORD};
 
-/// Somebody to be added to a room.
+/// The user or agent to add to a chat.
 #[derive(Clone, Debug)]
 pub struct AddParticipantBody {
     participant_id: String,
@@ -17,7 +17,7 @@ pub struct AddParticipantBody {
 }
 
 impl AddParticipantBody {
-    /// What is asked for. A text that is no id is nobody's, so it is 404 like an unknown one.
+    /// Turns the body into a command; a malformed id is 404, like an unknown one.
     pub fn into_command(self) -> Result<AddParticipantCommand, ApiError> {
         let candidate = parse_uuid(&self.participant_id).ok_or_else(peer_not_found)?;
         Ok(AddParticipantCommand { candidate, role: self.role })
@@ -27,7 +27,7 @@ impl AddParticipantBody {
 impl FromBody for AddParticipantBody {
     const WRAPPER: Option<&'static str> = Some("participant");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let participant_id = body.text("participant_id", uuid(), Ok::<_, Infallible>);
         body.describe("role", Presence::Optional, word(Role::WORDS));
         let role = match body.any("role") {

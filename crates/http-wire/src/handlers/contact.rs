@@ -11,7 +11,7 @@ use crate::error::ApiError;
 use crate::page::NumberedQuery;
 use crate::path::{ContactPath, ContactRequestPath};
 use crate::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
-use crate::strict_json::{NoBody, StrictJson, Told};
+use crate::strict_json::{NoBody, Rejected, StrictJson};
 use crate::view::{RemovedView, RequestStepView};
 
 /// The values of a filter by status.
@@ -27,7 +27,7 @@ pub struct SentRequestsQuery {
 }
 
 impl FromQuery for SentRequestsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = NumberedQuery::from_query(query);
         let description = "Only this status; all by default.";
         let status = query.word("status", SENT_FILTERS, description, SentFilter::parse);

@@ -9,7 +9,7 @@ use crate::envelope::List;
 use crate::error::ApiError;
 use crate::page::{NumberedMetadata, NumberedQuery};
 use crate::query::{FromQuery, QueryReader, StrictQuery};
-use crate::strict_json::Told;
+use crate::strict_json::Rejected;
 use crate::view::{ListedAgentView, PeerView};
 
 /// The filters.
@@ -20,7 +20,7 @@ pub struct ListPeersQuery {
 }
 
 impl FromQuery for ListPeersQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = NumberedQuery::from_query(query);
         let not_in_chat = query.id("not_in_chat", "Leave out the participants of this chat.", ChatId::parse);
         let kind =

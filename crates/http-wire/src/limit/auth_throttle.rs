@@ -20,10 +20,10 @@ use super::expiring_map::ExpiringMap;
 use super::rate_limiter::{Quota, RateLimiter};
 use crate::auth::Credential;
 
-/// How long a credential counts as known after it was last valid.
+/// The time for which a credential counts as known after it was last valid.
 const KNOWN: Duration = Duration::from_secs(15 * 60);
 
-/// How long an invalid credential is refused without a check.
+/// The time for which an invalid credential is refused without a check.
 const KNOWN_BAD: Duration = Duration::from_secs(10);
 
 /// The longest time that charges beyond the burst can lock out an address.

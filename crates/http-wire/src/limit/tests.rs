@@ -170,8 +170,8 @@ async fn a_clock_that_jumps_changes_no_limit() {
         clock.jump(-jump);
         assert!(limits.spend(who, Class::General).unwrap().is_err(), "no quota is given again");
         clock.advance(1);
-        let standing = limits.spend(who, Class::General).unwrap().expect("one a second, as always");
-        assert_eq!(standing.reset, clock.now().plus(Duration::from_secs(2)), "callers are told a date");
+        let rate = limits.spend(who, Class::General).unwrap().expect("one a second, as always");
+        assert_eq!(rate.reset, clock.now().plus(Duration::from_secs(2)), "callers are told a date");
         clock.advance(9);
         assert_eq!(tried(&limits, here, "expired meanwhile", true).await, Ok(()), "it is looked at again");
         for guess in ["a", "b", "c"] {
@@ -269,13 +269,13 @@ fn classes_and_callers_are_counted_apart() {
 
 #[test]
 fn a_refusal_says_when_to_come_back() {
-    let standing = Standing {
+    let rate = RateState {
         limit: 10,
         remaining: 0,
         reset: Timestamp::from_micros(1_700_000_000_000_001),
         retry_after: Duration::from_micros(1_000_001),
     };
-    let answer = actix_web::ResponseError::error_response(&refused(standing));
+    let answer = actix_web::ResponseError::error_response(&refused(rate));
     assert_eq!(answer.status().as_u16(), 429);
     for (name, value) in [
         ("retry-after", "2"),

@@ -12,7 +12,7 @@ pub enum Access {
     /// Agents: a key.
     Agents,
     /// Both, including a bare key in `Authorization`.
-    Anybody,
+    Any,
     /// No credential is needed.
     Public,
 }
@@ -186,7 +186,7 @@ fn security(access: Access) -> Value {
     match access {
         Access::Users => json!([{"apiKey": []}, {"token": []}]),
         Access::Agents => json!([{"apiKey": []}]),
-        Access::Anybody => json!([{"bareKey": []}, {"apiKey": []}, {"token": []}]),
+        Access::Any => json!([{"bareKey": []}, {"apiKey": []}, {"token": []}]),
         Access::Public => json!([]),
     }
 }

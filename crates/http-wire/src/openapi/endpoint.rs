@@ -18,7 +18,7 @@ pub(crate) struct Parameter {
 
 /// A response other than a refusal.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct Response {
     pub(super) status: u16,
     /// `None` without a body.
     pub(super) schema: Option<Value>,
@@ -36,7 +36,7 @@ pub struct Endpoint {
     pub(super) body: Option<Value>,
     /// Set if the body must not be empty.
     pub(super) body_required: bool,
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<Response>,
     pub(super) refusals: Vec<u16>,
     pub(super) idempotent: bool,
     pub(super) schemas: Vec<(String, Value)>,
@@ -186,7 +186,7 @@ impl Endpoint {
     }
 
     fn answer(mut self, status: u16, schema: Option<Value>) -> Self {
-        self.answers.push(Answer { status, schema });
+        self.answers.push(Response { status, schema });
         self
     }
 

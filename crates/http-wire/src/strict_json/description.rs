@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::openapi::schema::{Schema, closed_object, either, text};
 
-/// How a property may be missing.
+/// The ways in which a property can be missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Presence {
     /// It must be given.

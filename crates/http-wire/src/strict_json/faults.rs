@@ -12,7 +12,7 @@ pub const NOT_AN_ID: &str = "must be a UUID";
 
 /// A value is wrong, and the fault is recorded; the whole input will be refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Told(());
+pub struct Rejected(());
 
 /// Unknown properties and wrong values, under their pointers.
 #[derive(Debug, Default)]
@@ -31,11 +31,11 @@ impl Faults {
         }
     }
 
-    pub(crate) fn wrong(&mut self, pointer: impl Into<String>, fault: impl fmt::Display) -> Told {
+    pub(crate) fn wrong(&mut self, pointer: impl Into<String>, fault: impl fmt::Display) -> Rejected {
         if self.wrong.len() < Self::MAX {
             self.wrong.push((pointer.into(), fault.to_string()));
         }
-        Told(())
+        Rejected(())
     }
 
     /// The failure of all faults, if there are any; an unknown property takes precedence over wrong

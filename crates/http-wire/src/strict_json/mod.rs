@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 
 pub use description::Presence;
 pub(crate) use faults::Faults;
-pub use faults::{NOT_AN_ID, Told, UNKNOWN_WORD};
+pub use faults::{NOT_AN_ID, Rejected, UNKNOWN_WORD};
 pub use reader::{ObjectReader, id, known};
 
 use crate::auth;
@@ -34,11 +34,11 @@ use crate::query::{self, NoQuery};
 /// text that is too long is a 422 with its pointer.
 pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long a body may take to arrive.
+/// The time limit for receiving a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a body may take to arrive before its credential is checked again.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// A credential is checked again if the body took longer than this.
+const CHECK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 /// A type that can be read from a body.
 pub trait FromBody: Sized + 'static {
@@ -49,7 +49,7 @@ pub trait FromBody: Sized + 'static {
     /// first. Remaining properties are unknown.
     ///
     /// This also describes the body ([`schema`]): an operation is documented as it is read.
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told>;
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected>;
 }
 
 /// A body with its form.
@@ -86,7 +86,7 @@ impl Form {
 pub struct NoBody;
 
 impl FromBody for NoBody {
-    fn from_body(_: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(_: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         Ok(Self)
     }
 }
@@ -124,8 +124,8 @@ pub(crate) fn read_body(
         };
         let begun = Instant::now();
         let bytes = timeout(READ_TIMEOUT, collect(payload)).await.map_err(late)??;
-        if begun.elapsed() >= LOOK_AGAIN_AFTER {
-            auth::look_again(&request).await?;
+        if begun.elapsed() >= CHECK_AGAIN_AFTER {
+            auth::check_again(&request).await?;
         }
         if !json && !bytes.is_empty() {
             let message = "The body must be JSON; send it with Content-Type: application/json";
@@ -148,7 +148,7 @@ pub fn parse<T: FromBody>(bytes: &[u8]) -> Result<StrictJson<T>, ApiError> {
     };
     outer.finish();
     faults.into_result()?;
-    body.map(|body| StrictJson { body, form }).map_err(|_: Told| ApiError::validation())
+    body.map(|body| StrictJson { body, form }).map_err(|_: Rejected| ApiError::validation())
 }
 
 /// The JSON schema of the flat form of a body, for the API's document.

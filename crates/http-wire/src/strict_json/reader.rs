@@ -5,7 +5,7 @@ use std::fmt::Display;
 use serde_json::{Map, Value, json};
 
 use super::description::{Description, Presence};
-use super::faults::{Faults, NOT_AN_ID, Told, UNKNOWN_WORD};
+use super::faults::{Faults, NOT_AN_ID, Rejected, UNKNOWN_WORD};
 use crate::openapi::schema::{Schema, nullable};
 
 /// An object of a body; properties are taken from it, and remaining ones are unknown.
@@ -27,7 +27,7 @@ impl<'f> ObjectReader<'f> {
     }
 
     /// The schema of the object that `read` reads.
-    pub(super) fn schema_of<T>(read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Told>) -> Value {
+    pub(super) fn schema_of<T>(read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Rejected>) -> Value {
         let mut faults = Faults::default();
         let mut reader = ObjectReader::new(Map::new(), String::new(), &mut faults);
         reader.description = Some(Description::default());
@@ -68,13 +68,13 @@ impl<'f> ObjectReader<'f> {
     }
 
     /// Records a fault of the property.
-    pub fn fault(&mut self, name: &str, fault: impl Display) -> Told {
+    pub fn fault(&mut self, name: &str, fault: impl Display) -> Rejected {
         let pointer = self.pointer_to(name);
         self.faults.wrong(pointer, fault)
     }
 
     /// A text; absent and null are `None`.
-    pub fn any_text(&mut self, name: &str) -> Result<Option<String>, Told> {
+    pub fn any_text(&mut self, name: &str) -> Result<Option<String>, Rejected> {
         match self.any(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -88,7 +88,7 @@ impl<'f> ObjectReader<'f> {
         name: &'static str,
         schema: Schema,
         parse: impl FnOnce(String) -> Result<T, E>,
-    ) -> Result<T, Told> {
+    ) -> Result<T, Rejected> {
         self.describe(name, Presence::Required, schema);
         self.required_text(name, parse)
     }
@@ -99,7 +99,7 @@ impl<'f> ObjectReader<'f> {
         name: &'static str,
         schema: Schema,
         parse: impl FnOnce(String) -> Result<T, E>,
-    ) -> Result<Option<T>, Told> {
+    ) -> Result<Option<T>, Rejected> {
         self.describe(name, Presence::Optional, schema);
         if self.has(name) { self.required_text(name, parse).map(Some) } else { Ok(None) }
     }
@@ -110,7 +110,7 @@ impl<'f> ObjectReader<'f> {
         name: &'static str,
         schema: Schema,
         parse: impl FnOnce(String) -> Result<T, E>,
-    ) -> Result<Option<T>, Told> {
+    ) -> Result<Option<T>, Rejected> {
         self.describe(name, Presence::Nullable, schema);
         let text = self.any_text(name)?;
         text.map(|text| parse(text).map_err(|fault| self.fault(name, fault))).transpose()
@@ -122,7 +122,7 @@ impl<'f> ObjectReader<'f> {
         name: &'static str,
         schema: Schema,
         parse: impl FnOnce(String) -> Result<T, E>,
-    ) -> Result<Option<Option<T>>, Told> {
+    ) -> Result<Option<Option<T>>, Rejected> {
         let is_given = self.has(name);
         let parse = |text: String| if text.trim().is_empty() { Ok(None) } else { parse(text).map(Some) };
         let value = self.optional_text(name, schema, parse)?;
@@ -130,7 +130,7 @@ impl<'f> ObjectReader<'f> {
     }
 
     /// A text under one of two names: the first one, or the second one if that is absent.
-    pub fn one_of(&mut self, names: [(&'static str, Schema); 2]) -> Result<[Option<String>; 2], Told> {
+    pub fn one_of(&mut self, names: [(&'static str, Schema); 2]) -> Result<[Option<String>; 2], Rejected> {
         if let Some(description) = &mut self.description {
             description.add_one_of(names);
         }
@@ -139,7 +139,7 @@ impl<'f> ObjectReader<'f> {
     }
 
     /// True or false; required.
-    pub fn flag(&mut self, name: &'static str, schema: Schema) -> Result<bool, Told> {
+    pub fn flag(&mut self, name: &'static str, schema: Schema) -> Result<bool, Rejected> {
         self.describe(name, Presence::Required, schema);
         match self.any(name) {
             None => Err(self.fault(name, "can't be blank")),
@@ -149,7 +149,7 @@ impl<'f> ObjectReader<'f> {
     }
 
     /// True or false; absent is `None`.
-    pub fn optional_flag(&mut self, name: &'static str, schema: Schema) -> Result<Option<bool>, Told> {
+    pub fn optional_flag(&mut self, name: &'static str, schema: Schema) -> Result<Option<bool>, Rejected> {
         self.describe(name, Presence::Optional, schema);
         match self.any(name) {
             None => Ok(None),
@@ -163,7 +163,7 @@ impl<'f> ObjectReader<'f> {
         &mut self,
         name: &'static str,
         parse: impl FnOnce(Map<String, Value>) -> Result<T, E>,
-    ) -> Result<T, Told> {
+    ) -> Result<T, Rejected> {
         self.record(name, Presence::Nullable, || {
             nullable(json!({"type": "object", "additionalProperties": true}))
         });
@@ -180,8 +180,8 @@ impl<'f> ObjectReader<'f> {
         &mut self,
         name: &'static str,
         schema: impl FnOnce() -> Value,
-        read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Told>,
-    ) -> Result<Option<T>, Told> {
+        read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Rejected>,
+    ) -> Result<Option<T>, Rejected> {
         self.record(name, Presence::Nullable, schema);
         match self.any(name) {
             None | Some(Value::Null) => Ok(None),
@@ -196,7 +196,7 @@ impl<'f> ObjectReader<'f> {
         item: Schema,
         max: usize,
         parse: impl Fn(&str) -> Result<T, E>,
-    ) -> Result<Option<Vec<T>>, Told> {
+    ) -> Result<Option<Vec<T>>, Rejected> {
         self.record(name, Presence::Nullable, || list(&item.value(), max));
         if !self.has(name) {
             return Ok(None);
@@ -215,8 +215,8 @@ impl<'f> ObjectReader<'f> {
         &mut self,
         name: &'static str,
         max: usize,
-        read: impl Fn(&mut ObjectReader<'_>) -> Result<T, Told>,
-    ) -> Result<Vec<T>, Told> {
+        read: impl Fn(&mut ObjectReader<'_>) -> Result<T, Rejected>,
+    ) -> Result<Vec<T>, Rejected> {
         self.record(name, Presence::Nullable, || list(&ObjectReader::schema_of(&read), max));
         let items = self.items(name, max)?;
         let read_all = items.into_iter().enumerate().map(|(index, item)| {
@@ -231,7 +231,7 @@ impl<'f> ObjectReader<'f> {
         &mut self,
         name: &str,
         parse: impl FnOnce(String) -> Result<T, E>,
-    ) -> Result<T, Told> {
+    ) -> Result<T, Rejected> {
         match self.any(name) {
             None => Err(self.fault(name, "can't be blank")),
             Some(Value::String(text)) => parse(text).map_err(|fault| self.fault(name, fault)),
@@ -240,7 +240,7 @@ impl<'f> ObjectReader<'f> {
     }
 
     /// The items of a list of at most `max`; absent and null are an empty one.
-    fn items(&mut self, name: &str, max: usize) -> Result<Vec<Value>, Told> {
+    fn items(&mut self, name: &str, max: usize) -> Result<Vec<Value>, Rejected> {
         match self.any(name) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::Array(items)) if items.len() <= max => Ok(items),
@@ -254,8 +254,8 @@ impl<'f> ObjectReader<'f> {
         &mut self,
         name: &str,
         value: Value,
-        read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Told>,
-    ) -> Result<T, Told> {
+        read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Rejected>,
+    ) -> Result<T, Rejected> {
         self.inside_at(&escaped(name), value, read)
     }
 
@@ -263,8 +263,8 @@ impl<'f> ObjectReader<'f> {
         &mut self,
         place: &str,
         value: Value,
-        read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Told>,
-    ) -> Result<T, Told> {
+        read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Rejected>,
+    ) -> Result<T, Rejected> {
         let pointer = format!("{}/{place}", self.pointer);
         let Value::Object(members) = value else {
             return Err(self.faults.wrong(pointer, expected("object", &value)));

@@ -151,7 +151,7 @@ impl Api {
     }
 
     /// Says `text` to `agent`; gives the message's id.
-    pub(crate) async fn tell(
+    pub(crate) async fn mention(
         &self,
         from: impl Into<Caller>,
         chat: ChatId,

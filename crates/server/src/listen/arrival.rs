@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use actix_http::Protocol;
 use actix_http::error::DispatchError;
-use http_wire::answers::AnswerBudget;
 use http_wire::error::render::raw;
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::{ConnectionLimit, Connections};
+use http_wire::response_budget::ResponseBudget;
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -51,11 +51,11 @@ pub(super) struct Acceptor {
     connections: Arc<Connections>,
     patience: Patience,
     tls: Option<TlsAcceptor>,
-    answers: Arc<AnswerBudget>,
+    answers: Arc<ResponseBudget>,
 }
 
 impl Acceptor {
-    pub(super) fn new(config: &Config, tls: Option<TlsAcceptor>, answers: Arc<AnswerBudget>) -> Self {
+    pub(super) fn new(config: &Config, tls: Option<TlsAcceptor>, answers: Arc<ResponseBudget>) -> Self {
         let given = config.http.per_address;
         let connections = Connections::new(ConnectionLimit {
             most: Some(given.unwrap_or(USUAL)).filter(|most| *most > 0),
