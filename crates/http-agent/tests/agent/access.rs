@@ -163,17 +163,6 @@ async fn unknown_parameters_are_refused() {
     }
 }
 
-/// Nothing of the cause is told, and trying again is right.
-#[actix_web::test]
-async fn a_store_that_cannot_work_is_503() {
-    let api = Api::new().await;
-    (api.world.stores.close)();
-    for method in [Method::GET, Method::POST] {
-        let answer = api.call(&api.helper.key, method, "/chats", &Value::Null).await;
-        assert_eq!(answer.refusal(), (503, "service_unavailable", vec![]));
-    }
-}
-
 /// A valid token is a human's, and humans are refused; any other is no credential at all.
 #[actix_web::test]
 async fn a_token_is_forbidden_when_it_is_good_and_unauthorized_when_not() {
