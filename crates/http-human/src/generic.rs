@@ -27,7 +27,7 @@ fn user(caller: Caller) -> Result<UserCaller, ApiError> {
         Caller::User(caller) => Ok(caller),
         Caller::Agent(_) => Err(ApiError::new(
             ErrorCode::Forbidden,
-            "Agents cannot use this path; send the credential of a user",
+            "Agents cannot use this path. Send the credential of a user.",
         )),
     }
 }

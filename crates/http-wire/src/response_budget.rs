@@ -153,7 +153,7 @@ fn units(bytes: u64) -> u32 {
 
 /// The refusal of a response for which there is no room.
 pub(crate) fn no_room() -> ApiError {
-    let message = "Your address has too many unread responses; read them, or try again in a second";
+    let message = "Your address has too many unread responses. Read them, or try again in a second.";
     ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(1)
 }
 

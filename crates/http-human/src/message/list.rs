@@ -110,7 +110,7 @@ impl ListMessagesQuery {
             return Ok((*anchor, limit));
         }
         let message =
-            "Use only one of after, before, and around, and none of them with cursor, since, or page";
+            "Use only one of after, before, and around, and none of them with cursor, since, or page.";
         let pointer = match self.anchors.last() {
             Some(Anchor::After(_)) => "/after",
             Some(Anchor::Before(_)) => "/before",

@@ -38,12 +38,12 @@ impl Unusable {
     pub const fn message(self) -> &'static str {
         match self {
             Self::Missing => {
-                "A credential is needed: send an API key as X-API-Key, or a token as Authorization: Bearer"
+                "A credential is needed: send an API key as X-API-Key, or a token as Authorization: Bearer <token>."
             }
-            Self::MalformedKey => "X-API-Key does not hold an API key; send the whole key and nothing else",
+            Self::MalformedKey => "X-API-Key does not hold an API key. Send the whole key and nothing else.",
             Self::MalformedAuthorization => {
-                "Authorization does not hold a token; write it as Authorization: Bearer <token>, or send an API key \
-                 as X-API-Key"
+                "Authorization does not hold a token. Write it as Authorization: Bearer <token>, or send an API key \
+                 as X-API-Key."
             }
         }
     }
@@ -55,18 +55,18 @@ impl Credential<'_> {
     pub fn rejected(self) -> &'static str {
         match self {
             Self::Key(text) if is_like_token(text) => {
-                "A token was sent as an API key; send it as Authorization: Bearer <token>"
+                "A token was sent as an API key. Send it as Authorization: Bearer <token>."
             }
             Self::Key(_) => {
-                "The API key is not valid: it is unknown, revoked, or expired; send another key, or create one"
+                "The API key is not valid: it is unknown, revoked, or expired. Send another key, or create one."
             }
             Self::Token(text) if is_like_key(text) => {
-                "An API key was sent as a token; send it as X-API-Key, without Bearer"
+                "An API key was sent as a token. Send it as X-API-Key, without Bearer."
             }
             Self::Token(_) => {
-                "The token is not valid: it has expired, or its session has ended; log in again"
+                "The token is not valid: it has expired, or its session has ended. Log in again."
             }
-            Self::Invitation(_) => "The invitation is not valid; ask for another one",
+            Self::Invitation(_) => "The invitation is not valid. Ask for another one.",
         }
     }
 }

@@ -30,7 +30,7 @@ pub async fn users_only<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<B>, Error> {
     let admitted = admit(&request, credential::of_interface, |admitted| match admitted.caller {
         Caller::User(caller) => may_call(admitted).map(|()| UserAuth(caller)),
-        Caller::Agent(_) => Err(forbidden("Agents cannot use this path; send the credential of a user")),
+        Caller::Agent(_) => Err(forbidden("Agents cannot use this path. Send the credential of a user.")),
     });
     let admitted = admitted.await?;
     answer(request, next, admitted).await
@@ -43,7 +43,7 @@ pub async fn agents_only<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<B>, Error> {
     let admitted = admit(&request, credential::of_interface, |admitted| match admitted.caller {
         Caller::Agent(caller) => Ok(AgentAuth(caller)),
-        Caller::User(_) => Err(forbidden("Users cannot use this path; send the API key of an agent")),
+        Caller::User(_) => Err(forbidden("Users cannot use this path. Send the API key of an agent.")),
     });
     let admitted = admitted.await?;
     answer(request, next, admitted).await
@@ -205,7 +205,7 @@ fn below_base(request: &ServiceRequest) -> &str {
 /// Checks that the plan permits the request: memories, or anything else.
 fn within_plan(request: &ServiceRequest, admitted: Authenticated) -> Result<(), ApiError> {
     if !admitted.permits.memories && below_base(request).split('/').next() == Some("memories") {
-        return Err(forbidden("Your plan does not include memories; ask the operator of the server"));
+        return Err(forbidden("Your plan does not include memories. Ask the operator of the server."));
     }
     Ok(())
 }
@@ -233,7 +233,7 @@ fn reach(path: &str) -> Reach {
 fn may_call(admitted: Authenticated) -> Result<(), ApiError> {
     match admitted.caller {
         Caller::User(_) if !admitted.permits.human_interface => {
-            let message = "Your plan does not include the API for humans; ask the operator of the server";
+            let message = "Your plan does not include the API for humans. Ask the operator of the server.";
             Err(ApiError::new(ErrorCode::PlanRequired, message))
         }
         _ => Ok(()),

@@ -17,7 +17,7 @@ fn bad_request(message: &str) -> ApiError {
 }
 
 fn parse_handle(text: &str, pointer: &str) -> Result<Handle, ApiError> {
-    Handle::new(text).map_err(|fault| bad_request("The handle is malformed").with_detail(pointer, fault))
+    Handle::new(text).map_err(|fault| bad_request("The handle is malformed.").with_detail(pointer, fault))
 }
 
 fn message(body: &mut ObjectReader<'_>) -> Result<Option<RequestMessage>, Rejected> {
@@ -35,7 +35,7 @@ pub struct AddContactBody {
 impl AddContactBody {
     /// Turns the body into a command.
     pub fn into_command(self) -> Result<SendRequest, ApiError> {
-        let missing = || bad_request("Send a handle").with_detail("/handle", "can't be blank");
+        let missing = || bad_request("Send a handle.").with_detail("/handle", "can't be blank");
         let to = parse_handle(&self.handle.ok_or_else(missing)?, "/handle")?;
         Ok(SendRequest { to, message: self.message })
     }
@@ -68,7 +68,7 @@ impl SendRequestBody {
 
     /// Turns an agent's body into a command; a missing handle is 400.
     pub fn into_agent_command(self) -> Result<SendRequest, ApiError> {
-        self.command(bad_request("Send a handle"))
+        self.command(bad_request("Send a handle."))
     }
 
     fn command(self, missing: ApiError) -> Result<SendRequest, ApiError> {
@@ -108,7 +108,7 @@ impl RespondBody {
             }
             (None, Some(handle)) => WhichRequest::With(parse_handle(&handle, "/handle")?),
             (None, None) => {
-                let error = bad_request("Send either request_id or handle");
+                let error = bad_request("Send either request_id or handle.");
                 return Err(error.with_detail("/request_id", "can't be blank"));
             }
         };
@@ -141,7 +141,7 @@ impl RemoveContactBody {
             }
             (None, Some(handle)) => Ok(WhichContact::With(parse_handle(&handle, "/handle")?)),
             (None, None) => {
-                let error = bad_request("Send either contact_id or handle");
+                let error = bad_request("Send either contact_id or handle.");
                 Err(error.with_detail("/contact_id", "can't be blank"))
             }
         }

@@ -30,7 +30,7 @@ impl SendMessageBody {
     /// unknown.
     pub fn into_command(self) -> Result<SendMessage, ApiError> {
         if self.attaches {
-            let message = "An attachment is not in this chat; send the message without attachments";
+            let message = "An attachment is not in this chat. Send the message without attachments.";
             return Err(ApiError::new(ErrorCode::UnknownAttachment, message)
                 .with_detail("/message/attachment_ids/0", "is not in this chat"));
         }

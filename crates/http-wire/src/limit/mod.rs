@@ -335,8 +335,8 @@ impl RateLimits {
         else {
             return Ok(());
         };
-        let message = "You have read too much in a short time; request fewer rows, or try again after the seconds in \
-                       Retry-After";
+        let message = "You have read too much in a short time. Request fewer rows, or try again after the seconds in \
+                       Retry-After.";
         Err(ApiError::new(ErrorCode::RateLimited, message).with_retry_after(rate.retry_after_seconds()))
     }
 
@@ -396,7 +396,7 @@ pub fn shut_out(rate: RateState, code: ErrorCode) -> ApiError {
     let seconds = rate.retry_after_seconds();
     let message = format!(
         "Too many failed authentications came from your address, so only credentials that were recently used from it \
-         are accepted. This one was not checked; try again in {seconds} s"
+         are accepted. This one was not checked. Try again in {seconds} s."
     );
     with_rate(ApiError::new(code, message).with_retry_after(seconds), rate)
 }
@@ -405,7 +405,7 @@ pub fn shut_out(rate: RateState, code: ErrorCode) -> ApiError {
 pub(crate) fn refused(rate: RateState) -> ApiError {
     let error = ApiError::new(
         ErrorCode::RateLimited,
-        "Too many requests; try again after the seconds in Retry-After",
+        "Too many requests. Try again after the seconds in Retry-After.",
     );
     with_rate(error.with_retry_after(rate.retry_after_seconds()), rate)
 }

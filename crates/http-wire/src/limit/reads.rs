@@ -156,12 +156,12 @@ impl Drop for Seat {
 }
 
 fn too_many() -> ApiError {
-    let message = "Too many of your requests are queued; wait for their responses, or try again in a second";
+    let message = "Too many of your requests are queued. Wait for their responses, or try again in a second.";
     ApiError::new(ErrorCode::RateLimited, message).with_retry_after(1)
 }
 
 fn too_slow() -> ApiError {
-    let message = "Your request waited too long in the queue; try again in a second";
+    let message = "Your request waited too long in the queue. Try again in a second.";
     ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(1)
 }
 

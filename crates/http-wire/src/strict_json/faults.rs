@@ -44,7 +44,7 @@ impl Faults {
         if let Some(first) = self.unknown.first() {
             let error = ApiError::new(
                 ErrorCode::BadRequest,
-                format!("Unknown property {first}; remove it, or correct its name"),
+                format!("Unknown property {first}. Remove it, or correct its name."),
             );
             return Err(self
                 .unknown

@@ -119,7 +119,7 @@ pub(crate) fn read_body(
         let late = |_| {
             ApiError::new(
                 ErrorCode::RequestTimeout,
-                "The body did not arrive in time; send the request again",
+                "The body did not arrive in time. Send the request again.",
             )
         };
         let begun = Instant::now();
@@ -128,7 +128,7 @@ pub(crate) fn read_body(
             auth::check_again(&request).await?;
         }
         if !json && !bytes.is_empty() {
-            let message = "The body must be JSON; send it with Content-Type: application/json";
+            let message = "The body must be JSON. Send it with Content-Type: application/json.";
             return Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
         }
         Ok(bytes)
@@ -171,7 +171,7 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
         Ok(other) => Err(ApiError::validation().with_detail("", reader::expected("object", &other))),
         // The position and the grammar only: the error never holds a value of the body.
         Err(error) => {
-            Err(ApiError::new(ErrorCode::BadRequest, format!("The body is not valid JSON: {error}")))
+            Err(ApiError::new(ErrorCode::BadRequest, format!("The body is not valid JSON: {error}.")))
         }
     }
 }
@@ -180,7 +180,7 @@ async fn collect(mut payload: Payload) -> Result<Bytes, ApiError> {
     let mut bytes = BytesMut::new();
     while let Some(chunk) = payload.next().await {
         let broken =
-            |_| ApiError::new(ErrorCode::BadRequest, "The body could not be read; send the request again");
+            |_| ApiError::new(ErrorCode::BadRequest, "The body could not be read. Send the request again.");
         let chunk = chunk.map_err(broken)?;
         if bytes.len() + chunk.len() > MAX_BODY_BYTES {
             return Err(too_large());
@@ -205,6 +205,6 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn too_large() -> ApiError {
-    let message = format!("The body is too large; send at most {MAX_BODY_BYTES} bytes");
+    let message = format!("The body is too large. Send at most {MAX_BODY_BYTES} bytes.");
     ApiError::new(ErrorCode::ContentTooLarge, message)
 }

@@ -62,7 +62,7 @@ fn unknown_properties_are_named_and_go_first() {
     assert_eq!(refused::<SendMessageBody>(&inside), (ErrorCode::BadRequest, place));
 
     let error = read::<NoBody>(&json!({"color": "red"})).err().unwrap();
-    assert_eq!(error.message(), "Unknown property /color; remove it, or correct its name");
+    assert_eq!(error.message(), "Unknown property /color. Remove it, or correct its name.");
 }
 
 #[test]
