@@ -8,16 +8,12 @@ use domain::login::Password;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Schema, flag, line, text};
-use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
+use http_wire::openapi::schema::{flag, line, uuid};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson, id};
 use http_wire::view::CreatedKeyView;
 
 use crate::confirm::{Confirmation, current_password};
 use crate::instant::expires_at;
-
-const ID: Schema = text().format("uuid");
-
-const NOT_AN_ID: &str = "is not a UUID";
 
 /// The key, and the caller's password if a confirmation is required.
 pub(crate) struct CreateKeyBody {
@@ -39,11 +35,11 @@ impl FromBody for CreateKeyBody {
         let is_read_only = body
             .optional_flag("read_only", flag().about("If true, the key can only read."))
             .map(Option::unwrap_or_default);
-        let chat = ID.about("Limits the key to this chat, which you must be able to read.");
-        let chat = body.optional_text("chat_id", chat, |text| ChatId::parse(&text).ok_or(NOT_AN_ID));
+        let chat = uuid().about("Limits the key to this chat, which you must be able to read.");
+        let chat = body.optional_text("chat_id", chat, id(ChatId::parse));
         let agent =
-            ID.about("Limits the key to this agent, on REST and sockets. It must be one of your agents.");
-        let agent = body.optional_text("agent_id", agent, |text| AgentId::parse(&text).ok_or(NOT_AN_ID));
+            uuid().about("Limits the key to this agent, on REST and sockets. It must be one of your agents.");
+        let agent = body.optional_text("agent_id", agent, id(AgentId::parse));
         let scope = KeyScope { is_read_only: is_read_only?, chat: chat?, agent: agent? };
         let key = CreateKey { name: Some(name?), expires_at: expires_at?, scope };
         Ok(Self { key, current_password: current_password? })
