@@ -146,7 +146,7 @@ async fn respond_refuses_what_it_cannot_follow() {
     let api = Api::new().await;
     let (helper, rival) = (&api.helper, &api.rival);
     let id = asked(&api, helper, &rival.handle).await;
-    let nobody = "0190c5a4-0000-7000-8000-0000000000a1";
+    let unknown = "0190c5a4-0000-7000-8000-0000000000a1";
     for (body, expected) in [
         (json!({"action": "approve"}), (400, "bad_request", vec!["/request_id"])),
         (json!({"action": "approve", "handle": null}), (400, "bad_request", vec!["/request_id"])),
@@ -155,7 +155,7 @@ async fn respond_refuses_what_it_cannot_follow() {
         (json!({"action": "approve", "handle": "nobody"}), (404, "not_found", vec![])),
         (json!({"action": "approve", "handle": rival.handle}), (404, "not_found", vec![])),
         (json!({"action": "approve", "handle": "bob"}), (404, "not_found", vec![])),
-        (json!({"action": "approve", "request_id": nobody}), (404, "not_found", vec![])),
+        (json!({"action": "approve", "request_id": unknown}), (404, "not_found", vec![])),
         (json!({"action": "approve", "request_id": "odd"}), (404, "not_found", vec![])),
         (json!({"action": "accept", "request_id": id}), (422, "validation_error", vec!["/action"])),
         (json!({"request_id": id}), (422, "validation_error", vec!["/action"])),

@@ -9,7 +9,7 @@ async fn an_agent_sees_what_it_sent_and_what_was_said_to_it() {
     let api = Api::new().await;
     let chat = api.room().await;
     let asked = api.mention(api.ann.caller, chat, &api.helper, "question").await;
-    api.mention(api.ann.caller, chat, &api.scout, "for somebody else").await;
+    api.mention(api.ann.caller, chat, &api.scout, "for another agent").await;
     let thought = json!({"message_type": "thought", "content": "hm"});
     let thought = api.post(&api.helper, &format!("/chats/{chat}/events"), thought).await;
     let answered =

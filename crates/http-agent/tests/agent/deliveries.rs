@@ -36,7 +36,7 @@ async fn attempts_are_numbered_and_shown() {
     let room = api.room().await;
     let message = api.mention(api.ann.caller, room, &api.helper, "hi").await;
     let chat = room.to_string();
-    let told = |status: &str, attempt: u32| {
+    let expected = |status: &str, attempt: u32| {
         json!({"data": {
             "id": message, "chat_room_id": chat, "status": status, "attempt_number": attempt, "success": true,
         }})
@@ -51,7 +51,7 @@ async fn attempts_are_numbered_and_shown() {
     ] {
         times.push(api.now());
         let answer = step(&api, &chat, &message, name).await;
-        assert_eq!((answer.status, answer.body), (200, told(status, attempt)));
+        assert_eq!((answer.status, answer.body), (200, expected(status, attempt)));
         api.world.clock.advance(Duration::from_secs(1));
     }
     let attempt = |number: u32, status: &str, started: usize, completed: usize, error: Value| {
@@ -140,7 +140,7 @@ async fn listings_by_state() {
         }
         ids.push(id);
     }
-    api.mention(api.ann.caller, room, &api.scout, "for somebody else").await;
+    api.mention(api.ann.caller, room, &api.scout, "for another agent").await;
     api.mention(api.helper.caller, room, &api.scout, "own").await;
     for (query, expected) in [
         ("", vec![0, 1, 3]),
