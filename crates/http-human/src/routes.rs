@@ -423,7 +423,7 @@ fn generic_endpoints() -> Vec<Endpoint> {
         post("/agents", generic::create_agent)
             .named("genericCreateAgent", "Create an agent that the service runs")
             .body::<account::CreateAgentBody>()
-            .answers_twice::<AgentView<'_>>(201),
+            .answers_bare_and_wrapped::<AgentView<'_>>(201),
         get("/agents/{agent_id}", generic::find_agent)
             .named("genericFindAgent", "Show one of the agents of a user")
             .answers::<AgentView<'_>>(200),
@@ -435,6 +435,6 @@ fn generic_endpoints() -> Vec<Endpoint> {
             .named("genericCreateChat", "Create a chat that the caller owns")
             .body::<CreateChatBody>()
             .idempotent()
-            .answers_twice::<ChatView<'_>>(201),
+            .answers_bare_and_wrapped::<ChatView<'_>>(201),
     ]
 }

@@ -25,7 +25,7 @@ use measure::{RequestSpan, Trace, TraceParent};
 use tracing::Instrument;
 use tracing::field::{Empty, display};
 
-use crate::browser::{self, Page};
+use crate::browser::{self, PageOrigin};
 use crate::error::ApiError;
 use crate::error::render::{self, REQUEST_ID_HEADER};
 use crate::response_budget::{self, FREE_BYTES, ResponsePermit};
@@ -94,7 +94,7 @@ where
 struct RequestRecord {
     method: Method,
     started: Instant,
-    page: Option<Page>,
+    page: Option<PageOrigin>,
     turn: Option<Turn>,
     span: Option<RequestSpan>,
 }
@@ -112,7 +112,7 @@ impl RequestRecord {
         if let Some(turn) = &turn {
             turn.begin(request);
         }
-        let (method, page) = (request.method().clone(), Page::of(request));
+        let (method, page) = (request.method().clone(), PageOrigin::of(request));
         (Self { method, started: Instant::now(), page, turn, span }, trace)
     }
 
@@ -181,7 +181,7 @@ where
         }
         request.extensions_mut().insert(id.clone());
         if record.page.is_some()
-            && let Some(answer) = Page::preflight(&request)
+            && let Some(answer) = PageOrigin::preflight(&request)
         {
             let answer = request.into_response(answer);
             return Box::pin(async move { Ok(finish(answer, &id, &record)) });
@@ -266,7 +266,7 @@ fn finish(
     response.map_body(|_, body| Unread::new(body, turn, permit))
 }
 
-fn add_headers(headers: &mut HeaderMap, id: &RequestId, page: Option<&Page>) {
+fn add_headers(headers: &mut HeaderMap, id: &RequestId, page: Option<&PageOrigin>) {
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
         headers.insert(REQUEST_ID_HEADER, value);
     }
@@ -316,7 +316,7 @@ fn refuse(error: Error, id: RequestId, record: &RequestRecord, route: &str) -> E
 struct Refusal {
     error: Error,
     id: RequestId,
-    page: Option<Page>,
+    page: Option<PageOrigin>,
 }
 
 impl fmt::Display for Refusal {

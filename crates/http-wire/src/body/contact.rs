@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
 use crate::openapi::schema::{handle, text, word};
-use crate::strict_json::{FromBody, ObjectReader, Presence, Rejected, known};
+use crate::strict_json::{FromBody, ObjectReader, Optionality, Rejected, known};
 
 fn bad_request(message: &str) -> ApiError {
     ApiError::new(ErrorCode::BadRequest, message)
@@ -43,7 +43,7 @@ impl AddContactBody {
 
 impl FromBody for AddContactBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        body.describe("handle", Presence::Required, handle());
+        body.describe("handle", Optionality::Required, handle());
         let handle = body.any_text("handle");
         let message = message(body);
         Ok(Self { handle: handle?, message: message? })
@@ -175,7 +175,7 @@ impl ResolveBody {
 
 impl FromBody for ResolveBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        body.describe("handle", Presence::Required, handle());
+        body.describe("handle", Optionality::Required, handle());
         Ok(Self(body.any("handle")))
     }
 }

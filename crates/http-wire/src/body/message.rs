@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
 use crate::openapi::schema::{Schema, some_text, text, word};
-use crate::strict_json::{FromBody, ObjectReader, Presence, Rejected};
+use crate::strict_json::{FromBody, ObjectReader, Optionality, Rejected};
 
 /// The maximum number of mentions.
 const MAX_MENTIONS: usize = 100;
@@ -68,7 +68,7 @@ impl FromBody for EditMessageBody {
 /// Clients send nulls and empty texts beside the only identifier they know, and a name that is
 /// ignored; old ones call the handle `username`.
 fn mention(item: &mut ObjectReader<'_>) -> Result<RequestedMention, Rejected> {
-    item.describe("kind", Presence::Optional, word(MentionKind::WORDS));
+    item.describe("kind", Optionality::Optional, word(MentionKind::WORDS));
     let kind = match item.any("kind") {
         None => Some(MentionKind::Mention),
         Some(Value::String(text)) => MentionKind::parse(&text),

@@ -7,7 +7,7 @@ use domain::id::parse_uuid;
 
 use crate::error::{ApiError, peer_not_found};
 use crate::openapi::schema::{uuid, word};
-use crate::strict_json::{FromBody, ObjectReader, Presence, Rejected, UNKNOWN_WORD};
+use crate::strict_json::{FromBody, ObjectReader, Optionality, Rejected, UNKNOWN_WORD};
 
 /// The user or agent to add to a chat.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl FromBody for AddParticipantBody {
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let participant_id = body.text("participant_id", uuid(), Ok::<_, Infallible>);
-        body.describe("role", Presence::Optional, word(Role::WORDS));
+        body.describe("role", Optionality::Optional, word(Role::WORDS));
         let role = match body.any("role") {
             None => Ok(Role::default()),
             Some(value) => {

@@ -228,9 +228,9 @@ mod tests {
 
     use super::*;
 
-    struct Hand(AtomicI64);
+    struct ManualClock(AtomicI64);
 
-    impl Clock for Hand {
+    impl Clock for ManualClock {
         fn now(&self) -> Timestamp {
             Timestamp::from_micros(self.0.load(Ordering::SeqCst))
         }
@@ -240,12 +240,12 @@ mod tests {
         }
     }
 
-    fn logins() -> (Logins, Arc<Hand>) {
-        let clock = Arc::new(Hand(AtomicI64::new(1_700_000_000_000_000)));
+    fn logins() -> (Logins, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock(AtomicI64::new(1_700_000_000_000_000)));
         (Logins::new(clock.clone()), clock)
     }
 
-    fn wait(clock: &Hand, seconds: i64) {
+    fn wait(clock: &ManualClock, seconds: i64) {
         clock.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 

@@ -30,7 +30,7 @@ use domain::ports::Clock;
 
 pub use address::Network;
 pub use address::Source;
-use auth_throttle::{Attempt, AuthThrottle};
+use auth_throttle::{AuthThrottle, CredentialCheck};
 pub use class::Class;
 pub use connections::{Connected, ConnectionLimit, Connections};
 pub use logins::LoginName;
@@ -185,7 +185,7 @@ impl RateLimits {
         &self,
         source: Option<Source>,
         credential: Credential<'_>,
-    ) -> Result<Attempt<'_>, NotTried> {
+    ) -> Result<CredentialCheck<'_>, NotTried> {
         match &self.throttle {
             Some(throttle) => throttle.may_try(source, credential).await.map_err(|not_tried| {
                 self.note_failure(source);
@@ -194,7 +194,7 @@ impl RateLimits {
                     NotTried::KnownBad => NotTried::KnownBad,
                 }
             }),
-            None => Ok(Attempt::uncounted()),
+            None => Ok(CredentialCheck::uncounted()),
         }
     }
 

@@ -136,7 +136,7 @@ impl Endpoint {
 
     /// Adds a response with a record at the top level and once more under `data`.
     #[must_use]
-    pub fn answers_twice<T: ToSchema>(mut self, status: u16) -> Self {
+    pub fn answers_bare_and_wrapped<T: ToSchema>(mut self, status: u16) -> Self {
         let data = self.register::<T>();
         let schema = json!({"allOf": [data.clone(), envelope(&data, &[])]});
         self.answer(status, Some(schema))

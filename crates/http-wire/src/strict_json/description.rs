@@ -6,7 +6,7 @@ use crate::openapi::schema::{Schema, closed_object, either, text};
 
 /// The ways in which a property can be missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Presence {
+pub enum Optionality {
     /// It must be given.
     Required,
     /// It may be absent, but not null.
@@ -26,9 +26,9 @@ pub(super) struct Description {
 }
 
 impl Description {
-    pub(super) fn add(&mut self, name: &'static str, presence: Presence, schema: Value) {
+    pub(super) fn add(&mut self, name: &'static str, optionality: Optionality, schema: Value) {
         self.properties.insert(name.to_owned(), schema);
-        if presence == Presence::Required {
+        if optionality == Optionality::Required {
             self.required.push(name);
         }
     }

@@ -21,7 +21,7 @@ use actix_web::{FromRequest, HttpRequest};
 use futures_util::StreamExt;
 use serde_json::{Map, Value};
 
-pub use description::Presence;
+pub use description::Optionality;
 pub(crate) use faults::Faults;
 pub use faults::{NOT_AN_ID, Rejected, UNKNOWN_WORD};
 pub use reader::{ObjectReader, id, known};

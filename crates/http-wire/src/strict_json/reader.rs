@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 
-use super::description::{Description, Presence};
+use super::description::{Description, Optionality};
 use super::faults::{Faults, NOT_AN_ID, Rejected, UNKNOWN_WORD};
 use crate::openapi::schema::{Schema, nullable};
 
@@ -37,16 +37,16 @@ impl<'f> ObjectReader<'f> {
     }
 
     /// Describes a property that is read with [`Self::any`] or [`Self::any_text`].
-    pub fn describe(&mut self, name: &'static str, presence: Presence, schema: Schema) {
-        self.record(name, presence, || match presence {
-            Presence::Nullable => schema.nullable(),
-            Presence::Required | Presence::Optional => schema.value(),
+    pub fn describe(&mut self, name: &'static str, optionality: Optionality, schema: Schema) {
+        self.record(name, optionality, || match optionality {
+            Optionality::Nullable => schema.nullable(),
+            Optionality::Required | Optionality::Optional => schema.value(),
         });
     }
 
-    fn record(&mut self, name: &'static str, presence: Presence, schema: impl FnOnce() -> Value) {
+    fn record(&mut self, name: &'static str, optionality: Optionality, schema: impl FnOnce() -> Value) {
         if let Some(description) = &mut self.description {
-            description.add(name, presence, schema());
+            description.add(name, optionality, schema());
         }
     }
 
@@ -89,7 +89,7 @@ impl<'f> ObjectReader<'f> {
         schema: Schema,
         parse: impl FnOnce(String) -> Result<T, E>,
     ) -> Result<T, Rejected> {
-        self.describe(name, Presence::Required, schema);
+        self.describe(name, Optionality::Required, schema);
         self.required_text(name, parse)
     }
 
@@ -100,7 +100,7 @@ impl<'f> ObjectReader<'f> {
         schema: Schema,
         parse: impl FnOnce(String) -> Result<T, E>,
     ) -> Result<Option<T>, Rejected> {
-        self.describe(name, Presence::Optional, schema);
+        self.describe(name, Optionality::Optional, schema);
         if self.has(name) { self.required_text(name, parse).map(Some) } else { Ok(None) }
     }
 
@@ -111,7 +111,7 @@ impl<'f> ObjectReader<'f> {
         schema: Schema,
         parse: impl FnOnce(String) -> Result<T, E>,
     ) -> Result<Option<T>, Rejected> {
-        self.describe(name, Presence::Nullable, schema);
+        self.describe(name, Optionality::Nullable, schema);
         let text = self.any_text(name)?;
         text.map(|text| parse(text).map_err(|fault| self.fault(name, fault))).transpose()
     }
@@ -140,7 +140,7 @@ impl<'f> ObjectReader<'f> {
 
     /// True or false; required.
     pub fn flag(&mut self, name: &'static str, schema: Schema) -> Result<bool, Rejected> {
-        self.describe(name, Presence::Required, schema);
+        self.describe(name, Optionality::Required, schema);
         match self.any(name) {
             None => Err(self.fault(name, "can't be blank")),
             Some(Value::Bool(flag)) => Ok(flag),
@@ -150,7 +150,7 @@ impl<'f> ObjectReader<'f> {
 
     /// True or false; absent is `None`.
     pub fn optional_flag(&mut self, name: &'static str, schema: Schema) -> Result<Option<bool>, Rejected> {
-        self.describe(name, Presence::Optional, schema);
+        self.describe(name, Optionality::Optional, schema);
         match self.any(name) {
             None => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(flag)),
@@ -164,7 +164,7 @@ impl<'f> ObjectReader<'f> {
         name: &'static str,
         parse: impl FnOnce(Map<String, Value>) -> Result<T, E>,
     ) -> Result<T, Rejected> {
-        self.record(name, Presence::Nullable, || {
+        self.record(name, Optionality::Nullable, || {
             nullable(json!({"type": "object", "additionalProperties": true}))
         });
         let members = match self.any(name) {
@@ -182,7 +182,7 @@ impl<'f> ObjectReader<'f> {
         schema: impl FnOnce() -> Value,
         read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Rejected>,
     ) -> Result<Option<T>, Rejected> {
-        self.record(name, Presence::Nullable, schema);
+        self.record(name, Optionality::Nullable, schema);
         match self.any(name) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => self.inside(name, value, read).map(Some),
@@ -197,7 +197,7 @@ impl<'f> ObjectReader<'f> {
         max: usize,
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Result<Option<Vec<T>>, Rejected> {
-        self.record(name, Presence::Nullable, || list(&item.value(), max));
+        self.record(name, Optionality::Nullable, || list(&item.value(), max));
         if !self.has(name) {
             return Ok(None);
         }
@@ -217,7 +217,7 @@ impl<'f> ObjectReader<'f> {
         max: usize,
         read: impl Fn(&mut ObjectReader<'_>) -> Result<T, Rejected>,
     ) -> Result<Vec<T>, Rejected> {
-        self.record(name, Presence::Nullable, || list(&ObjectReader::schema_of(&read), max));
+        self.record(name, Optionality::Nullable, || list(&ObjectReader::schema_of(&read), max));
         let items = self.items(name, max)?;
         let read_all = items.into_iter().enumerate().map(|(index, item)| {
             let place = format!("{}/{index}", escaped(name));
