@@ -82,7 +82,7 @@ impl FromBody for SendRequestBody {
     const WRAPPER: Option<&'static str> = Some("contact_request");
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        let handles = body.one_of([("recipient_handle", handle()), ("handle", handle())]);
+        let handles = body.one_of(&[("recipient_handle", handle()), ("handle", handle())]);
         let message = message(body);
         let [recipient, handle] = handles?;
         Ok(Self { handle: recipient.or(handle), message: message? })
@@ -119,7 +119,7 @@ impl RespondBody {
 impl FromBody for RespondBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let action = body.text("action", word(RequestAction::WORDS), known(RequestAction::parse));
-        let [request_id, handle] = body.one_of([("request_id", text()), ("handle", handle())])?;
+        let [request_id, handle] = body.one_of(&[("request_id", text()), ("handle", handle())])?;
         Ok(Self { action: action?, request_id, handle })
     }
 }
@@ -150,7 +150,7 @@ impl RemoveContactBody {
 
 impl FromBody for RemoveContactBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        let [contact_id, handle] = body.one_of([("contact_id", text()), ("handle", handle())])?;
+        let [contact_id, handle] = body.one_of(&[("contact_id", text()), ("handle", handle())])?;
         Ok(Self { contact_id, handle })
     }
 }

@@ -33,8 +33,8 @@ impl Description {
         }
     }
 
-    pub(super) fn add_one_of(&mut self, names: [(&'static str, Schema); 2]) {
-        self.names = Some(names);
+    pub(super) fn add_one_of(&mut self, names: &[(&'static str, Schema); 2]) {
+        self.names = Some(*names);
     }
 
     pub(super) fn need_a_property(&mut self) {

@@ -130,11 +130,12 @@ impl<'f> ObjectReader<'f> {
     }
 
     /// A text under one of two names: the first one, or the second one if that is absent.
-    pub fn one_of(&mut self, names: [(&'static str, Schema); 2]) -> Result<[Option<String>; 2], Rejected> {
+    pub fn one_of(&mut self, names: &[(&'static str, Schema); 2]) -> Result<[Option<String>; 2], Rejected> {
         if let Some(description) = &mut self.description {
             description.add_one_of(names);
         }
-        let [first, second] = names.map(|(name, _)| self.any_text(name));
+        let [(first, _), (second, _)] = names;
+        let [first, second] = [first, second].map(|name| self.any_text(name));
         Ok([first?, second?])
     }
 
