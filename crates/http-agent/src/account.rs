@@ -1,4 +1,4 @@
-//! `GET /me`: who the agent is.
+//! `GET /me`: the calling agent.
 
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, AuthenticateError};
@@ -13,7 +13,7 @@ pub(crate) async fn show(
     _: StrictQuery<NoQuery>,
     accounts: web::Data<AccountService>,
 ) -> Result<HttpResponse, ApiError> {
-    // An agent that was deleted a moment ago is nobody any more.
+    // The agent may have been deleted since it was authenticated.
     let agent = accounts.agent_record(caller).await?.ok_or(AuthenticateError::Unauthorized)?;
     Ok(Data::ok(AgentView::new(&agent)))
 }

@@ -5,47 +5,44 @@ use domain::activity::ActivityService;
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{flag, object, some_text, word};
+use http_wire::openapi::schema::{either, flag, object, some_text, word};
 use http_wire::path::ChatPath;
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson, known};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-/// The most characters of a tool's name.
+/// The maximum length of a tool's name.
 const MAX_NAME_CHARS: usize = 128;
 
-/// What an agent may say that it is doing.
+/// The kinds of activity.
 const KINDS: [&str; 4] = ["reasoning", "tool_call", "memory", "permission"];
 
-/// Whether the agent is at work. What it is doing is checked and not kept: nothing shows it.
+/// The reported state. The kind of activity is validated, but not stored: nothing shows it.
 pub(crate) struct ReportActivityBody {
     working: bool,
 }
 
 impl FromBody for ReportActivityBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let working = body.flag("working");
-        body.optional_object("activity", activity)?;
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let working = body.flag("working", flag());
+        body.optional_object("activity", activity_schema, activity)?;
         Ok(Self { working: working? })
-    }
-
-    fn schema() -> Value {
-        let plain = object(&["kind"], &[("kind", word(&["reasoning", "memory", "permission"]))]);
-        let call =
-            object(&["kind", "name"], &[("kind", word(&["tool_call"])), ("name", some_text(MAX_NAME_CHARS))]);
-        let activity = json!({"anyOf": [plain, call, {"type": "null"}]});
-        object(&["working"], &[("working", flag()), ("activity", activity)])
     }
 }
 
-/// A tool call has a name, and nothing else has.
-fn activity(detail: &mut ObjectReader<'_>) -> Result<(), Told> {
-    let kind = detail.text("kind", |kind| {
-        if KINDS.contains(&kind.as_str()) { Ok(kind) } else { Err("Invalid value for enum") }
-    });
-    let name = detail.optional_text("name")?;
-    let fault = match (kind?.as_str(), name) {
+/// The schema of what [`activity`] reads, where one property depends on another.
+fn activity_schema() -> Value {
+    let plain = object([("kind", word(&["reasoning", "memory", "permission"]))]);
+    let call = object([("kind", word(&["tool_call"])), ("name", some_text(MAX_NAME_CHARS))]);
+    either(&[plain, call, json!({"type": "null"})])
+}
+
+/// Only a tool call has a name.
+fn activity(detail: &mut ObjectReader<'_>) -> Result<(), Rejected> {
+    let kind = detail.text("kind", word(&KINDS), known(|text| KINDS.into_iter().find(|kind| *kind == text)));
+    let name = detail.any_text("name")?;
+    let fault = match (kind?, name) {
         ("tool_call", None) => "can't be blank",
         ("tool_call", Some(name)) if name.trim().is_empty() => "can't be blank",
         ("tool_call", Some(name)) if name.chars().count() > MAX_NAME_CHARS => {
@@ -58,7 +55,7 @@ fn activity(detail: &mut ObjectReader<'_>) -> Result<(), Told> {
 }
 
 /// The reported state. Always the same as in the request: a client that reports true and receives false concludes
-/// that its room was stopped.
+/// that its chat was stopped.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ActivityView {
     working: bool,

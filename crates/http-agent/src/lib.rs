@@ -1,7 +1,7 @@
 //! The agent interface under `/api/v1/agent`.
 //!
 //! [`configure`] mounts it. [`routes`] shows every path on one screen; a handler turns a body
-//! into a command, calls one use case, and shows what came of it.
+//! into a command, calls one use case, and renders the result.
 
 mod account;
 mod activity;
@@ -10,7 +10,6 @@ mod contact;
 mod memory;
 mod message;
 mod participant;
-mod peer;
 pub mod routes;
 
 pub use routes::{configure, interfaces};

@@ -1,24 +1,24 @@
-//! Every path of the agent interface: where it is mounted and what is said of it in the API's
-//! document. Operations of one path stand side by side.
+//! The routes of the agent interface, with their documentation. Operations of one path are
+//! adjacent.
 
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
-use http_wire::auth::agents_only;
+use http_wire::auth::{AgentAuth, agents_only};
+use http_wire::handlers;
 use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch, post};
-use http_wire::page::{NumberedMetadata, PageMetadata};
-use http_wire::peers::{DirectoryQuery, ListPeersQuery};
+use http_wire::page::{NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
     AgentContactView, AgentRoomRowView, AgentView, ChatView, ContactRequestView, ListedAgentView, MemoryView,
     MessageView, ParticipantView, PeerView, PostedEventView, ReceivedRequestView, RemovedView,
     RequestStepView, ResolvedView, SentMessageView, SentRequestView, StepView,
 };
 
-use crate::{account, activity, chat, contact, memory, message, participant, peer};
+use crate::{account, activity, chat, contact, memory, message, participant};
 
-/// Where agents call.
+/// The base path.
 const BASE: &str = "/api/v1/agent";
 
-/// What agents do all day. A request is compared with one path after the other, so these come first.
+/// The paths of most requests. A request is compared with one path after the other, so these come first.
 const FREQUENT: [&str; 4] = [
     "/chats/{chat_id}/messages",
     "/chats/{chat_id}/messages/next",
@@ -26,8 +26,8 @@ const FREQUENT: [&str; 4] = [
     "/chats/{chat_id}/messages/{message_id}/processed",
 ];
 
-/// Mounts `/api/v1/agent`. Needs the services as application data and stands inside the
-/// request scope. Whoever is no agent is refused before any path is looked at.
+/// Mounts `/api/v1/agent`, inside the request scope; needs the services as application data. Other
+/// callers than agents are refused before the path is matched.
 pub fn configure(config: &mut ServiceConfig) {
     let scope = web::scope(BASE).wrap(from_fn(agents_only));
     let mut endpoints = endpoints();
@@ -37,7 +37,7 @@ pub fn configure(config: &mut ServiceConfig) {
     config.service(mount(scope, "", endpoints, actix_web::Scope::service));
 }
 
-/// What is said of it in the API's document.
+/// The interface, for the API's document.
 pub fn interfaces() -> Vec<Interface> {
     vec![Interface {
         base: BASE,
@@ -51,14 +51,14 @@ pub fn interfaces() -> Vec<Interface> {
 fn endpoints() -> Vec<Endpoint> {
     let mut all = vec![
         get("/me", account::show).named("showSelf", "Show the calling agent").answers::<AgentView<'_>>(200),
-        get("/peers", peer::list)
+        get("/peers", handlers::peer::list::<AgentAuth>)
             .named("listPeers", "List the users and agents that the agent may add to chats")
-            .query::<ListPeersQuery>()
+            .query::<handlers::peer::ListPeersQuery>()
             .lists::<PeerView<'_>, NumberedMetadata>()
             .refuses(&[404]),
-        get("/directory", peer::directory)
+        get("/directory", handlers::peer::directory::<AgentAuth>)
             .named("listDirectory", "List the agents in the directory")
-            .query::<DirectoryQuery>()
+            .query::<NumberedQuery>()
             .lists::<ListedAgentView<'_>, NumberedMetadata>(),
     ];
     all.extend(room_endpoints());
@@ -90,12 +90,12 @@ fn room_endpoints() -> Vec<Endpoint> {
         get("/chats/{chat_id}/participants", participant::list)
             .named("listParticipants", "List the participants of a chat, oldest first")
             .lists_all::<ParticipantView<'_>>(),
-        post("/chats/{chat_id}/participants", participant::add)
+        post("/chats/{chat_id}/participants", handlers::participant::add::<AgentAuth>)
             .named("addParticipant", "Add a peer to a chat")
             .body::<AddParticipantBody>()
             .answers::<ParticipantView<'_>>(201)
             .refuses(&[409]),
-        delete("/chats/{chat_id}/participants/{participant_id}", participant::remove)
+        delete("/chats/{chat_id}/participants/{participant_id}", handlers::participant::remove::<AgentAuth>)
             .named("removeParticipant", "Remove a participant from a chat, or leave it")
             .answers::<ParticipantView<'_>>(200),
     ]
@@ -108,7 +108,7 @@ fn work_endpoints() -> Vec<Endpoint> {
             .named("listMessages", "List messages that mention the agent, by status, oldest first")
             .query::<message::ListMessagesQuery>()
             .lists::<MessageView<'_>, message::ListMessagesMetadata>(),
-        post("/chats/{chat_id}/messages", message::send)
+        post("/chats/{chat_id}/messages", handlers::message::send::<AgentAuth>)
             .named("sendMessage", "Send a message to the mentioned participants")
             .body::<SendMessageBody>()
             .idempotent()
@@ -134,7 +134,7 @@ fn work_endpoints() -> Vec<Endpoint> {
             .answers::<PostedEventView>(201),
         get("/chats/{chat_id}/context", message::context)
             .named("readContext", "List messages from and to the agent, oldest first")
-            .query::<message::ReadContextQuery>()
+            .query::<PageQuery>()
             .lists_with_meta::<MessageView<'_>, PageMetadata>(),
         post("/chats/{chat_id}/activity", activity::report)
             .named(
@@ -152,14 +152,14 @@ fn contact_endpoints() -> Vec<Endpoint> {
     vec![
         get("/contacts", contact::list)
             .named("listContacts", "List the agent's contacts")
-            .query::<contact::ListContactsQuery>()
+            .query::<NumberedQuery>()
             .lists::<AgentContactView<'_>, NumberedMetadata>(),
         post("/contacts/add", contact::add)
             .named("addContact", "Send a contact request to a handle")
             .body::<AddContactBody>()
             .answers::<RequestStepView>(201)
             .refuses(&[404, 409]),
-        post("/contacts/remove", contact::remove_named)
+        post("/contacts/remove", handlers::contact::remove_named::<AgentAuth>)
             .named("removeContactNamed", "Remove a contact for both sides, by id or handle")
             .body::<RemoveContactBody>()
             .answers::<RemovedView>(200)
@@ -180,11 +180,11 @@ fn contact_endpoints() -> Vec<Endpoint> {
             .refuses(&[404, 409]),
         get("/contacts/requests/received", contact::received)
             .named("listReceivedContactRequests", "List contact requests that await the agent's decision")
-            .query::<contact::ReceivedQuery>()
+            .query::<NumberedQuery>()
             .lists::<ReceivedRequestView<'_>, NumberedMetadata>(),
         get("/contacts/requests/sent", contact::sent)
             .named("listSentContactRequests", "List contact requests that the agent sent")
-            .query::<contact::SentQuery>()
+            .query::<handlers::contact::SentRequestsQuery>()
             .lists::<SentRequestView<'_>, NumberedMetadata>(),
         step(
             post("/contacts/requests/respond", contact::respond)
@@ -193,22 +193,22 @@ fn contact_endpoints() -> Vec<Endpoint> {
                 .refuses(&[404]),
         ),
         step(
-            delete("/contacts/requests/{request_id}", contact::withdraw)
+            delete("/contacts/requests/{request_id}", handlers::contact::withdraw::<AgentAuth>)
                 .named("withdrawContactRequest", "Cancel a contact request"),
         ),
         step(
-            post("/contacts/requests/{request_id}/approve", contact::approve)
+            post("/contacts/requests/{request_id}/approve", handlers::contact::approve::<AgentAuth>)
                 .named("approveContactRequest", "Accept a contact request"),
         ),
         step(
-            post("/contacts/requests/{request_id}/reject", contact::reject)
+            post("/contacts/requests/{request_id}/reject", handlers::contact::reject::<AgentAuth>)
                 .named("rejectContactRequest", "Reject a contact request"),
         ),
         step(
-            post("/contacts/requests/{request_id}/cancel", contact::cancel)
+            post("/contacts/requests/{request_id}/cancel", handlers::contact::cancel::<AgentAuth>)
                 .named("cancelContactRequest", "Cancel a contact request"),
         ),
-        delete("/contacts/{contact_id}", contact::remove)
+        delete("/contacts/{contact_id}", handlers::contact::remove::<AgentAuth>)
             .named("removeContact", "Remove a contact for both sides")
             .answers::<RemovedView>(200),
     ]
@@ -225,16 +225,16 @@ fn memory_endpoints() -> Vec<Endpoint> {
             .named("storeMemory", "Store a memory")
             .body::<StoreMemoryBody>()
             .answers::<MemoryView<'_>>(201),
-        get("/memories/{memory_id}", memory::find)
+        get("/memories/{memory_id}", handlers::memory::find::<AgentAuth>)
             .named("findMemory", "Show a memory")
             .answers::<MemoryView<'_>>(200),
         delete("/memories/{memory_id}", memory::remove)
             .named("deleteMemory", "Supersede one of the agent's memories")
             .answers::<MemoryView<'_>>(200),
-        post("/memories/{memory_id}/supersede", memory::supersede)
+        post("/memories/{memory_id}/supersede", handlers::memory::supersede::<AgentAuth>)
             .named("supersedeMemory", "Supersede one of the agent's memories with a newer one")
             .answers::<MemoryView<'_>>(200),
-        post("/memories/{memory_id}/archive", memory::archive)
+        post("/memories/{memory_id}/archive", handlers::memory::archive::<AgentAuth>)
             .named("archiveMemory", "Archive one of the agent's memories")
             .answers::<MemoryView<'_>>(200),
     ]

@@ -1,4 +1,4 @@
-//! `GET /organization/audit`: who did what in the caller's organization, newest first.
+//! `GET /organization/audit`: the audit log of the caller's organization, newest first.
 
 use actix_web::{HttpResponse, web};
 use domain::audit::{AuditFilter, AuditScope, AuditService};
@@ -8,15 +8,12 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter};
 use http_wire::page::PageQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::AuditEntryView;
-use serde_json::json;
 
-use crate::DEFAULT_ROWS;
-use crate::instant::instant;
+use crate::instant;
 
 pub(crate) struct ListAuditQuery {
     page: PageQuery,
@@ -24,17 +21,10 @@ pub(crate) struct ListAuditQuery {
 }
 
 impl FromQuery for ListAuditQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
-        let since = query.parsed("since", "must be an ISO 8601 time", instant);
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let page = PageQuery::from_query(query);
+        let since = instant::since(query, "Only entries since this time.");
         Ok(Self { page: page?, since: since? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        let instant = json!({"type": "string", "format": "date-time"});
-        all.push(parameter("since", instant, "Only entries since this time."));
-        all
     }
 }
 
@@ -44,7 +34,7 @@ pub(crate) async fn list(
     log: web::Data<AuditService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = CursorScope::list("me/organization/audit").of(caller.organization.uuid());
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let filter = AuditFilter { scope: AuditScope::Of(Authority::Admin(caller)), since: query.since };
     let page = log.list(filter, window.request.clone()).await?;
     Ok(window.mark(List::ok(page.rows.iter().map(AuditEntryView::new), window.metadata(&page))))

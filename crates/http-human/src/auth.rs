@@ -1,4 +1,4 @@
-//! `/api/v1/auth`: registering, logging in with a password, going on, logging out, and another password.
+//! `/api/v1/auth`: registration, log-in with a password, refresh, log-out, and password changes.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use domain::account::{UserHandle, parse_email, parse_person_name};
@@ -9,26 +9,21 @@ use http_wire::auth::{Credential, UserAuth};
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::{LoginName, Proof, RateLimits, Source};
-use http_wire::openapi::schema::{line, object, some_text};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::openapi::schema::{Schema, line, some_text, text};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::SessionView;
-use serde_json::{Value, json};
 
-/// The most bytes of a name or a token that is looked at.
+/// The maximum length of a name or a token.
 const MAX_TEXT_BYTES: usize = 512;
 
-/// A handle or an address, and the password.
+/// A log-in with a handle or an email address.
 pub(crate) struct LogInBody(LogIn);
 
 impl FromBody for LogInBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let name = body.text("login", |text| short(text).map(|text| TypedName::new(&text)));
-        let password = body.text("password", Password::typed);
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let name = body.text("login", SHORT, |text| short(text).map(|text| TypedName::new(&text)));
+        let password = body.text("password", TYPED_PASSWORD, Password::typed);
         Ok(Self(LogIn { name: name?, password: password?, address: None }))
-    }
-
-    fn schema() -> Value {
-        object(&["login", "password"], &[("login", some_text(MAX_TEXT_BYTES)), ("password", typed())])
     }
 }
 
@@ -36,88 +31,64 @@ impl FromBody for LogInBody {
 pub(crate) struct RefreshBody(String);
 
 impl FromBody for RefreshBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        Ok(Self(body.text("refresh_token", short)?))
-    }
-
-    fn schema() -> Value {
-        object(&["refresh_token"], &[("refresh_token", some_text(MAX_TEXT_BYTES))])
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        Ok(Self(body.text("refresh_token", SHORT, short)?))
     }
 }
 
-/// The password as it is, and as it is to be.
+/// A change of the caller's password.
 pub(crate) struct ChangePasswordBody {
     current: Password,
     new: Password,
 }
 
 impl FromBody for ChangePasswordBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let current = body.text("current_password", Password::typed);
-        let new = body.text("new_password", Password::new);
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let current = body.text("current_password", TYPED_PASSWORD, Password::typed);
+        let new = body.text("new_password", NEW_PASSWORD, Password::new);
         Ok(Self { current: current?, new: new? })
-    }
-
-    fn schema() -> Value {
-        object(
-            &["current_password", "new_password"],
-            &[("current_password", typed()), ("new_password", new_password())],
-        )
     }
 }
 
-/// A reset token, and the password as it is to be.
+/// A password reset with a token.
 pub(crate) struct ResetPasswordBody {
     token: String,
     new: Password,
 }
 
 impl FromBody for ResetPasswordBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let token = body.text("reset_token", short);
-        let new = body.text("new_password", Password::new);
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let token = body.text("reset_token", SHORT, short);
+        let new = body.text("new_password", NEW_PASSWORD, Password::new);
         Ok(Self { token: token?, new: new? })
-    }
-
-    fn schema() -> Value {
-        object(
-            &["reset_token", "new_password"],
-            &[("reset_token", some_text(MAX_TEXT_BYTES)), ("new_password", new_password())],
-        )
     }
 }
 
-/// Who wants an account.
+/// A registration.
 pub(crate) struct RegisterBody(Register);
 
 impl FromBody for RegisterBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let handle = body.text("handle", |text| UserHandle::new(&text));
-        let email = body.text("email", |text| parse_email(&text));
-        let name = body.text("name", |text| parse_person_name(&text));
-        let password = body.text("password", Password::new);
-        let invitation = body.text_if_given("invitation", short)?;
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let handle = body.text("handle", HANDLE, |text| UserHandle::new(&text));
+        let email = body.text("email", EMAIL.min(3), |text| parse_email(&text));
+        let name = body.text("name", line(100), |text| parse_person_name(&text));
+        let password = body.text("password", NEW_PASSWORD, Password::new);
+        let invitation = body.text_if_given("invitation", SHORT, short)?;
         Ok(Self(Register { handle: handle?, email: email?, name: name?, password: password?, invitation }))
-    }
-
-    fn schema() -> Value {
-        let handle = json!({"type": "string", "minLength": 3, "maxLength": 40, "pattern": HANDLE});
-        let email = json!({"type": "string", "format": "email", "minLength": 3, "maxLength": 254});
-        object(
-            &["handle", "email", "name", "password"],
-            &[
-                ("handle", handle),
-                ("email", email),
-                ("name", line(100)),
-                ("password", new_password()),
-                ("invitation", some_text(MAX_TEXT_BYTES)),
-            ],
-        )
     }
 }
 
-/// What can be a user's handle.
-const HANDLE: &str = "^@?[A-Za-z0-9][A-Za-z0-9.-]{1,37}[A-Za-z0-9]$";
+const HANDLE: Schema = text().min(3).max(40).pattern("^@?[A-Za-z0-9][A-Za-z0-9.-]{1,37}[A-Za-z0-9]$");
+
+pub(crate) const EMAIL: Schema = text().format("email").max(254);
+
+/// A password that is compared with the stored one.
+pub(crate) const TYPED_PASSWORD: Schema = text().format("password").max(Password::MAX_CHARS);
+
+const NEW_PASSWORD: Schema = TYPED_PASSWORD.min(Password::MIN_CHARS).pattern("\\S");
+
+/// The schema of [`short`].
+const SHORT: Schema = some_text(MAX_TEXT_BYTES);
 
 fn short(text: String) -> Result<String, String> {
     match text.len() {
@@ -127,18 +98,7 @@ fn short(text: String) -> Result<String, String> {
     }
 }
 
-pub(crate) fn typed() -> Value {
-    json!({"type": "string", "format": "password", "maxLength": Password::MAX_CHARS})
-}
-
-fn new_password() -> Value {
-    json!({
-        "type": "string", "format": "password", "minLength": Password::MIN_CHARS,
-        "maxLength": Password::MAX_CHARS, "pattern": "\\S",
-    })
-}
-
-/// Nothing is hashed for whoever guesses too much.
+/// Refuses a caller with too many failed attempts before it hashes the password.
 pub(crate) async fn log_in(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<LogInBody>,
@@ -157,7 +117,7 @@ pub(crate) async fn log_in(
     Ok(Data::ok(SessionView::new(&open)))
 }
 
-/// Whoever comes too often is sent away before anything is looked at.
+/// Checks the rate limit before anything else.
 pub(crate) async fn register(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<RegisterBody>,
@@ -179,7 +139,7 @@ pub(crate) async fn refresh(
     Ok(Data::ok(SessionView::new(&limits.try_out(&request, Credential::Key(&body.0), refreshed).await?)))
 }
 
-/// Whether there was anything to end is not told, but a token of no session is a guess.
+/// The response does not reveal if a session was ended, but an unknown token counts as a failed attempt.
 pub(crate) async fn log_out(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<RefreshBody>,
@@ -206,8 +166,7 @@ pub(crate) async fn change_password(
     Ok(Data::ok(SessionView::new(&open)))
 }
 
-/// Looks at the caller's own password, which counts like a log-in: a token that was stolen is no way to find the
-/// password out.
+/// Checks the caller's password, which counts like a log-in: a stolen token must not help to guess the password.
 pub(crate) async fn guessed<T>(
     request: &HttpRequest,
     limits: &RateLimits,

@@ -1,4 +1,4 @@
-//! The caller's password, asked for again before a credential is made that outlives the session.
+//! Asks for the caller's password again before a credential is created that outlives the session.
 
 use std::future::{Ready, ready};
 
@@ -10,31 +10,18 @@ use domain::login::{LoginService, Password};
 use http_wire::auth::{SessionAuth, UserAuth};
 use http_wire::error::ApiError;
 use http_wire::limit::RateLimits;
-use http_wire::openapi::schema::{about, nullable};
-use http_wire::strict_json::{ObjectReader, Told};
-use serde_json::Value;
+use http_wire::strict_json::{ObjectReader, Rejected};
 
-use crate::auth::{guessed, typed};
+use crate::auth::{TYPED_PASSWORD, guessed};
 
-/// The property of a body that holds the password.
-pub(crate) const CURRENT_PASSWORD: &str = "current_password";
-
-/// Reads the password from a body, if one is given.
-pub(crate) fn current_password(body: &mut ObjectReader<'_>) -> Result<Option<Password>, Told> {
-    match body.optional_text(CURRENT_PASSWORD) {
-        Ok(Some(text)) => {
-            Password::typed(text).map(Some).map_err(|fault| body.fault(CURRENT_PASSWORD, fault))
-        }
-        none => none.map(|_| None),
-    }
+/// The property `current_password` of a body.
+pub(crate) fn current_password(body: &mut ObjectReader<'_>) -> Result<Option<Password>, Rejected> {
+    let schema =
+        TYPED_PASSWORD.about("Required with an access token whose session began more than 10 minutes ago.");
+    body.optional_text("current_password", schema, Password::typed)
 }
 
-/// The schema of that property.
-pub(crate) fn current_password_schema() -> Value {
-    about(nullable(typed()), "Required with an access token whose session began more than 10 minutes ago.")
-}
-
-/// A request of a user who may have to confirm who they are; behind [`http_wire::auth::users_only`].
+/// The password confirmation of a request; behind [`http_wire::auth::users_only`].
 pub(crate) struct Confirmation {
     request: HttpRequest,
     caller: UserCaller,
@@ -61,11 +48,11 @@ impl FromRequest for Confirmation {
 }
 
 impl Confirmation {
-    /// Lets pass whom [`LoginService::confirm`] lets pass. `pointer` is where the body has the password.
+    /// Refuses the request unless [`LoginService::confirm`] accepts it. `pointer` locates the password in the body.
     pub(crate) async fn check(&self, current: Option<Password>, pointer: &str) -> Result<(), ApiError> {
         let is_given = current.is_some();
         let confirming = self.logins.confirm(self.caller, self.session, current);
-        // Only a password that is given can be a guess.
+        // Only a given password can be a failed attempt.
         let confirmed = if is_given {
             guessed(&self.request, &self.limits, self.caller, confirming).await?
         } else {

@@ -1,7 +1,7 @@
 //! The generic paths: agents and rooms under a base that ends in `/v1`.
 //!
-//! They are there for programs written against the short form. A user's key acts as that user; an
-//! agent's key makes and lists rooms as the agent, and has nothing to do with agents.
+//! They serve programs written against the short form. A user's key acts as that user. An agent's
+//! key creates and lists chats as the agent, and cannot manage agents.
 
 use actix_web::{HttpResponse, web};
 use domain::account::AccountService;
@@ -13,38 +13,21 @@ use http_wire::cursor::CursorScope;
 use http_wire::envelope::{BareAndData, List};
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::idempotent::IdempotentJson;
-use http_wire::openapi::schema::Parameter;
 use http_wire::page::PageQuery;
 use http_wire::path::AgentPath;
-use http_wire::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::{StrictJson, Told};
+use http_wire::query::{NoQuery, StrictQuery};
+use http_wire::strict_json::StrictJson;
 use http_wire::view::{AgentView, ChatView};
 
-use crate::DEFAULT_ROWS;
 use crate::account::{self, CreateAgentBody, ListAgentsQuery};
 
-/// A page of the caller's rooms.
-pub(crate) struct ListChatsQuery {
-    page: PageQuery,
-}
-
-impl FromQuery for ListChatsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: PageQuery::read(query)? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        PageQuery::parameters()
-    }
-}
-
-/// Agents are their owners' to look after.
+/// Only users manage agents.
 fn user(caller: Caller) -> Result<UserCaller, ApiError> {
     match caller {
         Caller::User(caller) => Ok(caller),
         Caller::Agent(_) => Err(ApiError::new(
             ErrorCode::Forbidden,
-            "Agents cannot use this path; send the credential of a user",
+            "Agents cannot use this path. Send the credential of a user.",
         )),
     }
 }
@@ -86,11 +69,11 @@ pub(crate) async fn create_chat(
 
 pub(crate) async fn list_chats(
     CallerAuth(caller): CallerAuth,
-    StrictQuery(query): StrictQuery<ListChatsQuery>,
+    StrictQuery(query): StrictQuery<PageQuery>,
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = CursorScope::list("chats").of(caller.participant().uuid());
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.window(scope)?;
     let page = chats.list(caller, window.request.clone()).await?;
     Ok(window.mark(List::ok(page.rows.iter().map(ChatView::new), window.metadata(&page))))
 }

@@ -1,10 +1,31 @@
-//! Instants in queries.
+//! Instants in queries and bodies.
 
 use domain::time::Timestamp;
+use http_wire::openapi::schema;
+use http_wire::query::QueryReader;
+use http_wire::strict_json::{ObjectReader, Rejected};
 
-/// An instant as clients write it: some forget to escape the plus of the zone, which then
-/// arrives as a blank, some leave the zone away and mean UTC.
-pub(crate) fn instant(text: &str) -> Option<Timestamp> {
+/// The parameter `since` of a list.
+pub(crate) fn since(
+    query: &mut QueryReader,
+    description: &'static str,
+) -> Result<Option<Timestamp>, Rejected> {
+    query.parsed("since", schema::instant(), description, "must be an ISO 8601 time", instant)
+}
+
+/// The property `expires_at` of a body.
+pub(crate) fn expires_at(
+    body: &mut ObjectReader<'_>,
+    description: &'static str,
+) -> Result<Option<Timestamp>, Rejected> {
+    body.optional_text("expires_at", schema::instant().about(description), |text| {
+        Timestamp::parse(&text).ok_or("must be a time such as 2026-07-01T10:00:00Z")
+    })
+}
+
+/// Parses an instant as clients write it: some do not escape the plus sign of the zone, which then
+/// arrives as a space, and some omit the zone and mean UTC.
+fn instant(text: &str) -> Option<Timestamp> {
     let plus = || text.rsplit_once(' ').map(|(time, zone)| format!("{time}+{zone}"));
     Timestamp::parse(text)
         .or_else(|| Timestamp::parse(&plus()?))

@@ -1,7 +1,7 @@
 //! The human interface under `/api/v1/me`, and the generic paths beside it.
 //!
 //! [`configure`] mounts it. [`routes`] shows every path on one screen; a handler turns a body
-//! into a command, calls one use case, and shows what came of it.
+//! into a command, calls one use case, and renders the result.
 
 mod account;
 mod api_key;
@@ -16,11 +16,7 @@ mod memory;
 mod message;
 mod organization;
 mod participant;
-mod peer;
 pub mod routes;
 mod session;
 
 pub use routes::{configure, interfaces};
-
-/// Rows of a list when nothing is said.
-const DEFAULT_ROWS: u32 = 20;

@@ -1,12 +1,12 @@
-//! Every path of the human interface and of the generic one: where it is mounted and what is said of
-//! it in the API's document. Operations of one path stand side by side.
+//! The routes of the human and the generic interface, with their documentation. Operations of one
+//! path are adjacent.
 
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
-use http_wire::auth::{any_caller, users_only};
+use http_wire::auth::{UserAuth, any_caller, users_only};
+use http_wire::handlers;
 use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch, post, put};
-use http_wire::page::{NumberedMetadata, PageMetadata};
-use http_wire::peers::{DirectoryQuery, ListPeersQuery};
+use http_wire::page::{NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
     AgentView, AuditEntryView, ChatView, ContactRequestView, ContactView, CreatedKeyView, DeletedAgentView,
     InvitationView, InvitedView, KeyView, ListedAgentView, MemberView, MemoryView, MessageView,
@@ -15,21 +15,21 @@ use http_wire::view::{
 };
 
 use crate::{
-    account, api_key, audit, auth, chat, contact, generic, memory, message, organization, participant, peer,
+    account, api_key, audit, auth, chat, contact, generic, memory, message, organization, participant,
     session,
 };
 
-/// Where humans call.
+/// The base path of the human interface.
 const BASE: &str = "/api/v1/me";
 
-/// Where humans log in.
+/// The base path of log-ins.
 const AUTH_BASE: &str = "/api/v1/auth";
 
-/// "A base that ends in /v1" is taken for either of these.
+/// The base paths of the generic interface.
 const GENERIC_BASES: [(&str, &str); 2] = [("/v1", ""), ("/api/v1", "v1")];
 
-/// Mounts `/api/v1/me` and the generic paths. Needs the services as application data and stands inside
-/// the request scope. Whoever is no user is refused before any path is looked at.
+/// Mounts `/api/v1/me` and the generic paths, inside the request scope; needs the services as
+/// application data. Other callers than users are refused before the path is matched.
 pub fn configure(config: &mut ServiceConfig) {
     let scope = web::scope(BASE).wrap(from_fn(users_only));
     config.service(mount(scope, "", endpoints(), actix_web::Scope::service));
@@ -44,7 +44,7 @@ pub fn configure(config: &mut ServiceConfig) {
     }
 }
 
-/// What is said of it all in the API's document.
+/// The interfaces, for the API's document.
 pub fn interfaces() -> Vec<Interface> {
     let mut all = vec![Interface {
         base: BASE,
@@ -60,7 +60,7 @@ pub fn interfaces() -> Vec<Interface> {
         base,
         tag: "Generic paths",
         prefix,
-        access: Access::Anybody,
+        access: Access::Any,
         endpoints: generic_endpoints(),
     }));
     all
@@ -118,14 +118,14 @@ fn account_endpoints() -> Vec<Endpoint> {
             .body::<account::RotateKeyBody>()
             .answers::<RegisteredAgentView<'_>>(200)
             .refuses(&[409]),
-        get("/peers", peer::list)
+        get("/peers", handlers::peer::list::<UserAuth>)
             .named("listPeers", "List the users and agents that the caller may add to chats")
-            .query::<ListPeersQuery>()
+            .query::<handlers::peer::ListPeersQuery>()
             .lists::<PeerView<'_>, NumberedMetadata>()
             .refuses(&[404]),
-        get("/directory", peer::directory)
+        get("/directory", handlers::peer::directory::<UserAuth>)
             .named("listDirectory", "List the agents in the directory")
-            .query::<DirectoryQuery>()
+            .query::<NumberedQuery>()
             .lists::<ListedAgentView<'_>, NumberedMetadata>(),
     ]
 }
@@ -176,7 +176,7 @@ fn key_endpoints() -> Vec<Endpoint> {
                 "listApiKeys",
                 "List the caller's API keys that are not revoked, newest first, without their secrets",
             )
-            .query::<api_key::ListKeysQuery>()
+            .query::<PageQuery>()
             .lists::<KeyView<'_>, PageMetadata>(),
         post("/api-keys", api_key::create)
             .named("createApiKey", "Create an API key, and show it once")
@@ -230,7 +230,7 @@ fn organization_endpoints() -> Vec<Endpoint> {
             .answers::<OrganizationView<'_>>(200),
         get("/organization/members", organization::list_members)
             .named("listMembers", "List the organization's members, oldest account first")
-            .query::<organization::ListMembersQuery>()
+            .query::<PageQuery>()
             .lists::<MemberView<'_>, PageMetadata>(),
         patch("/organization/members/{member_id}", organization::set_role)
             .named("setMemberRole", "Change a member's role (admins only); the last admin keeps the role")
@@ -250,7 +250,7 @@ fn organization_endpoints() -> Vec<Endpoint> {
             .refuses(&[409]),
         get("/organization/invitations", organization::list_invitations)
             .named("listInvitations", "List invitations, newest first, without their tokens (admins only)")
-            .query::<organization::ListInvitationsQuery>()
+            .query::<PageQuery>()
             .lists::<InvitationView<'_>, PageMetadata>(),
         post("/organization/invitations", organization::invite)
             .named("invite", "Create an invitation and show its token once (admins only)")
@@ -300,19 +300,19 @@ fn room_endpoints() -> Vec<Endpoint> {
             .named("listParticipants", "List the participants of a chat, oldest first")
             .query::<participant::ListParticipantsQuery>()
             .lists::<ParticipantView<'_>, PageMetadata>(),
-        post("/chats/{chat_id}/participants", participant::add)
+        post("/chats/{chat_id}/participants", handlers::participant::add::<UserAuth>)
             .named("addParticipant", "Add a peer to a chat")
             .body::<AddParticipantBody>()
             .answers::<ParticipantView<'_>>(201)
             .refuses(&[409]),
-        delete("/chats/{chat_id}/participants/{participant_id}", participant::remove)
+        delete("/chats/{chat_id}/participants/{participant_id}", handlers::participant::remove::<UserAuth>)
             .named("removeParticipant", "Remove a participant from a chat, or leave it")
             .answers::<ParticipantView<'_>>(200),
         get("/chats/{chat_id}/messages", message::list)
             .named("listMessages", "List the messages of a chat, newest first, or around one message")
             .query::<message::ListMessagesQuery>()
             .lists::<MessageView<'_>, message::HistoryMetadata>(),
-        post("/chats/{chat_id}/messages", message::send)
+        post("/chats/{chat_id}/messages", handlers::message::send::<UserAuth>)
             .named("sendMessage", "Send a message; mentioned participants receive it")
             .body::<SendMessageBody>()
             .idempotent()
@@ -333,9 +333,9 @@ fn contact_endpoints() -> Vec<Endpoint> {
     vec![
         get("/contacts", contact::list)
             .named("listContacts", "List the caller's contacts")
-            .query::<contact::ListContactsQuery>()
+            .query::<NumberedQuery>()
             .lists::<ContactView<'_>, NumberedMetadata>(),
-        post("/contacts/remove", contact::remove_named)
+        post("/contacts/remove", handlers::contact::remove_named::<UserAuth>)
             .named("removeContactNamed", "Remove a contact for both sides, by id or handle")
             .body::<RemoveContactBody>()
             .answers::<RemovedView>(200)
@@ -347,7 +347,7 @@ fn contact_endpoints() -> Vec<Endpoint> {
             .refuses(&[404]),
         get("/contacts/requests", contact::received)
             .named("listContactRequests", "List contact requests that await the caller's decision")
-            .query::<contact::ReceivedQuery>()
+            .query::<NumberedQuery>()
             .lists::<ContactRequestView<'_>, NumberedMetadata>(),
         post("/contacts/requests", contact::send)
             .named("sendContactRequest", "Send a contact request to a handle")
@@ -356,29 +356,29 @@ fn contact_endpoints() -> Vec<Endpoint> {
             .refuses(&[404, 409]),
         get("/contacts/requests/received", contact::received)
             .named("listReceivedContactRequests", "List contact requests that await the caller's decision")
-            .query::<contact::ReceivedQuery>()
+            .query::<NumberedQuery>()
             .lists::<ContactRequestView<'_>, NumberedMetadata>(),
         get("/contacts/requests/sent", contact::sent)
             .named("listSentContactRequests", "List contact requests that the caller sent")
-            .query::<contact::SentQuery>()
+            .query::<handlers::contact::SentRequestsQuery>()
             .lists::<ContactRequestView<'_>, NumberedMetadata>(),
         step(
-            delete("/contacts/requests/{request_id}", contact::withdraw)
+            delete("/contacts/requests/{request_id}", handlers::contact::withdraw::<UserAuth>)
                 .named("withdrawContactRequest", "Cancel a contact request"),
         ),
         step(
-            post("/contacts/requests/{request_id}/approve", contact::approve)
+            post("/contacts/requests/{request_id}/approve", handlers::contact::approve::<UserAuth>)
                 .named("approveContactRequest", "Accept a contact request"),
         ),
         step(
-            post("/contacts/requests/{request_id}/reject", contact::reject)
+            post("/contacts/requests/{request_id}/reject", handlers::contact::reject::<UserAuth>)
                 .named("rejectContactRequest", "Reject a contact request"),
         ),
         step(
-            post("/contacts/requests/{request_id}/cancel", contact::cancel)
+            post("/contacts/requests/{request_id}/cancel", handlers::contact::cancel::<UserAuth>)
                 .named("cancelContactRequest", "Cancel a contact request"),
         ),
-        delete("/contacts/{contact_id}", contact::remove)
+        delete("/contacts/{contact_id}", handlers::contact::remove::<UserAuth>)
             .named("removeContact", "Remove a contact for both sides")
             .answers::<RemovedView>(200),
     ]
@@ -392,18 +392,19 @@ fn memory_endpoints() -> Vec<Endpoint> {
             .query::<memory::ListMemoriesQuery>()
             .lists_with_meta::<MemoryView<'_>, PageMetadata>()
             .refuses(&[404]),
-        get("/memories/{memory_id}", memory::find)
+        get("/memories/{memory_id}", handlers::memory::find::<UserAuth>)
             .named("findMemory", "Show a memory")
             .answers::<MemoryView<'_>>(200),
         delete("/memories/{memory_id}", memory::remove)
             .named("deleteMemory", "Delete a memory permanently")
             .answers_nothing(),
         step(
-            post("/memories/{memory_id}/supersede", memory::supersede)
+            post("/memories/{memory_id}/supersede", handlers::memory::supersede::<UserAuth>)
                 .named("supersedeMemory", "Supersede a memory with a newer one"),
         ),
         step(
-            post("/memories/{memory_id}/archive", memory::archive).named("archiveMemory", "Archive a memory"),
+            post("/memories/{memory_id}/archive", handlers::memory::archive::<UserAuth>)
+                .named("archiveMemory", "Archive a memory"),
         ),
         step(
             post("/memories/{memory_id}/restore", memory::restore)
@@ -422,18 +423,18 @@ fn generic_endpoints() -> Vec<Endpoint> {
         post("/agents", generic::create_agent)
             .named("genericCreateAgent", "Create an agent that the service runs")
             .body::<account::CreateAgentBody>()
-            .answers_twice::<AgentView<'_>>(201),
+            .answers_bare_and_wrapped::<AgentView<'_>>(201),
         get("/agents/{agent_id}", generic::find_agent)
             .named("genericFindAgent", "Show one of the agents of a user")
             .answers::<AgentView<'_>>(200),
         get("/chats", generic::list_chats)
             .named("genericListChats", "List the chats that the caller participates in")
-            .query::<generic::ListChatsQuery>()
+            .query::<PageQuery>()
             .lists::<ChatView<'_>, PageMetadata>(),
         post("/chats", generic::create_chat)
             .named("genericCreateChat", "Create a chat that the caller owns")
             .body::<CreateChatBody>()
             .idempotent()
-            .answers_twice::<ChatView<'_>>(201),
+            .answers_bare_and_wrapped::<ChatView<'_>>(201),
     ]
 }

@@ -9,7 +9,7 @@ use http_wire::path::SessionPath;
 use http_wire::query::{NoQuery, StrictQuery};
 use http_wire::view::OpenSessionView;
 
-/// There are at most [`domain::login::MAX_SESSIONS`], so all come at once.
+/// Lists all at once: there are at most [`domain::login::MAX_SESSIONS`].
 pub(crate) async fn list(
     UserAuth(caller): UserAuth,
     SessionAuth(current): SessionAuth,

@@ -46,9 +46,9 @@ const SAFE: [(HeaderName, HeaderValue); 5] = [
 
 /// The requesting page, if its origin is allowed.
 #[derive(Clone, Debug)]
-pub(crate) struct Page(HeaderValue);
+pub(crate) struct PageOrigin(HeaderValue);
 
-impl Page {
+impl PageOrigin {
     /// The page that the request comes from, if it may read the response.
     pub(crate) fn of(request: &ServiceRequest) -> Option<Self> {
         let allowed = request.app_data::<Data<AllowedOrigins>>()?;
@@ -72,13 +72,13 @@ impl Page {
 }
 
 /// Adds the headers for browsers, and allows `page` to read the response.
-pub(crate) fn tell(headers: &mut HeaderMap, page: Option<&Page>) {
+pub(crate) fn add_headers(headers: &mut HeaderMap, page: Option<&PageOrigin>) {
     for (name, value) in SAFE {
         if !headers.contains_key(&name) {
             headers.insert(name, value);
         }
     }
-    if let Some(Page(origin)) = page {
+    if let Some(PageOrigin(origin)) = page {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, READ);
         headers.append(VARY, HeaderValue::from_static("origin"));

@@ -99,7 +99,7 @@ impl CursorScope {
         };
         if filters != self.filters {
             let message =
-                "The cursor was made with other filters; send the same filters, or start without a cursor";
+                "The cursor was made with other filters. Send the same filters, or start without a cursor.";
             return Err(ApiError::new(ErrorCode::CursorFilterMismatch, message)
                 .with_detail("/cursor", "was made with other filters"));
         }

@@ -3,7 +3,7 @@
 //! In the order in which a request meets them:
 //!
 //! - [`turn`] - the side that may send on a connection; [`unread`]: the body of its answer;
-//! - [`answers`] - the budget of unread responses;
+//! - [`response_budget`] - the budget of unread responses;
 //! - [`request_scope`] - request id, log span, and the error envelope around every failure;
 //! - [`browser`] - headers for browsers, and allowed origins;
 //! - [`auth`] - authentication;
@@ -14,27 +14,27 @@
 //! - [`page`], [`cursor`] - pages of lists, and their continuation;
 //! - [`services`] - registers the use cases in an application;
 //! - [`view`], [`envelope`] - JSON of responses;
-//! - [`peers`] - two lists that both interfaces serve alike; [`memories`]: the common part of their
-//!   lists of memories;
+//! - [`handlers`] - handlers that both interfaces share; [`memories`]: the common part of their lists
+//!   of memories;
 //! - [`error`] - the only place where a domain error becomes a status and a code.
 
-pub mod answers;
 pub mod auth;
 pub mod body;
 pub mod browser;
 pub mod cursor;
 pub mod envelope;
 pub mod error;
+pub mod handlers;
 pub mod idempotent;
 pub mod limit;
 pub mod memories;
 pub mod openapi;
 pub mod page;
 pub mod path;
-pub mod peers;
 pub mod public_url;
 pub mod query;
 pub mod request_scope;
+pub mod response_budget;
 pub mod services;
 pub mod strict_json;
 pub mod turn;

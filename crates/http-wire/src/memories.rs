@@ -3,18 +3,19 @@
 use domain::memory::{
     MemoryFilter, MemoryKind, MemoryQuery, MemorySegment, MemoryStatus, MemorySystem, StatusFilter,
 };
-use serde_json::json;
 
 use crate::cursor::CursorScope;
-use crate::openapi::schema::{Parameter, parameter, word};
+use crate::openapi::schema::some_text;
 use crate::page::PageQuery;
-use crate::query::QueryReader;
-use crate::strict_json::Told;
+use crate::query::{FromQuery, QueryReader};
+use crate::strict_json::Rejected;
 
-/// The default number of rows.
-pub const DEFAULT_ROWS: u32 = 20;
-
-const UNKNOWN: &str = "Invalid value for enum";
+const STATUSES: [(&str, StatusFilter); 4] = [
+    ("active", StatusFilter::Only(MemoryStatus::Active)),
+    ("superseded", StatusFilter::Only(MemoryStatus::Superseded)),
+    ("archived", StatusFilter::Only(MemoryStatus::Archived)),
+    ("all", StatusFilter::All),
+];
 
 /// The common parameters.
 #[derive(Clone, Debug)]
@@ -25,43 +26,32 @@ pub struct MemoryListQuery {
     pub filter: MemoryFilter,
 }
 
-impl MemoryListQuery {
-    /// Takes the parameters.
-    pub fn read(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
-        let system = query.parsed("system", UNKNOWN, MemorySystem::parse);
-        let kind = query.parsed("type", UNKNOWN, MemoryKind::parse);
-        let segment = query.parsed("segment", UNKNOWN, MemorySegment::parse);
-        let text = query
-            .parsed("content_query", "should be 1 to 200 character(s)", |text| MemoryQuery::new(text).ok());
-        let status = query.parsed("status", UNKNOWN, |text| match text {
-            "all" => Some(StatusFilter::All),
-            text => MemoryStatus::parse(text).map(StatusFilter::Only),
-        });
+impl FromQuery for MemoryListQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let page = PageQuery::from_query(query);
+        let system = query.word("system", MemorySystem::WORDS, "Only this system.", MemorySystem::parse);
+        let kind = query.word("type", MemoryKind::WORDS, "Only this type.", MemoryKind::parse);
+        let segment = query.word("segment", MemorySegment::WORDS, "Only this segment.", MemorySegment::parse);
+        let text = query.parsed(
+            "content_query",
+            some_text(MemoryQuery::MAX_CHARS),
+            "Text that the content contains, ignoring case.",
+            "should be 1 to 200 character(s)",
+            |text| MemoryQuery::new(text).ok(),
+        );
+        let status = query.named("status", &STATUSES, "Only this status; active by default.");
         let filter = MemoryFilter {
             system: system?,
             kind: kind?,
             segment: segment?,
             query: text?,
-            status: status?.unwrap_or_default(),
+            status: status?.map(|(_, status)| status).unwrap_or_default(),
         };
         Ok(Self { page: page?, filter })
     }
+}
 
-    /// Its parameters, for the API's document.
-    pub fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        let text =
-            json!({"type": "string", "minLength": 1, "maxLength": MemoryQuery::MAX_CHARS, "pattern": "\\S"});
-        all.push(parameter("system", word(MemorySystem::WORDS), "Only this system."));
-        all.push(parameter("type", word(MemoryKind::WORDS), "Only this type."));
-        all.push(parameter("segment", word(MemorySegment::WORDS), "Only this segment."));
-        all.push(parameter("content_query", text, "Text that the content contains, ignoring case."));
-        let states = ["active", "superseded", "archived", "all"];
-        all.push(parameter("status", word(&states), "Only this status; active by default."));
-        all
-    }
-
+impl MemoryListQuery {
     /// The cursor scope of the list.
     pub fn scope(&self, scope: CursorScope) -> CursorScope {
         let MemoryFilter { system, kind, segment, query, status } = &self.filter;

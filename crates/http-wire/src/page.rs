@@ -8,13 +8,15 @@ use actix_web::HttpResponse;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use domain::page::{Page, PageRequest, Slice};
 use serde::Serialize;
-use serde_json::json;
 
 use crate::cursor::{CursorScope, CursorSeal};
 use crate::error::ApiError;
-use crate::openapi::schema::{Parameter, parameter, text};
-use crate::query::QueryReader;
-use crate::strict_json::Told;
+use crate::openapi::schema::text;
+use crate::query::{FromQuery, QueryReader};
+use crate::strict_json::Rejected;
+
+/// The default number of rows.
+const DEFAULT_ROWS: u32 = 20;
 
 /// The maximum number of rows per response; larger values are cut to it.
 const MAX_ROWS: u32 = 100;
@@ -29,36 +31,29 @@ pub struct PageQuery {
     page_size: Option<u32>,
 }
 
-impl PageQuery {
-    /// Its parameters, for the API's document.
-    pub fn parameters() -> Vec<Parameter> {
-        let mut all = vec![
-            parameter("cursor", text(), "`next_cursor` of the previous response."),
-            parameter(
-                "limit",
-                json!({"type": "integer", "minimum": 1}),
-                "Number of rows; values over 100 mean 100.",
-            ),
-        ];
-        all.extend(NumberedQuery::parameters());
-        all
-    }
-
-    /// Takes the four parameters.
-    pub fn read(query: &mut QueryReader) -> Result<Self, Told> {
-        let cursor = query.text("cursor");
-        let numbers = ["limit", "page", "page_size"].map(|name| query.positive(name));
-        let [limit, page, page_size] = numbers;
+impl FromQuery for PageQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let cursor = query.text("cursor", text(), "`next_cursor` of the previous response.");
+        let limit = query.positive("limit", "Number of rows; values over 100 mean 100.");
+        let numbers = NumberedQuery::from_query(query);
         let seal = query.seal().clone();
-        let wanted = Self { seal, cursor: cursor?, limit: limit?, page: page?, page_size: page_size? };
+        let (cursor, limit, NumberedQuery { page, page_size }) = (cursor?, limit?, numbers?);
+        let wanted = Self { seal, cursor, limit, page, page_size };
         if wanted.cursor.is_some() && wanted.numbered() {
             return Err(query.fault("cursor", "cannot be used together with page and page_size"));
         }
         Ok(wanted)
     }
+}
+
+impl PageQuery {
+    /// The requested part of the list `scope`.
+    pub fn window(self, scope: CursorScope) -> Result<Window, ApiError> {
+        self.window_or(scope, DEFAULT_ROWS)
+    }
 
     /// The requested part of the list `scope`, with `default_rows` rows by default.
-    pub fn window(self, scope: CursorScope, default_rows: u32) -> Result<Window, ApiError> {
+    pub fn window_or(self, scope: CursorScope, default_rows: u32) -> Result<Window, ApiError> {
         let rows = |wanted: Option<u32>| wanted.unwrap_or(default_rows).min(MAX_ROWS);
         if self.numbered() {
             let size = rows(self.page_size.or(self.limit));
@@ -77,9 +72,9 @@ impl PageQuery {
 
     /// The number of rows for a reader that specifies the place in the list by other means; `None`
     /// if a cursor or a page is given as well.
-    pub fn limit_only(&self, default_rows: u32) -> Option<u32> {
+    pub fn limit_only(&self) -> Option<u32> {
         let alone = self.cursor.is_none() && !self.numbered();
-        alone.then(|| self.limit.unwrap_or(default_rows).min(MAX_ROWS))
+        alone.then(|| self.limit.unwrap_or(DEFAULT_ROWS).min(MAX_ROWS))
     }
 
     /// Returns whether the reader continues from a cursor.
@@ -99,30 +94,23 @@ pub struct NumberedQuery {
     page_size: Option<u32>,
 }
 
-impl NumberedQuery {
-    /// Its parameters, for the API's document.
-    pub fn parameters() -> Vec<Parameter> {
-        let number = || json!({"type": "integer", "minimum": 1});
-        vec![
-            parameter("page", number(), "Page number, starting at 1."),
-            parameter("page_size", number(), "Rows per page; values over 100 mean 100."),
-        ]
-    }
-
-    /// Takes the two parameters.
-    pub fn read(query: &mut QueryReader) -> Result<Self, Told> {
-        let [page, page_size] = ["page", "page_size"].map(|name| query.positive(name));
+impl FromQuery for NumberedQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let page = query.positive("page", "Page number, starting at 1.");
+        let page_size = query.positive("page_size", "Rows per page; values over 100 mean 100.");
         Ok(Self { page: page?, page_size: page_size? })
     }
+}
 
+impl NumberedQuery {
     /// The page number, from 1.
     pub fn number(self) -> u32 {
         self.page.unwrap_or(1)
     }
 
     /// The requested part.
-    pub fn request(self, default_rows: u32) -> PageRequest {
-        let size = self.page_size.unwrap_or(default_rows).min(MAX_ROWS);
+    pub fn request(self) -> PageRequest {
+        let size = self.page_size.unwrap_or(DEFAULT_ROWS).min(MAX_ROWS);
         PageRequest { slice: Slice::Numbered { number: self.page.unwrap_or(1), size }, count: true }
     }
 }
@@ -233,15 +221,7 @@ impl NumberedMetadata {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::{self, FromQuery};
-
-    struct Paged(PageQuery);
-
-    impl FromQuery for Paged {
-        fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-            PageQuery::read(query).map(Self)
-        }
-    }
+    use crate::query;
 
     fn seal() -> CursorSeal {
         CursorSeal::new(domain::secret::Secret([7; 32]))
@@ -250,7 +230,7 @@ mod tests {
     const SCOPE: fn() -> CursorScope = || CursorScope::list("rows");
 
     fn request(text: &str) -> Result<PageRequest, ApiError> {
-        query::parse::<Paged>(text, &seal())?.0.window(SCOPE(), 20).map(|window| window.request)
+        query::parse::<PageQuery>(text, &seal())?.window(SCOPE()).map(|window| window.request)
     }
 
     fn after(limit: u32, count: bool) -> PageRequest {
@@ -325,7 +305,7 @@ mod tests {
     }
 
     fn window(text: &str) -> Window {
-        query::parse::<Paged>(text, &seal()).unwrap().0.window(SCOPE(), 20).unwrap()
+        query::parse::<PageQuery>(text, &seal()).unwrap().window(SCOPE()).unwrap()
     }
 
     #[test]
@@ -367,7 +347,7 @@ mod tests {
 
     #[test]
     fn an_anchor_goes_with_limit_only() {
-        let limit = |text: &str| query::parse::<Paged>(text, &seal()).unwrap().0.limit_only(20);
+        let limit = |text: &str| query::parse::<PageQuery>(text, &seal()).unwrap().limit_only();
         assert_eq!(limit(""), Some(20));
         assert_eq!(limit("limit=7"), Some(7));
         assert_eq!(limit("limit=700"), Some(100));

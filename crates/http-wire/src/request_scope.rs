@@ -25,10 +25,10 @@ use measure::{RequestSpan, Trace, TraceParent};
 use tracing::Instrument;
 use tracing::field::{Empty, display};
 
-use crate::answers::{self, AnswerPermit, FREE_BYTES};
-use crate::browser::{self, Page};
+use crate::browser::{self, PageOrigin};
 use crate::error::ApiError;
 use crate::error::render::{self, REQUEST_ID_HEADER};
+use crate::response_budget::{self, FREE_BYTES, ResponsePermit};
 use crate::turn::Turn;
 use crate::unread::Unread;
 
@@ -91,15 +91,15 @@ where
 }
 
 /// The data for the log line of a request.
-struct Asked {
+struct RequestRecord {
     method: Method,
     started: Instant,
-    page: Option<Page>,
+    page: Option<PageOrigin>,
     turn: Option<Turn>,
     span: Option<RequestSpan>,
 }
 
-impl Asked {
+impl RequestRecord {
     /// A request that has just arrived, with its trace if known.
     fn now(request: &ServiceRequest, id: &RequestId) -> (Self, Option<Trace>) {
         let parent = trace_parent(request.headers());
@@ -112,7 +112,7 @@ impl Asked {
         if let Some(turn) = &turn {
             turn.begin(request);
         }
-        let (method, page) = (request.method().clone(), Page::of(request));
+        let (method, page) = (request.method().clone(), PageOrigin::of(request));
         (Self { method, started: Instant::now(), page, turn, span }, trace)
     }
 
@@ -171,7 +171,7 @@ where
 
     fn call(&self, request: ServiceRequest) -> Self::Future {
         let id = RequestId::of(request.headers());
-        let (asked, trace) = Asked::now(&request, &id);
+        let (record, trace) = RequestRecord::now(&request, &id);
         // An error's span, so that a line of any level carries the id.
         let span = tracing::error_span!(
             "request", request.id = id.as_str(), http.method = %request.method(), trace.id = Empty
@@ -180,24 +180,24 @@ where
             span.record("trace.id", display(trace));
         }
         request.extensions_mut().insert(id.clone());
-        if asked.page.is_some()
-            && let Some(answer) = Page::preflight(&request)
+        if record.page.is_some()
+            && let Some(answer) = PageOrigin::preflight(&request)
         {
             let answer = request.into_response(answer);
-            return Box::pin(async move { Ok(told(answer, &id, &asked)) });
+            return Box::pin(async move { Ok(finish(answer, &id, &record)) });
         }
         self.routes.get_or_init(|| request.resource_map().clone());
         let (routes, uri) = (self.routes.clone(), request.uri().clone());
-        let traced = asked.span.clone();
+        let traced = record.span.clone();
         let inside = traced.as_ref().map(RequestSpan::enter);
         let answer = span.in_scope(|| self.service.call(request));
         drop(inside);
         let settled = async move {
             match answer.await {
-                Ok(response) => Ok(settle(response, &id, &asked)),
+                Ok(response) => Ok(settle(response, &id, &record)),
                 Err(error) => {
                     let route = named(routes.get().and_then(|routes| routes.match_pattern(uri.path())));
-                    Err(refuse(error, id, &asked, &route))
+                    Err(refuse(error, id, &record, &route))
                 }
             }
         };
@@ -213,25 +213,25 @@ where
 fn settle<B: MessageBody + 'static>(
     response: ServiceResponse<B>,
     id: &RequestId,
-    asked: &Asked,
+    record: &RequestRecord,
 ) -> ServiceResponse<Unread> {
     let failed = response.status().is_client_error() || response.status().is_server_error();
     let response = if failed {
         let (request, failure) = response.into_parts();
-        telling(failure.status(), failure.error(), note);
+        with_failure(failure.status(), failure.error(), note);
         let enveloped = envelope(failure.status(), failure.error(), failure.headers(), id);
         ServiceResponse::new(request, enveloped)
     } else {
         response.map_into_boxed_body()
     };
-    told(response, id, asked)
+    finish(response, id, record)
 }
 
 /// The permit for a response, if its size needs one; a static body does not.
-fn room(response: &ServiceResponse<BoxBody>) -> Result<Option<AnswerPermit>, ApiError> {
+fn room(response: &ServiceResponse<BoxBody>) -> Result<Option<ResponsePermit>, ApiError> {
     match response.response().body().size() {
         BodySize::Sized(bytes) if bytes > FREE_BYTES && !is_static(response) => {
-            answers::charge(response.request(), bytes)
+            response_budget::charge(response.request(), bytes)
         }
         _ => Ok(None),
     }
@@ -242,31 +242,35 @@ fn is_static(response: &ServiceResponse<BoxBody>) -> bool {
     response.response().extensions().contains::<StaticBody>()
 }
 
-/// Adds the common headers to a response. One without room is replaced by a refusal, unless it
+/// Adds the common headers to a response. One beyond the budget is replaced by a refusal, unless it
 /// reports the result of a change: that is not charged, and is dropped if the client does not read.
-fn told(response: ServiceResponse<BoxBody>, id: &RequestId, asked: &Asked) -> ServiceResponse<Unread> {
+fn finish(
+    response: ServiceResponse<BoxBody>,
+    id: &RequestId,
+    record: &RequestRecord,
+) -> ServiceResponse<Unread> {
     let (mut response, permit) = match room(&response) {
         Ok(permit) => (response, permit),
-        Err(_) if !asked.method.is_safe() => (response, None),
+        Err(_) if !record.method.is_safe() => (response, None),
         Err(error) => {
             // No line for each: a client that does not read causes many.
             measure::refused(error.code().as_str());
             (response.into_response(render::response(&error, id.as_str())), None)
         }
     };
-    tell(response.headers_mut(), id, asked.page.as_ref());
+    add_headers(response.headers_mut(), id, record.page.as_ref());
     // Routing has left it with the request; a path that was not routed is looked up.
     let route = named(response.request().match_pattern());
-    asked.answered(&route, response.status());
-    let turn = asked.turn.clone();
+    record.answered(&route, response.status());
+    let turn = record.turn.clone();
     response.map_body(|_, body| Unread::new(body, turn, permit))
 }
 
-fn tell(headers: &mut HeaderMap, id: &RequestId, page: Option<&Page>) {
+fn add_headers(headers: &mut HeaderMap, id: &RequestId, page: Option<&PageOrigin>) {
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
         headers.insert(REQUEST_ID_HEADER, value);
     }
-    browser::tell(headers, page);
+    browser::add_headers(headers, page);
 }
 
 /// Logs the failure and counts it.
@@ -275,18 +279,18 @@ fn note(error: &ApiError) {
     measure::refused(error.code().as_str());
 }
 
-/// Passes a failure to `tell`: an own error as it is, any other by its status.
-fn telling<R>(status: StatusCode, error: Option<&Error>, tell: impl FnOnce(&ApiError) -> R) -> R {
+/// Passes a failure to `use_it`: an own error as it is, any other by its status.
+fn with_failure<R>(status: StatusCode, error: Option<&Error>, use_it: impl FnOnce(&ApiError) -> R) -> R {
     match (error.and_then(Error::as_error::<ApiError>), error) {
-        (Some(known), _) => tell(known),
-        (None, Some(foreign)) => tell(&ApiError::of_status(status).with_cause(foreign.to_string())),
-        (None, None) => tell(&ApiError::of_status(status)),
+        (Some(known), _) => use_it(known),
+        (None, Some(foreign)) => use_it(&ApiError::of_status(status).with_cause(foreign.to_string())),
+        (None, None) => use_it(&ApiError::of_status(status)),
     }
 }
 
 /// The failure as an envelope; headers with more information, such as `allow`, stay.
 fn envelope(status: StatusCode, error: Option<&Error>, headers: &HeaderMap, id: &RequestId) -> HttpResponse {
-    let mut enveloped = telling(status, error, |error| render::response(error, id.as_str()));
+    let mut enveloped = with_failure(status, error, |error| render::response(error, id.as_str()));
     for (name, value) in headers {
         let about_body = [CONTENT_TYPE, CONTENT_LENGTH, TRANSFER_ENCODING].contains(name);
         if !about_body && !enveloped.headers().contains_key(name) {
@@ -297,22 +301,22 @@ fn envelope(status: StatusCode, error: Option<&Error>, headers: &HeaderMap, id: 
 }
 
 /// A failure before the handler, from another middleware.
-fn refuse(error: Error, id: RequestId, asked: &Asked, route: &str) -> Error {
+fn refuse(error: Error, id: RequestId, record: &RequestRecord, route: &str) -> Error {
     let status = error.as_response_error().status_code();
-    telling(status, Some(&error), note);
-    asked.answered(route, status);
+    with_failure(status, Some(&error), note);
+    record.answered(route, status);
     // The framework writes it at once.
-    if let Some(turn) = &asked.turn {
+    if let Some(turn) = &record.turn {
         turn.sent();
     }
-    Refusal { error, id, page: asked.page.clone() }.into()
+    Refusal { error, id, page: record.page.clone() }.into()
 }
 
 #[derive(Debug)]
 struct Refusal {
     error: Error,
     id: RequestId,
-    page: Option<Page>,
+    page: Option<PageOrigin>,
 }
 
 impl fmt::Display for Refusal {
@@ -329,7 +333,7 @@ impl ResponseError for Refusal {
     fn error_response(&self) -> HttpResponse {
         let own = self.error.error_response();
         let mut enveloped = envelope(own.status(), Some(&self.error), own.headers(), &self.id);
-        tell(enveloped.headers_mut(), &self.id, self.page.as_ref());
+        add_headers(enveloped.headers_mut(), &self.id, self.page.as_ref());
         enveloped
     }
 }

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::web::Bytes;
 
-use crate::answers::AnswerPermit;
+use crate::response_budget::ResponsePermit;
 use crate::turn::Turn;
 
 /// The maximum size of a piece.
@@ -24,11 +24,11 @@ pub struct Unread {
     /// The rest of a piece that was too large.
     rest: Bytes,
     turn: Option<Turn>,
-    permit: Option<AnswerPermit>,
+    permit: Option<ResponsePermit>,
 }
 
 impl Unread {
-    pub(crate) fn new(body: BoxBody, turn: Option<Turn>, permit: Option<AnswerPermit>) -> Self {
+    pub(crate) fn new(body: BoxBody, turn: Option<Turn>, permit: Option<ResponsePermit>) -> Self {
         Self { body, rest: Bytes::new(), turn, permit }
     }
 }

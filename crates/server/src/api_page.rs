@@ -38,7 +38,7 @@ async fn serve(request: HttpRequest, path: web::Path<String>) -> Result<HttpResp
             tracing::error!(error = %fault, "file of the documentation page cannot be built");
             ApiError::new(
                 ErrorCode::InternalError,
-                "The server cannot read this file; ask the operator to look for the cause in the log",
+                "The server cannot read this file. Ask the operator to look for the cause in the log.",
             )
         })?;
         Ok(file.map(|file| {

@@ -74,7 +74,7 @@ impl Disk {
         }
         measure::write_refused();
         let what =
-            "The server's disk is nearly full; send at most 16 KiB, or ask the operator for more space";
+            "The server's disk is nearly full. Send at most 16 KiB, or ask the operator for more space.";
         Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(RETRY_AFTER))
     }
 

@@ -119,9 +119,9 @@ pub(crate) async fn ready(readiness: web::Data<Readiness>) -> Result<HttpRespons
         return Ok(HttpResponse::Ok().json(ReadyView { status }));
     }
     let what = if draining {
-        "The server is stopping; try again in a second, or use another server"
+        "The server is stopping. Try again in a second, or use another server."
     } else {
-        "The store does not respond; try again in a second, or check the database"
+        "The store does not respond. Try again in a second, or check the database."
     };
     Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(1))
 }

@@ -4,11 +4,15 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
 
 use crate::cli::ConfigCommand;
 use crate::config::{Config, Examined, Fault, Flags, Origin, Setting, reference};
 use crate::failure::Failure;
 use crate::output::unprinted;
+
+/// The number of columns of a terminal that no setting is wider than, if its words allow it.
+const WIDTH: usize = 80;
 
 /// Runs one of the commands.
 pub(crate) fn run(flags: Flags, command: ConfigCommand) -> Result<(), Failure> {
@@ -39,7 +43,7 @@ fn check(examined: &Examined, as_json: bool) -> Result<(), Failure> {
     fail_on(faults)
 }
 
-/// Prints every setting with its origin; fails if there is a fault.
+/// Prints every setting, with its origin unless it is the default; fails if there is a fault.
 fn show(examined: &Examined, as_json: bool) -> Result<(), Failure> {
     let settings = examined.settings.iter().filter(|setting| told(setting)).collect::<Vec<_>>();
     let plans = &examined.config.plans;
@@ -53,13 +57,14 @@ fn show(examined: &Examined, as_json: bool) -> Result<(), Failure> {
         text.push('\n');
     } else {
         let name_width = settings.iter().map(|setting| setting.key.name.len()).max().unwrap_or(0);
-        let shown =
-            |setting: &Setting| setting.shown.clone().unwrap_or_else(|| format!("({})", setting.key.default));
-        let value_width = settings.iter().map(|setting| shown(setting).len().min(40)).max().unwrap_or(0);
         for setting in settings {
-            let (name, value, origin) = (setting.key.name, shown(setting), &setting.origin);
-            // Writing into a text cannot fail.
-            let _ = writeln!(text, "{name:name_width$}  {value:value_width$}  {origin}");
+            let default = || format!("({})", setting.key.default);
+            let value = setting.shown.clone().unwrap_or_else(default);
+            let value = match &setting.origin {
+                Origin::Default => value,
+                origin => format!("{value} (from {origin})"),
+            };
+            text.push_str(&in_columns(setting.key.name, name_width, &value));
         }
         for plan in plans {
             let _ = writeln!(text, "plans.{}", plan.name.as_str());
@@ -67,6 +72,22 @@ fn show(examined: &Examined, as_json: bool) -> Result<(), Failure> {
     }
     print(&text)?;
     fail_on(&examined.faults)
+}
+
+/// A name and its value, which continues in its column where it would be wider than [`WIDTH`]. A word is never broken.
+fn in_columns(name: &str, name_width: usize, value: &str) -> String {
+    let mut line = format!("{name:name_width$} ");
+    let mut text = String::new();
+    for (place, word) in value.split(' ').enumerate() {
+        if place > 0 && line.width() + 1 + word.width() > WIDTH {
+            text.push_str(&line);
+            text.push('\n');
+            line = " ".repeat(name_width + 1);
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    text + &line + "\n"
 }
 
 /// A setting for tests is only shown if it is set.
@@ -104,4 +125,20 @@ fn fail_on(faults: &[Fault]) -> Result<(), Failure> {
 
 fn print(text: &str) -> Result<(), Failure> {
     std::io::stdout().lock().write_all(text.as_bytes()).map_err(unprinted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_continue_in_their_column() {
+        assert_eq!(in_columns("log", 6, "info"), "log     info\n");
+        let value = format!("({} (from parlance.toml, line 3)", "word ".repeat(14).trim_end());
+        let text = in_columns("log", 6, &value);
+        assert!(text.lines().all(|line| line.len() <= WIDTH) && text.lines().count() == 2, "{text}");
+        assert!(text.lines().nth(1).is_some_and(|line| line.starts_with("        ")), "{text}");
+        let url = "x".repeat(100);
+        assert_eq!(in_columns("log", 6, &url), format!("log     {url}\n"));
+    }
 }

@@ -37,7 +37,7 @@ pub(crate) fn interfaces() -> Vec<Interface> {
     vec![
         part(Access::Public, probes()),
         part(Access::Public, public_endpoints()),
-        part(Access::Anybody, credential_endpoints()),
+        part(Access::Any, credential_endpoints()),
     ]
 }
 

@@ -14,9 +14,9 @@ use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, Presence, TokenMint};
 use domain::secret::Secret;
 use domain::services::{Ports, Services};
-use http_wire::answers::{AnswerBudget, AnswerLimit};
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
+use http_wire::response_budget::{ResponseBudget, ResponseLimit};
 use tokio::task::JoinSet;
 use ws_gateway::fault::LosesMessages;
 use ws_gateway::{ClusterMember, Hub, HubConfig, RemoteEventSink};
@@ -36,7 +36,7 @@ pub(crate) struct Wiring {
     pub(crate) bus: Option<Arc<NatsBus>>,
     pub(crate) services: Services,
     pub(crate) limits: Arc<RateLimits>,
-    pub(crate) answers: Arc<AnswerBudget>,
+    pub(crate) answers: Arc<ResponseBudget>,
     pub(crate) cursors: CursorSeal,
 }
 
@@ -206,7 +206,7 @@ impl Wiring {
         let ports = ports(config, store.clone(), token_mint(config)?, events, hub.clone())?;
         Ok(Self {
             services: Services::new(ports),
-            answers: AnswerBudget::new(AnswerLimit {
+            answers: ResponseBudget::new(ResponseLimit {
                 per_address: config.http.unread_per_address,
                 total: config.http.unread_bytes,
                 trusted_proxies: config.rates.trusted_proxies.clone(),

@@ -10,7 +10,7 @@ use domain::id::AgentId;
 use http_wire::auth::Credential;
 use http_wire::auth::credential::{MAX_KEY_BYTES, MAX_TOKEN_BYTES};
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::limit::{self, Class, NotTried, Proof, RateLimits, Standing};
+use http_wire::limit::{self, Class, NotTried, Proof, RateLimits, RateState};
 
 use crate::SocketContext;
 use crate::frame::Version;
@@ -41,9 +41,9 @@ pub(crate) async fn connect(
     }
     let parameters = Parameters::read(&request)?;
     let asked = Asked::read(&request, &offered, &parameters)?;
-    let (caller, presented, standing) = admit(&context, &request, asked).await?;
-    let told = |error: ApiError| match standing {
-        Some(standing) => limit::told(error, standing),
+    let (caller, presented, rate) = admit(&context, &request, asked).await?;
+    let told = |error: ApiError| match rate {
+        Some(rate) => limit::with_rate(error, rate),
         None => error,
     };
     let on_conflict = parameters.on_conflict().map_err(told)?;
@@ -77,7 +77,7 @@ impl Parameters {
     fn read(request: &HttpRequest) -> Result<Self, ApiError> {
         let pairs = Query::<Vec<(String, String)>>::from_query(request.query_string());
         let mut pairs = pairs
-            .map_err(|_| forbidden("The query string is not valid; percent-encode its values"))?
+            .map_err(|_| forbidden("The query string is not valid. Percent-encode its values."))?
             .into_inner();
         let mut take = |name: &str| {
             let place = pairs.iter().position(|(given, _)| given == name)?;
@@ -87,7 +87,7 @@ impl Parameters {
         let version = Version::of_parameter(vsn.as_deref()).ok_or_else(|| {
             ApiError::new(
                 ErrorCode::Forbidden,
-                "The protocol version is not supported; set vsn to 2.0.0 or 1.0.0",
+                "The protocol version is not supported. Set vsn to 2.0.0 or 1.0.0.",
             )
         })?;
         // Some clients send a word for a missing value.
@@ -107,7 +107,7 @@ impl Parameters {
             Some("reject") => Ok(OnConflict::Reject),
             Some(_) => Err(ApiError::new(
                 ErrorCode::InvalidOnConflict,
-                "The value of on_conflict is not known; set it to supersede or reject",
+                "The value of on_conflict is not known. Set it to supersede or reject.",
             )),
         }
     }
@@ -140,7 +140,7 @@ impl<'a> Asked<'a> {
             .or_else(|| parameters.api_key.as_deref().map(Credential::Key))
             .ok_or_else(|| forbidden(MISSING))?;
         let agent = parameters.agent_id.as_deref();
-        let malformed = || forbidden("agent_id must be the id of an agent");
+        let malformed = || forbidden("The agent_id must be the id of an agent.");
         let agent = agent.map(|agent| AgentId::parse(agent).ok_or_else(malformed)).transpose()?;
         Ok(Self { credential, agent })
     }
@@ -152,7 +152,7 @@ async fn admit(
     context: &SocketContext,
     request: &HttpRequest,
     asked: Asked<'_>,
-) -> Result<(Caller, Presented, Option<Standing>), ApiError> {
+) -> Result<(Caller, Presented, Option<RateState>), ApiError> {
     let limits = RateLimits::of(request)?;
     let holder = try_out(context, request, limits, asked.credential).await?;
     let (counted, admitted) = match holder {
@@ -168,10 +168,10 @@ async fn admit(
         let agent = asked.agent.map(|agent| agent.to_string());
         tracing::info!(participant = %counted.uuid(), agent.id = agent, "socket refused: not this agent's credential");
     }
-    let standing = limits.spend(counted, Class::Connect).transpose().map_err(too_many)?;
-    match (admitted, standing) {
-        (Ok((caller, presented)), standing) => Ok((caller, presented, standing)),
-        (Err(error), Some(standing)) => Err(limit::told(not_admitted(error, asked), standing)),
+    let rate = limits.spend(counted, Class::Connect).transpose().map_err(too_many)?;
+    match (admitted, rate) {
+        (Ok((caller, presented)), rate) => Ok((caller, presented, rate)),
+        (Err(error), Some(rate)) => Err(limit::with_rate(not_admitted(error, asked), rate)),
         (Err(error), None) => Err(not_admitted(error, asked)),
     }
 }
@@ -191,7 +191,7 @@ async fn try_out(
     let checked = limits.check(request, credential, identify(context, credential), proof).await;
     checked.map_err(|not_tried| match not_tried {
         NotTried::KnownBad => forbidden(rejected(credential)),
-        NotTried::ShutOut(standing) => limit::shut_out(standing, ErrorCode::TooManyRequests),
+        NotTried::ShutOut(rate) => limit::shut_out(rate, ErrorCode::TooManyRequests),
     })
 }
 
@@ -238,7 +238,7 @@ fn not_admitted(error: AuthenticateError, asked: Asked<'_>) -> ApiError {
         // Not 401: clients take that for a temporary failure and retry without end.
         AuthenticateError::Unauthorized => forbidden(rejected(asked.credential)),
         AuthenticateError::NotThisAgent if asked.agent.is_none() => {
-            forbidden("Your plan does not include the API for humans; ask the operator of the server")
+            forbidden("Your plan does not include the API for humans. Ask the operator of the server.")
         }
         AuthenticateError::NotThisAgent
         | AuthenticateError::Disabled(_)
@@ -248,16 +248,16 @@ fn not_admitted(error: AuthenticateError, asked: Asked<'_>) -> ApiError {
 }
 
 fn unavailable() -> ApiError {
-    ApiError::new(ErrorCode::TrackingFailed, "The store is unavailable; try again")
+    ApiError::new(ErrorCode::TrackingFailed, "The store is unavailable. Try again.")
         .with_retry_after(RETRY_SECONDS)
 }
 
-fn too_many(standing: Standing) -> ApiError {
+fn too_many(rate: RateState) -> ApiError {
     let error = ApiError::new(
         ErrorCode::TooManyRequests,
-        "Too many attempts to connect; try again after the seconds in Retry-After",
+        "Too many attempts to connect. Try again after the seconds in Retry-After.",
     );
-    limit::told(error.with_retry_after(standing.retry_after_seconds()), standing)
+    limit::with_rate(error.with_retry_after(rate.retry_after_seconds()), rate)
 }
 
 /// The message for a rejected credential. Sockets accept credentials in other places than REST
@@ -265,7 +265,7 @@ fn too_many(standing: Standing) -> ApiError {
 fn rejected(credential: Credential<'_>) -> &'static str {
     match credential {
         Credential::Key(text) if matches!(token_or_key(text), Credential::Token(_)) => {
-            "A token was sent as an API key; send it as x-auth-token, or as the query parameter token"
+            "A token was sent as an API key. Send it as x-auth-token, or as the query parameter token."
         }
         other => other.rejected(),
     }
@@ -273,7 +273,7 @@ fn rejected(credential: Credential<'_>) -> &'static str {
 
 /// The message for a missing credential.
 const MISSING: &str = "Send a credential: an API key as x-api-key or a token as x-auth-token, or as the query \
- parameter api_key or token";
+ parameter api_key or token.";
 
 fn forbidden(message: &'static str) -> ApiError {
     ApiError::new(ErrorCode::Forbidden, message)
@@ -281,19 +281,19 @@ fn forbidden(message: &'static str) -> ApiError {
 
 fn refused(refused: ClaimRefused) -> ApiError {
     match refused {
-        ClaimRefused::Ended => forbidden("The credential is no longer valid; send a new API key or token"),
+        ClaimRefused::Ended => forbidden("The credential is no longer valid. Send a new API key or token."),
         ClaimRefused::Conflict => ApiError::new(
             ErrorCode::ConnectionConflict,
-            "The agent is already connected; close its other connection, or connect with on_conflict=supersede",
+            "The agent is already connected. Close its other connection, or connect with on_conflict=supersede.",
         ),
         ClaimRefused::TooMany => ApiError::new(
             ErrorCode::TooManyRequests,
-            "You have too many open sockets; close one, then connect again",
+            "You have too many open sockets. Close one, then connect again.",
         )
         .with_retry_after(RETRY_SECONDS),
         ClaimRefused::Unavailable => unavailable(),
         ClaimRefused::Stopping => {
-            ApiError::new(ErrorCode::TrackingFailed, "The server is stopping; connect again in a second")
+            ApiError::new(ErrorCode::TrackingFailed, "The server is stopping. Connect again in a second.")
                 .with_retry_after(RETRY_SECONDS)
         }
     }

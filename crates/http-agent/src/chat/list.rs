@@ -5,14 +5,10 @@ use domain::chat::{ChatListing, ChatParts, ChatService};
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter, several, word};
 use http_wire::page::{NumberedMetadata, NumberedQuery, too_heavy};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::AgentRoomRowView;
-
-/// Rows on a page when nothing is said.
-const DEFAULT_ROWS: u32 = 20;
 
 pub(crate) struct ListChatsQuery {
     page: NumberedQuery,
@@ -20,18 +16,10 @@ pub(crate) struct ListChatsQuery {
 }
 
 impl FromQuery for ListChatsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = NumberedQuery::read(query);
-        let participants = |text: &str| (text == "participants").then_some(());
-        let included = query.items("include", "Invalid value for enum", participants);
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let page = NumberedQuery::from_query(query);
+        let included = query.items("include", &[("participants", ())], "What to include in each room.");
         Ok(Self { page: page?, participants: !included?.is_empty() })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = NumberedQuery::parameters();
-        let include = several(word(&["participants"]));
-        all.push(parameter("include", include, "What to include in each room."));
-        all
     }
 }
 
@@ -40,7 +28,7 @@ pub(crate) async fn list(
     StrictQuery(query): StrictQuery<ListChatsQuery>,
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.page.request();
     let parts = ChatParts { participants: query.participants, ..ChatParts::default() };
     let listing = ChatListing { parts, ..ChatListing::default() };
     let page = chats.list_rooms(caller, listing, request.clone()).await?;

@@ -1,4 +1,4 @@
-//! `/chats`: the rooms that the agent takes part in.
+//! `/chats`: the chats that the agent participates in.
 
 mod create;
 mod find;

@@ -1,4 +1,4 @@
-//! `PATCH /chats/{chat_id}`: another title.
+//! `PATCH /chats/{chat_id}`: changes the title.
 
 use actix_web::{HttpResponse, web};
 use domain::chat::ChatService;

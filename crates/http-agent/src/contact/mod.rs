@@ -1,20 +1,16 @@
 //! `/contacts`: the agent's contacts and the requests that lead to them.
 //!
 //! Two forms are served: the published one (`add`, `remove`, `respond`, both directions in one
-//! list) and one that is the human interface's, path by path.
+//! list) and that of the human interface.
 
-mod answer;
 mod list;
-mod remove;
 mod requests;
 mod resolve;
+mod respond;
 mod send;
 
-pub(crate) use answer::{approve, cancel, reject, respond, withdraw};
-pub(crate) use list::{ListContactsQuery, list};
-pub(crate) use remove::{remove, remove_named};
-pub(crate) use requests::{
-    Both, BothMetadata, ListBothQuery, ReceivedQuery, SentQuery, both, received, sent,
-};
+pub(crate) use list::list;
+pub(crate) use requests::{Both, BothMetadata, ListBothQuery, both, received, sent};
 pub(crate) use resolve::resolve;
+pub(crate) use respond::respond;
 pub(crate) use send::{add, send};

@@ -1,4 +1,4 @@
-//! `GET /contacts/requests`, both directions at once; `…/received` and `…/sent`, one each.
+//! `GET /contacts/requests`, both directions; `…/received` and `…/sent`, one of them.
 
 use actix_web::{HttpResponse, web};
 use domain::contact::{ContactService, RequestStatus, SentFilter};
@@ -6,16 +6,13 @@ use domain::page::PageRequest;
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::{Described, List};
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter, word};
+use http_wire::handlers::contact::{SENT_FILTERS, SentRequestsQuery};
 use http_wire::page::{NumberedMetadata, NumberedQuery};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::{ReceivedRequestView, SentRequestView};
 use serde::Serialize;
 use utoipa::ToSchema;
-
-/// Rows on a page when nothing is said.
-pub(super) const DEFAULT_ROWS: u32 = 20;
 
 pub(crate) struct ListBothQuery {
     page: NumberedQuery,
@@ -23,17 +20,11 @@ pub(crate) struct ListBothQuery {
 }
 
 impl FromQuery for ListBothQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = NumberedQuery::read(query);
-        let sent = query.parsed("sent_status", "Invalid value for enum", SentFilter::parse);
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let page = NumberedQuery::from_query(query);
+        let description = "Status of the sent requests; pending by default.";
+        let sent = query.word("sent_status", SENT_FILTERS, description, SentFilter::parse);
         Ok(Self { page: page?, sent: sent?.unwrap_or(SentFilter::Only(RequestStatus::Pending)) })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = NumberedQuery::parameters();
-        let status = word(&["pending", "approved", "rejected", "cancelled", "expired", "all"]);
-        all.push(parameter("sent_status", status, "Status of the sent requests; pending by default."));
-        all
     }
 }
 
@@ -70,7 +61,7 @@ pub(crate) async fn both(
     StrictQuery(query): StrictQuery<ListBothQuery>,
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.page.request();
     let received = contacts.received_by_agent(caller, request.clone()).await?;
     let sent = contacts.sent(caller, query.sent, request.clone()).await?;
     let metadata = BothMetadata {
@@ -86,56 +77,22 @@ pub(crate) async fn both(
     Ok(Described::ok(data, metadata))
 }
 
-pub(crate) struct ReceivedQuery {
-    page: NumberedQuery,
-}
-
-impl FromQuery for ReceivedQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: NumberedQuery::read(query)? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        NumberedQuery::parameters()
-    }
-}
-
 pub(crate) async fn received(
     AgentAuth(caller): AgentAuth,
-    StrictQuery(query): StrictQuery<ReceivedQuery>,
+    StrictQuery(query): StrictQuery<NumberedQuery>,
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.request();
     let page = contacts.received_by_agent(caller, request.clone()).await?;
     Ok(List::ok(page.rows.iter().map(ReceivedRequestView::new), NumberedMetadata::of(&request, page.total)))
 }
 
-pub(crate) struct SentQuery {
-    page: NumberedQuery,
-    status: SentFilter,
-}
-
-impl FromQuery for SentQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = NumberedQuery::read(query);
-        let status = query.parsed("status", "Invalid value for enum", SentFilter::parse);
-        Ok(Self { page: page?, status: status?.unwrap_or_default() })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = NumberedQuery::parameters();
-        let status = word(&["pending", "approved", "rejected", "cancelled", "expired", "all"]);
-        all.push(parameter("status", status, "Only this status; all by default."));
-        all
-    }
-}
-
 pub(crate) async fn sent(
     AgentAuth(caller): AgentAuth,
-    StrictQuery(query): StrictQuery<SentQuery>,
+    StrictQuery(query): StrictQuery<SentRequestsQuery>,
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.page.request();
     let page = contacts.sent(caller, query.status, request.clone()).await?;
     Ok(List::ok(page.rows.iter().map(SentRequestView::new), NumberedMetadata::of(&request, page.total)))
 }

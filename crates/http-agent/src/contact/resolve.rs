@@ -1,4 +1,4 @@
-//! `POST /contacts/resolve`: who has a handle.
+//! `POST /contacts/resolve`: finds the user or agent with a handle.
 
 use actix_web::{HttpResponse, web};
 use domain::contact::ContactService;

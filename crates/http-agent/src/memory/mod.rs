@@ -1,9 +1,9 @@
-//! `/memories`: what the agent and its organization remember.
+//! `/memories`: memories of the agent and of its organization.
 
-mod change;
 mod list;
+mod remove;
 mod store;
 
-pub(crate) use change::{archive, find, remove, supersede};
 pub(crate) use list::{ListMemoriesQuery, list};
+pub(crate) use remove::remove;
 pub(crate) use store::store;

@@ -1,6 +1,6 @@
 //! `POST /chats/{chat_id}/messages/{message_id}/processing`, `/processed` and `/failed`.
 //!
-//! Always 200 with a body: a client takes 204 to say that its room was stopped.
+//! Always 200 with a body: clients treat 204 as a stopped chat.
 
 use actix_web::{HttpResponse, web};
 use domain::caller::AgentCaller;
@@ -8,24 +8,19 @@ use domain::delivery::{DeliveryService, DeliveryStep, FailureText};
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{object, some_text};
+use http_wire::openapi::schema::some_text;
 use http_wire::path::MessagePath;
-use http_wire::strict_json::{FromBody, NoBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, NoBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::StepView;
-use serde_json::Value;
 
-/// Why the attempt failed.
+/// The reason of the failure.
 pub(crate) struct FailBody {
     error: FailureText,
 }
 
 impl FromBody for FailBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        Ok(Self { error: body.text("error", FailureText::new)? })
-    }
-
-    fn schema() -> Value {
-        object(&["error"], &[("error", some_text(FailureText::MAX_CHARS))])
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        Ok(Self { error: body.text("error", some_text(FailureText::MAX_CHARS), FailureText::new)? })
     }
 }
 

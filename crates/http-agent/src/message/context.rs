@@ -1,4 +1,4 @@
-//! `GET /chats/{chat_id}/context`: the agent's own part of a room, oldest first.
+//! `GET /chats/{chat_id}/context`: the messages from and to the agent, oldest first.
 
 use actix_web::{HttpResponse, web};
 use domain::message::MessageService;
@@ -6,38 +6,22 @@ use http_wire::auth::AgentAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::Parameter;
 use http_wire::page::PageQuery;
 use http_wire::path::ChatPath;
-use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::query::StrictQuery;
 use http_wire::view::MessageView;
 
-/// Rows when nothing is said.
+/// The default number of rows.
 const DEFAULT_ROWS: u32 = 50;
-
-pub(crate) struct ReadContextQuery {
-    page: PageQuery,
-}
-
-impl FromQuery for ReadContextQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: PageQuery::read(query)? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        PageQuery::parameters()
-    }
-}
 
 pub(crate) async fn context(
     AgentAuth(caller): AgentAuth,
     path: ChatPath,
-    StrictQuery(query): StrictQuery<ReadContextQuery>,
+    StrictQuery(query): StrictQuery<PageQuery>,
     messages: web::Data<MessageService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = CursorScope::list("agent/context").of(path.chat.uuid()).of(caller.agent.uuid());
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.window_or(scope, DEFAULT_ROWS)?;
     let page = messages.context(caller, path.chat, window.request.clone()).await?;
     window.whole(&page)?;
     let rows = page.rows.iter().map(|message| MessageView::for_agent(message, caller.agent));

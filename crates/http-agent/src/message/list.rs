@@ -1,4 +1,4 @@
-//! `GET /chats/{chat_id}/messages`: the agent's messages by state.
+//! `GET /chats/{chat_id}/messages`: the messages to the agent, by status.
 
 use actix_web::{HttpResponse, web};
 use domain::delivery::{DeliveryFilter, DeliveryService, Order};
@@ -6,19 +6,15 @@ use http_wire::auth::AgentAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter, word};
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::MessageView;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Rows when nothing is said.
-const DEFAULT_ROWS: u32 = 20;
-
-/// The words for a state; none of them is a filter of its own.
+/// The values of `status`; without it, everything not yet processed is listed.
 const STATUSES: [(&str, DeliveryFilter); 5] = [
     ("pending", DeliveryFilter::Pending),
     ("processing", DeliveryFilter::Processing),
@@ -27,7 +23,7 @@ const STATUSES: [(&str, DeliveryFilter); 5] = [
     ("all", DeliveryFilter::All),
 ];
 
-/// The words for a direction.
+/// The values of `sort_order`.
 const ORDERS: [(&str, Order); 2] = [("asc", Order::Ascending), ("desc", Order::Descending)];
 
 pub(crate) struct ListMessagesQuery {
@@ -37,28 +33,13 @@ pub(crate) struct ListMessagesQuery {
 }
 
 impl FromQuery for ListMessagesQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
-        let status = query.parsed("status", "Invalid value for enum", |text| named(&STATUSES, text));
-        let order = query.parsed("sort_order", "Invalid value for enum", |text| named(&ORDERS, text));
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let page = PageQuery::from_query(query);
+        let description = "Only this status; everything not yet processed by default.";
+        let status = query.named("status", &STATUSES, description);
+        let order = query.named("sort_order", &ORDERS, "Sort direction; oldest first by default.");
         Ok(Self { page: page?, status: status?, order: order?.unwrap_or(ORDERS[0]) })
     }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        let states = STATUSES.map(|(word, _)| word);
-        all.push(parameter(
-            "status",
-            word(&states),
-            "Only this status; everything not yet processed by default.",
-        ));
-        all.push(parameter("sort_order", word(&["asc", "desc"]), "Sort direction; oldest first by default."));
-        all
-    }
-}
-
-fn named<T: Copy>(words: &[(&'static str, T)], text: &str) -> Option<(&'static str, T)> {
-    words.iter().find(|(word, _)| *word == text).copied()
 }
 
 #[derive(Serialize, ToSchema)]
@@ -82,7 +63,7 @@ pub(crate) async fn list(
         .of(caller.agent.uuid())
         .filtered("status", status_filter.unwrap_or_default())
         .filtered("sort_order", direction);
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let filter = filter.unwrap_or_default();
     let page = deliveries.list(caller, path.chat, filter, order, window.request.clone()).await?;
     window.whole(&page)?;

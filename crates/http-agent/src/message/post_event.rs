@@ -6,11 +6,13 @@ use http_wire::auth::AgentAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::idempotent::IdempotentJson;
-use http_wire::openapi::schema::{free_object, nullable, object, some_text, word};
+use http_wire::openapi::schema::{some_text, word};
 use http_wire::path::ChatPath;
-use http_wire::strict_json::{FromBody, ObjectReader, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, known};
 use http_wire::view::PostedEventView;
-use serde_json::Value;
+
+/// Every kind but text.
+const EVENTS: &[&str] = &["tool_call", "tool_result", "thought", "error", "task", "attention"];
 
 /// A record of the agent's work.
 pub(crate) struct PostEventBody(PostEvent);
@@ -18,26 +20,12 @@ pub(crate) struct PostEventBody(PostEvent);
 impl FromBody for PostEventBody {
     const WRAPPER: Option<&'static str> = Some("event");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let kind = body.text("message_type", |text| {
-            let event = MessageKind::parse(&text).filter(|kind| kind.is_event());
-            event.ok_or("Invalid value for enum")
-        });
-        let content = body.text("content", EventContent::new);
-        let metadata = body
-            .free_object("metadata")
-            .and_then(|members| EventMetadata::new(members).map_err(|fault| body.fault("metadata", fault)));
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let event = |text: &str| MessageKind::parse(text).filter(|kind| kind.is_event());
+        let kind = body.text("message_type", word(EVENTS), known(event));
+        let content = body.text("content", some_text(16_384), EventContent::new);
+        let metadata = body.free_object("metadata", EventMetadata::new);
         Ok(Self(PostEvent { kind: kind?, content: content?, metadata: metadata? }))
-    }
-
-    fn schema() -> Value {
-        let kinds = ["tool_call", "tool_result", "thought", "error", "task", "attention"];
-        let properties = [
-            ("message_type", word(&kinds)),
-            ("content", some_text(16_384)),
-            ("metadata", nullable(free_object())),
-        ];
-        object(&["message_type", "content"], &properties)
     }
 }
 

@@ -1,4 +1,4 @@
-//! `GET /chats/{chat_id}/participants`: everybody at once, without metadata.
+//! `GET /chats/{chat_id}/participants`: the whole roster, without metadata.
 
 use actix_web::{HttpResponse, web};
 use domain::chat::ChatService;

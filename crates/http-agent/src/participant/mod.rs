@@ -1,9 +1,5 @@
-//! `/chats/{chat_id}/participants`: who is in a room.
+//! `/chats/{chat_id}/participants`: the participants of a chat.
 
-mod add;
 mod list;
-mod remove;
 
-pub(crate) use add::add;
 pub(crate) use list::list;
-pub(crate) use remove::remove;

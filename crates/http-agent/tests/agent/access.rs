@@ -55,7 +55,7 @@ fn operations(chat: &str, message: &str, participant: &str) -> Vec<(Method, Stri
 async fn nobody_passes_without_an_agents_key() {
     let api = Api::new().await;
     let chat = api.room().await;
-    let message = api.tell(api.ann.caller, chat, &api.helper, "hi").await;
+    let message = api.mention(api.ann.caller, chat, &api.helper, "hi").await;
     for (method, path, body) in operations(&chat.to_string(), &message, &api.scout.id.to_string()) {
         for (key, expected) in [
             (api.ann.key.as_str(), (403, "forbidden")),
@@ -110,7 +110,7 @@ async fn rooms_of_others_do_not_exist() {
     let api = Api::new().await;
     let chat = api.empty_room(api.helper.caller).await;
     api.add(api.helper.caller, chat, api.ann.id.uuid(), domain::chat::Role::Member).await;
-    let message = api.tell(api.ann.caller, chat, &api.helper, "hi").await;
+    let message = api.mention(api.ann.caller, chat, &api.helper, "hi").await;
     for outsider in [&api.rival, &api.scout] {
         for (method, path, body) in operations(&chat.to_string(), &message, &api.helper.id.to_string()) {
             if !path.starts_with("/chats/") {
@@ -160,17 +160,6 @@ async fn unknown_parameters_are_refused() {
         let answer = api.get(&api.helper, &format!("{path}?color=red")).await;
         assert_eq!(answer.refusal(), (422, "validation_error", vec!["/color"]), "{path}");
         assert_eq!(answer.body["error"]["details"]["/color"], json!(["Unexpected field: color"]));
-    }
-}
-
-/// Nothing of the cause is told, and trying again is right.
-#[actix_web::test]
-async fn a_store_that_cannot_work_is_503() {
-    let api = Api::new().await;
-    (api.world.stores.close)();
-    for method in [Method::GET, Method::POST] {
-        let answer = api.call(&api.helper.key, method, "/chats", &Value::Null).await;
-        assert_eq!(answer.refusal(), (503, "service_unavailable", vec![]));
     }
 }
 

@@ -8,8 +8,8 @@ use crate::harness::{Api, text_for};
 async fn an_agent_sees_what_it_sent_and_what_was_said_to_it() {
     let api = Api::new().await;
     let chat = api.room().await;
-    let asked = api.tell(api.ann.caller, chat, &api.helper, "question").await;
-    api.tell(api.ann.caller, chat, &api.scout, "for somebody else").await;
+    let asked = api.mention(api.ann.caller, chat, &api.helper, "question").await;
+    api.mention(api.ann.caller, chat, &api.scout, "for another agent").await;
     let thought = json!({"message_type": "thought", "content": "hm"});
     let thought = api.post(&api.helper, &format!("/chats/{chat}/events"), thought).await;
     let answered =
@@ -33,7 +33,7 @@ async fn cursors_go_through_everything_once_while_others_write() {
     let chat = api.room().await;
     let mut sent = Vec::new();
     for number in 0..7 {
-        sent.push(api.tell(api.ann.caller, chat, &api.helper, &format!("text {number}")).await);
+        sent.push(api.mention(api.ann.caller, chat, &api.helper, &format!("text {number}")).await);
     }
     let path = format!("/chats/{chat}/context");
     let (mut seen, mut query) = (Vec::new(), "?limit=3".to_owned());
@@ -48,7 +48,7 @@ async fn cursors_go_through_everything_once_while_others_write() {
         };
         assert_eq!(metadata["has_more"], true);
         if sent.len() == 7 {
-            sent.push(api.tell(api.ann.caller, chat, &api.helper, "in between").await);
+            sent.push(api.mention(api.ann.caller, chat, &api.helper, "in between").await);
         }
         query = format!("?limit=3&cursor={cursor}");
     }
@@ -60,7 +60,7 @@ async fn a_first_answer_without_parameters_can_be_gone_on_with_either_way() {
     let api = Api::new().await;
     let chat = api.room().await;
     for number in 0..51 {
-        api.tell(api.ann.caller, chat, &api.helper, &format!("text {number}")).await;
+        api.mention(api.ann.caller, chat, &api.helper, &format!("text {number}")).await;
     }
     let path = format!("/chats/{chat}/context");
     let first = api.get(&api.helper, &path).await;
@@ -78,7 +78,7 @@ async fn wrong_cursors_are_refused() {
     let api = Api::new().await;
     let (chat, other) = (api.room().await, api.room().await);
     for _ in 0..2 {
-        api.tell(api.ann.caller, chat, &api.helper, "x").await;
+        api.mention(api.ann.caller, chat, &api.helper, "x").await;
     }
     let answer = api.get(&api.helper, &format!("/chats/{chat}/context?limit=1")).await;
     let cursor = answer.body["metadata"]["next_cursor"].as_str().unwrap();
@@ -102,7 +102,7 @@ async fn heavy_messages_are_read_in_light_pages() {
     let chat = api.room().await;
     let large = "x".repeat(500_000);
     for _ in 0..20 {
-        api.tell(api.helper.caller, chat, &api.scout, &large).await;
+        api.mention(api.helper.caller, chat, &api.scout, &large).await;
     }
     for list in ["context", "messages"] {
         let path = format!("/chats/{chat}/{list}");

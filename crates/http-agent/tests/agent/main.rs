@@ -11,11 +11,12 @@ mod events;
 #[path = "../../../http-wire/tests/edge/harness.rs"]
 mod harness;
 mod identity;
-mod memories;
 mod messages;
 mod once;
 mod participants;
 mod peers;
+#[path = "../../../http-wire/tests/edge/shared.rs"]
+mod shared;
 
 use domain::chat::Role;
 use domain::id::ChatId;
@@ -23,10 +24,14 @@ use harness::Api;
 use http_agent::configure;
 use testkit::TestAgent as Account;
 
-/// Where the interface begins.
+/// The base path of the interface.
 const BASE: &str = "/api/v1/agent";
 
 impl Api {
+    fn caller(&self) -> &Account {
+        &self.helper
+    }
+
     /// A room of Helper (owner), Ann (admin) and Scout (member).
     async fn room(&self) -> ChatId {
         let chat = self.empty_room(self.helper.caller).await;

@@ -1,36 +1,27 @@
-//! `POST /agents`: an agent that the service itself is to run.
+//! `POST /agents`: creates an agent that the service runs.
 
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, AgentDescription, AgentName, CreatePlatformAgent, ModelType};
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{line, nullable, object};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::openapi::schema::{line, text};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::AgentView;
-use serde_json::{Value, json};
 
-/// An agent to be created; the same on the generic path.
+/// The body, also of the generic path.
 pub(crate) struct CreateAgentBody(pub(crate) CreatePlatformAgent);
 
 impl FromBody for CreateAgentBody {
     const WRAPPER: Option<&'static str> = Some("agent");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let name = body.text("name", |text| AgentName::new(&text));
-        let description = body.text_or_null_if_given("description", |text| AgentDescription::new(&text));
-        let model_type = body.text_or_null_if_given("model_type", |text| ModelType::new(&text));
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let name = body.text("name", line(100), |text| AgentName::new(&text));
+        let description =
+            body.clearable_text("description", text().max(500), |text| AgentDescription::new(&text));
+        let model_type = body.clearable_text("model_type", text().max(100), |text| ModelType::new(&text));
         let (description, model_type) = (description?.flatten(), model_type?.flatten());
         Ok(Self(CreatePlatformAgent { name: name?, description, model_type }))
-    }
-
-    fn schema() -> Value {
-        let properties = [
-            ("name", line(100)),
-            ("description", nullable(json!({"type": "string", "maxLength": 500}))),
-            ("model_type", nullable(json!({"type": "string", "maxLength": 100}))),
-        ];
-        object(&["name"], &properties)
     }
 }
 

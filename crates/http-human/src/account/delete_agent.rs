@@ -5,29 +5,20 @@ use domain::account::AccountService;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, flag, parameter};
 use http_wire::path::AgentPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::DeletedAgentView;
 
-/// Whether the record of the agent's work may go with it.
+/// Allows the deletion of an agent that has worked, together with the record of its work.
 pub(crate) struct DeleteAgentQuery {
     force: bool,
 }
 
 impl FromQuery for DeleteAgentQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { force: query.flag("force")?.unwrap_or(false) })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        vec![parameter(
-            "force",
-            flag(),
-            "Delete the agent even if it has worked, together with the record of its \
-         work.",
-        )]
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let description = "Delete the agent even if it has worked, together with the record of its work.";
+        Ok(Self { force: query.flag("force", description)?.unwrap_or(false) })
     }
 }
 

@@ -1,4 +1,4 @@
-//! `GET /agents`: the caller's agents, narrowed and sorted.
+//! `GET /agents`: the caller's agents, filtered and sorted.
 
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, AgentListing, AgentSort};
@@ -7,30 +7,25 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, flag, parameter, word};
+use http_wire::openapi::schema::text;
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::AgentView;
 use serde::Serialize;
-use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::DEFAULT_ROWS;
-
-const UNKNOWN: &str = "Invalid value for enum";
-
-/// The most characters of a name that are looked for; no name has more.
+/// The maximum length of the filter by name; no name is longer.
 const MAX_NAME_CHARS: usize = 100;
 
-/// By what the list may be sorted: parameter, sort, label.
-const SORTS: [(&str, AgentSort, &str); 3] = [
-    ("inserted_at", AgentSort::Created, "Created"),
-    ("name", AgentSort::Name, "Name"),
-    ("updated_at", AgentSort::Updated, "Updated"),
+/// The sort keys, each with its label.
+const SORTS: [(&str, (AgentSort, &str)); 3] = [
+    ("inserted_at", (AgentSort::Created, "Created")),
+    ("name", (AgentSort::Name, "Name")),
+    ("updated_at", (AgentSort::Updated, "Updated")),
 ];
 
-/// By what the list may be narrowed: parameter, type, label.
+/// The filters: parameter, type, label.
 const FILTERS: [(&str, &str, &str); 3] = [
     ("name", "string", "Name"),
     ("is_external", "boolean", "External"),
@@ -44,15 +39,20 @@ pub(crate) struct ListAgentsQuery {
 }
 
 impl FromQuery for ListAgentsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
-        let name = query.parsed("name", "should be at most 100 character(s)", |text| {
-            (text.chars().count() <= MAX_NAME_CHARS).then(|| text.to_owned())
-        });
-        let [is_external, listed] = ["is_external", "listed_in_directory"].map(|name| query.flag(name));
-        let sort = query.parsed("sort", UNKNOWN, |text| SORTS.into_iter().find(|sort| sort.0 == text));
-        let order = query.parsed("order", UNKNOWN, Order::parse);
-        let (word, sort, _) = sort?.unwrap_or(SORTS[0]);
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let page = PageQuery::from_query(query);
+        let name = query.parsed(
+            "name",
+            text().max(MAX_NAME_CHARS),
+            "Part of the name, ignoring case.",
+            "should be at most 100 character(s)",
+            |text| (text.chars().count() <= MAX_NAME_CHARS).then(|| text.to_owned()),
+        );
+        let is_external = query.flag("is_external", "Agents run by their owner, or by the service.");
+        let listed = query.flag("listed_in_directory", "Agents listed in the directory, or not listed.");
+        let sort = query.named("sort", &SORTS, "Sort key.");
+        let order = query.word("order", Order::WORDS, "Sort direction; descending by default.", Order::parse);
+        let (word, (sort, _)) = sort?.unwrap_or(SORTS[0]);
         let listing = AgentListing {
             name: name?.filter(|name| !name.is_empty()),
             is_external: is_external?,
@@ -62,21 +62,10 @@ impl FromQuery for ListAgentsQuery {
         };
         Ok(Self { page: page?, listing, sort: word })
     }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        let name = json!({"type": "string", "maxLength": MAX_NAME_CHARS});
-        all.push(parameter("name", name, "Part of the name, ignoring case."));
-        all.push(parameter("is_external", flag(), "Agents run by their owner, or by the service."));
-        all.push(parameter("listed_in_directory", flag(), "Agents listed in the directory, or not listed."));
-        all.push(parameter("sort", word(&SORTS.map(|(word, ..)| word)), "Sort key."));
-        all.push(parameter("order", word(&["asc", "desc"]), "Sort direction; descending by default."));
-        all
-    }
 }
 
 impl ListAgentsQuery {
-    /// A cursor goes on in the list that it was made in.
+    /// A cursor is only valid for the same sort order and filters.
     fn scope(&self) -> CursorScope {
         let AgentListing { name, is_external, listed_in_directory, order, .. } = &self.listing;
         let flag = |value: &Option<bool>| value.map_or("", |value| if value { "true" } else { "false" });
@@ -116,7 +105,7 @@ impl ListAgentsMetadata {
         Self {
             page,
             available_filters: FILTERS.map(|(param, kind, label)| FilterView { label, param, kind }),
-            sortable_fields: SORTS.map(|(param, _, label)| FieldView { label, param }),
+            sortable_fields: SORTS.map(|(param, (_, label))| FieldView { label, param }),
         }
     }
 }
@@ -127,7 +116,7 @@ pub(crate) async fn list_agents(
     accounts: web::Data<AccountService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = query.scope().of(caller.user.uuid());
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let page = accounts.list_agents(caller, query.listing, window.request.clone()).await?;
     let metadata = ListAgentsMetadata::new(window.metadata(&page));
     Ok(window.mark(List::ok(page.rows.iter().map(AgentView::new), metadata)))

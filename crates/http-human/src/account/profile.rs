@@ -5,29 +5,23 @@ use domain::account::{AccountService, PersonNamePart, ProfileChanges};
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, unauthorized};
-use http_wire::openapi::schema::{nullable, object};
+use http_wire::openapi::schema::text;
 use http_wire::query::{NoQuery, StrictQuery};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::ProfileView;
-use serde_json::{Value, json};
 
-/// What a human may change about themselves; nothing has to be said. A role is none of it.
+/// The changes that users can make to their own account; all are optional.
 pub(crate) struct UpdateProfileBody(ProfileChanges);
 
 impl FromBody for UpdateProfileBody {
     const WRAPPER: Option<&'static str> = Some("user");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let part = |text: String| PersonNamePart::new(&text);
         // A first name that is null stays as it is: clients send every property they know.
-        let first_name = body.text_or_null_if_given("first_name", part);
-        let last_name = body.text_or_null_if_given("last_name", part);
+        let first_name = body.clearable_text("first_name", text().max(100), part);
+        let last_name = body.clearable_text("last_name", text().max(100), part);
         Ok(Self(ProfileChanges { first_name: first_name?.flatten(), last_name: last_name? }))
-    }
-
-    fn schema() -> Value {
-        let part = || nullable(json!({"type": "string", "maxLength": 100}));
-        object(&[], &[("first_name", part()), ("last_name", part())])
     }
 }
 

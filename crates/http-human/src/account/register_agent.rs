@@ -1,4 +1,4 @@
-//! `POST /agents/register`: the only moment at which an agent's key is shown.
+//! `POST /agents/register`: registers an external agent, and shows its key once.
 
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, AgentDescription, AgentName, RegisterAgent};
@@ -6,14 +6,13 @@ use domain::login::Password;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{line, object, some_text};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::openapi::schema::{line, some_text};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::RegisteredAgentView;
-use serde_json::Value;
 
-use crate::confirm::{CURRENT_PASSWORD, Confirmation, current_password, current_password_schema};
+use crate::confirm::{Confirmation, current_password};
 
-/// An agent to be registered, and the password of whoever registers it.
+/// The agent, and the caller's password if a confirmation is required.
 pub(crate) struct RegisterAgentBody {
     agent: RegisterAgent,
     current_password: Option<Password>,
@@ -22,21 +21,12 @@ pub(crate) struct RegisterAgentBody {
 impl FromBody for RegisterAgentBody {
     const WRAPPER: Option<&'static str> = Some("agent");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let name = body.text("name", |text| AgentName::new(&text));
-        let description = body.text("description", |text| AgentDescription::new(&text));
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let name = body.text("name", line(100), |text| AgentName::new(&text));
+        let description = body.text("description", some_text(500), |text| AgentDescription::new(&text));
         let current_password = current_password(body);
         let agent = RegisterAgent { name: name?, description: description? };
         Ok(Self { agent, current_password: current_password? })
-    }
-
-    fn schema() -> Value {
-        let properties = [
-            ("name", line(100)),
-            ("description", some_text(500)),
-            (CURRENT_PASSWORD, current_password_schema()),
-        ];
-        object(&["name", "description"], &properties)
     }
 }
 

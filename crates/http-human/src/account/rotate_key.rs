@@ -1,4 +1,4 @@
-//! `POST /agents/{agent_id}/rotate-key`: the only moment at which the new key is shown.
+//! `POST /agents/{agent_id}/rotate-key`: replaces an agent's key, and shows the new one once.
 
 use actix_web::{HttpResponse, web};
 use domain::account::AccountService;
@@ -6,26 +6,18 @@ use domain::login::Password;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::object;
 use http_wire::path::AgentPath;
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::RegisteredAgentView;
-use serde_json::Value;
 
-use crate::confirm::{CURRENT_PASSWORD, Confirmation, current_password, current_password_schema};
+use crate::confirm::{Confirmation, current_password};
 
-/// The password of whoever replaces the key; most send an empty body.
+/// The caller's password, if a confirmation is required; most clients send an empty body.
 pub(crate) struct RotateKeyBody(Option<Password>);
 
 impl FromBody for RotateKeyBody {
-    const WRAPPER: Option<&'static str> = None;
-
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         current_password(body).map(Self)
-    }
-
-    fn schema() -> Value {
-        object(&[], &[(CURRENT_PASSWORD, current_password_schema())])
     }
 }
 

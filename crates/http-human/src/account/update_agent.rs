@@ -7,28 +7,29 @@ use domain::account::{
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{flag, line, list, nullable, object, some_text};
+use http_wire::openapi::schema::{flag, line, some_text, text};
 use http_wire::path::AgentPath;
 use http_wire::query::{NoQuery, StrictQuery};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::AgentView;
-use serde_json::{Value, json};
 
-/// What is to change; at least one property.
+/// The changes; at least one is required.
 pub(crate) struct UpdateAgentBody(AgentChanges);
 
 impl FromBody for UpdateAgentBody {
     const WRAPPER: Option<&'static str> = Some("agent");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let name = body.text_if_given("name", |text| AgentName::new(&text));
-        let description = body.text_if_given("description", |text| AgentDescription::new(&text));
-        let model_type = body.text_or_null_if_given("model_type", |text| ModelType::new(&text));
-        let bio = body.text_or_null_if_given("bio", |text| AgentBio::new(&text));
-        let tags = body.texts_if_given("tags", AgentTag::MAX_COUNT, AgentTag::new);
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        body.describe_as_never_empty();
+        let name = body.text_if_given("name", line(100), |text| AgentName::new(&text));
+        let description =
+            body.text_if_given("description", some_text(500), |text| AgentDescription::new(&text));
+        let model_type = body.clearable_text("model_type", text().max(100), |text| ModelType::new(&text));
+        let bio = body.clearable_text("bio", text().max(2_000), |text| AgentBio::new(&text));
+        let tags = body.texts_if_given("tags", line(50), AgentTag::MAX_COUNT, AgentTag::new);
         let [listed_in_directory, registry_access, shared_with_organization] =
             ["listed_in_directory", "registry_access", "shared_with_organization"]
-                .map(|name| body.optional_flag(name));
+                .map(|name| body.optional_flag(name, flag()));
         let changes = AgentChanges {
             name: name?,
             description: description?,
@@ -44,25 +45,9 @@ impl FromBody for UpdateAgentBody {
         }
         Ok(Self(changes))
     }
-
-    fn schema() -> Value {
-        let properties = [
-            ("name", line(100)),
-            ("description", some_text(500)),
-            ("model_type", nullable(json!({"type": "string", "maxLength": 100}))),
-            ("bio", nullable(json!({"type": "string", "maxLength": 2_000}))),
-            ("tags", nullable(list(line(50), AgentTag::MAX_COUNT))),
-            ("listed_in_directory", flag()),
-            ("registry_access", flag()),
-            ("shared_with_organization", flag()),
-        ];
-        let mut changes = object(&[], &properties);
-        changes["minProperties"] = json!(1);
-        changes
-    }
 }
 
-/// Each tag once, in the order in which they were given.
+/// Removes duplicate tags; keeps the order of the first ones.
 fn each_once(tags: Vec<AgentTag>) -> Vec<AgentTag> {
     let mut kept = Vec::with_capacity(tags.len());
     for tag in tags {

@@ -1,22 +1,21 @@
-//! `POST /api-keys`: the only moment at which the key is shown.
+//! `POST /api-keys`: creates a key, and shows it once.
 
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, CreateKey, KeyName, KeyScope};
 use domain::chat::{ChatService, ReadChatError};
 use domain::id::{AgentId, ChatId};
 use domain::login::Password;
-use domain::time::Timestamp;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{about, line, nullable, object};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::openapi::schema::{flag, line, uuid};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson, id};
 use http_wire::view::CreatedKeyView;
-use serde_json::{Value, json};
 
-use crate::confirm::{CURRENT_PASSWORD, Confirmation, current_password, current_password_schema};
+use crate::confirm::{Confirmation, current_password};
+use crate::instant::expires_at;
 
-/// A key to be made, and the password of whoever makes it.
+/// The key, and the caller's password if a confirmation is required.
 pub(crate) struct CreateKeyBody {
     key: CreateKey,
     current_password: Option<Password>,
@@ -25,54 +24,25 @@ pub(crate) struct CreateKeyBody {
 impl FromBody for CreateKeyBody {
     const WRAPPER: Option<&'static str> = Some("api_key");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let name = body.text("name", |text| KeyName::new(&text));
-        // An empty text is refused: a caller who gets it wrong must not get a key that lasts longer.
-        let expires_at = match body.optional_text("expires_at") {
-            Ok(Some(text)) => Timestamp::parse(&text)
-                .map(Some)
-                .ok_or_else(|| body.fault("expires_at", "must be a time such as 2026-07-01T10:00:00Z")),
-            none => none.map(|_| None),
-        };
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let name = body.text("name", line(100), |text| KeyName::new(&text));
+        // Empty texts are refused: a caller who gets one wrong must not get a key that lasts longer or reaches more.
+        let expires_at = expires_at(
+            body,
+            "When the key expires; must be in the future. If omitted, the server's default applies.",
+        );
         let current_password = current_password(body);
-        let is_read_only = body.optional_flag("read_only").map(Option::unwrap_or_default);
-        let chat = id(body, "chat_id", ChatId::parse);
-        let agent = id(body, "agent_id", AgentId::parse);
+        let is_read_only = body
+            .optional_flag("read_only", flag().about("If true, the key can only read."))
+            .map(Option::unwrap_or_default);
+        let chat = uuid().about("Limits the key to this chat, which you must be able to read.");
+        let chat = body.optional_text("chat_id", chat, id(ChatId::parse));
+        let agent =
+            uuid().about("Limits the key to this agent, on REST and sockets. It must be one of your agents.");
+        let agent = body.optional_text("agent_id", agent, id(AgentId::parse));
         let scope = KeyScope { is_read_only: is_read_only?, chat: chat?, agent: agent? };
         let key = CreateKey { name: Some(name?), expires_at: expires_at?, scope };
         Ok(Self { key, current_password: current_password? })
-    }
-
-    fn schema() -> Value {
-        let instant = nullable(json!({"type": "string", "format": "date-time"}));
-        let expires_at = about(
-            instant,
-            "When the key expires; must be in the future. If omitted, the server's default applies.",
-        );
-        let read_only = about(json!({"type": "boolean"}), "If true, the key can only read.");
-        let uuid = || nullable(json!({"type": "string", "format": "uuid"}));
-        let chat = about(uuid(), "Limits the key to this chat, which you must be able to read.");
-        let agent = about(
-            uuid(),
-            "Limits the key to this agent, on REST and sockets. It must be one of your agents.",
-        );
-        let properties = [
-            ("name", line(100)),
-            ("expires_at", expires_at),
-            ("read_only", read_only),
-            ("chat_id", chat),
-            ("agent_id", agent),
-            (CURRENT_PASSWORD, current_password_schema()),
-        ];
-        object(&["name"], &properties)
-    }
-}
-
-/// An id that may be missing or null. An empty text is refused: it must not make a key that reaches more.
-fn id<T>(body: &mut ObjectReader<'_>, name: &str, parse: fn(&str) -> Option<T>) -> Result<Option<T>, Told> {
-    match body.optional_text(name) {
-        Ok(Some(text)) => parse(&text).map(Some).ok_or_else(|| body.fault(name, "is not a UUID")),
-        none => none.map(|_| None),
     }
 }
 

@@ -5,5 +5,5 @@ mod list;
 mod revoke;
 
 pub(crate) use create::{CreateKeyBody, create};
-pub(crate) use list::{ListKeysQuery, list};
+pub(crate) use list::list;
 pub(crate) use revoke::revoke;

@@ -1,4 +1,4 @@
-//! `DELETE /chats/{chat_id}`: for everybody, at once.
+//! `DELETE /chats/{chat_id}`: deletes a chat for all participants.
 
 use actix_web::{HttpResponse, web};
 use domain::chat::ChatService;

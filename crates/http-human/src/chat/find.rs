@@ -6,10 +6,9 @@ use domain::chat::ChatService;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter, several, word};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::RoomView;
 
 pub(crate) struct FindChatQuery {
@@ -17,15 +16,9 @@ pub(crate) struct FindChatQuery {
 }
 
 impl FromQuery for FindChatQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let counts = |text: &str| (text == "message_counts").then_some(());
-        let included = query.items("include", "Invalid value for enum", counts)?;
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let included = query.items("include", &[("message_counts", ())], "What to include in the room.")?;
         Ok(Self { count_messages: !included.is_empty() })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let include = several(word(&["message_counts"]));
-        vec![parameter("include", include, "What to include in the room.")]
     }
 }
 

@@ -1,4 +1,4 @@
-//! `GET /chats`: the caller's rooms, narrowed and sorted, each with what is asked for.
+//! `GET /chats`: the caller's chats, filtered and sorted, with the requested parts.
 
 use actix_web::{HttpResponse, web};
 use domain::activity::ActivityService;
@@ -8,17 +8,12 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter, several, word};
 use http_wire::page::PageQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::RoomRowView;
 
-use crate::DEFAULT_ROWS;
-
-const UNKNOWN: &str = "Invalid value for enum";
-
-/// What may be asked for beside a room's record.
+/// The optional parts of the list and of its rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Include {
     AgentRooms,
@@ -36,12 +31,8 @@ const INCLUDES: [(&str, Include); 5] = [
     ("total_count", Include::TotalCount),
 ];
 
-/// By what the list may be sorted.
+/// The sort keys.
 const SORTS: [(&str, ChatSort); 2] = [("inserted_at", ChatSort::Created), ("updated_at", ChatSort::Updated)];
-
-fn named<T: Copy>(words: &[(&'static str, T)], text: &str) -> Option<(&'static str, T)> {
-    words.iter().find(|(word, _)| *word == text).copied()
-}
 
 pub(crate) struct ListChatsQuery {
     page: PageQuery,
@@ -51,13 +42,13 @@ pub(crate) struct ListChatsQuery {
 }
 
 impl FromQuery for ListChatsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
-        let status = query.parsed("status", UNKNOWN, ChatStatus::parse);
-        let kind = query.parsed("type", UNKNOWN, ChatKind::parse);
-        let sort = query.parsed("sort_by", UNKNOWN, |text| named(&SORTS, text));
-        let order = query.parsed("order", UNKNOWN, Order::parse);
-        let include = query.items("include", UNKNOWN, |text| named(&INCLUDES, text).map(|(_, item)| item));
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let page = PageQuery::from_query(query);
+        let status = query.word("status", ChatStatus::WORDS, "Only this status.", ChatStatus::parse);
+        let kind = query.word("type", ChatKind::WORDS, "Only this kind.", ChatKind::parse);
+        let sort = query.named("sort_by", &SORTS, "Sort key.");
+        let order = query.word("order", Order::WORDS, "Sort direction; descending by default.", Order::parse);
+        let include = query.items("include", &INCLUDES, "What to include in the list and in each room.");
         let (include, (sort_by, sort)) = (include?, sort?.unwrap_or(SORTS[0]));
         let wants = |item| include.contains(&item);
         let parts = ChatParts {
@@ -76,21 +67,10 @@ impl FromQuery for ListChatsQuery {
         };
         Ok(Self { page: page?, listing, sort_by, total_count: wants(Include::TotalCount) })
     }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        let include = several(word(&INCLUDES.map(|(word, _)| word)));
-        all.push(parameter("status", word(&["active", "archived", "closed"]), "Only this status."));
-        all.push(parameter("type", word(&["direct", "group", "task"]), "Only this kind."));
-        all.push(parameter("sort_by", word(&SORTS.map(|(word, _)| word)), "Sort key."));
-        all.push(parameter("order", word(&["asc", "desc"]), "Sort direction; descending by default."));
-        all.push(parameter("include", include, "What to include in the list and in each room."));
-        all
-    }
 }
 
 impl ListChatsQuery {
-    /// A cursor goes on in the list that it was made in.
+    /// A cursor is only valid for the same sort order and filters.
     fn scope(&self) -> CursorScope {
         let ChatListing { agent_rooms, status, kind, order, .. } = self.listing;
         CursorScope::list("me/chats")
@@ -109,7 +89,7 @@ pub(crate) async fn list(
     activity: web::Data<ActivityService>,
 ) -> Result<HttpResponse, ApiError> {
     let (scope, listing) = (query.scope().of(caller.user.uuid()), query.listing);
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let window = if query.total_count { window.with_total() } else { window };
     let page = chats.list_rooms(caller, listing, window.request.clone()).await?;
     window.whole(&page)?;

@@ -1,4 +1,4 @@
-//! `/chats`: the rooms that the caller takes part in, and those of own agents.
+//! `/chats`: the chats of the caller and of the caller's agents.
 
 mod create;
 mod delete;

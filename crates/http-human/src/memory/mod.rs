@@ -1,7 +1,7 @@
-//! `/memories`: what agents remember of the caller and of those around them.
+//! `/memories`: memories of agents about the caller, and of the caller's organization.
 
 mod change;
 mod list;
 
-pub(crate) use change::{archive, find, remove, restore, supersede};
+pub(crate) use change::{remove, restore};
 pub(crate) use list::{ListMemoriesQuery, list};

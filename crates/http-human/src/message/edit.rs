@@ -1,4 +1,4 @@
-//! `PATCH /chats/{chat_id}/messages/{message_id}`: another content.
+//! `PATCH /chats/{chat_id}/messages/{message_id}`: changes the content.
 
 use actix_web::{HttpResponse, web};
 use domain::message::MessageService;

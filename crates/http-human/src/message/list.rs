@@ -1,5 +1,5 @@
-//! `GET /chats/{chat_id}/messages`: texts and events of everybody, newest first; or what lies
-//! before, after or around a message.
+//! `GET /chats/{chat_id}/messages`: all texts and events, newest first; or those before, after or
+//! around a message.
 
 use actix_web::{HttpResponse, web};
 use domain::id::MessageId;
@@ -8,45 +8,45 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::openapi::schema::{Parameter, parameter, several, uuid, word};
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::MessageView;
 use serde::Serialize;
-use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::DEFAULT_ROWS;
-use crate::instant::instant;
+use crate::instant;
 
-const UNKNOWN: &str = "Invalid value for enum";
-
-/// Kinds that clients may name although no message is of them.
-const UNUSED_KINDS: [&str; 2] = ["system", "participant"];
+/// Kinds that clients may name, but that no message has.
+const UNUSED_KINDS: [(&str, Option<MessageKind>); 2] = [("system", None), ("participant", None)];
 
 pub(crate) struct ListMessagesQuery {
     page: PageQuery,
     filter: HistoryFilter,
-    /// `after`, `before` and `around`, as far as they are given.
+    /// The given ones of `after`, `before` and `around`.
     anchors: Vec<Anchor>,
 }
 
 impl FromQuery for ListMessagesQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
-        let kind = query.parsed("message_type", UNKNOWN, kinds);
-        let some = query.items("message_types", UNKNOWN, kinds);
-        let but = query.items("exclude_message_types", UNKNOWN, kinds);
-        let since = query.parsed("since", "must be an ISO 8601 time", instant);
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let page = PageQuery::from_query(query);
+        let kinds = MessageKind::ALL.map(|kind| (kind.as_str(), Some(kind)));
+        let kinds = [&kinds[..], &UNUSED_KINDS].concat();
+        let kind = query.named("message_type", &kinds, "Only this kind.");
+        let some = query.items("message_types", &kinds, "Only these kinds.");
+        let but = query.items("exclude_message_types", &kinds, "None of these kinds.");
+        let since = instant::since(query, "Only messages after this time.");
+        let mut anchor = |name, description, anchor: fn(MessageId) -> Anchor| {
+            query.id(name, description, MessageId::parse).map(|id| id.map(anchor))
+        };
         let anchors = [
-            query.parsed("after", "must be a UUID", MessageId::parse).map(|id| id.map(Anchor::After)),
-            query.parsed("before", "must be a UUID", MessageId::parse).map(|id| id.map(Anchor::Before)),
-            query.parsed("around", "must be a UUID", MessageId::parse).map(|id| id.map(Anchor::Around)),
+            anchor("after", "Messages after this message, oldest first.", Anchor::After),
+            anchor("before", "Messages before this message.", Anchor::Before),
+            anchor("around", "Messages around this message.", Anchor::Around),
         ];
         let (page, since, mut some) = (page?, since?, some?);
-        some.extend(kind?);
+        some.extend(kind?.map(|(_, kind)| kind));
         if since.is_some() && page.continues() {
             return Err(
                 query.fault("since", "cannot be used together with cursor, which already contains it")
@@ -57,32 +57,11 @@ impl FromQuery for ListMessagesQuery {
         let anchors = anchors.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(Self { page, filter, anchors: anchors.into_iter().flatten().collect() })
     }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        let stored = ["text", "tool_call", "tool_result", "thought", "error", "task", "attention"];
-        let kinds = [&stored[..], &UNUSED_KINDS].concat();
-        let some = || several(word(&kinds));
-        all.push(parameter("message_type", word(&kinds), "Only this kind."));
-        all.push(parameter("message_types", some(), "Only these kinds."));
-        all.push(parameter("exclude_message_types", some(), "None of these kinds."));
-        let instant = json!({"type": "string", "format": "date-time"});
-        all.push(parameter("since", instant, "Only messages after this time."));
-        all.push(parameter("after", uuid(), "Messages after this message, oldest first."));
-        all.push(parameter("before", uuid(), "Messages before this message."));
-        all.push(parameter("around", uuid(), "Messages around this message."));
-        all
-    }
 }
 
-/// The kinds that go by a word: one, or none of those that are stored.
-fn kinds(text: &str) -> Option<Kinds> {
-    let unused = UNUSED_KINDS.contains(&text).then_some(Kinds::NONE);
-    unused.or_else(|| MessageKind::parse(text).map(|kind| Kinds::of(&[kind])))
-}
-
-fn all_of(sets: &[Kinds]) -> Kinds {
-    Kinds::of(&sets.iter().flat_map(|set| set.iter()).collect::<Vec<_>>())
+/// The stored kinds among those named.
+fn all_of(named: &[Option<MessageKind>]) -> Kinds {
+    Kinds::of(&named.iter().copied().flatten().collect::<Vec<_>>())
 }
 
 pub(crate) async fn list(
@@ -99,13 +78,13 @@ pub(crate) async fn list(
         let metadata = HistoryMetadata { page: PageMetadata::anchored(limit), has_older, has_newer };
         return Ok(List::ok(found.rows.iter().map(MessageView::for_user), metadata));
     }
-    // Since when, the position in a cursor tells by itself.
+    // The position of a cursor contains the time, so `since` is not part of the scope.
     let words = kinds.iter().map(MessageKind::as_str).collect::<Vec<_>>().join(",");
     let scope = CursorScope::list("me/messages")
         .of(path.chat.uuid())
         .of(caller.user.uuid())
         .filtered("message_types", &words);
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let page = messages.history(caller, path.chat, query.filter, window.request.clone()).await?;
     window.whole(&page)?;
     let metadata = HistoryMetadata { page: window.metadata(&page), has_older: None, has_newer: None };
@@ -124,14 +103,14 @@ pub(crate) struct HistoryMetadata {
 }
 
 impl ListMessagesQuery {
-    /// The one anchor, and how many messages are wanted; nothing else may say where to begin.
+    /// The only anchor, and the number of messages. Refuses two anchors, or one with a cursor or a page.
     fn anchor(&self) -> Result<(Anchor, u32), ApiError> {
-        let limit = self.page.limit_only(DEFAULT_ROWS);
+        let limit = self.page.limit_only();
         if let ([anchor], Some(limit), None) = (self.anchors.as_slice(), limit, self.filter.since) {
             return Ok((*anchor, limit));
         }
         let message =
-            "Use only one of after, before, and around, and none of them with cursor, since, or page";
+            "Use only one of after, before, and around, and none of them with cursor, since, or page.";
         let pointer = match self.anchors.last() {
             Some(Anchor::After(_)) => "/after",
             Some(Anchor::Before(_)) => "/before",

@@ -1,11 +1,9 @@
-//! `/chats/{chat_id}/messages`: all that was said and done in a room.
+//! `/chats/{chat_id}/messages`: the history of a chat.
 
 mod delete;
 mod edit;
 mod list;
-mod send;
 
 pub(crate) use delete::remove;
 pub(crate) use edit::edit;
 pub(crate) use list::{HistoryMetadata, ListMessagesQuery, list};
-pub(crate) use send::send;

@@ -1,5 +1,5 @@
-//! `POST /invitations/accept`. A token that is none is a guess, and counted like any other failed
-//! authentication of the address it comes from.
+//! `POST /invitations/accept`. An unknown token counts as a failed authentication of the client's
+//! address.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use domain::organization::{AcceptError, EnterError, InvitationRefused, OrganizationService};
@@ -7,27 +7,22 @@ use domain::text::single_line;
 use http_wire::auth::{Credential, UserAuth};
 use http_wire::error::ApiError;
 use http_wire::limit::{NotTried, Proof, RateLimits};
-use http_wire::openapi::schema::{line, object};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
-use serde_json::Value;
+use http_wire::openapi::schema::line;
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 
 use super::show::shown;
 
-/// The most characters of a token that is looked at.
+/// The maximum length of a token.
 const MAX_TOKEN_CHARS: usize = 200;
 
-/// What a guest was given.
+/// The token of the invitation.
 pub(crate) struct AcceptBody(String);
 
 impl FromBody for AcceptBody {
     const WRAPPER: Option<&'static str> = Some("invitation");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        body.text("token", |text| single_line(&text, MAX_TOKEN_CHARS)).map(Self)
-    }
-
-    fn schema() -> Value {
-        object(&["token"], &[("token", line(MAX_TOKEN_CHARS))])
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        body.text("token", line(MAX_TOKEN_CHARS), |text| single_line(&text, MAX_TOKEN_CHARS)).map(Self)
     }
 }
 

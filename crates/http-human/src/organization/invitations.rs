@@ -3,94 +3,53 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use domain::account::parse_email;
 use domain::organization::{Authority, Invite, OrganizationRole, OrganizationService};
-use domain::time::Timestamp;
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::{Data, List};
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, about, nullable, object, word};
 use http_wire::page::PageQuery;
 use http_wire::path::InvitationPath;
 use http_wire::public_url::PublicUrl;
-use http_wire::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::query::{NoQuery, StrictQuery};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::{InvitationView, InvitedView};
-use serde_json::{Value, json};
 
-use super::members::role;
-use crate::DEFAULT_ROWS;
-
-pub(crate) struct ListInvitationsQuery {
-    page: PageQuery,
-}
-
-impl FromQuery for ListInvitationsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: PageQuery::read(query)? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        PageQuery::parameters()
-    }
-}
-
-/// Whom to invite.
+use super::members::{ROLE, role};
+use crate::auth::EMAIL;
+use crate::instant::expires_at;
+/// The invitation.
 pub(crate) struct InviteBody(Invite);
 
 impl FromBody for InviteBody {
     const WRAPPER: Option<&'static str> = Some("invitation");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let role = body.text_if_given("role", role);
-        // Texts that are empty are none: whoever gets one wrong is not to invite whoever has the token.
-        let email = match body.optional_text("email") {
-            Ok(Some(text)) => parse_email(&text).map(Some).map_err(|fault| body.fault("email", fault)),
-            none => none.map(|_| None),
-        };
-        let expires_at = match body.optional_text("expires_at") {
-            Ok(Some(text)) => Timestamp::parse(&text)
-                .map(Some)
-                .ok_or_else(|| body.fault("expires_at", "must be a time such as 2026-07-01T10:00:00Z")),
-            none => none.map(|_| None),
-        };
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let schema = ROLE.about("Role of the invited user; member by default.");
+        let role = body.text_if_given("role", schema, role);
+        // An empty address is refused: it must not make an invitation for anyone who has the token.
+        let schema = EMAIL.about(
+            "Email address of the only user who can accept it. If null, anyone who has the token can.",
+        );
+        let email = body.optional_text("email", schema, |text| parse_email(&text));
+        let expires_at = expires_at(
+            body,
+            "When the invitation expires, at most 90 days from now. If null, a week from now.",
+        );
         Ok(Self(Invite {
             role: role?.unwrap_or(OrganizationRole::Member),
             email: email?,
             expires_at: expires_at?,
         }))
     }
-
-    fn schema() -> Value {
-        let email = nullable(json!({"type": "string", "format": "email", "maxLength": 254}));
-        let instant = nullable(json!({"type": "string", "format": "date-time"}));
-        let properties = [
-            ("role", about(word(&["admin", "member"]), "Role of the invited user; member by default.")),
-            (
-                "email",
-                about(
-                    email,
-                    "Email address of the only user who can accept it. If null, anyone who has the token can.",
-                ),
-            ),
-            (
-                "expires_at",
-                about(
-                    instant,
-                    "When the invitation expires, at most 90 days from now. If null, a week from now.",
-                ),
-            ),
-        ];
-        object(&[], &properties)
-    }
 }
 
 pub(crate) async fn list_invitations(
     UserAuth(caller): UserAuth,
-    StrictQuery(query): StrictQuery<ListInvitationsQuery>,
+    StrictQuery(query): StrictQuery<PageQuery>,
     organizations: web::Data<OrganizationService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = CursorScope::list("me/organization/invitations").of(caller.organization.uuid());
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.window(scope)?;
     let page = organizations.list_invitations(Authority::Admin(caller), window.request.clone()).await?;
     let now = organizations.now();
     let rows = page.rows.iter().map(|invitation| InvitationView::new(invitation, now));

@@ -6,58 +6,39 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::{Data, List};
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, object, word};
+use http_wire::openapi::schema::{Schema, word};
 use http_wire::page::PageQuery;
 use http_wire::path::MemberPath;
-use http_wire::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::query::{NoQuery, StrictQuery};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::MemberView;
-use serde_json::Value;
 
 use super::show::shown;
-use crate::DEFAULT_ROWS;
-
-pub(crate) struct ListMembersQuery {
-    page: PageQuery,
-}
-
-impl FromQuery for ListMembersQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: PageQuery::read(query)? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        PageQuery::parameters()
-    }
-}
-
-/// Another role.
+/// The new role.
 pub(crate) struct SetRoleBody(OrganizationRole);
 
 impl FromBody for SetRoleBody {
     const WRAPPER: Option<&'static str> = Some("member");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        body.text("role", role).map(Self)
-    }
-
-    fn schema() -> Value {
-        object(&["role"], &[("role", word(&["admin", "member"]))])
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        body.text("role", ROLE, role).map(Self)
     }
 }
 
-/// Reads a role.
+pub(super) const ROLE: Schema = word(OrganizationRole::WORDS);
+
+/// Parses a role.
 pub(super) fn role(text: String) -> Result<OrganizationRole, &'static str> {
     OrganizationRole::parse(&text).ok_or("must be admin or member")
 }
 
 pub(crate) async fn list_members(
     UserAuth(caller): UserAuth,
-    StrictQuery(query): StrictQuery<ListMembersQuery>,
+    StrictQuery(query): StrictQuery<PageQuery>,
     organizations: web::Data<OrganizationService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = CursorScope::list("me/organization/members").of(caller.organization.uuid());
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.window(scope)?;
     let page = organizations.list_members(caller.organization, window.request.clone()).await?;
     Ok(window.mark(List::ok(page.rows.iter().map(MemberView::new), window.metadata(&page))))
 }

@@ -1,4 +1,4 @@
-//! `/organization`: the caller's organization, its members and its invitations; and accepting an invitation.
+//! `/organization`: the caller's organization, its members, and its invitations.
 
 mod accept;
 mod invitations;
@@ -6,6 +6,6 @@ mod members;
 mod show;
 
 pub(crate) use accept::{AcceptBody, accept};
-pub(crate) use invitations::{InviteBody, ListInvitationsQuery, invite, list_invitations, revoke_invitation};
-pub(crate) use members::{ListMembersQuery, SetRoleBody, leave, list_members, remove_member, set_role};
+pub(crate) use invitations::{InviteBody, invite, list_invitations, revoke_invitation};
+pub(crate) use members::{SetRoleBody, leave, list_members, remove_member, set_role};
 pub(crate) use show::{RenameBody, rename, show};

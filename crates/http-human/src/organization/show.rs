@@ -7,24 +7,19 @@ use domain::plan::OrganizationName;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, unauthorized};
-use http_wire::openapi::schema::{line, object};
+use http_wire::openapi::schema::line;
 use http_wire::query::{NoQuery, StrictQuery};
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::OrganizationView;
-use serde_json::Value;
 
-/// Another name.
+/// The new name.
 pub(crate) struct RenameBody(OrganizationName);
 
 impl FromBody for RenameBody {
     const WRAPPER: Option<&'static str> = Some("organization");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        body.text("name", |text| OrganizationName::new(&text)).map(Self)
-    }
-
-    fn schema() -> Value {
-        object(&["name"], &[("name", line(100))])
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        body.text("name", line(100), |text| OrganizationName::new(&text)).map(Self)
     }
 }
 
@@ -46,7 +41,7 @@ pub(crate) async fn rename(
     shown(&organizations, caller).await
 }
 
-/// The caller's organization as it is now.
+/// Renders the caller's organization.
 pub(super) async fn shown(
     organizations: &OrganizationService,
     caller: UserCaller,

@@ -1,4 +1,4 @@
-//! `GET /chats/{chat_id}/participants`: who came first stands first.
+//! `GET /chats/{chat_id}/participants`, in the order of joining.
 
 use actix_web::{HttpResponse, web};
 use domain::chat::{ChatService, Participant};
@@ -8,14 +8,11 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter, word};
 use http_wire::page::PageQuery;
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Told;
+use http_wire::strict_json::Rejected;
 use http_wire::view::ParticipantView;
-
-use crate::DEFAULT_ROWS;
 
 pub(crate) struct ListParticipantsQuery {
     page: PageQuery,
@@ -23,16 +20,15 @@ pub(crate) struct ListParticipantsQuery {
 }
 
 impl FromQuery for ListParticipantsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
-        let kind = query.parsed("participant_type", "Invalid value for enum", ParticipantKind::parse);
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let page = PageQuery::from_query(query);
+        let kind = query.word(
+            "participant_type",
+            ParticipantKind::WORDS,
+            "Only users, or only agents.",
+            ParticipantKind::parse,
+        );
         Ok(Self { page: page?, kind: kind? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        all.push(parameter("participant_type", word(&["User", "Agent"]), "Only users, or only agents."));
-        all
     }
 }
 
@@ -46,7 +42,7 @@ pub(crate) async fn list(
         .of(path.chat.uuid())
         .of(caller.user.uuid())
         .filtered("participant_type", query.kind.map_or("", ParticipantKind::as_str));
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let mut participants = chats.roster(caller, path.chat).await?.participants;
     participants.retain(|participant| query.kind.is_none_or(|kind| kind == participant.id.kind()));
     let page = part(participants, &window.request);
@@ -54,7 +50,7 @@ pub(crate) async fn list(
     Ok(window.mark(List::ok(rows, window.metadata(&page))))
 }
 
-/// The wanted part of a roster, which always comes whole.
+/// Cuts the requested page from a roster, which is always read as a whole.
 fn part(participants: Vec<Participant>, request: &PageRequest) -> Page<Participant> {
     let total = participants.len();
     let offset = usize::try_from(request.slice.offset()).unwrap_or(usize::MAX);

@@ -173,14 +173,3 @@ async fn unknown_parameters_are_refused() {
         assert_eq!(answer.refusal(), (422, "validation_error", vec!["/color"]), "{method} {path}");
     }
 }
-
-/// Nothing of the cause is told, and trying again is right.
-#[actix_web::test]
-async fn a_store_that_cannot_work_is_503() {
-    let api = Api::new().await;
-    (api.world.stores.close)();
-    for method in [Method::GET, Method::POST] {
-        let answer = api.call(&api.ann.key, method, "/chats", &Value::Null).await;
-        assert_eq!(answer.refusal(), (503, "service_unavailable", vec![]));
-    }
-}

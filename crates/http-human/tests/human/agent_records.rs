@@ -86,7 +86,7 @@ async fn an_agent_is_changed_by_its_owner() {
 async fn an_agent_that_worked_goes_by_force_only() {
     let api = Api::new().await;
     let chat = api.room().await;
-    api.tell(api.ann.caller, chat, &api.helper, "work").await;
+    api.mention(api.ann.caller, chat, &api.helper, "work").await;
     let path = format!("/agents/{}", api.helper.id);
     assert_eq!(api.delete(&api.bob, &format!("{path}?force=true")).await.code(), (404, "not_found"));
     for query in ["", "?force=false"] {

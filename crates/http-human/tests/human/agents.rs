@@ -106,7 +106,7 @@ async fn agents_are_listed_newest_first_in_both_styles() {
     assert_eq!(rest.body["metadata"], expected);
     assert_eq!(api.get(&api.bob, "/agents?page=2").await.column("name"), names[20..]);
     assert_eq!(api.get(&api.bob, "/agents?page=1&page_size=100").await.column("name"), names);
-    // A cursor of somebody else's list is none of this one.
+    // A cursor of another user's list is not valid for this one.
     let foreign = api.get(&api.ann, &format!("/agents?cursor={cursor}")).await;
     assert_eq!(foreign.refusal(), (422, "validation_error", vec!["/cursor"]));
 }

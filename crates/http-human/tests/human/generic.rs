@@ -36,8 +36,8 @@ async fn agents_are_made_and_listed_by_their_owner() {
             let body = if method == Method::POST { json!({"name": "x"}) } else { Value::Null };
             let agent = call(&api, &api.helper.key, method.clone(), uri, &body).await;
             assert_eq!(agent.code(), (403, "forbidden"));
-            let nobody = call(&api, "thnv_u_unknown", method, uri, &body).await;
-            assert_eq!(nobody.code(), (401, "unauthorized"));
+            let unknown = call(&api, "thnv_u_unknown", method, uri, &body).await;
+            assert_eq!(unknown.code(), (401, "unauthorized"));
         }
         let odd = call(&api, &api.ann.key, Method::POST, &agents, &json!({"name": "x", "y": 1})).await;
         assert_eq!(odd.refusal(), (400, "bad_request", vec!["/y"]));

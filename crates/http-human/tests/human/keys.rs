@@ -97,7 +97,7 @@ async fn a_limited_key_reaches_what_it_names() {
     let rotate = format!("{of_bot}/rotate-key");
     assert_eq!(status(&as_bot, Method::POST, &rotate, json!({})).await, 403, "that key would outlive it");
 
-    // What it is to be limited to has to be the caller's.
+    // A key can only be limited to a chat or an agent of the caller.
     let unseen = api.empty_room(api.bob.caller).await.to_string();
     for (wrong, at) in [
         (json!({"name": "x", "agent_id": api.rival.id.to_string()}), "/agent_id"),
@@ -110,7 +110,7 @@ async fn a_limited_key_reaches_what_it_names() {
     }
 }
 
-/// Whoever has an access token for a moment does not get a key that outlives it.
+/// An access token alone does not make a key that outlives it.
 #[actix_web::test]
 async fn a_session_that_began_a_while_ago_makes_no_key_without_the_password() {
     let api = Api::new().await;
@@ -170,7 +170,7 @@ async fn a_key_expires() {
     api.world.clock.advance(Duration::from_millis(10_500));
     assert_eq!(status_with(&api, &key).await, 401);
     assert_eq!(api.get(&api.ann, "/api-keys").await.data()[0]["id"], record["id"], "it can still be revoked");
-    made(&api, json!({"name": "for ever", "expires_at": null})).await;
+    made(&api, json!({"name": "unlimited", "expires_at": null})).await;
 }
 
 #[actix_web::test]
@@ -199,7 +199,7 @@ async fn wrong_keys_are_not_made() {
     assert_eq!(answer.code(), (409, "conflict"));
 }
 
-/// What is another's, or an agent's, is not there.
+/// Keys of other users and of agents are not found.
 #[actix_web::test]
 async fn keys_of_others_are_not_found() {
     let api = Api::new().await;
@@ -241,7 +241,7 @@ async fn an_agents_key_is_replaced() {
     assert_eq!(api.post(&api.ann, &path, Value::Null).await.code(), (409, "conflict"));
 }
 
-/// The last key too; whoever runs the server can make another.
+/// The last key too; the operator can create another.
 #[actix_web::test]
 async fn the_last_key_may_be_revoked() {
     let api = Api::new().await;

@@ -1,4 +1,4 @@
-//! How often somebody may ask, and what those who guess keys are told.
+//! Rate limits, and responses to failed authentications.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -58,7 +58,7 @@ async fn who_asks_too_often_is_told_when_to_come_back() {
     assert_eq!(call(&app, ask(&api.ann.key)).await.status, 429);
 }
 
-/// What is refused for another reason counts as well, and says how the caller stands.
+/// Requests that are refused for another reason count as well, and have the headers of the rate.
 #[actix_web::test]
 async fn refused_requests_are_counted() {
     let api = Api::new().await;
@@ -77,7 +77,7 @@ async fn refused_requests_are_counted() {
     assert_eq!(call(&app, nowhere("/chats")).await.status, 429);
 }
 
-/// Whom the plan keeps out is known as well: counted, told how they stand, and refused in the end.
+/// Callers whose plan excludes the interface are counted, get the headers of the rate, and are limited in the end.
 #[actix_web::test]
 async fn refusals_of_the_plan_are_counted() {
     let api = Api::new().await;
@@ -119,8 +119,8 @@ async fn registration_is_counted_apart() {
     assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, ""), "no limit, no header");
 }
 
-/// Guessing shuts out guesses from its address: they are not even looked at. Whoever was known
-/// there before goes on, also with a credential that was good a moment ago on another address.
+/// Failed attempts shut out unknown credentials of their address without a check. Credentials that were
+/// valid there before still work, also those that were valid a moment ago on another address.
 #[actix_web::test]
 async fn guessing_keys_is_slowed_and_valid_clients_are_not() {
     let api = Api::new().await;
@@ -142,7 +142,11 @@ async fn guessing_keys_is_slowed_and_valid_clients_are_not() {
     assert_eq!(call(&app, ask("thnv_u_more")).await.status, 429);
     assert_eq!(call(&app, ask_from(3, "thnv_u_more")).await.status, 503);
     api.world.clock.advance(Duration::from_secs(1));
-    assert_eq!(call(&app, ask("thnv_u_other")).await.status, 503, "a fault of ours is nobody's guess");
+    assert_eq!(
+        call(&app, ask("thnv_u_other")).await.status,
+        503,
+        "a defect of the server is not a failed attempt"
+    );
 }
 
 /// Of guesses that come together exactly as many are looked at as the quota has left; of good keys
@@ -183,8 +187,8 @@ async fn bad_tokens_count_and_missing_credentials_do_not() {
     }
 }
 
-/// What was bad as a token may still be good as a key: clients that put their key behind `Bearer`
-/// and are then mended are let in at once. The other way round it is the same.
+/// An invalid token may still be a valid key: clients that sent their key behind `Bearer` are accepted
+/// as soon as they are corrected. The reverse holds too.
 #[actix_web::test]
 async fn a_key_that_was_no_token_is_still_a_key() {
     let api = Api::new().await;
@@ -204,8 +208,8 @@ async fn a_key_that_was_no_token_is_still_a_key() {
     assert_eq!(call(&app, bearer(&token)).await.status, 200);
 }
 
-/// An application that was built without the limits is a defect: it answers nobody, rather than leave guesses
-/// uncounted.
+/// An application without the limits is a defect: it answers no request, rather than leave failed
+/// attempts uncounted.
 #[actix_web::test]
 async fn without_limits_nothing_is_answered() {
     let api = Api::new().await;

@@ -14,7 +14,6 @@ mod harness;
 mod history;
 mod keys;
 mod limits;
-mod memories;
 mod message_changes;
 mod messages;
 mod once;
@@ -22,6 +21,8 @@ mod participants;
 mod peers;
 mod profile;
 mod rooms;
+#[path = "../../../http-wire/tests/edge/shared.rs"]
+mod shared;
 
 use domain::chat::Role;
 use domain::id::ChatId;
@@ -29,10 +30,14 @@ use harness::Api;
 use http_human::configure;
 use testkit::TestUser as Account;
 
-/// Where the interface begins.
+/// The base path of the interface.
 const BASE: &str = "/api/v1/me";
 
 impl Api {
+    fn caller(&self) -> &Account {
+        &self.ann
+    }
+
     /// A room of Ann (owner), Helper and Scout (members).
     async fn room(&self) -> ChatId {
         let chat = self.empty_room(self.ann.caller).await;

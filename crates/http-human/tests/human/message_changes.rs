@@ -10,7 +10,7 @@ use crate::harness::Api;
 async fn an_edited_text_is_answered_with_what_became_of_it() {
     let api = Api::new().await;
     let chat = api.room().await;
-    let id = api.tell(api.ann.caller, chat, &api.helper, "@Helper, first").await;
+    let id = api.mention(api.ann.caller, chat, &api.helper, "@Helper, first").await;
     let message = MessageId::parse(&id).unwrap();
     api.world.deliveries.advance(api.helper.caller, chat, message, DeliveryStep::Begin).await.unwrap();
     let path = format!("/chats/{chat}/messages/{id}");
@@ -36,7 +36,7 @@ async fn an_edited_text_is_answered_with_what_became_of_it() {
 async fn a_deleted_text_is_answered_once_and_gone() {
     let api = Api::new().await;
     let chat = api.room().await;
-    let id = api.tell(api.ann.caller, chat, &api.helper, "never mind").await;
+    let id = api.mention(api.ann.caller, chat, &api.helper, "never mind").await;
     let (messages, path) = (format!("/chats/{chat}/messages"), format!("/chats/{chat}/messages/{id}"));
     let row = api.get(&api.ann, &messages).await.data()[0].clone();
     let answer = api.delete(&api.ann, &path).await;
@@ -55,8 +55,8 @@ async fn a_deleted_text_is_answered_once_and_gone() {
 async fn texts_of_others_and_of_other_rooms_stay() {
     let api = Api::new().await;
     let (chat, other) = (api.room().await, api.empty_room(api.ann.caller).await);
-    let hers = api.tell(api.ann.caller, chat, &api.helper, "by Ann").await;
-    let its = api.tell(api.helper.caller, chat, &api.scout, "by Helper").await;
+    let hers = api.mention(api.ann.caller, chat, &api.helper, "by Ann").await;
+    let its = api.mention(api.helper.caller, chat, &api.scout, "by Helper").await;
     for (user, chat, message, expected) in [
         (&api.ann, chat, &its, (403, "forbidden")),
         (&api.ann, other, &hers, (404, "not_found")),
@@ -73,7 +73,7 @@ async fn texts_of_others_and_of_other_rooms_stay() {
 async fn an_edit_says_a_content_and_nothing_else() {
     let api = Api::new().await;
     let chat = api.room().await;
-    let id = api.tell(api.ann.caller, chat, &api.helper, "as it was").await;
+    let id = api.mention(api.ann.caller, chat, &api.helper, "as it was").await;
     let path = format!("/chats/{chat}/messages/{id}");
     for (body, expected) in [
         (json!({"message": {"content": "x", "mentions": []}}), (400, "bad_request", "/message/mentions")),

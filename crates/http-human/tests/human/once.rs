@@ -39,7 +39,7 @@ async fn a_repeated_room_is_made_once() {
     assert_eq!(post(&api, &api.ann.key, "/chats", &["k"], &body).await.body, first.body);
     let other = post(&api, &api.ann.key, "/chats", &["k"], &json!({"chat": {}})).await;
     assert_eq!(other.refusal(), (422, "validation_error", vec!["Idempotency-Key"]));
-    // Somebody else's key of the same text is another key.
+    // The same key of another user is another key.
     assert_ne!(post(&api, &api.bob.key, "/chats", &["k"], &body).await.body, first.body);
     assert_eq!(api.get(&api.ann, "/chats").await.column("id").len(), 1);
 }

@@ -35,15 +35,15 @@ pub enum Unusable {
 
 impl Unusable {
     /// The message for the client, with the remedy.
-    pub const fn told(self) -> &'static str {
+    pub const fn message(self) -> &'static str {
         match self {
             Self::Missing => {
-                "A credential is needed: send an API key as X-API-Key, or a token as Authorization: Bearer"
+                "A credential is needed: send an API key as X-API-Key, or a token as Authorization: Bearer <token>."
             }
-            Self::MalformedKey => "X-API-Key does not hold an API key; send the whole key and nothing else",
+            Self::MalformedKey => "X-API-Key does not hold an API key. Send the whole key and nothing else.",
             Self::MalformedAuthorization => {
-                "Authorization does not hold a token; write it as Authorization: Bearer <token>, or send an API key \
-                 as X-API-Key"
+                "Authorization does not hold a token. Write it as Authorization: Bearer <token>, or send an API key \
+                 as X-API-Key."
             }
         }
     }
@@ -55,18 +55,18 @@ impl Credential<'_> {
     pub fn rejected(self) -> &'static str {
         match self {
             Self::Key(text) if is_like_token(text) => {
-                "A token was sent as an API key; send it as Authorization: Bearer <token>"
+                "A token was sent as an API key. Send it as Authorization: Bearer <token>."
             }
             Self::Key(_) => {
-                "The API key is not valid: it is unknown, revoked, or expired; send another key, or create one"
+                "The API key is not valid: it is unknown, revoked, or expired. Send another key, or create one."
             }
             Self::Token(text) if is_like_key(text) => {
-                "An API key was sent as a token; send it as X-API-Key, without Bearer"
+                "An API key was sent as a token. Send it as X-API-Key, without Bearer."
             }
             Self::Token(_) => {
-                "The token is not valid: it has expired, or its session has ended; log in again"
+                "The token is not valid: it has expired, or its session has ended. Log in again."
             }
-            Self::Invitation(_) => "The invitation is not valid; ask for another one",
+            Self::Invitation(_) => "The invitation is not valid. Ask for another one.",
         }
     }
 }
@@ -185,21 +185,21 @@ mod tests {
         }
     }
 
-    /// A client with a credential in the wrong place is told where it belongs.
+    /// The message names the right place for a credential in the wrong one.
     #[test]
     fn what_is_wrong_is_told_by_the_look_of_it() {
         let (key, token) = ("thnv_u_1790000000_abc", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln");
-        let told = [
-            Unusable::Missing.told(),
-            Unusable::MalformedKey.told(),
-            Unusable::MalformedAuthorization.told(),
+        let messages = [
+            Unusable::Missing.message(),
+            Unusable::MalformedKey.message(),
+            Unusable::MalformedAuthorization.message(),
             Credential::Key(key).rejected(),
             Credential::Key(token).rejected(),
             Credential::Token(token).rejected(),
             Credential::Token(key).rejected(),
         ];
-        for (place, text) in told.iter().enumerate() {
-            assert!(!told[..place].contains(text), "{text}");
+        for (place, text) in messages.iter().enumerate() {
+            assert!(!messages[..place].contains(text), "{text}");
         }
         assert!(Credential::Token(key).rejected().contains("X-API-Key"));
         assert!(Credential::Key(token).rejected().contains("Bearer"));

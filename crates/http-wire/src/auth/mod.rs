@@ -20,7 +20,7 @@ use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{AgentId, ChatId, ParticipantId};
 
 use crate::error::{ApiError, ErrorCode};
-use crate::limit::{self, Class, RateLimits, ReadTurn, Standing};
+use crate::limit::{self, Class, RateLimits, RateState, ReadPermit};
 pub use credential::{Credential, Unusable};
 
 /// Admits humans: 401 without a valid credential, 403 for an agent, 429 for too many requests.
@@ -30,7 +30,7 @@ pub async fn users_only<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<B>, Error> {
     let admitted = admit(&request, credential::of_interface, |admitted| match admitted.caller {
         Caller::User(caller) => may_call(admitted).map(|()| UserAuth(caller)),
-        Caller::Agent(_) => Err(forbidden("Agents cannot use this path; send the credential of a user")),
+        Caller::Agent(_) => Err(forbidden("Agents cannot use this path. Send the credential of a user.")),
     });
     let admitted = admitted.await?;
     answer(request, next, admitted).await
@@ -43,7 +43,7 @@ pub async fn agents_only<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<B>, Error> {
     let admitted = admit(&request, credential::of_interface, |admitted| match admitted.caller {
         Caller::Agent(caller) => Ok(AgentAuth(caller)),
-        Caller::User(_) => Err(forbidden("Users cannot use this path; send the API key of an agent")),
+        Caller::User(_) => Err(forbidden("Users cannot use this path. Send the API key of an agent.")),
     });
     let admitted = admitted.await?;
     answer(request, next, admitted).await
@@ -68,7 +68,7 @@ type ReadCredential = for<'a> fn(&'a HeaderMap) -> Result<Credential<'a>, Unusab
 /// An authenticated caller.
 struct Admitted {
     who: ParticipantId,
-    standing: Option<Standing>,
+    rate: Option<RateState>,
     limits: web::Data<RateLimits>,
 }
 
@@ -83,9 +83,9 @@ async fn admit<T: 'static>(
         .app_data::<web::Data<AccountService>>()
         .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
     let limits = RateLimits::of(request.request())?.clone();
-    let unauthorized = |told: &'static str| ApiError::new(ErrorCode::Unauthorized, told);
+    let unauthorized = |message: &'static str| ApiError::new(ErrorCode::Unauthorized, message);
     let credential = read(request.headers()).map_err(|unusable| {
-        limits.may_ask(request.request()).err().unwrap_or_else(|| unauthorized(unusable.told()))
+        limits.may_ask(request.request()).err().unwrap_or_else(|| unauthorized(unusable.message()))
     })?;
     let looking = look(request.request(), accounts, credential);
     let looked_at =
@@ -99,60 +99,64 @@ async fn admit<T: 'static>(
     };
     // The path as the routes match it, so that no other spelling of it counts differently.
     let class = Class::of(request.method(), request.match_info().as_str());
-    let standing = limits.spend(who, class).transpose().map_err(limit::refused)?;
+    let rate = limits.spend(who, class).transpose().map_err(limit::refused)?;
     let accepted = looked_at
         .map_err(|who| AuthenticateError::Disabled(who).into())
         .and_then(|admitted| within_plan(request, admitted).map(|()| admitted))
         .and_then(|admitted| within_scope(request, admitted).map(|()| admitted))
         .and_then(|admitted| Ok((accept(admitted)?, admitted.presented)));
-    let (auth, presented) = accepted.map_err(|error| match standing {
-        Some(standing) => limit::told(error, standing),
+    let (auth, presented) = accepted.map_err(|error| match rate {
+        Some(rate) => limit::with_rate(error, rate),
         None => error,
     })?;
     request.extensions_mut().insert(auth);
     request.extensions_mut().insert(presented);
     request.extensions_mut().insert(read);
-    Ok(Admitted { who, standing, limits })
+    Ok(Admitted { who, rate, limits })
 }
 
-/// Runs the request, a read when it is its turn. The response contains the caller's standing, and
-/// its bytes are counted.
+/// Runs the request; a read waits for a permit. The response has the headers of the caller's rate,
+/// and its bytes are counted.
 async fn answer<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
-    Admitted { who, standing, limits }: Admitted,
+    Admitted { who, rate, limits }: Admitted,
 ) -> Result<ServiceResponse<B>, Error> {
-    let turn = if request.method().is_safe() {
-        Some(turn(&limits, who).await.map_err(|error| standing.into_iter().fold(error, limit::told))?)
+    let permit = if request.method().is_safe() {
+        Some(
+            read_permit(&limits, who)
+                .await
+                .map_err(|error| rate.into_iter().fold(error, limit::with_rate))?,
+        )
     } else {
         None
     };
     let response = next.call(request).await;
-    drop(turn);
+    drop(permit);
     let mut response = response?;
     if let BodySize::Sized(bytes) = response.response().body().size() {
         limits.count_answer(who, bytes);
     }
-    for (name, value) in standing.into_iter().flat_map(limit::headers) {
+    for (name, value) in rate.into_iter().flat_map(limit::headers) {
         response.headers_mut().insert(name, value);
     }
     Ok(response)
 }
 
-/// Waits for the turn of a read.
-async fn turn(limits: &RateLimits, who: ParticipantId) -> Result<ReadTurn, ApiError> {
-    limits.may_read(who).await?.turn().await
+/// Waits for the permit of a read.
+async fn read_permit(limits: &RateLimits, who: ParticipantId) -> Result<ReadPermit, ApiError> {
+    limits.may_read(who).await?.permit().await
 }
 
-/// Checks the credential again after a body that took long to arrive: one that has ended meanwhile
-/// changes nothing any more. Does nothing if no credential was checked before.
-pub(crate) async fn look_again(request: &HttpRequest) -> Result<(), ApiError> {
+/// Checks the credential again after a body that took long to arrive: one that was revoked meanwhile
+/// must not change anything. Does nothing if no credential was checked before.
+pub(crate) async fn check_again(request: &HttpRequest) -> Result<(), ApiError> {
     let read = request.extensions().get::<ReadCredential>().copied();
     let (Some(read), Some(accounts)) = (read, request.app_data::<web::Data<AccountService>>()) else {
         return Ok(());
     };
-    let unauthorized = |told: &'static str| ApiError::new(ErrorCode::Unauthorized, told);
-    let credential = read(request.headers()).map_err(|unusable| unauthorized(unusable.told()))?;
+    let unauthorized = |message: &'static str| ApiError::new(ErrorCode::Unauthorized, message);
+    let credential = read(request.headers()).map_err(|unusable| unauthorized(unusable.message()))?;
     match authenticate(request, accounts, credential).await {
         Ok(_) => Ok(()),
         Err(AuthenticateError::Unauthorized) => Err(unauthorized(credential.rejected())),
@@ -201,7 +205,7 @@ fn below_base(request: &ServiceRequest) -> &str {
 /// Checks that the plan permits the request: memories, or anything else.
 fn within_plan(request: &ServiceRequest, admitted: Authenticated) -> Result<(), ApiError> {
     if !admitted.permits.memories && below_base(request).split('/').next() == Some("memories") {
-        return Err(forbidden("Your plan does not include memories; ask the operator of the server"));
+        return Err(forbidden("Your plan does not include memories. Ask the operator of the server."));
     }
     Ok(())
 }
@@ -229,7 +233,7 @@ fn reach(path: &str) -> Reach {
 fn may_call(admitted: Authenticated) -> Result<(), ApiError> {
     match admitted.caller {
         Caller::User(_) if !admitted.permits.human_interface => {
-            let message = "Your plan does not include the API for humans; ask the operator of the server";
+            let message = "Your plan does not include the API for humans. Ask the operator of the server.";
             Err(ApiError::new(ErrorCode::PlanRequired, message))
         }
         _ => Ok(()),
@@ -277,6 +281,24 @@ impl FromRequest for AgentAuth {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(caller(request))
+    }
+}
+
+/// The extractor of one interface's caller, for handlers that both interfaces share.
+pub trait CallerExtractor: FromRequest<Error = ApiError> + Into<Caller> {}
+
+impl CallerExtractor for UserAuth {}
+impl CallerExtractor for AgentAuth {}
+
+impl From<UserAuth> for Caller {
+    fn from(UserAuth(caller): UserAuth) -> Self {
+        caller.into()
+    }
+}
+
+impl From<AgentAuth> for Caller {
+    fn from(AgentAuth(caller): AgentAuth) -> Self {
+        caller.into()
     }
 }
 

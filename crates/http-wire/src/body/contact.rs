@@ -1,32 +1,28 @@
 //! Bodies about contacts and contact requests.
 //!
-//! A handle that is missing or malformed is 400 here, where the public API wants it so; all else that is wrong is
-//! 422 as everywhere.
+//! A missing or malformed handle is 400 here, as in the public API; any other fault is 422 as
+//! everywhere.
 
 use actix_web::http::StatusCode;
 use domain::contact::{Handle, RequestAction, RequestMessage, SendRequest, WhichContact, WhichRequest};
 use domain::id::{ContactRequestId, parse_uuid};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
-use crate::openapi::schema::{either, handle, nullable, object, text, word};
-use crate::strict_json::{FromBody, ObjectReader, Told};
+use crate::openapi::schema::{handle, text, word};
+use crate::strict_json::{FromBody, ObjectReader, Optionality, Rejected, known};
 
 fn bad_request(message: &str) -> ApiError {
     ApiError::new(ErrorCode::BadRequest, message)
 }
 
 fn parse_handle(text: &str, pointer: &str) -> Result<Handle, ApiError> {
-    Handle::new(text).map_err(|fault| bad_request("The handle is malformed").with_detail(pointer, fault))
+    Handle::new(text).map_err(|fault| bad_request("The handle is malformed.").with_detail(pointer, fault))
 }
 
-fn message(body: &mut ObjectReader<'_>) -> Result<Option<RequestMessage>, Told> {
-    let text = body.optional_text("message")?;
-    RequestMessage::given(text).map_err(|fault| body.fault("message", fault))
-}
-
-fn request_message() -> Value {
-    nullable(json!({"type": "string", "maxLength": 500}))
+fn message(body: &mut ObjectReader<'_>) -> Result<Option<RequestMessage>, Rejected> {
+    let message = body.optional_text("message", text().max(500), |text| RequestMessage::given(Some(text)));
+    message.map(Option::flatten)
 }
 
 /// `POST …/contacts/add`.
@@ -37,27 +33,24 @@ pub struct AddContactBody {
 }
 
 impl AddContactBody {
-    /// Whom to ask.
+    /// Turns the body into a command.
     pub fn into_command(self) -> Result<SendRequest, ApiError> {
-        let missing = || bad_request("Send a handle").with_detail("/handle", "can't be blank");
+        let missing = || bad_request("Send a handle.").with_detail("/handle", "can't be blank");
         let to = parse_handle(&self.handle.ok_or_else(missing)?, "/handle")?;
         Ok(SendRequest { to, message: self.message })
     }
 }
 
 impl FromBody for AddContactBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let handle = body.optional_text("handle");
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        body.describe("handle", Optionality::Required, handle());
+        let handle = body.any_text("handle");
         let message = message(body);
         Ok(Self { handle: handle?, message: message? })
     }
-
-    fn schema() -> Value {
-        object(&["handle"], &[("handle", handle()), ("message", request_message())])
-    }
 }
 
-/// `POST …/contacts/requests`, wrapped or flat; the handle goes by two names.
+/// `POST …/contacts/requests`, wrapped or flat; the handle has two names.
 #[derive(Clone, Debug)]
 pub struct SendRequestBody {
     handle: Option<String>,
@@ -65,17 +58,17 @@ pub struct SendRequestBody {
 }
 
 impl SendRequestBody {
-    /// Where the handle stands in the wrapped form.
+    /// The pointer to the handle in the wrapped form.
     const POINTER: &'static str = "/contact_request/recipient_handle";
 
-    /// Whom to ask; a body without a handle is 422 (a human's).
+    /// Turns a human's body into a command; a missing handle is 422.
     pub fn into_command(self) -> Result<SendRequest, ApiError> {
         self.command(ApiError::validation())
     }
 
-    /// Whom to ask; a body without a handle is 400 (an agent's).
+    /// Turns an agent's body into a command; a missing handle is 400.
     pub fn into_agent_command(self) -> Result<SendRequest, ApiError> {
-        self.command(bad_request("Send a handle"))
+        self.command(bad_request("Send a handle."))
     }
 
     fn command(self, missing: ApiError) -> Result<SendRequest, ApiError> {
@@ -88,21 +81,11 @@ impl SendRequestBody {
 impl FromBody for SendRequestBody {
     const WRAPPER: Option<&'static str> = Some("contact_request");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let [recipient, handle] = ["recipient_handle", "handle"].map(|name| body.optional_text(name));
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let handles = body.one_of(&[("recipient_handle", handle()), ("handle", handle())]);
         let message = message(body);
-        Ok(Self { handle: recipient?.or(handle?), message: message? })
-    }
-
-    fn schema() -> Value {
-        let message = || ("message", request_message());
-        either(&[
-            object(
-                &["recipient_handle"],
-                &[("recipient_handle", handle()), ("handle", nullable(text())), message()],
-            ),
-            object(&["handle"], &[("handle", handle()), message()]),
-        ])
+        let [recipient, handle] = handles?;
+        Ok(Self { handle: recipient.or(handle), message: message? })
     }
 }
 
@@ -115,8 +98,8 @@ pub struct RespondBody {
 }
 
 impl RespondBody {
-    /// What is to be done with which request. The id goes before the handle; one that is no id
-    /// names nothing.
+    /// Turns the body into a command. The id takes precedence over the handle; a malformed id is not
+    /// found.
     pub fn into_command(self) -> Result<(WhichRequest, RequestAction), ApiError> {
         let which = match (self.request_id, self.handle) {
             (Some(id), _) => {
@@ -125,7 +108,7 @@ impl RespondBody {
             }
             (None, Some(handle)) => WhichRequest::With(parse_handle(&handle, "/handle")?),
             (None, None) => {
-                let error = bad_request("Send either request_id or handle");
+                let error = bad_request("Send either request_id or handle.");
                 return Err(error.with_detail("/request_id", "can't be blank"));
             }
         };
@@ -134,21 +117,10 @@ impl RespondBody {
 }
 
 impl FromBody for RespondBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let action = body.text("action", |text| RequestAction::parse(&text).ok_or("Invalid value for enum"));
-        let [request_id, handle] = ["request_id", "handle"].map(|name| body.optional_text(name));
-        Ok(Self { action: action?, request_id: request_id?, handle: handle? })
-    }
-
-    fn schema() -> Value {
-        let action = || ("action", word(&["approve", "reject", "cancel"]));
-        either(&[
-            object(
-                &["action", "request_id"],
-                &[action(), ("request_id", text()), ("handle", nullable(text()))],
-            ),
-            object(&["action", "handle"], &[action(), ("handle", handle())]),
-        ])
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let action = body.text("action", word(RequestAction::WORDS), known(RequestAction::parse));
+        let [request_id, handle] = body.one_of(&[("request_id", text()), ("handle", handle())])?;
+        Ok(Self { action: action?, request_id, handle })
     }
 }
 
@@ -160,7 +132,8 @@ pub struct RemoveContactBody {
 }
 
 impl RemoveContactBody {
-    /// Which contact. The id goes before the handle; one that is no id names nothing.
+    /// Turns the body into a command. The id takes precedence over the handle; a malformed id is not
+    /// found.
     pub fn into_command(self) -> Result<WhichContact, ApiError> {
         match (self.contact_id, self.handle) {
             (Some(id), _) => {
@@ -168,7 +141,7 @@ impl RemoveContactBody {
             }
             (None, Some(handle)) => Ok(WhichContact::With(parse_handle(&handle, "/handle")?)),
             (None, None) => {
-                let error = bad_request("Send either contact_id or handle");
+                let error = bad_request("Send either contact_id or handle.");
                 Err(error.with_detail("/contact_id", "can't be blank"))
             }
         }
@@ -176,16 +149,9 @@ impl RemoveContactBody {
 }
 
 impl FromBody for RemoveContactBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let [contact_id, handle] = ["contact_id", "handle"].map(|name| body.optional_text(name));
-        Ok(Self { contact_id: contact_id?, handle: handle? })
-    }
-
-    fn schema() -> Value {
-        either(&[
-            object(&["contact_id"], &[("contact_id", text()), ("handle", nullable(text()))]),
-            object(&["handle"], &[("handle", handle())]),
-        ])
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let [contact_id, handle] = body.one_of(&[("contact_id", text()), ("handle", handle())])?;
+        Ok(Self { contact_id, handle })
     }
 }
 
@@ -194,7 +160,7 @@ impl FromBody for RemoveContactBody {
 pub struct ResolveBody(Option<Value>);
 
 impl ResolveBody {
-    /// The handle. Whatever else it may be is a validation error under 400.
+    /// The handle. Anything else is a validation error with status 400.
     pub fn into_handle(self) -> Result<Handle, ApiError> {
         let invalid = |fault: String| {
             ApiError::validation().with_status(StatusCode::BAD_REQUEST).with_detail("/handle", fault)
@@ -208,11 +174,8 @@ impl ResolveBody {
 }
 
 impl FromBody for ResolveBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        body.describe("handle", Optionality::Required, handle());
         Ok(Self(body.any("handle")))
-    }
-
-    fn schema() -> Value {
-        object(&["handle"], &[("handle", handle())])
     }
 }

@@ -1,19 +1,24 @@
 //! `POST …/messages`, `PATCH …/messages/{id}`.
 
+use std::convert::Infallible;
+
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
-use crate::openapi::schema::{about, list, nullable, object, text, word};
-use crate::strict_json::{FromBody, ObjectReader, Told};
+use crate::openapi::schema::{Schema, some_text, text, word};
+use crate::strict_json::{FromBody, ObjectReader, Optionality, Rejected};
 
-/// The most mentions of one text.
+/// The maximum number of mentions.
 const MAX_MENTIONS: usize = 100;
 
-/// The most attachments of one text.
+/// The maximum number of attachments.
 const MAX_ATTACHMENTS: usize = 10;
 
-/// A text to be sent.
+const CONTENT: Schema =
+    some_text(524_288).about("Text of at most 524,288 bytes of UTF-8, not only whitespace.");
+
+/// `POST …/messages`.
 #[derive(Clone, Debug)]
 pub struct SendMessageBody {
     message: SendMessage,
@@ -21,11 +26,11 @@ pub struct SendMessageBody {
 }
 
 impl SendMessageBody {
-    /// The text, unless it comes with attachments: no file is in any room, so every one of them
-    /// is unknown.
+    /// Turns the body into a command. Refuses attachments: no chat has files, so all of them are
+    /// unknown.
     pub fn into_command(self) -> Result<SendMessage, ApiError> {
         if self.attaches {
-            let message = "An attachment is not in this chat; send the message without attachments";
+            let message = "An attachment is not in this chat. Send the message without attachments.";
             return Err(ApiError::new(ErrorCode::UnknownAttachment, message)
                 .with_detail("/message/attachment_ids/0", "is not in this chat"));
         }
@@ -36,74 +41,41 @@ impl SendMessageBody {
 impl FromBody for SendMessageBody {
     const WRAPPER: Option<&'static str> = Some("message");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let content = body.text("content", MessageContent::new);
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let content = body.text("content", CONTENT, MessageContent::new);
         let mentions = body.objects("mentions", MAX_MENTIONS, mention);
-        let attaches = body.list("attachment_ids", MAX_ATTACHMENTS).and_then(|ids| {
-            let texts = ids.iter().all(Value::is_string);
-            if texts { Ok(!ids.is_empty()) } else { Err(body.fault("attachment_ids", "must hold strings")) }
-        });
+        let any = |_: &str| Ok::<_, Infallible>(());
+        let attachments = body.texts_if_given("attachment_ids", text(), MAX_ATTACHMENTS, any);
         let message = SendMessage { content: content?, mentions: mentions? };
-        Ok(Self { message, attaches: attaches? })
-    }
-
-    fn schema() -> Value {
-        let mention = object(
-            &[],
-            &[
-                ("id", nullable(text())),
-                ("handle", nullable(text())),
-                ("name", nullable(text())),
-                ("username", nullable(text())),
-                ("kind", word(&["mention", "reference"])),
-            ],
-        );
-        object(
-            &["content"],
-            &[
-                ("content", content()),
-                ("mentions", nullable(list(mention, MAX_MENTIONS))),
-                ("attachment_ids", nullable(list(text(), MAX_ATTACHMENTS))),
-            ],
-        )
+        Ok(Self { message, attaches: attachments?.is_some_and(|ids| !ids.is_empty()) })
     }
 }
 
-/// `PATCH …/messages/{id}`: what a text is to say.
+/// `PATCH …/messages/{id}`: the new content.
 #[derive(Clone, Debug)]
 pub struct EditMessageBody(pub MessageContent);
 
 impl FromBody for EditMessageBody {
     const WRAPPER: Option<&'static str> = Some("message");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        body.text("content", MessageContent::new).map(Self)
-    }
-
-    fn schema() -> Value {
-        object(&["content"], &[("content", content())])
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        body.text("content", CONTENT, MessageContent::new).map(Self)
     }
 }
 
-fn content() -> Value {
-    about(
-        json!({"type": "string", "minLength": 1, "maxLength": 524_288, "pattern": "\\S"}),
-        "Text of at most 524,288 bytes of UTF-8, not only whitespace.",
-    )
-}
-
-/// A mention as asked for; whether it names somebody is the domain's question.
+/// Reads a mention; the domain resolves it.
 ///
-/// Clients send nulls and empty texts beside the one identifier they know, and a name that says
-/// nothing; old ones call the handle `username`.
-fn mention(item: &mut ObjectReader<'_>) -> Result<RequestedMention, Told> {
+/// Clients send nulls and empty texts beside the only identifier they know, and a name that is
+/// ignored; old ones call the handle `username`.
+fn mention(item: &mut ObjectReader<'_>) -> Result<RequestedMention, Rejected> {
+    item.describe("kind", Optionality::Optional, word(MentionKind::WORDS));
     let kind = match item.any("kind") {
         None => Some(MentionKind::Mention),
         Some(Value::String(text)) => MentionKind::parse(&text),
         Some(_) => None,
     };
-    let [id, handle, username, name] =
-        ["id", "handle", "username", "name"].map(|name| item.optional_text(name));
+    let [id, handle, username, name] = ["id", "handle", "username", "name"]
+        .map(|name| item.optional_text(name, text(), Ok::<_, Infallible>));
     name?;
     let handle = handle?.filter(|handle| !handle.trim().is_empty());
     Ok(RequestedMention { id: id?, handle: handle.or(username?), kind })

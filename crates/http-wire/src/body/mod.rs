@@ -1,4 +1,4 @@
-//! Bodies that both interfaces know.
+//! Bodies that both interfaces share.
 
 mod chat;
 mod contact;

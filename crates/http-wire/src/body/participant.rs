@@ -1,15 +1,15 @@
 //! `POST …/participants`.
 
+use std::convert::Infallible;
+
 use domain::chat::{AddParticipantCommand, Role};
 use domain::id::parse_uuid;
 
-use serde_json::Value;
-
 use crate::error::{ApiError, peer_not_found};
-use crate::openapi::schema::{object, uuid, word};
-use crate::strict_json::{FromBody, ObjectReader, Told};
+use crate::openapi::schema::{uuid, word};
+use crate::strict_json::{FromBody, ObjectReader, Optionality, Rejected, UNKNOWN_WORD};
 
-/// Somebody to be added to a room.
+/// The user or agent to add to a chat.
 #[derive(Clone, Debug)]
 pub struct AddParticipantBody {
     participant_id: String,
@@ -17,7 +17,7 @@ pub struct AddParticipantBody {
 }
 
 impl AddParticipantBody {
-    /// What is asked for. A text that is no id is nobody's, so it is 404 like an unknown one.
+    /// Turns the body into a command; a malformed id is 404, like an unknown one.
     pub fn into_command(self) -> Result<AddParticipantCommand, ApiError> {
         let candidate = parse_uuid(&self.participant_id).ok_or_else(peer_not_found)?;
         Ok(AddParticipantCommand { candidate, role: self.role })
@@ -27,20 +27,15 @@ impl AddParticipantBody {
 impl FromBody for AddParticipantBody {
     const WRAPPER: Option<&'static str> = Some("participant");
 
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let participant_id = body.text("participant_id", Ok::<_, String>);
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let participant_id = body.text("participant_id", uuid(), Ok::<_, Infallible>);
+        body.describe("role", Optionality::Optional, word(Role::WORDS));
         let role = match body.any("role") {
             None => Ok(Role::default()),
-            Some(value) => value
-                .as_str()
-                .and_then(Role::parse)
-                .ok_or_else(|| body.fault("role", "Invalid value for enum")),
+            Some(value) => {
+                value.as_str().and_then(Role::parse).ok_or_else(|| body.fault("role", UNKNOWN_WORD))
+            }
         };
         Ok(Self { participant_id: participant_id?, role: role? })
-    }
-
-    fn schema() -> Value {
-        let role = word(&["member", "admin", "owner"]);
-        object(&["participant_id"], &[("participant_id", uuid()), ("role", role)])
     }
 }

@@ -36,7 +36,7 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match &error {
             StoreError::Unavailable(_) => {
-                Self::new(ErrorCode::ServiceUnavailable, "The store is unavailable; try again")
+                Self::new(ErrorCode::ServiceUnavailable, "The store is unavailable. Try again.")
                     .with_retry_after(STORE_RETRY_SECONDS)
             }
             StoreError::Broken(_) => Self::new(ErrorCode::InternalError, INTERNAL_MESSAGE),
@@ -86,7 +86,7 @@ impl From<FindMemoryError> for ApiError {
             FindMemoryError::NotFound => memory_not_found(),
             FindMemoryError::Forbidden => Self::new(
                 ErrorCode::Forbidden,
-                "You may not read this memory; list the memories to see those that you may read",
+                "You may not read this memory. List the memories to see those that you may read.",
             ),
             FindMemoryError::Store(error) => error.into(),
         }
@@ -108,7 +108,7 @@ impl From<ChangeMemoryError> for ApiError {
             ChangeMemoryError::NotFound => memory_not_found(),
             ChangeMemoryError::Forbidden => Self::new(
                 ErrorCode::Forbidden,
-                "You may not change this memory; ask the agent that stored it, or its owner",
+                "You may not change this memory. Ask the agent that stored it, or its owner.",
             ),
             ChangeMemoryError::Unmovable(unmovable) => Self::validation().with_detail("/status", unmovable),
             ChangeMemoryError::Store(error) => error.into(),
@@ -133,7 +133,7 @@ impl From<LimitReached> for ApiError {
         };
         let message = format!(
             "The plan '{plan}' allows {limit} {of}, and there are {current}: {way_out}, or ask the operator of the \
-             server for another plan"
+             server for another plan."
         );
         let mut details = Map::new();
         details.insert("resource".to_owned(), resource.as_str().into());
@@ -161,7 +161,7 @@ impl From<RenameChatError> for ApiError {
         match error {
             RenameChatError::Refused(RenameRefused::ChatNotFound) => chat_not_found(),
             RenameChatError::Refused(RenameRefused::NotOwner) => {
-                Self::new(ErrorCode::Forbidden, "Only an owner may rename the chat; ask one of its owners")
+                Self::new(ErrorCode::Forbidden, "Only an owner may rename the chat. Ask one of its owners.")
             }
             RenameChatError::Store(error) => error.into(),
         }
@@ -173,7 +173,7 @@ impl From<DeleteChatError> for ApiError {
         match error {
             DeleteChatError::ChatNotFound => chat_not_found(),
             DeleteChatError::NotOwner => {
-                Self::new(ErrorCode::Forbidden, "Only an owner may delete the chat; ask one of its owners")
+                Self::new(ErrorCode::Forbidden, "Only an owner may delete the chat. Ask one of its owners.")
             }
             DeleteChatError::Store(error) => error.into(),
         }
@@ -188,11 +188,11 @@ impl From<AddParticipantError> for ApiError {
             AddParticipantError::Refused(AddRefused::PeerNotFound) => peer_not_found(),
             AddParticipantError::Refused(AddRefused::AlreadyParticipant) => Self::new(
                 ErrorCode::Conflict,
-                "The participant is already in the chat; there is nothing to add",
+                "The participant is already in the chat. There is nothing to add.",
             ),
             AddParticipantError::Refused(AddRefused::RoleTooLow) => Self::new(
                 ErrorCode::Forbidden,
-                "Your role in the chat does not allow you to assign this role; assign a lower one, or ask an owner",
+                "Your role in the chat does not allow you to assign this role. Assign a lower one, or ask an owner.",
             ),
             AddParticipantError::Store(error) => error.into(),
         }
@@ -209,19 +209,19 @@ impl From<RemoveParticipantError> for ApiError {
             RemoveRefused::ChatNotFound => chat_not_found(),
             RemoveRefused::ParticipantNotFound => Self::new(
                 ErrorCode::NotFound,
-                "This participant is not in the chat; list its participants to find the id",
+                "This participant is not in the chat. List its participants to find the id.",
             ),
             RemoveRefused::RoleTooLow => Self::new(
                 ErrorCode::Forbidden,
-                "Your role in the chat does not allow you to remove this participant; ask an owner",
+                "Your role in the chat does not allow you to remove this participant. Ask an owner.",
             ),
             RemoveRefused::AgentRemovesUser => Self::new(
                 ErrorCode::Forbidden,
-                "An agent may not remove a user from a chat; ask a human who owns it",
+                "An agent may not remove a user from a chat. Ask a human who owns it.",
             ),
             RemoveRefused::SoleOwner => Self::new(
                 ErrorCode::CannotRemoveSoleOwner,
-                "The only owner cannot leave the chat; add another owner first, or delete the chat",
+                "The only owner cannot leave the chat. Add another owner first, or delete the chat.",
             ),
         }
     }
@@ -236,19 +236,19 @@ impl From<SendRequestError> for ApiError {
         let conflict = |message: &str| Self::new(ErrorCode::Conflict, message);
         match (refused, by) {
             (SendRefused::RequesterGone, _) => unauthorized(),
-            (SendRefused::Unknown, _) => Self::new(ErrorCode::NotFound, "No user or agent has this handle"),
+            (SendRefused::Unknown, _) => Self::new(ErrorCode::NotFound, "No user or agent has this handle."),
             // The interfaces differ here.
             (SendRefused::Oneself, ParticipantKind::User) => {
                 Self::validation().with_detail("/contact_request/recipient_handle", "cannot be yourself")
             }
             (SendRefused::Oneself, ParticipantKind::Agent) => {
-                conflict("You cannot be your own contact; send the handle of another user or agent")
+                conflict("You cannot be your own contact. Send the handle of another user or agent.")
             }
             (SendRefused::AlreadyContact, _) => {
-                conflict("You are already contacts; there is nothing to ask for")
+                conflict("You are already contacts. There is nothing to ask for.")
             }
             (SendRefused::AlreadyAsked, _) => {
-                conflict("Your contact request is already pending; wait for the answer, or cancel it")
+                conflict("Your contact request is already pending. Wait for the answer, or cancel it.")
             }
         }
     }
@@ -259,15 +259,15 @@ impl From<AnswerRequestError> for ApiError {
         match error {
             AnswerRequestError::NotFound => Self::new(
                 ErrorCode::NotFound,
-                "You have no contact request with this id; list your contact requests to find it",
+                "You have no contact request with this id. List your contact requests to find it.",
             ),
             AnswerRequestError::OtherSide => Self::new(
                 ErrorCode::Forbidden,
-                "Only the other side may do this: a requester can cancel, a recipient can approve or reject",
+                "Only the other side may do this: a requester can cancel, a recipient can approve or reject.",
             ),
             AnswerRequestError::Settled(status) => {
                 let message = format!(
-                    "The contact request is already {}; send a new one to ask again",
+                    "The contact request is already {}. Send a new one to ask again.",
                     status.as_str()
                 );
                 Self::new(ErrorCode::Conflict, message)
@@ -281,7 +281,7 @@ impl From<RemoveContactError> for ApiError {
     fn from(error: RemoveContactError) -> Self {
         match error {
             RemoveContactError::NotFound => {
-                Self::new(ErrorCode::NotFound, "You have no such contact; list your contacts to find its id")
+                Self::new(ErrorCode::NotFound, "You have no such contact. List your contacts to find its id.")
             }
             RemoveContactError::Store(error) => error.into(),
         }
@@ -291,7 +291,7 @@ impl From<RemoveContactError> for ApiError {
 impl From<ResolveError> for ApiError {
     fn from(error: ResolveError) -> Self {
         match error {
-            ResolveError::NotFound => Self::new(ErrorCode::NotFound, "No user or agent has this handle"),
+            ResolveError::NotFound => Self::new(ErrorCode::NotFound, "No user or agent has this handle."),
             ResolveError::Store(error) => error.into(),
         }
     }
@@ -323,7 +323,7 @@ impl From<ChangeMessageError> for ApiError {
             ChangeMessageError::Refused(ChangeRefused::MessageNotFound) => message_not_found(),
             ChangeMessageError::Refused(ChangeRefused::NotSender) => Self::new(
                 ErrorCode::Forbidden,
-                "Only the sender of a message may change it; send a new message instead",
+                "Only the sender of a message may change it. Send a new message instead.",
             ),
             ChangeMessageError::Refused(ChangeRefused::Limit(reached)) => reached.into(),
             ChangeMessageError::Store(error) => error.into(),
@@ -345,7 +345,7 @@ impl From<AdvanceError> for ApiError {
         match error {
             AdvanceError::NotFound => Self::new(
                 ErrorCode::NotFound,
-                "None of your chats has this message; list the messages of the chat to find its id",
+                "None of your chats has this message. List the messages of the chat to find its id.",
             ),
             // Clients evaluate the pointer.
             AdvanceError::NoActiveAttempt => {
@@ -398,19 +398,19 @@ impl From<MentionError> for ApiError {
         let said = |code, message: &str| Self::new(code, message);
         match error {
             MentionError::MissingIdentifier { index } => at_mention(
-                said(ErrorCode::MentionMissingIdentifier, "Each mention needs an id or a handle"),
+                said(ErrorCode::MentionMissingIdentifier, "Each mention needs an id or a handle."),
                 index,
                 "needs an id or a handle",
             ),
             MentionError::InvalidKind { index } => at_mention(
-                said(ErrorCode::InvalidMentionKind, "The kind of a mention must be mention or reference"),
+                said(ErrorCode::InvalidMentionKind, "The kind of a mention must be mention or reference."),
                 index,
                 "kind must be mention or reference",
             ),
             MentionError::HandleNotFound { index, available } => at_mention(
                 said(
                     ErrorCode::HandleNotFound,
-                    "No participant of the chat has the handle of a mention; use one of available_handles",
+                    "No participant of the chat has the handle of a mention. Use one of available_handles.",
                 ),
                 index,
                 "no participant of the chat has this handle",
@@ -429,19 +429,19 @@ impl From<MentionError> for ApiError {
             MentionError::SelfMention { index } => at_mention(
                 said(
                     ErrorCode::CannotMentionSelf,
-                    "The sender cannot mention itself; mention another participant",
+                    "The sender cannot mention itself. Mention another participant.",
                 ),
                 index,
                 "is the sender",
             ),
             MentionError::Duplicate { index } => at_mention(
-                said(ErrorCode::DuplicateMentions, "Mention each participant only once"),
+                said(ErrorCode::DuplicateMentions, "Mention each participant only once."),
                 index,
                 "is already mentioned",
             ),
             MentionError::Required => said(
                 ErrorCode::MentionsRequired,
-                "An agent's message must mention at least one participant; add a mention",
+                "An agent's message must mention at least one participant. Add a mention.",
             )
             .with_detail("/message/mentions", "must mention at least one participant"),
         }
@@ -459,7 +459,7 @@ fn available_handles(handles: Vec<String>) -> Map<String, Value> {
 fn memory_not_found() -> ApiError {
     ApiError::new(
         ErrorCode::NotFound,
-        "No memory with this id is visible to you; list the memories to find its id",
+        "No memory with this id is visible to you. List the memories to find its id.",
     )
 }
 
@@ -470,23 +470,23 @@ fn idempotency_key_reused() -> ApiError {
 fn message_not_found() -> ApiError {
     ApiError::new(
         ErrorCode::NotFound,
-        "The chat has no message with this id; list its messages to find the id",
+        "The chat has no message with this id. List its messages to find the id.",
     )
 }
 
 /// A user or agent that does not exist, or that the caller may not add to chats.
 pub(crate) fn peer_not_found() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "You have no peer with this id; list your peers to find the id")
+    ApiError::new(ErrorCode::NotFound, "You have no peer with this id. List your peers to find the id.")
 }
 
 fn chat_not_found() -> ApiError {
     ApiError::new(
         ErrorCode::NotFound,
-        "No chat with this id is visible to you; list your chats to find the id, or ask a participant to add you",
+        "No chat with this id is visible to you. List your chats to find the id, or ask a participant to add you.",
     )
 }
 
 /// No credential, or none that is valid; the answer does not say which.
 pub fn unauthorized() -> ApiError {
-    ApiError::new(ErrorCode::Unauthorized, "The credential is not valid; send a valid API key or token")
+    ApiError::new(ErrorCode::Unauthorized, "The credential is not valid. Send a valid API key or token.")
 }

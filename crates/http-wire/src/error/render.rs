@@ -37,19 +37,19 @@ impl ApiError {
         let code = ErrorCode::of_status(status);
         let message = match code {
             ErrorCode::NotFound => {
-                "Nothing exists at this path; the API document at /api/v1/openapi.json lists all paths"
+                "Nothing exists at this path. The API document at /api/v1/openapi.json lists all paths."
             }
             ErrorCode::MethodNotAllowed => {
-                "This path does not support this method; use one that the Allow header lists"
+                "This path does not support this method. Use one that the Allow header lists."
             }
-            ErrorCode::RequestTimeout => "The request did not arrive in time; send it again",
-            ErrorCode::ContentTooLarge => "The request is too large; send less",
+            ErrorCode::RequestTimeout => "The request did not arrive in time. Send it again.",
+            ErrorCode::ContentTooLarge => "The request is too large. Send less.",
             ErrorCode::InternalError => INTERNAL_MESSAGE,
             ErrorCode::ServiceUnavailable => {
-                "The server cannot handle the request now; try again in a second"
+                "The server cannot handle the request now. Try again in a second."
             }
             _ => {
-                "The server cannot read this request; compare it with the API document at /api/v1/openapi.json"
+                "The server cannot read this request. Compare it with the API document at /api/v1/openapi.json."
             }
         };
         Self { status, ..Self::new(code, message) }
@@ -76,7 +76,7 @@ pub fn raw(error: &ApiError) -> Vec<u8> {
 
 /// The client's message for a defect.
 pub(super) const INTERNAL_MESSAGE: &str = "The server failed to handle the request. Give the operator the \
- request id; the log has the cause under it";
+ request id. The log has the cause under it.";
 
 /// The complete response.
 pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {

@@ -20,10 +20,10 @@ use super::expiring_map::ExpiringMap;
 use super::rate_limiter::{Quota, RateLimiter};
 use crate::auth::Credential;
 
-/// How long a credential counts as known after it was last valid.
+/// The time for which a credential counts as known after it was last valid.
 const KNOWN: Duration = Duration::from_secs(15 * 60);
 
-/// How long an invalid credential is refused without a check.
+/// The time for which an invalid credential is refused without a check.
 const KNOWN_BAD: Duration = Duration::from_secs(10);
 
 /// The longest time that charges beyond the burst can lock out an address.
@@ -58,9 +58,9 @@ impl AuthThrottle {
         &self,
         source: Option<Source>,
         credential: Credential<'_>,
-    ) -> Result<Attempt<'_>, NotTried> {
+    ) -> Result<CredentialCheck<'_>, NotTried> {
         let name = self.name(credential);
-        let attempt = |paid: bool| Attempt(Some(Looking { throttle: self, name, source, paid }));
+        let attempt = |paid: bool| CredentialCheck(Some(PendingCheck { throttle: self, name, source, paid }));
         let Some(payer) = source.map(Source::key) else { return Ok(attempt(false)) };
         loop {
             // Results from here on are not missed.
@@ -101,16 +101,16 @@ impl AuthThrottle {
 /// A credential that is being checked. If it is dropped without a result, for example because the
 /// client has gone, the charge stays.
 #[must_use]
-pub(super) struct Attempt<'a>(Option<Looking<'a>>);
+pub(super) struct CredentialCheck<'a>(Option<PendingCheck<'a>>);
 
-struct Looking<'a> {
+struct PendingCheck<'a> {
     throttle: &'a AuthThrottle,
     name: u128,
     source: Option<Source>,
     paid: bool,
 }
 
-impl Attempt<'_> {
+impl CredentialCheck<'_> {
     /// An attempt without a limit.
     pub(super) fn uncounted() -> Self {
         Self(None)
@@ -144,7 +144,7 @@ impl Attempt<'_> {
     }
 }
 
-impl Looking<'_> {
+impl PendingCheck<'_> {
     fn pay_back(&self) {
         if let (true, Some(source)) = (self.paid, self.source) {
             self.throttle.failures.pay_back(source.key(), self.throttle.clock.steady());
@@ -152,7 +152,7 @@ impl Looking<'_> {
     }
 }
 
-impl Drop for Looking<'_> {
+impl Drop for PendingCheck<'_> {
     fn drop(&mut self) {
         let (true, Some(source)) = (self.paid, self.source) else { return };
         let mut looking = self.throttle.looking();

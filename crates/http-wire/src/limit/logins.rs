@@ -29,9 +29,9 @@ use domain::time::Timestamp;
 
 use super::address::Source;
 use super::expiring_map::ExpiringMap;
-use super::rate_limiter::{Quota, RateLimiter, Standing};
+use super::rate_limiter::{Quota, RateLimiter, RateState};
 
-/// How long an address stays known to an account.
+/// The time for which an address stays known to an account.
 const KNOWN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The maximum number of passwords from one address that are checked at the same time.
@@ -53,9 +53,9 @@ pub enum LoginName<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LoginRefused {
     /// Too many others from the same address are being checked.
-    Busy(Standing),
+    Busy(RateState),
     /// The quota of the address or of the name is used up.
-    UsedUp(Standing),
+    UsedUp(RateState),
 }
 
 /// Counts wrong passwords.
@@ -76,22 +76,22 @@ pub(super) struct Logins {
 
 impl Logins {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        let meter = |quota| RateLimiter::new(quota, Duration::ZERO);
+        let limiter = |quota| RateLimiter::new(quota, Duration::ZERO);
         Self {
             clock,
-            pairs: meter(Quota::one_in(10, 5)),
-            addresses: meter(Quota::one_in(1, 50)),
-            accounts: meter(Quota::one_in(10, 30)),
-            strangers: meter(Quota::one_in(60, 1)),
+            pairs: limiter(Quota::one_in(10, 5)),
+            addresses: limiter(Quota::one_in(1, 50)),
+            accounts: limiter(Quota::one_in(10, 30)),
+            strangers: limiter(Quota::one_in(60, 1)),
             known: ExpiringMap::new(),
             busy: Mutex::default(),
-            refreshes: meter(Quota::one_in(1, 60)),
+            refreshes: limiter(Quota::one_in(1, 60)),
             hasher: RandomState::new(),
         }
     }
 
     /// Counts an exchange of a refresh token, whatever its result.
-    pub(super) fn may_refresh(&self, source: Source) -> Result<(), Standing> {
+    pub(super) fn may_refresh(&self, source: Source) -> Result<(), RateState> {
         self.refreshes.spend(source.key(), self.clock.steady()).map(|_| ())
     }
 
@@ -109,9 +109,9 @@ impl Logins {
         let spent = attempt.pay(&self.addresses, address).and_then(|()| attempt.pay_for(keys));
         match spent {
             Ok(()) => Ok(attempt),
-            Err(standing) => {
+            Err(rate) => {
                 attempt.undecided();
-                Err(LoginRefused::UsedUp(standing))
+                Err(LoginRefused::UsedUp(rate))
             }
         }
     }
@@ -124,11 +124,11 @@ impl Logins {
         }
     }
 
-    fn begin(&self, address: u128, now: Timestamp) -> Result<(), Standing> {
+    fn begin(&self, address: u128, now: Timestamp) -> Result<(), RateState> {
         let mut busy = self.busy();
         let count = busy.entry(address).or_default();
         if *count >= AT_ONCE {
-            return Err(Standing { limit: AT_ONCE, remaining: 0, reset: now.plus(SOON), retry_after: SOON });
+            return Err(RateState { limit: AT_ONCE, remaining: 0, reset: now.plus(SOON), retry_after: SOON });
         }
         *count += 1;
         Ok(())
@@ -160,14 +160,14 @@ pub(super) struct LoginAttempt<'a> {
 }
 
 impl<'a> LoginAttempt<'a> {
-    fn pay(&mut self, meter: &'a RateLimiter, key: u128) -> Result<(), Standing> {
-        meter.spend(key, self.logins.clock.steady())?;
-        self.paid.push((meter, key));
+    fn pay(&mut self, limiter: &'a RateLimiter, key: u128) -> Result<(), RateState> {
+        limiter.spend(key, self.logins.clock.steady())?;
+        self.paid.push((limiter, key));
         Ok(())
     }
 
     /// Charges a name or an account.
-    fn pay_for(&mut self, Keys { account, pair, stranger }: Keys) -> Result<(), Standing> {
+    fn pay_for(&mut self, Keys { account, pair, stranger }: Keys) -> Result<(), RateState> {
         let logins = self.logins;
         self.pay(&logins.pairs, pair)?;
         if logins.known.holds(pair, logins.clock.steady()) || self.pay(&logins.accounts, account).is_ok() {
@@ -185,7 +185,7 @@ impl<'a> LoginAttempt<'a> {
             return true;
         }
         let now = self.logins.clock.steady();
-        self.paid.drain(paid_before..).for_each(|(meter, key)| meter.pay_back(key, now));
+        self.paid.drain(paid_before..).for_each(|(limiter, key)| limiter.pay_back(key, now));
         false
     }
 
@@ -195,15 +195,15 @@ impl<'a> LoginAttempt<'a> {
         for pair in &self.pairs {
             self.logins.known.keep(*pair, now.plus(KNOWN), now);
         }
-        self.paid.retain(|(meter, _)| !std::ptr::eq(*meter, &raw const self.logins.addresses));
+        self.paid.retain(|(limiter, _)| !std::ptr::eq(*limiter, &raw const self.logins.addresses));
         self.undecided();
     }
 
     /// Records a check without a result, which does not count as a guess.
     pub(super) fn undecided(self) {
         let now = self.logins.clock.steady();
-        for (meter, key) in &self.paid {
-            meter.pay_back(*key, now);
+        for (limiter, key) in &self.paid {
+            limiter.pay_back(*key, now);
         }
     }
 }
@@ -228,9 +228,9 @@ mod tests {
 
     use super::*;
 
-    struct Hand(AtomicI64);
+    struct ManualClock(AtomicI64);
 
-    impl Clock for Hand {
+    impl Clock for ManualClock {
         fn now(&self) -> Timestamp {
             Timestamp::from_micros(self.0.load(Ordering::SeqCst))
         }
@@ -240,12 +240,12 @@ mod tests {
         }
     }
 
-    fn logins() -> (Logins, Arc<Hand>) {
-        let clock = Arc::new(Hand(AtomicI64::new(1_700_000_000_000_000)));
+    fn logins() -> (Logins, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock(AtomicI64::new(1_700_000_000_000_000)));
         (Logins::new(clock.clone()), clock)
     }
 
-    fn wait(clock: &Hand, seconds: i64) {
+    fn wait(clock: &ManualClock, seconds: i64) {
         clock.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 

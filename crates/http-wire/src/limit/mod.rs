@@ -30,15 +30,15 @@ use domain::ports::Clock;
 
 pub use address::Network;
 pub use address::Source;
-use auth_throttle::{Attempt, AuthThrottle};
+use auth_throttle::{AuthThrottle, CredentialCheck};
 pub use class::Class;
 pub use connections::{Connected, ConnectionLimit, Connections};
 pub use logins::LoginName;
 use logins::{LoginRefused, Logins};
 use rate_limiter::RateLimiter;
-pub use rate_limiter::{Quota, Standing};
+pub use rate_limiter::{Quota, RateState};
 use reads::Reads;
-pub use reads::{ReadLimit, ReadSeat, ReadTurn};
+pub use reads::{ReadLimit, ReadPermit, ReadSeat};
 
 use crate::auth::Credential;
 use crate::error::{ApiError, ErrorCode, unauthorized};
@@ -124,22 +124,22 @@ pub struct RateLimits {
 /// The size up to which a response only costs the request.
 const FREE_BYTES: u64 = 64 * 1024;
 
-/// How far responses may exceed the quota: a few are in flight when it is used up.
+/// The amount by which responses may exceed the quota: a few are in flight when it is used up.
 const ANSWERS_DEBT: Duration = Duration::from_secs(10);
 
 impl RateLimits {
     /// Makes the limits, with this clock.
     pub fn new(config: RateLimitConfig, clock: Arc<dyn Clock>) -> Self {
-        let meter = |quota: Option<Quota>| quota.map(|quota| RateLimiter::new(quota, Duration::ZERO));
+        let limiter = |quota: Option<Quota>| quota.map(|quota| RateLimiter::new(quota, Duration::ZERO));
         Self {
-            general: meter(config.general),
-            work: meter(config.work),
-            invitations: meter(config.invitations),
-            connects: meter(config.connects),
+            general: limiter(config.general),
+            work: limiter(config.work),
+            invitations: limiter(config.invitations),
+            connects: limiter(config.connects),
             throttle: config.failures.map(|quota| AuthThrottle::new(quota, clock.clone())),
             logins: config.failures.map(|_| Logins::new(clock.clone())),
-            anonymous: meter(config.anonymous),
-            registrations: meter(config.registrations),
+            anonymous: limiter(config.anonymous),
+            registrations: limiter(config.registrations),
             answers: config.answers.map(|quota| RateLimiter::new(quota, ANSWERS_DEBT)),
             reads: Reads::new(config.reads),
             trusted_proxies: config.trusted_proxies,
@@ -185,16 +185,16 @@ impl RateLimits {
         &self,
         source: Option<Source>,
         credential: Credential<'_>,
-    ) -> Result<Attempt<'_>, NotTried> {
+    ) -> Result<CredentialCheck<'_>, NotTried> {
         match &self.throttle {
             Some(throttle) => throttle.may_try(source, credential).await.map_err(|not_tried| {
                 self.note_failure(source);
                 match not_tried {
-                    NotTried::ShutOut(standing) => NotTried::ShutOut(self.dated(standing)),
+                    NotTried::ShutOut(rate) => NotTried::ShutOut(self.dated(rate)),
                     NotTried::KnownBad => NotTried::KnownBad,
                 }
             }),
-            None => Ok(Attempt::uncounted()),
+            None => Ok(CredentialCheck::uncounted()),
         }
     }
 
@@ -259,11 +259,11 @@ impl RateLimits {
         let source = self.source(request);
         let attempt = self.logins.as_ref().zip(source).map(|(logins, source)| logins.may_try(source, name));
         let mut attempt = attempt.transpose().map_err(|refusal| match refusal {
-            // It waits its turn, and may be correct.
-            LoginRefused::Busy(standing) => refused(self.dated(standing)),
-            LoginRefused::UsedUp(standing) => {
+            // The password has not been checked yet, and may be correct.
+            LoginRefused::Busy(rate) => refused(self.dated(rate)),
+            LoginRefused::UsedUp(rate) => {
                 self.note_failure(source);
-                refused(self.dated(standing))
+                refused(self.dated(rate))
             }
         })?;
         let outcome = look(&mut |user| attempt.as_mut().is_none_or(|one| one.may_try_account(user))).await;
@@ -280,7 +280,7 @@ impl RateLimits {
     pub fn may_refresh(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let source = self.source(request);
         let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(()) };
-        logins.may_refresh(source).map_err(|standing| refused(self.dated(standing)))
+        logins.may_refresh(source).map_err(|rate| refused(self.dated(rate)))
     }
 
     /// Counts a request without a credential.
@@ -288,7 +288,7 @@ impl RateLimits {
         let source = self.source(request);
         let (Some(anonymous), Some(source)) = (&self.anonymous, source) else { return Ok(()) };
         let spent = anonymous.spend(source.key(), self.clock.steady());
-        spent.map(|_| ()).map_err(|standing| refused(self.dated(standing)))
+        spent.map(|_| ()).map_err(|rate| refused(self.dated(rate)))
     }
 
     /// Counts a registration before anything is checked, whatever its result.
@@ -296,25 +296,25 @@ impl RateLimits {
         let source = self.source(request);
         let (Some(registrations), Some(source)) = (&self.registrations, source) else { return Ok(()) };
         let spent = registrations.spend(source.key(), self.clock.steady());
-        spent.map(|_| ()).map_err(|standing| refused(self.dated(standing)))
+        spent.map(|_| ()).map_err(|rate| refused(self.dated(rate)))
     }
 
-    /// Counts one request of `who`. Returns the standing afterwards; `None` without a limit.
-    pub fn spend(&self, who: ParticipantId, class: Class) -> Option<Result<Standing, Standing>> {
-        let meter = match class {
+    /// Counts one request of `who`. Returns the state of its rate afterwards; `None` without a limit.
+    pub fn spend(&self, who: ParticipantId, class: Class) -> Option<Result<RateState, RateState>> {
+        let limiter = match class {
             Class::General => &self.general,
             Class::Work => &self.work,
             Class::Invitation => &self.invitations,
             Class::Connect => &self.connects,
         };
-        let spent = meter.as_ref()?.spend(who.uuid().as_u128(), self.clock.steady());
-        Some(spent.map(|standing| self.dated(standing)).map_err(|standing| self.dated(standing)))
+        let spent = limiter.as_ref()?.spend(who.uuid().as_u128(), self.clock.steady());
+        Some(spent.map(|rate| self.dated(rate)).map_err(|rate| self.dated(rate)))
     }
 
     /// Limiters use steady time, so that no limit depends on the clock setting; callers get a date.
-    fn dated(&self, standing: Standing) -> Standing {
-        let left = standing.reset.since(self.clock.steady());
-        Standing { reset: self.clock.now().plus(left), ..standing }
+    fn dated(&self, rate: RateState) -> RateState {
+        let left = rate.reset.since(self.clock.steady());
+        RateState { reset: self.clock.now().plus(left), ..rate }
     }
 
     /// Waits until `who` may run another read, unless the size of earlier responses exceeds the
@@ -331,23 +331,23 @@ impl RateLimits {
     }
 
     fn not_in_debt(&self, key: u128) -> Result<(), ApiError> {
-        let Some(standing) = self.answers.as_ref().and_then(|meter| meter.look(key, self.clock.steady()))
+        let Some(rate) = self.answers.as_ref().and_then(|limiter| limiter.look(key, self.clock.steady()))
         else {
             return Ok(());
         };
-        let message = "You have read too much in a short time; request fewer rows, or try again after the seconds in \
-                       Retry-After";
-        Err(ApiError::new(ErrorCode::RateLimited, message).with_retry_after(standing.retry_after_seconds()))
+        let message = "You have read too much in a short time. Request fewer rows, or try again after the seconds in \
+                       Retry-After.";
+        Err(ApiError::new(ErrorCode::RateLimited, message).with_retry_after(rate.retry_after_seconds()))
     }
 
     /// Counts the bytes of a response to `who`, unless they are few. An excess delays the next
     /// read.
     pub fn count_answer(&self, who: ParticipantId, bytes: u64) {
         if bytes > FREE_BYTES
-            && let Some(meter) = &self.answers
+            && let Some(limiter) = &self.answers
         {
             let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-            meter.charge_many(who.uuid().as_u128(), kib, self.clock.steady());
+            limiter.charge_many(who.uuid().as_u128(), kib, self.clock.steady());
         }
     }
 }
@@ -378,49 +378,49 @@ pub enum NotTried {
     /// It was rejected a moment ago.
     KnownBad,
     /// Too many others from the same address were rejected.
-    ShutOut(Standing),
+    ShutOut(RateState),
 }
 
 impl From<NotTried> for ApiError {
     fn from(not_tried: NotTried) -> Self {
         match not_tried {
             NotTried::KnownBad => unauthorized(),
-            NotTried::ShutOut(standing) => shut_out(standing, ErrorCode::RateLimited),
+            NotTried::ShutOut(rate) => shut_out(rate, ErrorCode::RateLimited),
         }
     }
 }
 
 /// The refusal of an unchecked credential, as too many from its address were rejected. On REST and
 /// at a socket the codes differ.
-pub fn shut_out(standing: Standing, code: ErrorCode) -> ApiError {
-    let seconds = standing.retry_after_seconds();
+pub fn shut_out(rate: RateState, code: ErrorCode) -> ApiError {
+    let seconds = rate.retry_after_seconds();
     let message = format!(
         "Too many failed authentications came from your address, so only credentials that were recently used from it \
-         are accepted. This one was not checked; try again in {seconds} s"
+         are accepted. This one was not checked. Try again in {seconds} s."
     );
-    told(ApiError::new(code, message).with_retry_after(seconds), standing)
+    with_rate(ApiError::new(code, message).with_retry_after(seconds), rate)
 }
 
 /// The refusal of a request on REST.
-pub(crate) fn refused(standing: Standing) -> ApiError {
+pub(crate) fn refused(rate: RateState) -> ApiError {
     let error = ApiError::new(
         ErrorCode::RateLimited,
-        "Too many requests; try again after the seconds in Retry-After",
+        "Too many requests. Try again after the seconds in Retry-After.",
     );
-    told(error.with_retry_after(standing.retry_after_seconds()), standing)
+    with_rate(error.with_retry_after(rate.retry_after_seconds()), rate)
 }
 
-/// A refusal with the caller's standing.
-pub fn told(error: ApiError, standing: Standing) -> ApiError {
-    headers(standing).into_iter().fold(error, |error, (name, value)| error.with_header(name, value))
+/// Adds the headers of the caller's rate to a refusal.
+pub fn with_rate(error: ApiError, rate: RateState) -> ApiError {
+    headers(rate).into_iter().fold(error, |error, (name, value)| error.with_header(name, value))
 }
 
-/// The headers of every response with a standing.
-pub(crate) fn headers(standing: Standing) -> [(HeaderName, HeaderValue); 3] {
+/// The headers of a caller's rate.
+pub(crate) fn headers(rate: RateState) -> [(HeaderName, HeaderValue); 3] {
     [
-        (HeaderName::from_static("x-ratelimit-limit"), HeaderValue::from(standing.limit)),
-        (HeaderName::from_static("x-ratelimit-remaining"), HeaderValue::from(standing.remaining)),
-        (HeaderName::from_static("x-ratelimit-reset"), HeaderValue::from(standing.reset_unix_seconds())),
+        (HeaderName::from_static("x-ratelimit-limit"), HeaderValue::from(rate.limit)),
+        (HeaderName::from_static("x-ratelimit-remaining"), HeaderValue::from(rate.remaining)),
+        (HeaderName::from_static("x-ratelimit-reset"), HeaderValue::from(rate.reset_unix_seconds())),
     ]
 }
 

@@ -52,18 +52,18 @@ impl Quota {
 
 /// The state of a key against its quota.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Standing {
+pub struct RateState {
     /// The burst.
     pub limit: u32,
     /// The requests that are allowed now.
     pub remaining: u32,
-    /// When the burst is full again.
+    /// The time at which the burst is full again.
     pub reset: Timestamp,
     /// The time until a request is allowed; zero when one is.
     pub retry_after: Duration,
 }
 
-impl Standing {
+impl RateState {
     /// Whole seconds, rounded up, at least one.
     pub fn retry_after_seconds(self) -> u32 {
         let seconds = self.retry_after.as_micros().div_ceil(1_000_000);
@@ -79,7 +79,7 @@ impl Standing {
 /// Enforces one quota for every key.
 pub(super) struct RateLimiter {
     quota: Quota,
-    /// How far charges may exceed the burst of a key.
+    /// The amount by which charges may exceed the burst of a key.
     debt: Duration,
     full_at: ExpiringMap,
 }
@@ -90,24 +90,24 @@ impl RateLimiter {
     }
 
     /// Takes one request if it is allowed; a refused request costs nothing.
-    pub(super) fn spend(&self, key: u128, now: Timestamp) -> Result<Standing, Standing> {
+    pub(super) fn spend(&self, key: u128, now: Timestamp) -> Result<RateState, RateState> {
         self.full_at.change(key, now, |until| {
             let until = self.sane(until, now);
-            let standing = self.standing(until, now);
-            if standing.remaining == 0 {
-                return (Some(until), Err(standing));
+            let rate = self.rate(until, now);
+            if rate.remaining == 0 {
+                return (Some(until), Err(rate));
             }
             let next = until.plus(self.quota.time_of(1));
-            (Some(next), Ok(Standing { remaining: standing.remaining - 1, reset: next, ..standing }))
+            (Some(next), Ok(RateState { remaining: rate.remaining - 1, reset: next, ..rate }))
         })
     }
 
     /// The state of a key whose next request would be refused; else `None`.
-    pub(super) fn look(&self, key: u128, now: Timestamp) -> Option<Standing> {
+    pub(super) fn look(&self, key: u128, now: Timestamp) -> Option<RateState> {
         self.full_at.change(key, now, |until| {
             let sane = self.sane(until, now);
-            let standing = self.standing(sane, now);
-            (until.map(|_| sane), (standing.remaining == 0).then_some(standing))
+            let rate = self.rate(sane, now);
+            (until.map(|_| sane), (rate.remaining == 0).then_some(rate))
         })
     }
 
@@ -141,7 +141,7 @@ impl RateLimiter {
         now.plus(self.quota.time_of(self.quota.burst)).plus(self.debt)
     }
 
-    fn standing(&self, until: Timestamp, now: Timestamp) -> Standing {
+    fn rate(&self, until: Timestamp, now: Timestamp) -> RateState {
         let micros = |from: Timestamp, to: Timestamp| u64::try_from(to.micros() - from.micros()).unwrap_or(0);
         let whole = now.plus(self.quota.time_of(self.quota.burst));
         let step = u64::from(self.quota.seconds) * 1_000_000;
@@ -149,7 +149,7 @@ impl RateLimiter {
         let remaining = u32::try_from(room).unwrap_or(u32::MAX).min(self.quota.burst);
         let free = until.plus(self.quota.time_of(1));
         let retry_after = if remaining > 0 { 0 } else { micros(whole, free) };
-        Standing {
+        RateState {
             limit: self.quota.burst,
             remaining,
             reset: until,
@@ -166,33 +166,33 @@ mod tests {
         Timestamp::from_micros(1_700_000_000_000_000).plus(Duration::from_millis(millis))
     }
 
-    fn meter(per_second: u32, burst: u32) -> RateLimiter {
+    fn limiter(per_second: u32, burst: u32) -> RateLimiter {
         RateLimiter::new(Quota::new(per_second, burst).unwrap(), Duration::ZERO)
     }
 
     /// The number of `tries` simultaneous requests that pass.
-    fn passed(meter: &RateLimiter, key: u128, now: Timestamp, tries: u32) -> u32 {
-        (0..tries).map(|_| u32::from(meter.spend(key, now).is_ok())).sum()
+    fn passed(limiter: &RateLimiter, key: u128, now: Timestamp, tries: u32) -> u32 {
+        (0..tries).map(|_| u32::from(limiter.spend(key, now).is_ok())).sum()
     }
 
     #[test]
     fn a_burst_passes_and_then_the_steady_rate() {
-        let meter = meter(10, 5);
-        assert_eq!(passed(&meter, 1, at(0), 9), 5);
-        assert_eq!(passed(&meter, 1, at(99), 9), 0);
-        assert_eq!(passed(&meter, 1, at(100), 9), 1);
-        assert_eq!(passed(&meter, 1, at(400), 9), 3);
-        assert_eq!(passed(&meter, 1, at(60_000), 9), 5, "no more than the burst is saved up");
-        assert_eq!(passed(&meter, 2, at(400), 9), 5, "everybody has their own");
+        let limiter = limiter(10, 5);
+        assert_eq!(passed(&limiter, 1, at(0), 9), 5);
+        assert_eq!(passed(&limiter, 1, at(99), 9), 0);
+        assert_eq!(passed(&limiter, 1, at(100), 9), 1);
+        assert_eq!(passed(&limiter, 1, at(400), 9), 3);
+        assert_eq!(passed(&limiter, 1, at(60_000), 9), 5, "no more than the burst is saved up");
+        assert_eq!(passed(&limiter, 2, at(400), 9), 5, "everybody has their own");
     }
 
     #[test]
     fn over_an_hour_no_more_passes_than_the_rate_allows() {
         for (per_second, burst) in [(1, 1), (3, 7), (7, 3), (999, 10), (1000, 1)] {
-            let meter = meter(per_second, burst);
+            let limiter = limiter(per_second, burst);
             let mut count = 0;
             for step in 0..10_000_u64 {
-                count += passed(&meter, 1, at(step), 3);
+                count += passed(&limiter, 1, at(step), 3);
             }
             let most = burst + per_second * 10;
             assert!(count <= most && count >= most - burst - 10, "{per_second}/{burst}: {count}");
@@ -200,59 +200,56 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_says_how_many_are_left_and_when_to_come_back() {
-        let meter = meter(2, 3);
-        let told = |standing: Standing| (standing.remaining, standing.reset);
-        assert_eq!(meter.spend(1, at(0)).map(told), Ok((2, at(500))));
-        assert_eq!(meter.spend(1, at(0)).map(told), Ok((1, at(1000))));
-        assert_eq!(meter.spend(1, at(0)).map(told), Ok((0, at(1500))));
-        let refused = meter.spend(1, at(100)).unwrap_err();
+    fn the_state_has_the_remaining_requests_and_the_time_to_retry() {
+        let limiter = limiter(2, 3);
+        let state = |rate: RateState| (rate.remaining, rate.reset);
+        assert_eq!(limiter.spend(1, at(0)).map(state), Ok((2, at(500))));
+        assert_eq!(limiter.spend(1, at(0)).map(state), Ok((1, at(1000))));
+        assert_eq!(limiter.spend(1, at(0)).map(state), Ok((0, at(1500))));
+        let refused = limiter.spend(1, at(100)).unwrap_err();
         assert_eq!((refused.limit, refused.remaining, refused.reset), (3, 0, at(1500)));
         assert_eq!(refused.retry_after, Duration::from_millis(400));
         assert_eq!(refused.retry_after_seconds(), 1);
         assert_eq!(refused.reset_unix_seconds(), 1_700_000_002, "rounded up");
-        assert!(meter.spend(1, at(499)).is_err() && meter.spend(1, at(500)).is_ok());
+        assert!(limiter.spend(1, at(499)).is_err() && limiter.spend(1, at(500)).is_ok());
     }
 
     #[test]
     fn what_has_happened_is_charged_beyond_the_burst_up_to_a_bound() {
-        let meter = RateLimiter::new(Quota::new(1, 2).unwrap(), Duration::from_secs(10));
-        assert_eq!(meter.look(1, at(0)), None);
-        meter.charge(1, at(0));
-        assert_eq!(meter.look(1, at(0)), None);
-        meter.charge(1, at(0));
-        let shut = |now: u64| meter.look(1, at(now)).map(Standing::retry_after_seconds);
+        let limiter = RateLimiter::new(Quota::new(1, 2).unwrap(), Duration::from_secs(10));
+        assert_eq!(limiter.look(1, at(0)), None);
+        limiter.charge(1, at(0));
+        assert_eq!(limiter.look(1, at(0)), None);
+        limiter.charge(1, at(0));
+        let shut = |now: u64| limiter.look(1, at(now)).map(RateState::retry_after_seconds);
         assert_eq!((shut(0), shut(999), shut(1000)), (Some(1), Some(1), None));
         for _ in 0..1000 {
-            meter.charge(1, at(0));
+            limiter.charge(1, at(0));
         }
         assert_eq!((shut(0), shut(10_999), shut(11_000)), (Some(11), Some(1), None));
     }
 
     #[test]
     fn what_is_paid_back_can_be_taken_again() {
-        let meter = meter(10, 5);
-        meter.pay_back(1, at(0));
-        assert_eq!(passed(&meter, 1, at(0), 9), 5, "nothing is given that was not taken");
-        meter.pay_back(1, at(0));
-        meter.pay_back(1, at(0));
-        assert_eq!(passed(&meter, 1, at(0), 9), 2);
-        meter.pay_back(1, at(60_000));
-        assert_eq!(passed(&meter, 1, at(60_000), 9), 5, "nor is it saved up");
+        let limiter = limiter(10, 5);
+        limiter.pay_back(1, at(0));
+        assert_eq!(passed(&limiter, 1, at(0), 9), 5, "nothing is given that was not taken");
+        limiter.pay_back(1, at(0));
+        limiter.pay_back(1, at(0));
+        assert_eq!(passed(&limiter, 1, at(0), 9), 2);
+        limiter.pay_back(1, at(60_000));
+        assert_eq!(passed(&limiter, 1, at(60_000), 9), 5, "nor is it saved up");
     }
 
     /// A clock that is set back delays a client no longer than its burst takes.
     #[test]
     fn a_clock_set_back_does_little_harm() {
-        let meter = meter(10, 5);
-        assert_eq!(passed(&meter, 1, at(3_600_000), 5), 5);
-        assert_eq!(passed(&meter, 1, at(0), 5), 0);
-        assert_eq!(
-            meter.look(1, at(0)).map(|standing| standing.retry_after),
-            Some(Duration::from_millis(100))
-        );
-        assert_eq!(passed(&meter, 1, at(100), 5), 1);
-        assert_eq!(passed(&meter, 1, at(600), 9), 5);
+        let limiter = limiter(10, 5);
+        assert_eq!(passed(&limiter, 1, at(3_600_000), 5), 5);
+        assert_eq!(passed(&limiter, 1, at(0), 5), 0);
+        assert_eq!(limiter.look(1, at(0)).map(|rate| rate.retry_after), Some(Duration::from_millis(100)));
+        assert_eq!(passed(&limiter, 1, at(100), 5), 1);
+        assert_eq!(passed(&limiter, 1, at(600), 9), 5);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct ReadLimit {
     pub per_caller: usize,
     /// Queued, of one caller.
     pub waiting: usize,
-    /// How long a read waits for its turn.
+    /// The maximum time that a read waits for a slot.
     pub patience: Duration,
 }
 
@@ -38,7 +38,7 @@ impl Default for ReadLimit {
 /// Admits reads; one for all workers of the server.
 pub(super) struct Reads {
     limit: ReadLimit,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     callers: Mutex<HashMap<u128, Queue>>,
 }
 
@@ -55,20 +55,20 @@ struct Seat {
     caller: u128,
 }
 
-/// One of a caller's slots for running reads, before its turn.
+/// One of a caller's slots for running reads; the read itself waits for a [`ReadPermit`].
 pub struct ReadSeat(Seat);
 
 /// A running read, until this is dropped.
-pub struct ReadTurn {
-    // The turn is dropped first, so that the next holder of the slot finds it free.
-    _turn: OwnedSemaphorePermit,
+pub struct ReadPermit {
+    // The permit is dropped first, so that the next holder of the slot finds it free.
+    _permit: OwnedSemaphorePermit,
     _seat: Seat,
 }
 
 impl Reads {
     pub(super) fn new(limit: ReadLimit) -> Arc<Self> {
-        let turns = Arc::new(Semaphore::new(limit.at_work));
-        Arc::new(Self { limit, turns, callers: Mutex::default() })
+        let permits = Arc::new(Semaphore::new(limit.at_work));
+        Arc::new(Self { limit, permits, callers: Mutex::default() })
     }
 
     /// Waits for a slot of the caller.
@@ -128,21 +128,21 @@ impl Reads {
 }
 
 impl ReadSeat {
-    /// Waits for the read's turn.
+    /// Waits for the permit of the read.
     ///
     /// # Errors
     /// 503 after a long wait.
-    pub async fn turn(self) -> Result<ReadTurn, ApiError> {
+    pub async fn permit(self) -> Result<ReadPermit, ApiError> {
         let Self(seat) = self;
-        let turns = seat.reads.turns.clone();
-        let turn = match turns.clone().try_acquire_owned() {
-            Ok(turn) => turn,
-            Err(_) => match timeout(seat.reads.limit.patience, turns.acquire_owned()).await {
-                Ok(Ok(turn)) => turn,
+        let permits = seat.reads.permits.clone();
+        let permit = match permits.clone().try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => match timeout(seat.reads.limit.patience, permits.acquire_owned()).await {
+                Ok(Ok(permit)) => permit,
                 Ok(Err(_)) | Err(_) => return Err(too_slow()),
             },
         };
-        Ok(ReadTurn { _turn: turn, _seat: seat })
+        Ok(ReadPermit { _permit: permit, _seat: seat })
     }
 }
 
@@ -156,12 +156,12 @@ impl Drop for Seat {
 }
 
 fn too_many() -> ApiError {
-    let message = "Too many of your requests are queued; wait for their responses, or try again in a second";
+    let message = "Too many of your requests are queued. Wait for their responses, or try again in a second.";
     ApiError::new(ErrorCode::RateLimited, message).with_retry_after(1)
 }
 
 fn too_slow() -> ApiError {
-    let message = "Your request waited too long in the queue; try again in a second";
+    let message = "Your request waited too long in the queue. Try again in a second.";
     ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(1)
 }
 
@@ -176,19 +176,19 @@ mod tests {
     const LIMIT: ReadLimit =
         ReadLimit { at_work: 2, per_caller: 1, waiting: 3, patience: Duration::from_secs(10) };
 
-    type Reading = Pin<Box<dyn Future<Output = Result<ReadTurn, ApiError>>>>;
+    type Reading = Pin<Box<dyn Future<Output = Result<ReadPermit, ApiError>>>>;
 
     fn read(reads: &Arc<Reads>, caller: u128) -> Reading {
         let reads = reads.clone();
-        Box::pin(async move { reads.seat(caller).await?.turn().await })
+        Box::pin(async move { reads.seat(caller).await?.permit().await })
     }
 
-    fn poll(reading: &mut Reading) -> Poll<Result<ReadTurn, ErrorCode>> {
+    fn poll(reading: &mut Reading) -> Poll<Result<ReadPermit, ErrorCode>> {
         let polled = reading.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         polled.map_err(|error| error.code())
     }
 
-    fn begun(reading: &mut Reading) -> ReadTurn {
+    fn begun(reading: &mut Reading) -> ReadPermit {
         match poll(reading) {
             Poll::Ready(Ok(turn)) => turn,
             Poll::Ready(Err(code)) => panic!("{code:?}"),
@@ -203,7 +203,7 @@ mod tests {
         let mut waiting = [read(&reads, 1), read(&reads, 1), read(&reads, 1)];
         assert!(waiting.iter_mut().all(|one| poll(one).is_pending()));
         let other = begun(&mut read(&reads, 2));
-        // Both turns are taken now. A third caller follows directly, before the first one's queue.
+        // Both permits are taken now. A third caller follows directly, before the first one's queue.
         let mut third = read(&reads, 3);
         assert!(poll(&mut third).is_pending());
         drop(first);
@@ -218,7 +218,7 @@ mod tests {
         drop((begun(&mut again), begun(&mut waiting[1])));
         drop(begun(&mut waiting[2]));
         assert!(reads.callers().is_empty());
-        assert_eq!(reads.turns.available_permits(), LIMIT.at_work);
+        assert_eq!(reads.permits.available_permits(), LIMIT.at_work);
     }
 
     #[tokio::test]

@@ -11,14 +11,14 @@ use super::*;
 
 /// The elapsed time, and the offset of the clock.
 #[derive(Default)]
-struct Hand {
+struct ManualClock {
     passed: AtomicI64,
     jumped: AtomicI64,
 }
 
 const START: i64 = 1_700_000_000_000_000;
 
-impl Hand {
+impl ManualClock {
     fn advance(&self, seconds: i64) {
         self.passed.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
@@ -29,7 +29,7 @@ impl Hand {
     }
 }
 
-impl Clock for Hand {
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         let since = self.passed.load(Ordering::SeqCst) + self.jumped.load(Ordering::SeqCst);
         Timestamp::from_micros(START + since)
@@ -40,8 +40,8 @@ impl Clock for Hand {
     }
 }
 
-fn limits(config: RateLimitConfig) -> (RateLimits, Arc<Hand>) {
-    let clock = Arc::new(Hand::default());
+fn limits(config: RateLimitConfig) -> (RateLimits, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::default());
     (RateLimits::new(config, clock.clone()), clock)
 }
 
@@ -68,10 +68,10 @@ async fn tried(limits: &RateLimits, source: Option<Source>, key: &str, good: boo
 
 /// Returns whether `key` would be checked; this costs nothing.
 async fn looked_at(limits: &RateLimits, source: Option<Source>, key: &str) -> Result<(), NotTried> {
-    limits.may_try(source, Credential::Key(key)).await.map(Attempt::undecided)
+    limits.may_try(source, Credential::Key(key)).await.map(CredentialCheck::undecided)
 }
 
-fn guarded(failures: Option<Quota>) -> (RateLimits, Arc<Hand>) {
+fn guarded(failures: Option<Quota>) -> (RateLimits, Arc<ManualClock>) {
     limits(RateLimitConfig { failures, ..RateLimitConfig::off() })
 }
 
@@ -142,7 +142,7 @@ async fn a_credential_that_was_bad_is_bad_for_a_moment() {
         assert_eq!(tried(&limits, here, "old", false).await, Err(NotTried::KnownBad));
     }
     assert_eq!(looked_at(&limits, here, "new").await, Ok(()));
-    assert!(limits.may_try(here, Credential::Token("old")).await.map(Attempt::undecided).is_ok());
+    assert!(limits.may_try(here, Credential::Token("old")).await.map(CredentialCheck::undecided).is_ok());
     clock.advance(10);
     assert_eq!(looked_at(&limits, here, "old").await, Ok(()), "then it is looked at again");
 }
@@ -170,8 +170,8 @@ async fn a_clock_that_jumps_changes_no_limit() {
         clock.jump(-jump);
         assert!(limits.spend(who, Class::General).unwrap().is_err(), "no quota is given again");
         clock.advance(1);
-        let standing = limits.spend(who, Class::General).unwrap().expect("one a second, as always");
-        assert_eq!(standing.reset, clock.now().plus(Duration::from_secs(2)), "callers are told a date");
+        let rate = limits.spend(who, Class::General).unwrap().expect("one a second, as always");
+        assert_eq!(rate.reset, clock.now().plus(Duration::from_secs(2)), "callers are told a date");
         clock.advance(9);
         assert_eq!(tried(&limits, here, "expired meanwhile", true).await, Ok(()), "it is looked at again");
         for guess in ["a", "b", "c"] {
@@ -269,13 +269,13 @@ fn classes_and_callers_are_counted_apart() {
 
 #[test]
 fn a_refusal_says_when_to_come_back() {
-    let standing = Standing {
+    let rate = RateState {
         limit: 10,
         remaining: 0,
         reset: Timestamp::from_micros(1_700_000_000_000_001),
         retry_after: Duration::from_micros(1_000_001),
     };
-    let answer = actix_web::ResponseError::error_response(&refused(standing));
+    let answer = actix_web::ResponseError::error_response(&refused(rate));
     assert_eq!(answer.status().as_u16(), 429);
     for (name, value) in [
         ("retry-after", "2"),

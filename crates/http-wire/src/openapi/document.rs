@@ -12,7 +12,7 @@ pub enum Access {
     /// Agents: a key.
     Agents,
     /// Both, including a bare key in `Authorization`.
-    Anybody,
+    Any,
     /// No credential is needed.
     Public,
 }
@@ -83,7 +83,7 @@ fn operation(interface: &Interface, endpoint: &Endpoint) -> Value {
 fn parameters(endpoint: &Endpoint) -> Vec<Value> {
     let ids = endpoint.path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let mut parameters = ids
-        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": super::schema::uuid()}))
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": super::schema::uuid().value()}))
         .collect::<Vec<_>>();
     for parameter in &endpoint.parameters {
         let mut described = json!({
@@ -186,7 +186,7 @@ fn security(access: Access) -> Value {
     match access {
         Access::Users => json!([{"apiKey": []}, {"token": []}]),
         Access::Agents => json!([{"apiKey": []}]),
-        Access::Anybody => json!([{"bareKey": []}, {"apiKey": []}, {"token": []}]),
+        Access::Any => json!([{"bareKey": []}, {"apiKey": []}, {"token": []}]),
         Access::Public => json!([]),
     }
 }

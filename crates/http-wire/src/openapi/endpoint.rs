@@ -5,23 +5,20 @@ use actix_web::{FromRequest, Handler, Resource, Responder, Route};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::query::FromQuery;
-use crate::strict_json::FromBody;
+use crate::query::{self, FromQuery};
+use crate::strict_json::{self, FromBody};
 
 /// A parameter of a query string.
 #[derive(Clone, Debug)]
-pub struct Parameter {
-    /// Its name.
-    pub name: &'static str,
-    /// Its schema.
-    pub schema: Value,
-    /// Its description.
-    pub description: &'static str,
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) schema: Value,
+    pub(crate) description: &'static str,
 }
 
 /// A response other than a refusal.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct Response {
     pub(super) status: u16,
     /// `None` without a body.
     pub(super) schema: Option<Value>,
@@ -39,7 +36,7 @@ pub struct Endpoint {
     pub(super) body: Option<Value>,
     /// Set if the body must not be empty.
     pub(super) body_required: bool,
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<Response>,
     pub(super) refusals: Vec<u16>,
     pub(super) idempotent: bool,
     pub(super) schemas: Vec<(String, Value)>,
@@ -94,14 +91,14 @@ impl Endpoint {
     /// Adds the query parameters.
     #[must_use]
     pub fn query<Q: FromQuery>(mut self) -> Self {
-        self.parameters.extend(Q::parameters());
+        self.parameters.extend(query::parameters::<Q>());
         self
     }
 
     /// Adds the body, in its wrapper or flat.
     #[must_use]
     pub fn body<B: FromBody>(mut self) -> Self {
-        let flat = B::schema();
+        let flat = strict_json::schema::<B>();
         self.body_required = flat["required"].as_array().is_none_or(|names| !names.is_empty());
         self.body = Some(match B::WRAPPER {
             None => flat,
@@ -139,7 +136,7 @@ impl Endpoint {
 
     /// Adds a response with a record at the top level and once more under `data`.
     #[must_use]
-    pub fn answers_twice<T: ToSchema>(mut self, status: u16) -> Self {
+    pub fn answers_bare_and_wrapped<T: ToSchema>(mut self, status: u16) -> Self {
         let data = self.register::<T>();
         let schema = json!({"allOf": [data.clone(), envelope(&data, &[])]});
         self.answer(status, Some(schema))
@@ -189,7 +186,7 @@ impl Endpoint {
     }
 
     fn answer(mut self, status: u16, schema: Option<Value>) -> Self {
-        self.answers.push(Answer { status, schema });
+        self.answers.push(Response { status, schema });
         self
     }
 

@@ -1,87 +1,157 @@
-//! Shorthands for the schemas of requests.
+//! Schemas of the values that requests hold.
 
 use serde_json::{Map, Value, json};
-
-pub use super::endpoint::Parameter;
 
 /// One line with something on it: no control characters, not blank.
 const LINE: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$";
 
+/// The schema of a value, with its description. Only becomes JSON for the API's document.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    kind: &'static str,
+    format: Option<&'static str>,
+    min_length: Option<usize>,
+    max_length: Option<usize>,
+    minimum: Option<u32>,
+    pattern: Option<&'static str>,
+    words: Option<&'static [&'static str]>,
+    description: Option<&'static str>,
+}
+
+impl Schema {
+    const fn of(kind: &'static str) -> Self {
+        Self {
+            kind,
+            format: None,
+            min_length: None,
+            max_length: None,
+            minimum: None,
+            pattern: None,
+            words: None,
+            description: None,
+        }
+    }
+
+    /// With a format.
+    #[must_use]
+    pub const fn format(self, format: &'static str) -> Self {
+        Self { format: Some(format), ..self }
+    }
+
+    /// With a minimum number of characters.
+    #[must_use]
+    pub const fn min(self, chars: usize) -> Self {
+        Self { min_length: Some(chars), ..self }
+    }
+
+    /// With a maximum number of characters.
+    #[must_use]
+    pub const fn max(self, chars: usize) -> Self {
+        Self { max_length: Some(chars), ..self }
+    }
+
+    /// With a pattern.
+    #[must_use]
+    pub const fn pattern(self, pattern: &'static str) -> Self {
+        Self { pattern: Some(pattern), ..self }
+    }
+
+    /// With a description.
+    #[must_use]
+    pub const fn about(self, description: &'static str) -> Self {
+        Self { description: Some(description), ..self }
+    }
+
+    pub(crate) fn value(self) -> Value {
+        let members = [
+            ("type", Some(json!(self.kind))),
+            ("format", self.format.map(Value::from)),
+            ("minLength", self.min_length.map(Value::from)),
+            ("maxLength", self.max_length.map(Value::from)),
+            ("minimum", self.minimum.map(Value::from)),
+            ("pattern", self.pattern.map(Value::from)),
+            ("enum", self.words.map(Value::from)),
+            ("description", self.description.map(Value::from)),
+        ];
+        members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+
+    /// The schema of this or null.
+    pub(crate) fn nullable(self) -> Value {
+        let mut schema = nullable(Self { description: None, ..self }.value());
+        if let Some(description) = self.description {
+            schema["description"] = json!(description);
+        }
+        schema
+    }
+}
+
 /// Any text.
-pub fn text() -> Value {
-    json!({"type": "string"})
+pub const fn text() -> Schema {
+    Schema::of("string")
 }
 
 /// A text that is not blank, of at most `max` characters.
-pub fn some_text(max: usize) -> Value {
-    json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": "\\S"})
+pub const fn some_text(max: usize) -> Schema {
+    text().min(1).max(max).pattern("\\S")
 }
 
 /// One line that is not blank, of at most `max` characters.
-pub fn line(max: usize) -> Value {
-    json!({"type": "string", "minLength": 1, "maxLength": max, "pattern": LINE})
+pub const fn line(max: usize) -> Schema {
+    some_text(max).pattern(LINE)
 }
 
 /// An id.
-pub fn uuid() -> Value {
-    json!({"type": "string", "format": "uuid", "minLength": 36, "maxLength": 36})
+pub const fn uuid() -> Schema {
+    text().format("uuid").min(36).max(36)
+}
+
+/// A date and time.
+pub const fn instant() -> Schema {
+    text().format("date-time")
 }
 
 /// True or false.
-pub fn flag() -> Value {
-    json!({"type": "boolean"})
+pub const fn flag() -> Schema {
+    Schema::of("boolean")
+}
+
+/// A whole number from 1.
+pub const fn positive() -> Schema {
+    Schema { minimum: Some(1), ..Schema::of("integer") }
 }
 
 /// One of a few words.
-pub fn word(words: &[&str]) -> Value {
-    json!({"type": "string", "enum": words})
-}
-
-/// Any object.
-pub fn free_object() -> Value {
-    json!({"type": "object", "additionalProperties": true})
-}
-
-/// A list of at most `max` items.
-pub fn list(item: Value, max: usize) -> Value {
-    json!({"type": "array", "items": item, "maxItems": max})
-}
-
-/// Some of these, separated by commas.
-pub fn several(item: Value) -> Value {
-    json!({"type": "array", "items": item})
+pub const fn word(words: &'static [&'static str]) -> Schema {
+    Schema { words: Some(words), ..text() }
 }
 
 /// A handle, with or without `@`.
-pub fn handle() -> Value {
+pub const fn handle() -> Schema {
     let pattern = "^@?[A-Za-z0-9][A-Za-z0-9._-]{0,98}(/[A-Za-z0-9][A-Za-z0-9._-]{0,98})?$";
-    json!({"type": "string", "minLength": 1, "maxLength": 200, "pattern": pattern})
+    text().min(1).max(200).pattern(pattern)
 }
 
-/// One of these objects.
-pub fn either(objects: &[Value]) -> Value {
-    json!({"anyOf": objects})
+/// The schema of one of these.
+pub fn either(schemas: &[Value]) -> Value {
+    json!({"anyOf": schemas})
 }
 
-/// The same, or null.
+/// The schema of this or null.
 pub fn nullable(schema: Value) -> Value {
-    json!({"anyOf": [schema, {"type": "null"}]})
+    either(&[schema, json!({"type": "null"})])
 }
 
-/// The same, with what it means.
-pub fn about(mut schema: Value, description: &str) -> Value {
-    schema["description"] = json!(description);
-    schema
+/// An object that has exactly these properties.
+pub fn object<const N: usize>(properties: [(&str, Schema); N]) -> Value {
+    let required = properties.map(|(name, _)| name);
+    closed_object(
+        &required,
+        properties.map(|(name, schema)| (name.to_owned(), schema.value())).into_iter().collect(),
+    )
 }
 
-/// An object that knows these properties and no others; those in `required` must be there.
-pub fn object(required: &[&str], properties: &[(&str, Value)]) -> Value {
-    let properties = properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone()));
-    let properties = properties.collect::<Map<_, _>>();
+/// An object with these properties and no others; those in `required` must be there.
+pub(crate) fn closed_object(required: &[&str], properties: Map<String, Value>) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
-}
-
-/// A parameter of a query string.
-pub fn parameter(name: &'static str, schema: Value, description: &'static str) -> Parameter {
-    Parameter { name, schema, description }
 }

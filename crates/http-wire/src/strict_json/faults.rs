@@ -4,9 +4,15 @@ use std::fmt;
 
 use crate::error::{ApiError, ErrorCode};
 
+/// The fault of a word that is not one of those that a value can be.
+pub const UNKNOWN_WORD: &str = "Invalid value for enum";
+
+/// The fault of a text that is not an id.
+pub const NOT_AN_ID: &str = "must be a UUID";
+
 /// A value is wrong, and the fault is recorded; the whole input will be refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Told(());
+pub struct Rejected(());
 
 /// Unknown properties and wrong values, under their pointers.
 #[derive(Debug, Default)]
@@ -25,11 +31,11 @@ impl Faults {
         }
     }
 
-    pub(crate) fn wrong(&mut self, pointer: impl Into<String>, fault: impl fmt::Display) -> Told {
+    pub(crate) fn wrong(&mut self, pointer: impl Into<String>, fault: impl fmt::Display) -> Rejected {
         if self.wrong.len() < Self::MAX {
             self.wrong.push((pointer.into(), fault.to_string()));
         }
-        Told(())
+        Rejected(())
     }
 
     /// The failure of all faults, if there are any; an unknown property takes precedence over wrong
@@ -38,7 +44,7 @@ impl Faults {
         if let Some(first) = self.unknown.first() {
             let error = ApiError::new(
                 ErrorCode::BadRequest,
-                format!("Unknown property {first}; remove it, or correct its name"),
+                format!("Unknown property {first}. Remove it, or correct its name."),
             );
             return Err(self
                 .unknown

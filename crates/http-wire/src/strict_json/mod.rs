@@ -4,6 +4,7 @@
 //! reported at once under the pointers that the client used, and so is a duplicate member of an
 //! object. A body may be in a wrapper (`{"message": {…}}`) or flat.
 
+mod description;
 mod faults;
 mod reader;
 mod scan;
@@ -20,9 +21,10 @@ use actix_web::{FromRequest, HttpRequest};
 use futures_util::StreamExt;
 use serde_json::{Map, Value};
 
+pub use description::Optionality;
 pub(crate) use faults::Faults;
-pub use faults::Told;
-pub use reader::ObjectReader;
+pub use faults::{NOT_AN_ID, Rejected, UNKNOWN_WORD};
+pub use reader::{ObjectReader, id, known};
 
 use crate::auth;
 use crate::error::{ApiError, ErrorCode};
@@ -32,11 +34,11 @@ use crate::query::{self, NoQuery};
 /// text that is too long is a 422 with its pointer.
 pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long a body may take to arrive.
+/// The time limit for receiving a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a body may take to arrive before its credential is checked again.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// A credential is checked again if the body took longer than this.
+const CHECK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 /// A type that can be read from a body.
 pub trait FromBody: Sized + 'static {
@@ -45,12 +47,9 @@ pub trait FromBody: Sized + 'static {
 
     /// Takes every known property from `body`, and records all faults instead of returning at the
     /// first. Remaining properties are unknown.
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told>;
-
-    /// The JSON schema of the flat form, for the API's document; null says nothing.
-    fn schema() -> Value {
-        Value::Null
-    }
+    ///
+    /// This also describes the body ([`schema`]): an operation is documented as it is read.
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected>;
 }
 
 /// A body with its form.
@@ -87,12 +86,8 @@ impl Form {
 pub struct NoBody;
 
 impl FromBody for NoBody {
-    fn from_body(_: &mut ObjectReader<'_>) -> Result<Self, Told> {
+    fn from_body(_: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         Ok(Self)
-    }
-
-    fn schema() -> Value {
-        crate::openapi::schema::object(&[], &[])
     }
 }
 
@@ -124,16 +119,16 @@ pub(crate) fn read_body(
         let late = |_| {
             ApiError::new(
                 ErrorCode::RequestTimeout,
-                "The body did not arrive in time; send the request again",
+                "The body did not arrive in time. Send the request again.",
             )
         };
         let begun = Instant::now();
         let bytes = timeout(READ_TIMEOUT, collect(payload)).await.map_err(late)??;
-        if begun.elapsed() >= LOOK_AGAIN_AFTER {
-            auth::look_again(&request).await?;
+        if begun.elapsed() >= CHECK_AGAIN_AFTER {
+            auth::check_again(&request).await?;
         }
         if !json && !bytes.is_empty() {
-            let message = "The body must be JSON; send it with Content-Type: application/json";
+            let message = "The body must be JSON. Send it with Content-Type: application/json.";
             return Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
         }
         Ok(bytes)
@@ -153,7 +148,12 @@ pub fn parse<T: FromBody>(bytes: &[u8]) -> Result<StrictJson<T>, ApiError> {
     };
     outer.finish();
     faults.into_result()?;
-    body.map(|body| StrictJson { body, form }).map_err(|_: Told| ApiError::validation())
+    body.map(|body| StrictJson { body, form }).map_err(|_: Rejected| ApiError::validation())
+}
+
+/// The JSON schema of the flat form of a body, for the API's document.
+pub(crate) fn schema<T: FromBody>() -> Value {
+    ObjectReader::schema_of(T::from_body)
 }
 
 /// An empty body counts as `{}`.
@@ -171,7 +171,7 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
         Ok(other) => Err(ApiError::validation().with_detail("", reader::expected("object", &other))),
         // The position and the grammar only: the error never holds a value of the body.
         Err(error) => {
-            Err(ApiError::new(ErrorCode::BadRequest, format!("The body is not valid JSON: {error}")))
+            Err(ApiError::new(ErrorCode::BadRequest, format!("The body is not valid JSON: {error}.")))
         }
     }
 }
@@ -180,7 +180,7 @@ async fn collect(mut payload: Payload) -> Result<Bytes, ApiError> {
     let mut bytes = BytesMut::new();
     while let Some(chunk) = payload.next().await {
         let broken =
-            |_| ApiError::new(ErrorCode::BadRequest, "The body could not be read; send the request again");
+            |_| ApiError::new(ErrorCode::BadRequest, "The body could not be read. Send the request again.");
         let chunk = chunk.map_err(broken)?;
         if bytes.len() + chunk.len() > MAX_BODY_BYTES {
             return Err(too_large());
@@ -205,6 +205,6 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn too_large() -> ApiError {
-    let message = format!("The body is too large; send at most {MAX_BODY_BYTES} bytes");
+    let message = format!("The body is too large. Send at most {MAX_BODY_BYTES} bytes.");
     ApiError::new(ErrorCode::ContentTooLarge, message)
 }

@@ -51,7 +51,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<usize, ApiError> {
         if depth > MAX_DEPTH {
             return Err(ApiError::new(
                 ErrorCode::BadRequest,
-                "The body is nested too deeply; use fewer levels of objects and arrays",
+                "The body is nested too deeply. Use fewer levels of objects and arrays.",
             ));
         }
         if values > MAX_VALUES {

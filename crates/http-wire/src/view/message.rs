@@ -115,7 +115,7 @@ impl<'a> TextMetadataView<'a> {
     }
 }
 
-/// Whom a text names. `username` repeats the handle for the older clients that insist on it.
+/// A mentioned participant. `username` repeats the handle for the older clients that insist on it.
 #[derive(Debug, serde::Serialize)]
 struct MentionView<'a> {
     id: Shown<ParticipantId>,

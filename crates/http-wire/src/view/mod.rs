@@ -64,9 +64,9 @@ macro_rules! shapes {
 }
 
 shapes! {
-    /// How an id looks; for the API's document.
+    /// The format of an id; for the API's document.
     Id = "uuid";
-    /// How an instant looks: UTC, with six decimals and `Z`; for the API's document.
+    /// The format of an instant: UTC, with six decimals and `Z`; for the API's document.
     Instant = "date-time";
 }
 

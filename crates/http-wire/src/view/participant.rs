@@ -36,7 +36,7 @@ pub struct PresenceView {
 }
 
 impl PresenceView {
-    /// Shows whether somebody is there; `is_external` is `None` for users.
+    /// A participant with its presence; `is_external` is `None` for users.
     pub fn new(is_external: Option<bool>, online: bool) -> Self {
         let word = if online { "connected" } else { "disconnected" };
         Self { online, connection_status: (is_external == Some(true)).then_some(word) }

@@ -1,4 +1,4 @@
-//! What somebody learns of what they sent or did. Each carries `success` and `chat_room_id`,
+//! Responses to a message that was sent and to a step that was taken. Each carries `success` and `chat_room_id`,
 //! without which older clients fail.
 
 use domain::delivery::StepResult;

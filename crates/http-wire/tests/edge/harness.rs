@@ -39,7 +39,7 @@ pub(crate) struct Api {
     pub(crate) rival: TestAgent,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -136,7 +136,7 @@ impl Api {
         self.call(&account.key, Method::DELETE, path, &Value::Null).await
     }
 
-    /// Makes an agent everybody's peer.
+    /// Makes an agent a peer of all users.
     pub(crate) async fn make_global(&self, agent: &TestAgent) {
         self.world.make_global(agent).await;
     }
@@ -151,7 +151,7 @@ impl Api {
     }
 
     /// Says `text` to `agent`; gives the message's id.
-    pub(crate) async fn tell(
+    pub(crate) async fn mention(
         &self,
         from: impl Into<Caller>,
         chat: ChatId,

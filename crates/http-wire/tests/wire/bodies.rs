@@ -1,4 +1,4 @@
-//! Which body is refused with which status, and under which pointers.
+//! Refused bodies, with their status and pointers.
 
 use domain::chat::{ChatKind, Role};
 use domain::message::{MentionKind, RequestedMention};
@@ -32,7 +32,7 @@ fn what_is_not_json_is_a_bad_request() {
     {
         assert_eq!(refusal::<NoBody>(text.as_bytes()).0, ErrorCode::BadRequest, "{text}");
     }
-    // Nothing at all says nothing; white space is no JSON.
+    // An empty body is fine; white space is not JSON.
     assert!(parse::<NoBody>(b"").is_ok());
     assert_eq!(refusal::<NoBody>(b" \t\n").0, ErrorCode::BadRequest);
     assert_eq!(refusal::<NoBody>(b"{\"a\":\"\xff\"}").0, ErrorCode::BadRequest);
@@ -62,7 +62,7 @@ fn unknown_properties_are_named_and_go_first() {
     assert_eq!(refused::<SendMessageBody>(&inside), (ErrorCode::BadRequest, place));
 
     let error = read::<NoBody>(&json!({"color": "red"})).err().unwrap();
-    assert_eq!(error.message(), "Unknown property /color; remove it, or correct its name");
+    assert_eq!(error.message(), "Unknown property /color. Remove it, or correct its name.");
 }
 
 #[test]

@@ -18,14 +18,14 @@ use http_wire::error::{ApiError, ErrorCode};
 use serde_json::{Value, json};
 
 /// Status, code and message, and the details.
-fn told(error: impl Into<ApiError>) -> (u16, &'static str, String, Value) {
+fn parts(error: impl Into<ApiError>) -> (u16, &'static str, String, Value) {
     let error = error.into();
     let details = Value::Object(error.details().clone());
     (error.status_code().as_u16(), error.code().as_str(), error.message().to_owned(), details)
 }
 
 fn short(error: impl Into<ApiError>) -> (u16, &'static str) {
-    let (status, code, ..) = told(error);
+    let (status, code, ..) = parts(error);
     (status, code)
 }
 
@@ -52,7 +52,7 @@ fn who_asks() {
     assert_eq!(short(AuthenticateError::NotThisAgent), (403, "forbidden"));
     assert_eq!(short(RegisterError::OwnerGone), (401, "unauthorized"));
     assert_eq!(short(CreateChatError::CreatorGone), (401, "unauthorized"));
-    let (status, code, _, details) = told(RegisterError::NameTaken);
+    let (status, code, _, details) = parts(RegisterError::NameTaken);
     assert_eq!((status, code), (422, "validation_error"));
     assert_eq!(details, json!({"name": ["has already been taken"]}));
 }
@@ -71,7 +71,7 @@ fn contacts() {
     }
     assert_eq!(short(AnswerRequestError::NotFound), (404, "not_found"));
     assert_eq!(short(AnswerRequestError::OtherSide), (403, "forbidden"));
-    let (status, code, message, _) = told(AnswerRequestError::Settled(RequestStatus::Expired));
+    let (status, code, message, _) = parts(AnswerRequestError::Settled(RequestStatus::Expired));
     assert_eq!((status, code), (409, "conflict"));
     assert!(message.contains("expired"), "{message}");
     assert_eq!(short(RemoveContactError::NotFound), (404, "not_found"));
@@ -108,14 +108,14 @@ fn mentions() {
     ];
     for (error, expected) in cases {
         let lists = matches!(error, MentionError::HandleNotFound { .. } | MentionError::NotInRoom { .. });
-        let (status, code, message, details) = told(error);
+        let (status, code, message, details) = parts(error);
         assert_eq!((status, code), (422, expected));
         assert!(details["/message/mentions/3"][0].is_string(), "{expected}");
         assert_eq!(details.get("available_handles"), lists.then_some(&json!(["ann"])), "{expected}");
         let token = "mentioned_participant_not_in_room";
         assert_eq!(message == token, code == token, "{message}");
     }
-    let (status, code, _, details) = told(MentionError::Required);
+    let (status, code, _, details) = parts(MentionError::Required);
     assert_eq!((status, code), (422, "mentions_required"));
     assert!(details["/message/mentions"][0].is_string());
 }
@@ -123,11 +123,11 @@ fn mentions() {
 #[test]
 fn work_on_messages() {
     assert_eq!(short(AdvanceError::NotFound), (404, "not_found"));
-    let (status, code, _, details) = told(AdvanceError::NoActiveAttempt);
+    let (status, code, _, details) = parts(AdvanceError::NoActiveAttempt);
     assert_eq!((status, code), (422, "validation_error"));
     assert_eq!(details["/processing_attempt"].as_array().map(Vec::len), Some(1));
-    assert!(told(PostEventError::AttentionKind).3.get("/event/metadata/kind").is_some());
-    assert!(told(PostEventError::NotAnEvent).3.get("/event/message_type").is_some());
+    assert!(parts(PostEventError::AttentionKind).3.get("/event/metadata/kind").is_some());
+    assert!(parts(PostEventError::NotAnEvent).3.get("/event/message_type").is_some());
 }
 
 #[test]
@@ -143,10 +143,10 @@ fn pointers_lose_the_wrapper_that_a_flat_body_has_not() {
 
 #[test]
 fn stores_that_fail_tell_nothing_of_the_cause() {
-    let (status, code, message, details) = told(StoreError::Unavailable("disk full at /var".into()));
+    let (status, code, message, details) = parts(StoreError::Unavailable("disk full at /var".into()));
     assert_eq!((status, code), (503, "service_unavailable"));
     assert!(!message.contains("disk") && details == json!({}));
-    let (status, code, message, details) = told(StoreError::Broken("row 7 is odd".into()));
+    let (status, code, message, details) = parts(StoreError::Broken("row 7 is odd".into()));
     assert_eq!((status, code), (500, "internal_error"));
     assert!(!message.contains("row") && details == json!({}));
 

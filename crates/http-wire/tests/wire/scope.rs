@@ -51,7 +51,7 @@ fn unavailable() -> StoreError {
     StoreError::Unavailable("secret cause".into())
 }
 
-/// An error of somebody else.
+/// A foreign error.
 #[derive(Debug)]
 struct Teapot;
 
@@ -107,7 +107,7 @@ async fn every_failure_is_an_envelope() {
     }
 }
 
-/// What was logged.
+/// The captured log.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
@@ -122,7 +122,7 @@ impl io::Write for Lines {
     }
 }
 
-/// The log names a request by the pattern of its path, whoever answered it, and by nothing of the path itself.
+/// The log names a request by the pattern of its path, never by the path itself, even if a middleware answered.
 #[actix_web::test]
 async fn the_log_names_routes() {
     let lines = Lines::default();
@@ -215,7 +215,7 @@ async fn bodies_have_a_size() {
     let padded = |bytes: usize| posted(format!("{{}}{}", " ".repeat(bytes - 2)));
     assert_eq!(answer(padded(MAX_BODY_BYTES)).await.0, 200);
     assert_eq!(failure(padded(MAX_BODY_BYTES + 1)).await, (413, json!("content_too_large")));
-    // What is announced too large is not read at all.
+    // A body whose announced length is too large is not read.
     let announced = posted("{}").insert_header(("content-length", "99999999999"));
     assert_eq!(failure(announced).await, (413, json!("content_too_large")));
 }

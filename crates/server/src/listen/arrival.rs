@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use actix_http::Protocol;
 use actix_http::error::DispatchError;
-use http_wire::answers::AnswerBudget;
 use http_wire::error::render::raw;
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::{ConnectionLimit, Connections};
+use http_wire::response_budget::ResponseBudget;
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -38,7 +38,7 @@ const RETRY_SECONDS: u32 = 5;
 const HANDSHAKE: u8 = 22;
 
 /// The response to a plain-text client on a TLS port.
-pub(crate) const PLAIN_REFUSED: &str = "This port uses TLS: connect with https:// or wss://";
+pub(crate) const PLAIN_REFUSED: &str = "This port uses TLS: connect with https:// or wss://.";
 
 /// The number of bytes that are read of a request without an answer.
 const UNANSWERED_BYTES: u64 = 64 * 1024;
@@ -51,11 +51,11 @@ pub(super) struct Acceptor {
     connections: Arc<Connections>,
     patience: Patience,
     tls: Option<TlsAcceptor>,
-    answers: Arc<AnswerBudget>,
+    answers: Arc<ResponseBudget>,
 }
 
 impl Acceptor {
-    pub(super) fn new(config: &Config, tls: Option<TlsAcceptor>, answers: Arc<AnswerBudget>) -> Self {
+    pub(super) fn new(config: &Config, tls: Option<TlsAcceptor>, answers: Arc<ResponseBudget>) -> Self {
         let given = config.http.per_address;
         let connections = Connections::new(ConnectionLimit {
             most: Some(given.unwrap_or(USUAL)).filter(|most| *most > 0),
@@ -110,7 +110,7 @@ async fn shake_hands(tls: &TlsAcceptor, mut stream: TcpStream) -> io::Result<Str
 
 /// The answer to an address that has too many connections.
 fn too_many() -> Vec<u8> {
-    let message = "Too many connections from your address; close some, or try again later";
+    let message = "Too many connections from your address. Close some, or try again later.";
     raw(&ApiError::new(ErrorCode::RateLimited, message).with_retry_after(RETRY_SECONDS))
 }
 

@@ -18,7 +18,7 @@ use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_se
 use actix_web::body::MessageBody;
 use actix_web::dev::{AppConfig, Server, Service};
 use actix_web::rt::net::TcpStream;
-use http_wire::answers::AnswerBudget;
+use http_wire::response_budget::ResponseBudget;
 use http_wire::unread::PIECE;
 use tokio_rustls::TlsAcceptor;
 
@@ -41,7 +41,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub(crate) fn bind<F, I, S, B>(
     config: &Config,
     tls: Option<TlsAcceptor>,
-    answers: Arc<AnswerBudget>,
+    answers: Arc<ResponseBudget>,
     app: F,
 ) -> Result<Server, Failure>
 where

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
 
-use http_wire::answers::{AnswerBudget, AnswerPermit};
 use http_wire::limit::Source;
+use http_wire::response_budget::{ResponseBudget, ResponsePermit};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// How long a client may read nothing of a response.
@@ -28,18 +28,18 @@ const OVERHEAD: u64 = 4096;
 
 /// The unread part of one connection's answer.
 pub(super) struct Stall {
-    budget: Arc<AnswerBudget>,
+    budget: Arc<ResponseBudget>,
     source: Option<Source>,
     /// The time of the first stall of the response, and the bytes written since.
     slow: Option<(Instant, u64)>,
     /// The time since which nothing could be written.
     since: Option<Instant>,
-    room: Option<AnswerPermit>,
+    room: Option<ResponsePermit>,
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl Stall {
-    pub(super) fn new(budget: Arc<AnswerBudget>, source: Option<Source>) -> Self {
+    pub(super) fn new(budget: Arc<ResponseBudget>, source: Option<Source>) -> Self {
         Self { budget, source, slow: None, since: None, room: None, alarm: None }
     }
 
@@ -90,17 +90,17 @@ impl Stall {
 
 #[cfg(test)]
 mod tests {
-    use http_wire::answers::AnswerLimit;
+    use http_wire::response_budget::ResponseLimit;
 
     use super::*;
 
     const MIB: u64 = 1024 * 1024;
 
-    fn budget() -> Arc<AnswerBudget> {
-        AnswerBudget::new(AnswerLimit { per_address: MIB, total: 4 * MIB, ..AnswerLimit::default() })
+    fn budget() -> Arc<ResponseBudget> {
+        ResponseBudget::new(ResponseLimit { per_address: MIB, total: 4 * MIB, ..ResponseLimit::default() })
     }
 
-    fn stall(budget: &Arc<AnswerBudget>) -> Stall {
+    fn stall(budget: &Arc<ResponseBudget>) -> Stall {
         Stall::new(budget.clone(), budget.peer("192.0.2.1".parse().unwrap()))
     }
 

@@ -108,7 +108,7 @@ fn an_agent_never_removes_a_user() {
 }
 
 #[test]
-fn leaving() {
+fn the_only_owner_stays() {
     for (caller, own) in [(ann(), ParticipantId::User(ANN)), (bot(), ParticipantId::Agent(BOT))] {
         for role in [Role::Member, Role::Admin] {
             assert_eq!(decide_remove(caller, Some(role), own, Some(role), 1), Ok(()), "{role:?}");

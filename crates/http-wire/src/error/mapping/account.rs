@@ -13,11 +13,11 @@ impl From<AuthenticateError> for ApiError {
         match error {
             AuthenticateError::Unauthorized => unauthorized(),
             AuthenticateError::NotThisAgent => {
-                Self::new(ErrorCode::Forbidden, "The credential may not act as this agent")
+                Self::new(ErrorCode::Forbidden, "The credential may not act as this agent.")
             }
             AuthenticateError::OutOfScope(why) => why.into(),
             AuthenticateError::Disabled(_) => {
-                Self::new(ErrorCode::Forbidden, "This account is disabled; ask the operator of the server")
+                Self::new(ErrorCode::Forbidden, "This account is disabled. Ask the operator of the server.")
             }
             AuthenticateError::Store(error) => error.into(),
         }
@@ -48,9 +48,9 @@ impl From<UpdateAgentError> for ApiError {
 impl From<OutOfScope> for ApiError {
     fn from(why: OutOfScope) -> Self {
         let message = match why {
-            OutOfScope::ReadOnly => "The API key is read-only; use a key that may make changes",
+            OutOfScope::ReadOnly => "The API key is read-only. Use a key that may make changes.",
             OutOfScope::Elsewhere => {
-                "The API key is limited to one chat or agent, and this request is about something else; use another key"
+                "The API key is limited to one chat or agent, and this request is about something else. Use another key."
             }
         };
         Self::new(ErrorCode::Forbidden, message)
@@ -65,7 +65,7 @@ impl From<CreateKeyError> for ApiError {
             }
             CreateKeyError::TooMany => Self::new(
                 ErrorCode::Conflict,
-                format!("You already have {MAX_KEYS} API keys; revoke one that you no longer need"),
+                format!("You already have {MAX_KEYS} API keys. Revoke one that you no longer need."),
             ),
             CreateKeyError::AgentNotFound => {
                 Self::validation().with_detail("/api_key/agent_id", "must be one of your agents")
@@ -81,7 +81,7 @@ impl From<RevokeKeyError> for ApiError {
         match error {
             RevokeKeyError::KeyNotFound => Self::new(
                 ErrorCode::NotFound,
-                "You have no active API key with this id; list your keys to find it",
+                "You have no active API key with this id. List your keys to find it.",
             ),
             RevokeKeyError::Store(error) => error.into(),
         }
@@ -94,7 +94,7 @@ impl From<RotateKeyError> for ApiError {
             RotateKeyError::AgentNotFound => agent_not_found(),
             RotateKeyError::HasNoKey => Self::new(
                 ErrorCode::Conflict,
-                "The server runs this agent, so it has no API key; register an agent of your own to get one",
+                "The server runs this agent, so it has no API key. Register an agent of your own to get one.",
             ),
             RotateKeyError::Store(error) => error.into(),
         }
@@ -108,8 +108,8 @@ impl From<DeleteAgentError> for ApiError {
             DeleteAgentError::HasWorked { executions } => Self::new(
                 ErrorCode::ExecutionHistoryExists,
                 format!(
-                    "The agent has worked in {executions} chat(s); send force=true to delete it together with the \
-                     record of its work"
+                    "The agent has worked in {executions} chat(s). Send force=true to delete it together with the \
+                     record of its work."
                 ),
             )
             .with_detail("/force", "must be true for an agent that has worked"),
@@ -119,5 +119,5 @@ impl From<DeleteAgentError> for ApiError {
 }
 
 fn agent_not_found() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "You have no agent with this id; list your agents to find it")
+    ApiError::new(ErrorCode::NotFound, "You have no agent with this id. List your agents to find it.")
 }

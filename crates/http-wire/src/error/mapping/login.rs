@@ -12,7 +12,7 @@ const RETRY_SECONDS: u32 = 1;
 
 impl From<HasherBusy> for ApiError {
     fn from(_: HasherBusy) -> Self {
-        Self::new(ErrorCode::RateLimited, "Too many log-ins at the same time; try again in a second")
+        Self::new(ErrorCode::RateLimited, "Too many log-ins at the same time. Try again in a second.")
             .with_retry_after(RETRY_SECONDS)
     }
 }
@@ -21,7 +21,7 @@ impl From<LogInError> for ApiError {
     fn from(error: LogInError) -> Self {
         match error {
             LogInError::Wrong => wrong(
-                "The name or the password is wrong; correct them, or ask the operator for a reset token",
+                "The name or the password is wrong. Correct them, or ask the operator for a reset token.",
             ),
             LogInError::Busy(busy) => busy.into(),
             LogInError::Store(error) => error.into(),
@@ -32,7 +32,7 @@ impl From<LogInError> for ApiError {
 impl From<RefreshError> for ApiError {
     fn from(error: RefreshError) -> Self {
         match error {
-            RefreshError::Unknown => wrong("The refresh token is not valid; log in again"),
+            RefreshError::Unknown => wrong("The refresh token is not valid. Log in again."),
             RefreshError::Store(error) => error.into(),
         }
     }
@@ -43,7 +43,7 @@ impl From<EndSessionError> for ApiError {
         match error {
             EndSessionError::NotFound => Self::new(
                 ErrorCode::NotFound,
-                "You have no open session with this id; list your sessions to find it",
+                "You have no open session with this id. List your sessions to find it.",
             ),
             EndSessionError::Store(error) => error.into(),
         }
@@ -69,18 +69,18 @@ impl From<RegisterUserError> for ApiError {
         match error {
             RegisterUserError::Closed => Self::new(
                 ErrorCode::Forbidden,
-                "Registration is closed; ask the operator of the server for an account",
+                "Registration is closed. Ask the operator of the server for an account.",
             ),
             RegisterUserError::NotInvited => Self::new(
                 ErrorCode::Forbidden,
-                "Registration requires an invitation; ask an admin of the organization for one, and send its \
-                 token as invitation",
+                "Registration requires an invitation. Ask an admin of the organization for one, and send its \
+                 token as invitation.",
             ),
             RegisterUserError::Invitation(refused) => Self::validation().with_detail("/invitation", refused),
             RegisterUserError::HandleTaken => taken("/handle"),
             RegisterUserError::EmailTaken => taken("/email"),
             RegisterUserError::NoSuchPlan => Self::defect("the plan of new organizations is not there"),
-            RegisterUserError::Overtaken => wrong("The account was created; log in"),
+            RegisterUserError::Overtaken => wrong("The account was created. Log in."),
             RegisterUserError::Busy(busy) => busy.into(),
             RegisterUserError::Store(error) => error.into(),
         }
@@ -91,7 +91,7 @@ impl From<ResetPasswordError> for ApiError {
     fn from(error: ResetPasswordError) -> Self {
         match error {
             ResetPasswordError::Unknown => wrong(
-                "The reset token is not valid: it is unknown, used, or expired; ask the operator for another one",
+                "The reset token is not valid: it is unknown, used, or expired. Ask the operator for another one.",
             ),
             ResetPasswordError::Busy(busy) => busy.into(),
             ResetPasswordError::Store(error) => error.into(),

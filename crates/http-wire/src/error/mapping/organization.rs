@@ -11,7 +11,7 @@ use crate::error::{ApiError, ErrorCode};
 
 impl From<NotAdmin> for ApiError {
     fn from(_: NotAdmin) -> Self {
-        Self::new(ErrorCode::Forbidden, "Only an admin of the organization may do this; ask one of them")
+        Self::new(ErrorCode::Forbidden, "Only an admin of the organization may do this. Ask one of them.")
     }
 }
 
@@ -26,7 +26,7 @@ impl From<ListAuditError> for ApiError {
 
 impl From<LastAdmin> for ApiError {
     fn from(_: LastAdmin) -> Self {
-        let message = "The organization would be left without an admin; make another member an admin first";
+        let message = "The organization would be left without an admin. Make another member an admin first.";
         Self::new(ErrorCode::Conflict, message)
     }
 }
@@ -62,7 +62,7 @@ impl From<LeaveError> for ApiError {
             LeaveError::LastAdmin(error) => error.into(),
             LeaveError::Alone => Self::new(
                 ErrorCode::Conflict,
-                "You cannot leave your own organization as its only member; accept an invitation to join another",
+                "You cannot leave your own organization as its only member. Accept an invitation to join another.",
             ),
             LeaveError::Store(error) => error.into(),
         }
@@ -81,7 +81,7 @@ impl From<InviteError> for ApiError {
             InviteError::TooMany => Self::new(
                 ErrorCode::Conflict,
                 format!(
-                    "{MAX_INVITATIONS} invitations are already open; revoke one that is no longer needed"
+                    "{MAX_INVITATIONS} invitations are already open. Revoke one that is no longer needed."
                 ),
             ),
             InviteError::Store(error) => error.into(),
@@ -104,7 +104,7 @@ impl From<RevokeInvitationError> for ApiError {
             RevokeInvitationError::NotAdmin(error) => error.into(),
             RevokeInvitationError::NotFound => Self::new(
                 ErrorCode::NotFound,
-                "No open invitation has this id; list the invitations to find it",
+                "No open invitation has this id. List the invitations to find it.",
             ),
             RevokeInvitationError::Store(error) => error.into(),
         }
@@ -116,7 +116,7 @@ impl From<AcceptError> for ApiError {
         match error {
             AcceptError::Invitation(InvitationRefused::Unknown) => Self::new(
                 ErrorCode::NotFound,
-                "No invitation has this token; check that you sent the whole token, or ask for another invitation",
+                "No invitation has this token. Check that you sent the whole token, or ask for another invitation.",
             ),
             AcceptError::Invitation(refused) => {
                 Self::validation().with_detail("/invitation/token", refused.to_string())
@@ -124,7 +124,7 @@ impl From<AcceptError> for ApiError {
             AcceptError::Enter(EnterError::UserGone) => unauthorized(),
             AcceptError::Enter(EnterError::AlreadyThere) => Self::new(
                 ErrorCode::Conflict,
-                "You are already in this organization; there is nothing to accept",
+                "You are already in this organization. There is nothing to accept.",
             ),
             AcceptError::Enter(EnterError::LastAdmin(error)) => error.into(),
             AcceptError::Enter(EnterError::Limit(reached)) => reached.into(),
@@ -136,6 +136,6 @@ impl From<AcceptError> for ApiError {
 fn member_not_found() -> ApiError {
     ApiError::new(
         ErrorCode::NotFound,
-        "Your organization has no member with this id; list its members to find it",
+        "Your organization has no member with this id. List its members to find it.",
     )
 }

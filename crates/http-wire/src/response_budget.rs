@@ -1,9 +1,9 @@
-//! Unread answers: how many bytes they may hold, for each address and in all.
+//! Unread responses: how many bytes they may hold, for each address and in all.
 //!
-//! An answer takes memory until its client has read it, and a client decides how long that is. An
-//! answer above [`FREE_BYTES`] is charged when it is complete, and refused if there is no room: one
+//! A response takes memory until its client has read it, and a client decides how long that is. An
+//! response above [`FREE_BYTES`] is charged when it is complete, and refused if there is no room: one
 //! that waited for room would hold its memory meanwhile. How many are built at once is bounded by
-//! the turns of reads. A smaller answer costs nothing as long as the client reads: what a
+//! the permits of reads. A smaller response costs nothing as long as the client reads: what a
 //! connection cannot write is charged to the same budget, and a connection for which there is no
 //! room is closed.
 
@@ -18,33 +18,33 @@ use crate::error::{ApiError, ErrorCode};
 use crate::limit::Network;
 use crate::limit::address::{self, Source};
 
-/// The size up to which an answer is not charged.
+/// The size up to which a response is not charged.
 pub const FREE_BYTES: u64 = 64 * 1024;
 
 /// The unit in which bytes are counted.
 const UNIT: u64 = 1024;
 
-/// The limits of unread answers.
+/// The limits of unread responses.
 #[derive(Clone, Debug)]
-pub struct AnswerLimit {
+pub struct ResponseLimit {
     /// Bytes for one address, or of IPv6 one network of 64 bits.
     pub per_address: u64,
     /// Bytes in all.
     pub total: u64,
-    /// Proxies whose statement of the client's address is trusted; answers to them only count
+    /// Proxies whose statement of the client's address is trusted; responses to them only count
     /// towards the total.
     pub trusted_proxies: Vec<Network>,
 }
 
-impl Default for AnswerLimit {
+impl Default for ResponseLimit {
     fn default() -> Self {
         Self { per_address: 8 * 1024 * 1024, total: 64 * 1024 * 1024, trusted_proxies: Vec::new() }
     }
 }
 
-/// The room for unread answers; one for all workers of the server.
-pub struct AnswerBudget {
-    limit: AnswerLimit,
+/// The room for unread responses; one for all workers of the server.
+pub struct ResponseBudget {
+    limit: ResponseLimit,
     total: Arc<Semaphore>,
     addresses: Mutex<HashMap<u128, Share>>,
 }
@@ -55,8 +55,8 @@ struct Share {
     users: usize,
 }
 
-/// Room for one answer, until it is dropped.
-pub struct AnswerPermit {
+/// Room for one response, until it is dropped.
+pub struct ResponsePermit {
     _of_all: OwnedSemaphorePermit,
     _of_address: Option<OwnedSemaphorePermit>,
     _seat: Seat,
@@ -64,24 +64,24 @@ pub struct AnswerPermit {
 
 /// Keeps the share of an address in the table.
 struct Seat {
-    budget: Arc<AnswerBudget>,
+    budget: Arc<ResponseBudget>,
     address: Option<u128>,
 }
 
-impl AnswerBudget {
+impl ResponseBudget {
     /// Makes an empty budget.
-    pub fn new(limit: AnswerLimit) -> Arc<Self> {
+    pub fn new(limit: ResponseLimit) -> Arc<Self> {
         let total = Arc::new(Semaphore::new(units(limit.total) as usize));
         Arc::new(Self { limit, total, addresses: Mutex::default() })
     }
 
     /// Room for `bytes`, if there is some now. The source `None` counts in all only.
-    pub fn try_take(self: &Arc<Self>, source: Option<Source>, bytes: u64) -> Option<AnswerPermit> {
+    pub fn try_take(self: &Arc<Self>, source: Option<Source>, bytes: u64) -> Option<ResponsePermit> {
         let units = self.units(bytes);
         let (seat, free) = self.seat(source);
         let of_address = free.map(|free| free.try_acquire_many_owned(units)).transpose().ok()?;
         let of_all = self.total.clone().try_acquire_many_owned(units).ok()?;
-        Some(AnswerPermit { _of_all: of_all, _of_address: of_address, _seat: seat })
+        Some(ResponsePermit { _of_all: of_all, _of_address: of_address, _seat: seat })
     }
 
     /// The source of a connection; `None` for a trusted proxy, which stands for many.
@@ -109,7 +109,7 @@ impl AnswerBudget {
         is_scarce(&self.total, self.limit.total) || of_address()
     }
 
-    /// The charged units: an answer larger than the whole budget takes all of it, so that it can be
+    /// The charged units: a response larger than the whole budget takes all of it, so that it can be
     /// sent alone.
     fn units(&self, bytes: u64) -> u32 {
         units(bytes).min(units(self.limit.per_address)).min(units(self.limit.total))
@@ -151,19 +151,19 @@ fn units(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).max(1)
 }
 
-/// The refusal of an answer for which there is no room.
+/// The refusal of a response for which there is no room.
 pub(crate) fn no_room() -> ApiError {
-    let message = "Your address has too many unread responses; read them, or try again in a second";
+    let message = "Your address has too many unread responses. Read them, or try again in a second.";
     ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(1)
 }
 
-/// The room for an answer of `bytes` to `request` that is complete; where no budget is registered
+/// The room for a response of `bytes` to `request` that is complete; where no budget is registered
 /// there is no limit.
 ///
 /// # Errors
 /// 503 with `retry-after` if there is none.
-pub(crate) fn charge(request: &HttpRequest, bytes: u64) -> Result<Option<AnswerPermit>, ApiError> {
-    let Some(budget) = request.app_data::<web::Data<AnswerBudget>>() else { return Ok(None) };
+pub(crate) fn charge(request: &HttpRequest, bytes: u64) -> Result<Option<ResponsePermit>, ApiError> {
+    let Some(budget) = request.app_data::<web::Data<ResponseBudget>>() else { return Ok(None) };
     budget.clone().into_inner().try_take(budget.source(request), bytes).map(Some).ok_or_else(no_room)
 }
 
@@ -171,9 +171,9 @@ pub(crate) fn charge(request: &HttpRequest, bytes: u64) -> Result<Option<AnswerP
 mod tests {
     use super::*;
 
-    fn budget(per_address: u64, total: u64) -> Arc<AnswerBudget> {
+    fn budget(per_address: u64, total: u64) -> Arc<ResponseBudget> {
         let trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
-        AnswerBudget::new(AnswerLimit { per_address, total, trusted_proxies })
+        ResponseBudget::new(ResponseLimit { per_address, total, trusted_proxies })
     }
 
     #[test]

@@ -1,17 +1,19 @@
-//! `POST /chats/{chat_id}/messages`.
+//! Sending messages.
 
 use actix_web::{HttpResponse, web};
 use domain::message::MessageService;
-use http_wire::auth::UserAuth;
-use http_wire::body::SendMessageBody;
-use http_wire::envelope::Data;
-use http_wire::error::ApiError;
-use http_wire::idempotent::IdempotentJson;
-use http_wire::path::ChatPath;
-use http_wire::view::SentMessageView;
 
-pub(crate) async fn send(
-    UserAuth(caller): UserAuth,
+use crate::auth::CallerExtractor;
+use crate::body::SendMessageBody;
+use crate::envelope::Data;
+use crate::error::ApiError;
+use crate::idempotent::IdempotentJson;
+use crate::path::ChatPath;
+use crate::view::SentMessageView;
+
+/// `POST /chats/{chat_id}/messages`.
+pub async fn send<C: CallerExtractor>(
+    caller: C,
     path: ChatPath,
     IdempotentJson { body, form, once }: IdempotentJson<SendMessageBody>,
     messages: web::Data<MessageService>,
