@@ -93,7 +93,7 @@ async fn run(
 
     let disk = Disk::of(config);
     let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone(), disk.clone()));
-    let cluster_member = wiring.cluster_member(config).await?;
+    let cluster_member = wiring.cluster_member().await?;
     let resync = cluster_member
         .clone()
         .map(|cluster_member| Arc::new(Resync::new(cluster_member, wiring.bus.clone())));

@@ -19,7 +19,7 @@ use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use tokio::task::JoinSet;
 use ws_gateway::fault::LosesMessages;
-use ws_gateway::{ClusterMember, Hub, HubConfig, RemoteEventSink};
+use ws_gateway::{ClusterMember, Hub, HubConfig, NodeEvents};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -33,6 +33,8 @@ use crate::token_keys::{self, KeyFile};
 pub(crate) struct Wiring {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) hub: Arc<Hub>,
+    /// The events of a node in a cluster.
+    pub(crate) node_events: Option<Arc<NodeEvents>>,
     pub(crate) bus: Option<Arc<NatsBus>>,
     pub(crate) services: Services,
     pub(crate) limits: Arc<RateLimits>,
@@ -156,10 +158,14 @@ async fn bus(config: &Config, store: &dyn Store, hub: &Hub) -> Result<Option<Arc
 
 /// The publisher of events: to the local sockets and over the bus, unless some are dropped on
 /// purpose.
-fn events(config: &Config, hub: &Arc<Hub>, bus: Option<&Arc<NatsBus>>) -> Arc<dyn EventPublisher> {
+fn events(
+    config: &Config,
+    own: Arc<dyn EventPublisher>,
+    bus: Option<&Arc<NatsBus>>,
+) -> Arc<dyn EventPublisher> {
     let events: Arc<dyn EventPublisher> = match bus {
-        Some(bus) => Arc::new(SharedEvents::new(hub.clone(), bus.clone())),
-        None => hub.clone(),
+        Some(bus) => Arc::new(SharedEvents::new(own, bus.clone())),
+        None => own,
     };
     let Some(one_of) = config.sockets.lose_messages else { return events };
     tracing::warn!(one_of, "FOR TESTS ONLY: dropping new messages on their way to sockets");
@@ -168,13 +174,12 @@ fn events(config: &Config, hub: &Arc<Hub>, bus: Option<&Arc<NatsBus>>) -> Arc<dy
 
 impl Wiring {
     /// Registers the node, if the server is part of a cluster.
-    pub(crate) async fn cluster_member(
-        &self,
-        config: &Config,
-    ) -> Result<Option<Arc<ClusterMember>>, Failure> {
-        let nodes = config.is_one_of_several().then(|| self.store.clone().nodes()).flatten();
-        let Some(nodes) = nodes else { return Ok(None) };
-        let begun = ClusterMember::begin(self.hub.clone(), nodes, Arc::new(SystemClock), Arc::new(RandomIds));
+    pub(crate) async fn cluster_member(&self) -> Result<Option<Arc<ClusterMember>>, Failure> {
+        let (Some(events), Some(nodes)) = (self.node_events.clone(), self.store.clone().nodes()) else {
+            return Ok(None);
+        };
+        let (hub, clock, ids) = (self.hub.clone(), Arc::new(SystemClock), Arc::new(RandomIds));
+        let begun = ClusterMember::begin(hub, events, nodes, clock, ids);
         let cluster_member = begun.await.map_err(|cause| Failure::new("cannot join the cluster", cause))?;
         tracing::info!(node = %cluster_member.node(), "cluster mode: multi");
         Ok(Some(Arc::new(cluster_member)))
@@ -183,11 +188,11 @@ impl Wiring {
     /// Starts to receive events of other servers, if there are any: they go to the local sockets,
     /// and invalidate cached callers.
     pub(crate) fn hear_others(&self) -> JoinSet<()> {
-        let Some(bus) = &self.bus else { return JoinSet::new() };
-        let others = Arc::new(RemoteEventSink::new(self.hub.clone()));
+        let (Some(bus), Some(events)) = (&self.bus, self.node_events.clone()) else { return JoinSet::new() };
+        let others = Arc::new(events.of_others());
         let mut tasks = bus.start(Arc::new(CacheInvalidation::new(self.services.callers.clone(), others)));
-        let (hub, chats) = (self.hub.clone(), self.services.chats.clone());
-        tasks.spawn(async move { hub.revalidate_stale_chats(&chats).await });
+        let chats = self.services.chats.clone();
+        tasks.spawn(async move { events.revalidate_stale_chats(&chats).await });
         tasks
     }
 
@@ -202,7 +207,12 @@ impl Wiring {
         };
         let hub = Hub::new(bounds, clock.clone());
         let bus = bus(config, &*store, &hub).await?;
-        let events = events(config, &hub, bus.as_ref());
+        let node_events = config.is_one_of_several().then(|| NodeEvents::new(hub.clone(), clock.clone()));
+        let own: Arc<dyn EventPublisher> = match &node_events {
+            Some(events) => events.clone(),
+            None => hub.clone(),
+        };
+        let events = events(config, own, bus.as_ref());
         let ports = ports(config, store.clone(), token_mint(config)?, events, hub.clone())?;
         Ok(Self {
             services: Services::new(ports),
@@ -215,6 +225,7 @@ impl Wiring {
             cursors: cursor_seal(&*store).await?,
             store,
             hub,
+            node_events,
             bus,
         })
     }

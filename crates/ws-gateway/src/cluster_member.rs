@@ -5,6 +5,7 @@
 //! of two sockets of an agent on this node, the one whose claim was granted later is the live one
 //! here as well.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,9 +20,9 @@ use futures_util::future::join;
 use measure::Outage;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 
-use crate::Hub;
 use crate::claim_queue::{Asked, Batch, ClaimQueue, NodeState};
 use crate::hub::ClaimRefused;
+use crate::{Hub, NodeEvents};
 
 mod catch_up;
 
@@ -45,6 +46,7 @@ const TRIES: usize = 3;
 /// A server as one of several nodes.
 pub struct ClusterMember {
     hub: Arc<Hub>,
+    events: Arc<NodeEvents>,
     nodes: Arc<dyn NodeRepository>,
     claim_queue: Arc<ClaimQueue>,
     clock: Arc<dyn Clock>,
@@ -58,6 +60,7 @@ impl ClusterMember {
     /// Those of the store.
     pub async fn begin(
         hub: Arc<Hub>,
+        events: Arc<NodeEvents>,
         nodes: Arc<dyn NodeRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
@@ -65,7 +68,7 @@ impl ClusterMember {
         let node = NodeId::new(ids.generate(clock.now()));
         nodes.enter(node, LEASE).await?;
         let claim_queue = hub.become_one_of_several(node);
-        Ok(Self { hub, nodes, claim_queue, clock, ids })
+        Ok(Self { hub, events, nodes, claim_queue, clock, ids })
     }
 
     /// The current id of the node.
@@ -279,7 +282,17 @@ impl ClusterMember {
                 break;
             }
         }
-        self.hub.observe_all(&all);
+        let mut by_person = HashMap::<_, Vec<_>>::new();
+        for one in all {
+            by_person.entry(one.who).or_default().push(one);
+        }
+        // Those who are not in the list are gone.
+        for who in self.hub.everybody_elsewhere() {
+            by_person.entry(who).or_default();
+        }
+        for (who, connected) in by_person {
+            self.hub.observe(who, &connected);
+        }
         Ok(())
     }
 

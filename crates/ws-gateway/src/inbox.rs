@@ -43,6 +43,9 @@ impl Payload {
     }
 }
 
+/// Identifies a socket during the life of the process.
+pub(crate) type SocketId = u64;
+
 /// Identifies one subscription of a socket to a topic, so that events for an earlier subscription
 /// do not reach a later one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -10,7 +10,7 @@
 //! - [`receipts`](self): receipts of agents' sockets, buffered until they are stored;
 //! - [`hub`](self): subscriptions, presence, and the publisher of events;
 //! - [`claim_queue`](self), [`cluster_member`](self): the sockets of a node as the other nodes see
-//!   them;
+//!   them; [`remote_events`](self), [`recent_joins`](self): events that other nodes may have sent;
 //! - [`redelivery`](self): redelivery of unacknowledged messages;
 //! - [`payload`](self): events as JSON.
 //!
@@ -32,7 +32,9 @@ pub mod machine;
 mod outbox;
 mod payload;
 mod receipts;
+mod recent_joins;
 mod redelivery;
+mod remote_events;
 mod subprotocol;
 mod task;
 pub mod topic;
@@ -45,8 +47,9 @@ use domain::activity::ActivityService;
 use domain::chat::ChatService;
 
 pub use cluster_member::ClusterMember;
-pub use hub::{Figures, Hub, HubConfig, RemoteEventSink};
+pub use hub::{Figures, Hub, HubConfig};
 pub use redelivery::Redeliverer;
+pub use remote_events::{NodeEvents, RemoteEventSink};
 
 /// The dependencies of a socket; registered as `web::Data`.
 #[derive(Clone)]

@@ -18,7 +18,7 @@ impl ClusterMember {
             let Some(last) = page.last() else { return Ok(()) };
             place = last.place();
             for entrant in page {
-                self.hub.has_entered(entrant);
+                self.events.has_entered(entrant);
             }
         }
     }

@@ -6,9 +6,10 @@ use domain::change::{Change, ChangePosition, ChangeRepository};
 use domain::chat::{Role, Roster};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, UserId};
-use domain::node::Entrant;
+use domain::node::{Connected, Entrant, SocketNumber};
 use domain::ports::{EventPublisher, Presence};
 use domain::time::Timestamp;
+use futures_util::FutureExt;
 use serde_json::Value;
 use testkit::nodes::MemoryNodes;
 use testkit::{FixedClock, NOON, SequentialIds};
@@ -17,7 +18,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::HubConfig;
-use crate::hub::tests::{ROOM, agent, agent_id, participant, user};
+use crate::hub::tests::{ROOM, agent, agent_id, hub, participant, user};
 use crate::hub::{Departure, OnConflict, SocketClaim};
 use crate::inbox::{Event, Reader, SocketCommand};
 use crate::topic::Topic;
@@ -32,6 +33,7 @@ const TOKEN: Presented = Presented::Token(PresentedToken {
 /// A server, without the connections of its sockets.
 struct Node {
     hub: Arc<Hub>,
+    events: Arc<NodeEvents>,
     clock: Arc<FixedClock>,
     cluster_member: Arc<ClusterMember>,
     store: Arc<MemoryNodes>,
@@ -52,13 +54,14 @@ async fn several(count: usize) -> (Vec<Node>, Arc<MemoryNodes>) {
     for _ in 0..count {
         let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
         let hub = Hub::new(HubConfig::default(), clock.clone());
-        let cluster_member =
-            ClusterMember::begin(hub.clone(), store.clone(), clock.clone(), ids.clone()).await;
-        let cluster_member = Arc::new(cluster_member.unwrap());
+        let events = NodeEvents::new(hub.clone(), clock.clone());
+        let begun =
+            ClusterMember::begin(hub.clone(), events.clone(), store.clone(), clock.clone(), ids.clone());
+        let cluster_member = Arc::new(begun.await.unwrap());
         let running = cluster_member.clone();
         let writer = tokio::spawn(async move { running.run().await });
         let (store, position) = (store.clone(), ChangePosition(0));
-        nodes.push(Node { hub, clock, cluster_member, store, position, writer });
+        nodes.push(Node { hub, events, clock, cluster_member, store, position, writer });
     }
     (nodes, store)
 }
@@ -355,6 +358,37 @@ async fn who_looks_around_sees_everybody() {
     assert!(!late.sees(agent(1)) && late.sees(agent(2)));
 }
 
+/// A newer socket on another node becomes known while the claim of an older one is still under way.
+#[tokio::test]
+async fn a_claim_that_is_overtaken_opens_nothing() {
+    let hub = hub();
+    let claim_queue = hub.become_one_of_several(NodeId::new(Uuid::from_u128(1)));
+    let (who, node) = (agent(1).participant(), NodeId::new(Uuid::from_u128(2)));
+    hub.observe(who, &[Connected { who, node, number: Some(SocketNumber(11)) }]);
+    for (number, is_open) in [(10, false), (12, true)] {
+        let mut opening = Box::pin(hub.open(agent(1), TOKEN, OnConflict::Supersede));
+        assert!((&mut opening).now_or_never().is_none());
+        for asked in claim_queue.take().unwrap().claims {
+            hub.settle_claim(asked, Some(SocketNumber(number)));
+        }
+        let opened = opening.await;
+        assert_eq!(hub.who_is_here().0.len(), usize::from(is_open));
+        assert_eq!(opened.map(|_| ()), if is_open { Ok(()) } else { Err(ClaimRefused::Conflict) });
+    }
+}
+
+/// Its client may be connected to another node by now.
+#[tokio::test]
+async fn a_claim_that_nobody_waits_for_any_more_is_not_made() {
+    let hub = hub();
+    let claim_queue = hub.become_one_of_several(NodeId::new(Uuid::from_u128(1)));
+    assert!(hub.open(agent(1), TOKEN, OnConflict::Supersede).now_or_never().is_none());
+    assert!(claim_queue.take().is_none());
+    let mut waits = Box::pin(hub.open(agent(1), TOKEN, OnConflict::Supersede));
+    assert!((&mut waits).now_or_never().is_none());
+    assert_eq!(claim_queue.take().map(|batch| batch.claims.len()), Some(1));
+}
+
 /// A list that was read may be older than a claim that was granted meanwhile.
 #[tokio::test]
 async fn what_was_read_before_a_claim_ends_nothing() {
@@ -397,7 +431,7 @@ async fn a_room_of_which_nothing_was_heard_is_found_and_told_once() {
         role: Role::Member,
     };
     let told = DomainEvent::RoomAdded { to: bot, chat: testkit::bus::chat(room(1)), role: Role::Member };
-    one.hub.publish(told);
+    one.events.publish(told);
     assert_eq!(rooms(&mut inbox), [room(1).to_string()]);
     for entrant in [
         entrant(-100, bot, 5),
@@ -423,7 +457,7 @@ async fn a_room_of_which_nothing_was_heard_is_found_and_told_once() {
     one.cluster_member.catch_up(at(-50)).await.unwrap();
     assert_eq!(rooms(&mut inbox), [""; 0], "also while this clock is behind");
     let left = DomainEvent::RoomRemoved { from: bot, chat: testkit::bus::chat(room(3)), removed_at: at(0) };
-    one.hub.publish(left);
+    one.events.publish(left);
     one.cluster_member.catch_up(at(-50)).await.unwrap();
     assert_eq!(rooms(&mut inbox), [room(3).to_string()], "it has left, and is there again");
     store.be_away(true);

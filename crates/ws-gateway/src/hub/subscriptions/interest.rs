@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use domain::bus::{EventBus, Interest};
 use domain::id::ParticipantId;
 
-use super::Hub;
 use crate::topic::Topic;
 
 /// The number of subscriptions per interest.
@@ -28,33 +27,26 @@ struct Needs {
     is_human: bool,
 }
 
-impl Hub {
-    /// Makes the server one of several: reports the interests of its subscriptions to `bus` from
-    /// now on. Must precede the first subscription.
-    pub fn share(&self, bus: Arc<dyn EventBus>) {
-        let interests = Interests { bus, counts: Mutex::default() };
-        // A second call has no effect.
-        let _ = self.interests.set(Arc::new(interests));
-    }
-
-    /// Takes the interests of a new subscription.
-    pub(super) fn hold(&self, topic: Topic, who: ParticipantId) -> Held {
-        let Some(interests) = self.interests.get() else { return Held(None) };
+impl Held {
+    /// Takes the interests of a new subscription of `who`, if this node is one of several.
+    pub(super) fn by(interests: Option<&Arc<Interests>>, topic: Topic, who: ParticipantId) -> Self {
+        let Some(interests) = interests else { return Self(None) };
         let needs = Needs { interests: interests.clone(), topic, is_human: who.user().is_some() };
         interests.add(&needs);
-        Held(Some(Box::new(needs)))
-    }
-
-    /// Waits until events for all current interests arrive from other nodes, so that no event is
-    /// missed that is stored after the store is read.
-    pub(crate) async fn settled(&self) {
-        if let Some(interests) = self.interests.get() {
-            interests.bus.settled().await;
-        }
+        Self(Some(Box::new(needs)))
     }
 }
 
 impl Interests {
+    pub(super) fn new(bus: Arc<dyn EventBus>) -> Self {
+        Self { bus, counts: Mutex::default() }
+    }
+
+    /// Waits until events for all current interests arrive from other nodes.
+    pub(super) async fn settled(&self) {
+        self.bus.settled().await;
+    }
+
     fn add(&self, needs: &Needs) {
         let mut counts = self.counts();
         for interest in needs.topic.interests(needs.is_human) {
@@ -91,6 +83,3 @@ impl Drop for Held {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

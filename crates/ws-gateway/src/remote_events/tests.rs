@@ -10,16 +10,17 @@ use domain::ports::EventPublisher;
 use testkit::{TestAgent, TestUser, World};
 use tokio::time::timeout;
 
-use super::super::tests::{house, hub, open};
-use super::super::{Hub, SocketClaim, SocketCommand};
 use super::*;
-use crate::inbox::Reader;
+use crate::hub::SocketClaim;
+use crate::hub::tests::{house, hub, open};
+use crate::inbox::{Reader, SocketCommand};
 use crate::topic::Topic;
 
 /// Ben's agent is in Ann's chat, and Ben observes it through the agent.
 struct Scene {
     world: World,
     hub: Arc<Hub>,
+    events: Arc<NodeEvents>,
     others: RemoteEventSink,
     ann: TestUser,
     ben: TestUser,
@@ -33,7 +34,8 @@ impl Scene {
         let (ann, ben, bots) = house(&world).await;
         let room = world.chat(ann.caller, &[bots[0].id.uuid()]).await;
         let hub = hub();
-        Self { world, others: RemoteEventSink::new(hub.clone()), hub, ann, ben, bots, room }
+        let events = NodeEvents::new(hub.clone(), world.clock.clone());
+        Self { world, others: events.of_others(), events, hub, ann, ben, bots, room }
     }
 
     async fn join(&self, caller: impl Into<Caller>) -> (SocketClaim, Reader) {
@@ -61,7 +63,7 @@ impl Scene {
 
     /// Revalidates the stale chats.
     async fn settle(&self) {
-        let settling = self.hub.revalidate_stale_chats(&self.world.chats);
+        let settling = self.events.revalidate_stale_chats(&self.world.chats);
         assert!(timeout(Duration::from_millis(50), settling).await.is_err(), "it goes on for ever");
     }
 }
@@ -91,7 +93,7 @@ async fn nobody_listens_through_an_agent_that_is_said_late_to_have_come() {
     assert_eq!(came(&mut ben), ["participant_added"], "it is told, as it was");
     let one = scene.participant(&scene.bots[0]).await;
     scene.remove(&scene.bots[0]).await;
-    scene.hub.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: one });
+    scene.events.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: one });
     assert_eq!(came(&mut ben), ["participant_removed", "end"], "the last agent that was there has gone");
 }
 
@@ -124,7 +126,7 @@ async fn what_is_true_is_followed_at_once() {
     scene.settle().await;
     let removed = scene.participant(&scene.bots[0]).await;
     scene.remove(&scene.bots[0]).await;
-    scene.hub.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: removed });
+    scene.events.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: removed });
     assert_eq!(came(&mut ben), ["participant_added", "participant_removed"], "Ben's other agent is there");
     let removed = scene.participant(&scene.bots[1]).await;
     scene.remove(&scene.bots[1]).await;

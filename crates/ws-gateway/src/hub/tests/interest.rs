@@ -13,8 +13,8 @@ use testkit::bus::{Load, MemoryBus, Wire};
 use testkit::{FixedClock, NOON};
 use uuid::Uuid;
 
-use super::super::tests::{ROOM, agent, agent_id, message, open, participant, told, user};
-use super::super::{Hub, HubConfig, SocketClaim};
+use super::{ROOM, agent, agent_id, message, open, participant, told, user};
+use crate::hub::{Hub, HubConfig, SocketClaim};
 use crate::inbox::Reader;
 use crate::topic::Topic;
 
