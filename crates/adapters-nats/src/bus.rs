@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_nats::connection::State;
 use async_nats::{Client, Subject};
 use async_trait::async_trait;
-use domain::bus::{Address, EventBus, Interest, Note, Peers, Seen};
+use domain::bus::{Address, BusLink, EventBus, Interest, Note, Peers, Seen};
 use domain::event::DomainEvent;
 use domain::id::NodeId;
 use domain::ports::{Clock, EventPublisher};
@@ -115,11 +115,6 @@ impl NatsBus {
         tasks
     }
 
-    /// Returns whether NATS is connected.
-    pub fn is_connected(&self) -> bool {
-        self.client.connection_state() == State::Connected
-    }
-
     /// Sends the queued messages, and notifies the other nodes that this node stops, so that they
     /// send it nothing more. The bus is silent from then on.
     pub async fn say_farewell(&self) {
@@ -135,18 +130,6 @@ impl NatsBus {
     /// Records that the other nodes know that this node stops.
     pub(crate) fn leave(&self) {
         self.left.notify_one();
-    }
-
-    /// The time since which events of this node may not have reached the others; `None` until the
-    /// next such loss.
-    pub fn take_unsent(&self) -> Option<Timestamp> {
-        self.losses.take_unsent()
-    }
-
-    /// The time since which events of other nodes may not have reached this one; `None` until the
-    /// next such loss.
-    pub fn take_unheard(&self) -> Option<Timestamp> {
-        self.losses.take_unheard()
     }
 
     pub(crate) fn requests(&self) -> &Requests {
@@ -247,6 +230,20 @@ impl NatsBus {
             *heard = requests.max(*heard);
             is_news
         });
+    }
+}
+
+impl BusLink for NatsBus {
+    fn is_connected(&self) -> bool {
+        self.client.connection_state() == State::Connected
+    }
+
+    fn take_unsent(&self) -> Option<Timestamp> {
+        self.losses.take_unsent()
+    }
+
+    fn take_unheard(&self) -> Option<Timestamp> {
+        self.losses.take_unheard()
     }
 }
 

@@ -67,10 +67,7 @@ pub enum ConnectFault {
 }
 
 /// Connects. An unreachable server is retried in the background.
-pub(crate) async fn connect(
-    settings: &Settings,
-    reports: &Arc<Reports>,
-) -> Result<Client, ConnectFault> {
+pub(crate) async fn connect(settings: &Settings, reports: &Arc<Reports>) -> Result<Client, ConnectFault> {
     let addresses = settings.servers.iter().map(|server| server.address.as_str()).collect::<Vec<_>>();
     let servers = addresses.join(", ");
     check_authority(settings, &servers)?;
@@ -91,10 +88,7 @@ pub(crate) async fn connect(
     connected.map_err(|error| ConnectFault::Unusable { servers, cause: chain(&error) })
 }
 
-async fn options(
-    settings: &Settings,
-    reports: &Arc<Reports>,
-) -> Result<ConnectOptions, ConnectFault> {
+async fn options(settings: &Settings, reports: &Arc<Reports>) -> Result<ConnectOptions, ConnectFault> {
     let reports = reports.clone();
     let mut options = ConnectOptions::new()
         .name("parlance")

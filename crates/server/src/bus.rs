@@ -15,7 +15,7 @@ mod absent {
     use std::sync::Arc;
 
     use async_trait::async_trait;
-    use domain::bus::{Address, EventBus, Interest};
+    use domain::bus::{Address, BusLink, EventBus, Interest};
     use domain::event::DomainEvent;
     use domain::id::NodeId;
     use domain::ports::{Clock, EventPublisher};
@@ -75,19 +75,21 @@ mod absent {
             match **self {}
         }
 
-        pub(crate) fn is_connected(&self) -> bool {
-            match *self {}
-        }
-
         pub(crate) async fn say_farewell(&self) {
             match *self {}
         }
+    }
 
-        pub(crate) fn take_unsent(&self) -> Option<Timestamp> {
+    impl BusLink for NatsBus {
+        fn is_connected(&self) -> bool {
             match *self {}
         }
 
-        pub(crate) fn take_unheard(&self) -> Option<Timestamp> {
+        fn take_unsent(&self) -> Option<Timestamp> {
+            match *self {}
+        }
+
+        fn take_unheard(&self) -> Option<Timestamp> {
             match *self {}
         }
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::bus::NatsBus;
 use actix_web::{HttpResponse, web};
+use domain::bus::BusLink;
 use http_wire::error::{ApiError, ErrorCode};
 use serde::Serialize;
 use tokio::runtime::Handle;

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use domain::bus::{Address, Answer, EventBus, Interest, Note, OwnInterests, Peers, Seen};
-use domain::chat::{Chat, ChatKind, ChatStatus};
+use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::event::DomainEvent;
-use domain::id::{ChatId, NodeId};
+use domain::id::{ChatId, MessageId, NodeId, ParticipantId, UserId};
+use domain::message::{Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -214,5 +215,40 @@ pub fn chat(id: ChatId) -> Chat {
         created_at: at,
         updated_at: at,
         last_message_at: Some(at),
+    }
+}
+
+/// A text of user 100, as events carry it.
+pub fn message(chat: ChatId, sequence: i64, content: &str) -> Message {
+    let at = Timestamp::from_micros(0);
+    Message {
+        id: MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs()))),
+        chat_id: chat,
+        sequence,
+        kind: MessageKind::Text,
+        content: content.to_owned(),
+        sender: ParticipantId::User(UserId::new(Uuid::from_u128(100))),
+        sender_name: "Ann".to_owned(),
+        sender_handle: Some("ann".to_owned()),
+        mentions: Vec::new(),
+        metadata: None,
+        created_at: at,
+        updated_at: at,
+        deliveries: Vec::new(),
+    }
+}
+
+/// A participant, as events carry it.
+pub fn participant(id: ParticipantId) -> Participant {
+    Participant {
+        id,
+        name: "Bot".to_owned(),
+        handle: "ann/bot".to_owned(),
+        description: None,
+        is_external: None,
+        owner: None,
+        role: Role::Member,
+        status: ParticipantStatus::Active,
+        joined_at: Timestamp::from_micros(0),
     }
 }

@@ -6,6 +6,7 @@
 //! socket that may see it, and never waits for a socket.
 
 mod claim;
+mod config;
 mod drain;
 mod figures;
 mod presence;
@@ -14,20 +15,19 @@ mod quotas;
 mod sessions;
 mod subscriptions;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use domain::bus::EventBus;
 use domain::change::Change;
 use domain::chat::{ChatService, Participant};
 use domain::delivery::{DeliveryKey, DeliveryService, Listening};
-use domain::id::{AgentId, ChatId, NodeId, ParticipantId};
+use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
 use domain::node::{Connected, Note, SocketNumber};
 use domain::ports::{self, Clock};
 use domain::store::StoreError;
 
-use crate::claim_queue::ClaimQueue;
+use crate::other_nodes::{Alone, OtherNodes};
 use crate::payload;
 use crate::receipts::ReceiptBuffer;
 use crate::topic::Topic;
@@ -35,45 +35,17 @@ use presence::{Presence, Turn};
 use sessions::Sessions;
 use subscriptions::{ListeningAgent, Subscriptions};
 
-pub(crate) use claim::SocketClaim;
+pub use claim::SocketClaim;
+pub use config::HubConfig;
 pub(crate) use domain::node::OnConflict;
 pub use figures::Figures;
-pub(crate) use presence::Departure;
+pub use presence::Departure;
 pub(crate) use quotas::ConnectionSlot;
-pub(crate) use sessions::ClaimRefused;
-pub(crate) use subscriptions::Person;
+pub use sessions::ClaimRefused;
+pub use subscriptions::Person;
 
 /// The number of locks over which topics, users, and agents are sharded.
 const SHARDS: usize = 32;
-
-/// Limits of a socket.
-#[derive(Clone, Copy, Debug)]
-pub struct HubConfig {
-    /// The time without input after which a socket is closed.
-    pub idle_timeout: Duration,
-    /// The maximum number of bytes that are queued for one client. It should hold three of the
-    /// largest message: one that the client is reading, one that is queued, and one that arrives.
-    pub queue_bytes: usize,
-    /// The maximum number of topics per socket.
-    pub max_topics: usize,
-    /// The approximate maximum number of topics of all sockets of one caller.
-    pub max_topics_per_caller: usize,
-    /// The maximum number of connections of one caller, including closed ones that have not been
-    /// read to the end. An agent has one live socket.
-    pub max_sockets_per_caller: usize,
-}
-
-impl Default for HubConfig {
-    fn default() -> Self {
-        Self {
-            idle_timeout: Duration::from_secs(60),
-            queue_bytes: 10 * 1024 * 1024,
-            max_topics: 10_000,
-            max_topics_per_caller: 50_000,
-            max_sockets_per_caller: 1_000,
-        }
-    }
-}
 
 /// The outcome of a redelivery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,19 +70,24 @@ pub struct Hub {
     subscriptions: Subscriptions,
     presence: Presence,
     receipts: Arc<ReceiptBuffer>,
-    /// Queues the changes for the store, if this server is one of several.
-    claim_queue: OnceLock<Arc<ClaimQueue>>,
+    others: Arc<dyn OtherNodes>,
 }
 
 impl Hub {
-    /// Makes a hub without sockets; `clock` measures how long a caller has been disconnected.
+    /// Makes the hub of a single server, without sockets; `clock` measures how long a caller has been
+    /// disconnected.
     pub fn new(config: HubConfig, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Self::in_cluster(config, clock, Arc::new(Alone))
+    }
+
+    /// Makes the hub of one of several nodes.
+    pub fn in_cluster(config: HubConfig, clock: Arc<dyn Clock>, others: Arc<dyn OtherNodes>) -> Arc<Self> {
         Arc::new(Self {
             sessions: Sessions::new(config.queue_bytes, config.max_sockets_per_caller),
             subscriptions: Subscriptions::new(),
             presence: Presence::new(clock.clone()),
             receipts: Arc::default(),
-            claim_queue: OnceLock::new(),
+            others,
             config,
             clock,
         })
@@ -162,10 +139,8 @@ impl Hub {
     /// Applies a change that this process or another has made.
     pub fn follow(&self, change: Change) {
         self.sessions.follow(change);
-        match change {
-            Change::AgentDeleted(agent) => self.subscriptions.end_observers(agent),
-            Change::NodeCleared(node) => self.node_cleared(node),
-            _ => {}
+        if let Change::AgentDeleted(agent) = change {
+            self.subscriptions.end_observers(agent);
         }
     }
 
@@ -182,7 +157,7 @@ impl Hub {
             // It may have reconnected meanwhile.
             if turn.is_overdue() {
                 let news = turn.expire();
-                self.note(who);
+                self.others.note(who);
                 self.announce(&turn, news);
             }
         }
@@ -250,86 +225,48 @@ impl Hub {
         }
     }
 
-    /// Makes the server one of several: reports the interests of its subscriptions to `bus` from
-    /// now on. Must precede the first subscription.
-    pub fn share(&self, bus: Arc<dyn EventBus>) {
-        self.subscriptions.share(bus);
-    }
-
-    /// Waits until events for all current interests arrive from other nodes, so that no event is
-    /// missed that is stored after the store is read.
+    /// Waits until the events of other nodes arrive that the subscriptions need.
     pub(crate) async fn settled(&self) {
-        self.subscriptions.settled().await;
-    }
-
-    /// Makes this the hub of one of several nodes.
-    pub(crate) fn become_one_of_several(&self, node: NodeId) -> Arc<ClaimQueue> {
-        self.claim_queue.get_or_init(|| Arc::new(ClaimQueue::of(node))).clone()
-    }
-
-    /// Reports a change of the local presence of a user or agent.
-    fn note(&self, who: ParticipantId) {
-        if let Some(claim_queue) = self.claim_queue.get() {
-            claim_queue.note(who);
-        }
+        self.others.settled().await;
     }
 
     /// The local presence of these users and agents.
-    pub(crate) fn notes(&self, of: &[ParticipantId]) -> Vec<Note> {
+    pub fn notes(&self, of: &[ParticipantId]) -> Vec<Note> {
         self.presence.notes(of)
     }
 
     /// The agents with a live local socket, and all others that are present on this node.
-    pub(crate) fn who_is_here(&self) -> (Vec<AgentId>, Vec<ParticipantId>) {
+    pub fn who_is_here(&self) -> (Vec<AgentId>, Vec<ParticipantId>) {
         self.presence.who_is_here()
     }
 
     /// Gives the local socket of an agent another number, if there is one.
-    pub(crate) fn renumber(&self, agent: AgentId, number: SocketNumber) {
+    pub fn renumber(&self, agent: AgentId, number: SocketNumber) {
         self.sessions.renumber(agent, number);
     }
 
-    /// Applies the connections of one user or agent, out of a list from the store.
-    pub(crate) fn observe(&self, who: ParticipantId, connected: &[Connected]) {
-        let own = self.claim_queue.get().map(|claim_queue| claim_queue.node());
-        let remote = connected.iter().filter(|one| one.who == who && Some(one.node) != own);
-        let remote = remote.copied().collect::<Vec<_>>();
+    /// Applies the connections of one user or agent to other nodes, as the store has them. A newer
+    /// socket there supersedes the one here.
+    pub fn observe(&self, who: ParticipantId, remote: &[Connected]) {
         let turn = self.presence.turn(who);
-        if let ([Connected { number: Some(number), .. }], Some(agent)) = (&remote[..], who.agent())
+        if let ([Connected { number: Some(number), .. }], Some(agent)) = (remote, who.agent())
             // The list may be older than a claim of this node that was granted meanwhile.
             && !self.sessions.give_up(agent, *number)
         {
             return;
         }
-        let news = turn.observe(&remote);
+        let news = turn.observe(remote);
         self.announce(&turn, news);
     }
 
-    /// The users and agents that are connected to other nodes, as far as this node knows.
-    pub(crate) fn everybody_elsewhere(&self) -> Vec<ParticipantId> {
-        self.presence.everybody_elsewhere()
-    }
-
-    /// Removes all connections to a node that was cleared.
-    fn node_cleared(&self, node: NodeId) {
-        if let Some(claim_queue) = self.claim_queue.get() {
-            claim_queue.cleared(node);
-        }
-        for who in self.presence.everybody_on(node) {
-            let turn = self.presence.turn(who);
-            let news = turn.forget_on(node);
-            self.announce(&turn, news);
-        }
-    }
-
     /// Returns whether a topic has subscribers.
-    pub(crate) fn has_subscribers(&self, topic: Topic) -> bool {
+    pub fn has_subscribers(&self, topic: Topic) -> bool {
         self.subscriptions.has(topic, |_| true)
     }
 
     /// Pushes that a participant was added to a chat according to another node, and watches the
     /// participant's presence.
-    pub(crate) fn added_elsewhere(&self, chat: ChatId, participant: &Participant) {
+    pub fn added_elsewhere(&self, chat: ChatId, participant: &Participant) {
         self.subscriptions.watch_newcomer(chat, participant);
         self.push_added(chat, participant);
     }
@@ -341,7 +278,7 @@ impl Hub {
     }
 
     /// Pushes that a participant was removed from a chat.
-    pub(crate) fn push_removed(&self, chat: ChatId, participant: &Participant) {
+    pub fn push_removed(&self, chat: ChatId, participant: &Participant) {
         self.subscriptions.push(Topic::RoomParticipants(chat), || payload::participant_removed(participant));
     }
 

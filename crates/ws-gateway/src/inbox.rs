@@ -25,11 +25,11 @@ pub(crate) const SEARCHED: usize = 256;
 
 /// An event as it is pushed, shared by all sockets that receive it.
 #[derive(Debug)]
-pub(crate) struct Payload {
+pub struct Payload {
     /// Its name.
-    pub(crate) event: &'static str,
+    pub event: &'static str,
     /// Its content as JSON.
-    pub(crate) json: String,
+    pub json: String,
     /// The message that it delivers to agents.
     pub(crate) brings: Option<MessageId>,
     /// The message whose complete state it is: a newer state replaces it.
@@ -53,15 +53,15 @@ pub struct Ticket(pub u64);
 
 /// An event of a topic, for one subscription.
 #[derive(Clone, Debug)]
-pub(crate) struct Event {
-    pub(crate) topic: Topic,
-    pub(crate) ticket: Ticket,
-    pub(crate) payload: Arc<Payload>,
+pub struct Event {
+    pub topic: Topic,
+    pub ticket: Ticket,
+    pub payload: Arc<Payload>,
 }
 
 /// An item in the queue of a socket: an event, or an order to its task.
 #[derive(Debug)]
-pub(crate) enum SocketCommand {
+pub enum SocketCommand {
     /// An event of a topic.
     Event(Event),
     /// The subscription to a topic has ended.
@@ -223,7 +223,7 @@ impl Inbox {
 
 /// The socket's end of the queue.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub struct Reader {
     mailbox: Arc<Mailbox>,
     /// Items that were taken together, and are handled one by one.
     heard: VecDeque<SocketCommand>,
@@ -239,7 +239,7 @@ impl Reader {
     }
 
     /// The next item, if there is one.
-    pub(crate) fn next(&mut self) -> Option<SocketCommand> {
+    pub fn next(&mut self) -> Option<SocketCommand> {
         if self.heard.is_empty() {
             self.fetch();
         }

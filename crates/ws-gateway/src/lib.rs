@@ -9,8 +9,7 @@
 //! - [`outbox`](self): the frames to the client, in the order in which the connection takes them;
 //! - [`receipts`](self): receipts of agents' sockets, buffered until they are stored;
 //! - [`hub`](self): subscriptions, presence, and the publisher of events;
-//! - [`claim_queue`](self), [`cluster_member`](self): the sockets of a node as the other nodes see
-//!   them; [`remote_events`](self), [`recent_joins`](self): events that other nodes may have sent;
+//! - [`other_nodes`]: the port to the other nodes of a cluster;
 //! - [`redelivery`](self): redelivery of unacknowledged messages;
 //! - [`payload`](self): events as JSON.
 //!
@@ -18,8 +17,6 @@
 //! the reply to its join; one agent has one live socket, on all servers together; a client that
 //! does not read is disconnected and costs no more than its queue.
 
-mod claim_queue;
-mod cluster_member;
 mod connect;
 pub mod fault;
 pub mod frame;
@@ -27,14 +24,13 @@ pub mod frame;
 mod fuzz;
 mod hub;
 mod inbound;
-mod inbox;
+pub mod inbox;
 pub mod machine;
+pub mod other_nodes;
 mod outbox;
 mod payload;
 mod receipts;
-mod recent_joins;
 mod redelivery;
-mod remote_events;
 mod subprotocol;
 mod task;
 pub mod topic;
@@ -46,10 +42,8 @@ use domain::account::{AccountService, TokenService};
 use domain::activity::ActivityService;
 use domain::chat::ChatService;
 
-pub use cluster_member::ClusterMember;
-pub use hub::{Figures, Hub, HubConfig};
+pub use hub::{ClaimRefused, Departure, Figures, Hub, HubConfig, Person, SocketClaim};
 pub use redelivery::Redeliverer;
-pub use remote_events::{NodeEvents, RemoteEventSink};
 
 /// The dependencies of a socket; registered as `web::Data`.
 #[derive(Clone)]

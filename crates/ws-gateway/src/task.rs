@@ -106,7 +106,7 @@ impl Socket {
                 // Released first: the client may reconnect as soon as it sees the reply.
                 self.claim.release(Departure::Closed);
                 let code = reason.map_or(CloseCode::Normal, |reason| answer_to(reason.code));
-                if self.claim.is_of_several() { Flow::Leaves(code) } else { self.end(code, "") }
+                Flow::Leaves(code)
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use adapters_nats::{ConnectFault, NatsBus, NatsServer, Settings};
 use domain::activity::AgentActivity;
-use domain::bus::{EventBus, Interest, SharedEvents};
+use domain::bus::{BusLink, EventBus, Interest, SharedEvents};
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ChatId, MessageId, NodeId, ParticipantId, UserId};
 use domain::message::{Mention, MentionKind, Message, MessageKind};

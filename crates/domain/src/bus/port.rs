@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::route::{Address, Interest};
 use crate::event::DomainEvent;
+use crate::time::Timestamp;
 
 /// Carries events to the other nodes, and reports their interests. Events of others are passed to a
 /// publisher for the local sockets; events of this node do not come back.
@@ -29,4 +30,18 @@ pub trait EventBus: Send + Sync {
     /// others: their events arrive from then on. Returns at once if no other node can be reached,
     /// and never waits for long.
     async fn settled(&self);
+}
+
+/// The state of the link to the other nodes.
+pub trait BusLink: Send + Sync {
+    /// Returns whether events of other nodes arrive.
+    fn is_connected(&self) -> bool;
+
+    /// The time since which events of this node may not have reached the others; `None` until the
+    /// next such loss.
+    fn take_unsent(&self) -> Option<Timestamp>;
+
+    /// The time since which events of other nodes may not have reached this one; `None` until the
+    /// next such loss.
+    fn take_unheard(&self) -> Option<Timestamp>;
 }

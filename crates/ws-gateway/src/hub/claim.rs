@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::account::Presented;
-use domain::caller::Caller;
+use domain::caller::{AgentCaller, Caller};
 use domain::chat::{Entrance, Roster};
 use domain::id::{ChatId, ParticipantId};
-use domain::node::{Granted, OnConflict};
+use domain::node::{AgentClaim, Claiming, Granted, OnConflict};
 use domain::ports::Presence;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::timeout;
@@ -19,8 +19,8 @@ use super::presence::Departure;
 use super::quotas::{CallerQuota, ConnectionSlot};
 use super::sessions::{ClaimRefused, Opened, Precedence};
 use super::subscriptions::Person;
-use crate::claim_queue::Asked;
 use crate::inbox::{Inbox, Reader, SocketId, Ticket};
+use crate::other_nodes::PendingClaim;
 use crate::receipts::ReceiptSink;
 use crate::topic::Topic;
 
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
 
 /// The claim of a live socket; released when it is dropped.
-pub(crate) struct SocketClaim {
+pub struct SocketClaim {
     hub: Arc<Hub>,
     /// The caller of the socket.
     pub(crate) caller: Caller,
@@ -44,23 +44,77 @@ pub(crate) struct SocketClaim {
     pub(crate) slot: Option<ConnectionSlot>,
 }
 
+/// The result of a claim.
+type Claimed = Result<(SocketClaim, Reader), ClaimRefused>;
+
+/// A socket of an agent that waits for its claim.
+struct Pending {
+    hub: Arc<Hub>,
+    caller: AgentCaller,
+    presented: Presented,
+    slot: ConnectionSlot,
+    on_conflict: OnConflict,
+    answer: oneshot::Sender<Claimed>,
+}
+
+impl PendingClaim for Pending {
+    fn claim(&self) -> AgentClaim {
+        AgentClaim { agent: self.caller.agent, claiming: Claiming::Newcomer(self.on_conflict) }
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.answer.is_closed()
+    }
+
+    fn open(self: Box<Self>) {
+        let precedence = Precedence::Local(self.on_conflict);
+        self.admit(Some(precedence));
+    }
+
+    fn settle(self: Box<Self>, granted: Granted) {
+        self.admit(granted.map(Precedence::Granted));
+    }
+
+    fn fail(self: Box<Self>) {
+        drop(self.answer.send(Err(ClaimRefused::Unavailable)));
+    }
+}
+
+impl Pending {
+    fn admit(self, precedence: Option<Precedence>) {
+        let Self { hub, caller, presented, slot, answer, .. } = self;
+        let opened = match precedence {
+            Some(precedence) => hub.admit(caller.into(), presented, slot, precedence),
+            None => Err(ClaimRefused::Conflict),
+        };
+        // The store has granted a socket that was not opened.
+        if precedence.is_some() && opened.is_err() {
+            hub.others.note(ParticipantId::Agent(caller.agent));
+        }
+        // If the receiver is gone, dropping the answer releases the socket.
+        drop(answer.send(opened));
+    }
+}
+
 impl Hub {
     /// Opens a socket for the caller, who presented `presented`. An agent has one live socket: the
     /// older one is superseded in the same step, on this node or another.
-    pub(crate) async fn open(
+    ///
+    /// # Errors
+    /// [`ClaimRefused`].
+    pub async fn open(
         self: &Arc<Self>,
         caller: Caller,
         presented: Presented,
         on_conflict: OnConflict,
-    ) -> Result<(SocketClaim, Reader), ClaimRefused> {
-        let (Some(claim_queue), Caller::Agent(agent)) = (self.claim_queue.get(), caller) else {
-            return self.claim(caller, presented, on_conflict);
-        };
+    ) -> Claimed {
+        let Caller::Agent(agent) = caller else { return self.claim(caller, presented, on_conflict) };
         let slot = self.sessions.slot(caller.participant())?;
         // A socket that would be refused must not supersede another.
         self.sessions.may_enter(caller, presented)?;
         let (answer, answered) = oneshot::channel();
-        claim_queue.ask(Asked { caller: agent, presented, on_conflict, slot, answer });
+        let hub = self.clone();
+        self.others.claim(Box::new(Pending { hub, caller: agent, presented, slot, on_conflict, answer }));
         match timeout(PATIENCE, answered).await {
             Ok(Ok(opened)) => opened,
             Ok(Err(_)) | Err(_) => Err(ClaimRefused::Unavailable),
@@ -73,24 +127,9 @@ impl Hub {
         caller: Caller,
         presented: Presented,
         on_conflict: OnConflict,
-    ) -> Result<(SocketClaim, Reader), ClaimRefused> {
+    ) -> Claimed {
         let slot = self.sessions.slot(caller.participant())?;
         self.admit(caller, presented, slot, Precedence::Local(on_conflict))
-    }
-
-    /// Opens the socket of a granted claim, or answers with the reason of the refusal.
-    pub(crate) fn settle_claim(self: &Arc<Self>, asked: Asked, granted: Granted) {
-        let Asked { caller, presented, slot, answer, .. } = asked;
-        let opened = match granted {
-            Some(number) => self.admit(caller.into(), presented, slot, Precedence::Granted(number)),
-            None => Err(ClaimRefused::Conflict),
-        };
-        // The store has granted a socket that was not opened.
-        if granted.is_some() && opened.is_err() {
-            self.note(ParticipantId::Agent(caller.agent));
-        }
-        // If the receiver is gone, dropping the answer releases the socket.
-        drop(answer.send(opened));
     }
 
     /// Opens a socket that has a connection slot.
@@ -100,7 +139,7 @@ impl Hub {
         presented: Presented,
         slot: ConnectionSlot,
         precedence: Precedence,
-    ) -> Result<(SocketClaim, Reader), ClaimRefused> {
+    ) -> Claimed {
         let turn = self.presence.turn(caller.participant());
         let precedence = match precedence {
             // Changes that followed the grant may have arrived before this point.
@@ -110,7 +149,7 @@ impl Hub {
         let Opened { id, inbox, reader, is_first } = self.sessions.open(caller, presented, precedence)?;
         let news = turn.arrive(matches!(precedence, Precedence::Granted(_)));
         if is_first && matches!(caller, Caller::User(_)) {
-            self.note(caller.participant());
+            self.others.note(caller.participant());
         }
         self.announce(&turn, news);
         drop(turn);
@@ -141,25 +180,26 @@ impl SocketClaim {
 
     /// Subscribes to a topic: its events arrive from now on. A socket has one subscription per
     /// topic, so an earlier one is replaced.
-    pub(crate) fn subscribe(&self, topic: Topic) -> Ticket {
+    pub fn subscribe(&self, topic: Topic) -> Ticket {
         let (who, inbox, slot) = (self.caller.participant(), self.inbox.clone(), self.quota.topic_slot());
-        self.hub.subscriptions.subscribe(topic, self.id, who, inbox, slot)
+        let held = self.hub.others.hold(topic, who.user().is_some());
+        self.hub.subscriptions.subscribe(topic, self.id, who, inbox, slot, held)
     }
 
     /// Applies the caller's access to the topic's chat as read from the store, with the last
     /// sequence. Ends the subscription at once if the access no longer holds.
-    pub(crate) fn settle(&self, topic: Topic, ticket: Ticket, entrance: &Entrance) {
+    pub fn settle(&self, topic: Topic, ticket: Ticket, entrance: &Entrance) {
         self.hub.subscriptions.settle(topic, self.id, ticket, entrance);
     }
 
     /// Ends this subscription.
-    pub(crate) fn unsubscribe(&self, topic: Topic, ticket: Ticket) {
+    pub fn unsubscribe(&self, topic: Topic, ticket: Ticket) {
         self.hub.subscriptions.unsubscribe(topic, self.id, ticket);
     }
 
     /// The participants of a chat that this socket is subscribed to, with their presence; later
     /// changes arrive as events. `ask` is called for the first subscriber.
-    pub(crate) async fn people<E>(
+    pub async fn people<E>(
         &self,
         chat: ChatId,
         ask: impl AsyncFnOnce() -> Result<Roster, E>,
@@ -170,25 +210,18 @@ impl SocketClaim {
     }
 
     /// Releases the claim, so that another socket can take it.
-    pub(crate) fn release(&self, departure: Departure) {
+    pub fn release(&self, departure: Departure) {
         let turn = self.hub.presence.turn(self.caller.participant());
         let Some(last) = self.hub.sessions.close(self.id, self.caller, self.presented) else { return };
         let news = turn.depart(departure == Departure::Dropped && !last.is_out);
-        self.hub.note(turn.who());
+        self.hub.others.note(turn.who());
         self.hub.announce(&turn, news);
     }
 
     /// Resolves when other nodes see the claim as released, or shortly after.
-    pub(crate) async fn is_free_everywhere(&self) {
-        if let Some(claim_queue) = self.hub.claim_queue.get() {
-            // A store that does not answer must not delay the close for long.
-            let _ = timeout(LONGEST_FAREWELL, claim_queue.written()).await;
-        }
-    }
-
-    /// Returns whether there are other nodes.
-    pub(crate) fn is_of_several(&self) -> bool {
-        self.hub.claim_queue.get().is_some()
+    pub async fn is_free_everywhere(&self) {
+        // A store that does not answer must not delay the close for long.
+        let _ = timeout(LONGEST_FAREWELL, self.hub.others.written()).await;
     }
 }
 

@@ -4,24 +4,21 @@
 //! A change is made and announced under the [`Turn`] of its user or agent, so that subscribers
 //! receive the changes of one in order; those of others proceed meanwhile.
 
-mod remote;
-
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::id::{AgentId, NodeId, ParticipantId};
+use domain::id::{AgentId, ParticipantId};
 use domain::node::{Connected, GRACE, Note, SocketNumber};
 use domain::ports::Clock;
 use domain::time::Timestamp;
 
 use super::SHARDS;
 use super::figures::Figures;
-use remote::RemotePresence;
 
 /// How a socket ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Departure {
+pub enum Departure {
     /// The client closed it.
     Closed,
     /// The connection broke, or was ended.
@@ -43,7 +40,8 @@ struct State {
     /// Those whose last connection to this node broke, with the time until which they count as
     /// present.
     lingering: HashMap<ParticipantId, Timestamp>,
-    remote: RemotePresence,
+    /// Those who are connected to other nodes, with the number of an agent's socket there.
+    remote: HashMap<ParticipantId, Option<SocketNumber>>,
 }
 
 /// The right to change the presence of one user or agent.
@@ -61,7 +59,7 @@ impl State {
 
     /// Returns whether `who` counts as present on any node.
     fn counts(&self, who: ParticipantId) -> bool {
-        self.is_here(who) || self.remote.holds(who)
+        self.is_here(who) || self.remote.contains_key(&who)
     }
 }
 
@@ -82,7 +80,7 @@ impl Presence {
     pub(super) fn is_online(&self, who: ParticipantId) -> bool {
         let state = self.state();
         let lingers = || state.lingering.get(&who).is_some_and(|until| *until > self.clock.steady());
-        state.here.contains(&who) || lingers() || state.remote.holds(who)
+        state.here.contains(&who) || lingers() || state.remote.contains_key(&who)
     }
 
     /// The users and agents whose connection broke and who did not return in time.
@@ -114,16 +112,6 @@ impl Presence {
         (agents, users.chain(state.lingering.keys()).copied().collect())
     }
 
-    /// The users and agents that are connected to other nodes.
-    pub(super) fn everybody_elsewhere(&self) -> Vec<ParticipantId> {
-        self.state().remote.everybody().collect()
-    }
-
-    /// The users and agents that are connected to another node.
-    pub(super) fn everybody_on(&self, node: NodeId) -> Vec<ParticipantId> {
-        self.state().remote.everybody_on(node)
-    }
-
     /// Adds the figures of the other nodes.
     pub(super) fn measure(&self, figures: &mut Figures) {
         figures.remote = self.state().remote.len();
@@ -146,7 +134,7 @@ impl Turn<'_> {
             state.here.insert(self.who);
             state.lingering.remove(&self.who);
             if is_granted {
-                state.remote.forget(self.who);
+                state.remote.remove(&self.who);
             }
         })
     }
@@ -173,7 +161,7 @@ impl Turn<'_> {
 
     /// Returns whether an agent has a socket on another node that is newer than the one with this number.
     pub(super) fn has_newer(&self, number: SocketNumber) -> bool {
-        self.presence.state().remote.has_newer(self.who, number)
+        self.presence.state().remote.get(&self.who).is_some_and(|there| *there > Some(number))
     }
 
     /// Applies the connections to other nodes; an agent with a socket there has none here.
@@ -183,13 +171,11 @@ impl Turn<'_> {
                 state.here.remove(&self.who);
                 state.lingering.remove(&self.who);
             }
-            state.remote.set(self.who, remote);
+            match remote.first() {
+                Some(there) => _ = state.remote.insert(self.who, there.number),
+                None => _ = state.remote.remove(&self.who),
+            }
         })
-    }
-
-    /// Applies the end of the connection to another node.
-    pub(super) fn forget_on(&self, node: NodeId) -> Option<bool> {
-        self.change(|state| state.remote.forget_on(self.who, node))
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) -> Option<bool> {

@@ -27,7 +27,7 @@ use opened_with::OpenedWith;
 
 /// Why a socket cannot be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ClaimRefused {
+pub enum ClaimRefused {
     /// The agent was deleted, the caller disabled, the key revoked, or the token ended, after the caller was
     /// authenticated.
     Ended,

@@ -7,16 +7,14 @@
 //! known during the read, the result may be outdated, and the store is read again.
 
 mod basis;
-mod interest;
 mod listeners;
 mod watch;
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::bus::EventBus;
 use domain::chat::{ChatService, Entrance, Participant, Roster};
 use domain::delivery::Listening;
 use domain::id::{AgentId, ChatId, ParticipantId};
@@ -26,13 +24,13 @@ use super::SHARDS;
 use super::figures::Figures;
 use super::quotas::TopicSlot;
 use crate::inbox::{Inbox, Payload, SocketCommand, SocketId, Ticket};
+use crate::other_nodes::Held;
 use crate::topic::Topic;
 use basis::{BasisChange, Present, SubscriptionBasis};
-use interest::{Held, Interests};
 use listeners::{Listener, Listeners};
 use watch::Watch;
 
-pub(crate) use watch::Person;
+pub use watch::Person;
 
 /// The maximum number of reads for a chat that changes during each of them.
 const TRIES: usize = 5;
@@ -60,8 +58,6 @@ pub(super) struct Subscriptions {
     shards: Vec<Mutex<HashMap<Topic, Listeners>>>,
     watch: Mutex<Watch>,
     tickets: AtomicU64,
-    /// Set if the server is one of several.
-    interests: OnceLock<Arc<Interests>>,
     /// Held during a revalidation.
     revalidating: tokio::sync::Mutex<()>,
     revalidation: Mutex<Revalidation>,
@@ -78,24 +74,10 @@ impl Subscriptions {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             watch,
             tickets,
-            interests: OnceLock::new(),
             revalidating,
             revalidation,
             pushes,
             redeliveries,
-        }
-    }
-
-    /// Reports the interests of later subscriptions to `bus`.
-    pub(super) fn share(&self, bus: Arc<dyn EventBus>) {
-        // A second call has no effect.
-        let _ = self.interests.set(Arc::new(Interests::new(bus)));
-    }
-
-    /// Waits until events for all current interests arrive from other nodes.
-    pub(super) async fn settled(&self) {
-        if let Some(interests) = self.interests.get() {
-            interests.settled().await;
         }
     }
 
@@ -107,9 +89,10 @@ impl Subscriptions {
         who: ParticipantId,
         inbox: Inbox,
         slot: TopicSlot,
+        held: Held,
     ) -> Ticket {
         let ticket = Ticket(self.tickets.fetch_add(1, Ordering::Relaxed));
-        let (basis, held) = (SubscriptionBasis::asked(), Held::by(self.interests.get(), topic, who));
+        let basis = SubscriptionBasis::asked();
         let listener = Listener { who, ticket, inbox, basis, _topic: slot, _held: held };
         let mut shard = self.shard(topic);
         let listeners = shard.entry(topic).or_default();

@@ -1,6 +1,5 @@
 //! Receivers and order of events, and one socket per agent.
 
-mod interest;
 mod presence;
 mod revalidate;
 
@@ -9,13 +8,13 @@ use actix_web::web::Data;
 use domain::account::{Presented, PresentedToken};
 use domain::activity::AgentActivity;
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::chat::{Entrance, Participant, ParticipantStatus, Role, Standing};
+use domain::chat::{Entrance, Participant, Role, Standing};
 use domain::delivery::Listening;
 use domain::event::DomainEvent;
-use domain::id::{MessageId, OrganizationId, UserId};
-use domain::message::MessageKind;
+use domain::id::{OrganizationId, UserId};
 use domain::ports::EventPublisher;
 use domain::time::Timestamp;
+pub(crate) use testkit::bus::participant;
 use testkit::{FixedClock, NOON, TestAgent, TestUser, World};
 use uuid::Uuid;
 
@@ -72,36 +71,7 @@ pub(crate) fn agent(number: u128) -> Caller {
 }
 
 pub(crate) fn message(sequence: i64, content: &str) -> Message {
-    let at = Timestamp::from_micros(0);
-    Message {
-        id: MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs()))),
-        chat_id: ROOM,
-        sequence,
-        kind: MessageKind::Text,
-        content: content.to_owned(),
-        sender: user(100).participant(),
-        sender_name: "Ann".to_owned(),
-        sender_handle: Some("ann".to_owned()),
-        mentions: Vec::new(),
-        metadata: None,
-        created_at: at,
-        updated_at: at,
-        deliveries: Vec::new(),
-    }
-}
-
-pub(crate) fn participant(id: ParticipantId) -> Participant {
-    Participant {
-        id,
-        name: "Bot".to_owned(),
-        handle: "ann/bot".to_owned(),
-        description: None,
-        is_external: None,
-        owner: None,
-        role: Role::Member,
-        status: ParticipantStatus::Active,
-        joined_at: Timestamp::from_micros(0),
-    }
+    testkit::bus::message(ROOM, sequence, content)
 }
 
 /// The names of the received events; `!` marks the end of a subscription.

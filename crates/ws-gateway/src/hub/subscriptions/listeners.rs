@@ -3,9 +3,9 @@
 use domain::id::ParticipantId;
 
 use super::basis::SubscriptionBasis;
-use super::interest::Held;
 use crate::hub::quotas::TopicSlot;
 use crate::inbox::{Inbox, SocketId, Ticket};
+use crate::other_nodes::Held;
 
 /// One subscriber.
 pub(super) struct Listener {

@@ -12,9 +12,11 @@ use tokio::sync::OnceCell;
 
 /// A participant whose presence is watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Person {
-    pub(crate) id: ParticipantId,
-    pub(crate) is_external: Option<bool>,
+pub struct Person {
+    /// The user or agent.
+    pub id: ParticipantId,
+    /// Set for agents: internal ones need no socket.
+    pub is_external: Option<bool>,
 }
 
 impl Person {

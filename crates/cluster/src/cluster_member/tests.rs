@@ -1,37 +1,29 @@
 //! Hubs of several nodes on one store.
 
-use domain::account::{Presented, PresentedToken};
 use domain::caller::Caller;
 use domain::change::{Change, ChangePosition, ChangeRepository};
 use domain::chat::{Role, Roster};
 use domain::event::DomainEvent;
-use domain::id::{ChatId, UserId};
-use domain::node::{Connected, Entrant, SocketNumber};
+use domain::id::ChatId;
+use domain::node::{Entrant, OnConflict, SocketNumber};
 use domain::ports::{EventPublisher, Presence};
 use domain::time::Timestamp;
 use futures_util::FutureExt;
 use serde_json::Value;
+use testkit::bus::participant;
 use testkit::nodes::MemoryNodes;
 use testkit::{FixedClock, NOON, SequentialIds};
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
+use ws_gateway::inbox::{Event, Reader, SocketCommand};
+use ws_gateway::topic::Topic;
+use ws_gateway::{ClaimRefused, Departure, HubConfig, SocketClaim};
 
 use super::*;
-use crate::HubConfig;
-use crate::hub::tests::{ROOM, agent, agent_id, hub, participant, user};
-use crate::hub::{Departure, OnConflict, SocketClaim};
-use crate::inbox::{Event, Reader, SocketCommand};
-use crate::topic::Topic;
-
-const TOKEN: Presented = Presented::Token(PresentedToken {
-    user: UserId::new(Uuid::nil()),
-    password_set_at: None,
-    session: None,
-    expires_at: None,
-});
+use crate::tests::{ROOM, TOKEN, agent, agent_id, user};
 
 /// A server, without the connections of its sockets.
-struct Node {
+struct Server {
     hub: Arc<Hub>,
     events: Arc<NodeEvents>,
     clock: Arc<FixedClock>,
@@ -41,32 +33,38 @@ struct Node {
     writer: JoinHandle<()>,
 }
 
-impl Drop for Node {
+impl Drop for Server {
     fn drop(&mut self) {
         self.writer.abort();
     }
 }
 
+fn node(id: NodeId, clock: &Arc<FixedClock>) -> (Arc<Node>, Arc<Hub>) {
+    let port = Node::new(id, None);
+    let hub = Hub::in_cluster(HubConfig::default(), clock.clone(), port.clone());
+    (port, hub)
+}
+
 /// Makes `count` servers on one store.
-async fn several(count: usize) -> (Vec<Node>, Arc<MemoryNodes>) {
+async fn several(count: usize) -> (Vec<Server>, Arc<MemoryNodes>) {
     let (store, ids) = (Arc::<MemoryNodes>::default(), Arc::<SequentialIds>::default());
     let mut nodes = Vec::new();
     for _ in 0..count {
         let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
-        let hub = Hub::new(HubConfig::default(), clock.clone());
+        let (port, hub) = node(NodeId::new(ids.generate(clock.now())), &clock);
         let events = NodeEvents::new(hub.clone(), clock.clone());
         let begun =
-            ClusterMember::begin(hub.clone(), events.clone(), store.clone(), clock.clone(), ids.clone());
+            ClusterMember::begin(port, events.clone(), store.clone(), None, clock.clone(), ids.clone());
         let cluster_member = Arc::new(begun.await.unwrap());
         let running = cluster_member.clone();
         let writer = tokio::spawn(async move { running.run().await });
         let (store, position) = (store.clone(), ChangePosition(0));
-        nodes.push(Node { hub, events, clock, cluster_member, store, position, writer });
+        nodes.push(Server { hub, events, clock, cluster_member, store, position, writer });
     }
     (nodes, store)
 }
 
-impl Node {
+impl Server {
     async fn try_open(
         &self,
         caller: Caller,
@@ -81,7 +79,7 @@ impl Node {
 
     /// Writes the queued changes, and applies those of other nodes.
     async fn follow(&mut self) {
-        self.cluster_member.claim_queue.written().await;
+        self.cluster_member.port.claim_queue.written().await;
         loop {
             let entries = self.store.changes_after(self.position, 3).await.unwrap();
             let Some(last) = entries.last() else { return };
@@ -92,7 +90,9 @@ impl Node {
             });
             self.cluster_member.look_for(who.collect()).await.unwrap();
             for change in entries.into_iter().filter_map(|entry| entry.change) {
-                self.hub.follow(change);
+                if let Change::NodeCleared(node) = change {
+                    self.cluster_member.node_cleared(node);
+                }
             }
         }
     }
@@ -112,7 +112,7 @@ impl Node {
     }
 }
 
-async fn follow_all(nodes: &mut [Node]) {
+async fn follow_all(nodes: &mut [Server]) {
     // A change that a node writes in its turn is news for the earlier ones.
     for _ in 0..2 {
         for node in &mut *nodes {
@@ -250,7 +250,7 @@ async fn a_return_on_another_node_is_no_news() {
     assert!(nodes.iter().all(|node| node.sees(agent(1))));
     let (claim, _socket) = nodes[1].try_open(agent(1), OnConflict::Reject).await.ok().unwrap();
     follow_all(&mut nodes).await;
-    let pass = |nodes: &[Node]| {
+    let pass = |nodes: &[Server]| {
         for node in nodes {
             node.clock.advance(GRACE);
             node.hub.expire_presence();
@@ -361,15 +361,15 @@ async fn who_looks_around_sees_everybody() {
 /// A newer socket on another node becomes known while the claim of an older one is still under way.
 #[tokio::test]
 async fn a_claim_that_is_overtaken_opens_nothing() {
-    let hub = hub();
-    let claim_queue = hub.become_one_of_several(NodeId::new(Uuid::from_u128(1)));
+    let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+    let (port, hub) = node(NodeId::new(Uuid::from_u128(1)), &clock);
     let (who, node) = (agent(1).participant(), NodeId::new(Uuid::from_u128(2)));
     hub.observe(who, &[Connected { who, node, number: Some(SocketNumber(11)) }]);
     for (number, is_open) in [(10, false), (12, true)] {
         let mut opening = Box::pin(hub.open(agent(1), TOKEN, OnConflict::Supersede));
         assert!((&mut opening).now_or_never().is_none());
-        for asked in claim_queue.take().unwrap().claims {
-            hub.settle_claim(asked, Some(SocketNumber(number)));
+        for pending in port.claim_queue.take().unwrap().claims {
+            pending.settle(Some(SocketNumber(number)));
         }
         let opened = opening.await;
         assert_eq!(hub.who_is_here().0.len(), usize::from(is_open));
@@ -380,13 +380,13 @@ async fn a_claim_that_is_overtaken_opens_nothing() {
 /// Its client may be connected to another node by now.
 #[tokio::test]
 async fn a_claim_that_nobody_waits_for_any_more_is_not_made() {
-    let hub = hub();
-    let claim_queue = hub.become_one_of_several(NodeId::new(Uuid::from_u128(1)));
+    let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+    let (port, hub) = node(NodeId::new(Uuid::from_u128(1)), &clock);
     assert!(hub.open(agent(1), TOKEN, OnConflict::Supersede).now_or_never().is_none());
-    assert!(claim_queue.take().is_none());
+    assert!(port.claim_queue.take().is_none());
     let mut waits = Box::pin(hub.open(agent(1), TOKEN, OnConflict::Supersede));
     assert!((&mut waits).now_or_never().is_none());
-    assert_eq!(claim_queue.take().map(|batch| batch.claims.len()), Some(1));
+    assert_eq!(port.claim_queue.take().map(|batch| batch.claims.len()), Some(1));
 }
 
 /// A list that was read may be older than a claim that was granted meanwhile.
@@ -397,7 +397,7 @@ async fn what_was_read_before_a_claim_ends_nothing() {
     let who = agent(1).participant();
     let read = store.whereabouts(vec![who]).await.unwrap();
     let (_newer, mut newer) = nodes[0].open(agent(1)).await;
-    nodes[0].hub.observe(who, &read);
+    nodes[0].cluster_member.observe(who, &read);
     assert!(!is_superseded(&mut newer));
     assert_eq!(nodes[0].hub.figures().remote, 0);
 }

@@ -6,14 +6,9 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use domain::account::Presented;
-use domain::caller::AgentCaller;
 use domain::id::{NodeId, ParticipantId};
-use domain::node::{AgentClaim, Claiming, OnConflict};
 use tokio::sync::{Notify, oneshot};
-
-use crate::hub::{ClaimRefused, ConnectionSlot, SocketClaim};
-use crate::inbox::Reader;
+use ws_gateway::other_nodes::PendingClaim;
 
 /// The maximum number of claims per transaction.
 const CLAIMS: usize = 256;
@@ -21,27 +16,9 @@ const CLAIMS: usize = 256;
 /// The maximum number of presence changes per transaction.
 const NOTES: usize = 2_000;
 
-/// The result of a claim.
-pub(crate) type Opened = Result<(SocketClaim, Reader), ClaimRefused>;
-
-/// A socket of an agent that waits for its claim.
-pub(crate) struct Asked {
-    pub(crate) caller: AgentCaller,
-    pub(crate) presented: Presented,
-    pub(crate) on_conflict: OnConflict,
-    pub(crate) slot: ConnectionSlot,
-    pub(crate) answer: oneshot::Sender<Opened>,
-}
-
-impl Asked {
-    pub(crate) fn claim(&self) -> AgentClaim {
-        AgentClaim { agent: self.caller.agent, claiming: Claiming::Newcomer(self.on_conflict) }
-    }
-}
-
 /// The contents of one write transaction.
 pub(crate) struct Batch {
-    pub(crate) claims: Vec<Asked>,
+    pub(crate) claims: Vec<Box<dyn PendingClaim>>,
     pub(crate) noted: Vec<ParticipantId>,
     /// Notified by being dropped.
     pub(crate) waiters: Vec<oneshot::Sender<()>>,
@@ -61,7 +38,7 @@ pub(crate) enum NodeState {
 struct Waiting {
     node: NodeId,
     state: NodeState,
-    claims: VecDeque<Asked>,
+    claims: VecDeque<Box<dyn PendingClaim>>,
     noted: HashSet<ParticipantId>,
     waiters: Vec<oneshot::Sender<()>>,
 }
@@ -124,8 +101,8 @@ impl ClaimQueue {
     }
 
     /// Queues a claim.
-    pub(crate) fn ask(&self, asked: Asked) {
-        self.waiting().claims.push_back(asked);
+    pub(crate) fn ask(&self, pending: Box<dyn PendingClaim>) {
+        self.waiting().claims.push_back(pending);
         self.some.notify_one();
     }
 
@@ -147,7 +124,7 @@ impl ClaimQueue {
     pub(crate) fn take(&self) -> Option<Batch> {
         let mut waiting = self.waiting();
         // A claim whose client has gone must not supersede a later socket.
-        waiting.claims.retain(|asked| !asked.answer.is_closed());
+        waiting.claims.retain(|pending| !pending.is_abandoned());
         let count = waiting.claims.len().min(CLAIMS);
         let claims = waiting.claims.drain(..count).collect::<Vec<_>>();
         let noted = waiting.noted.iter().copied().take(NOTES).collect::<Vec<_>>();

@@ -3,15 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::bus::NatsBus;
-use domain::bus::{Healing, Loss};
-use domain::ports::Clock;
+use domain::bus::{BusLink, Healing, Loss};
+use domain::node::EntrantPlace;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use tokio::time::{sleep, timeout};
-use ws_gateway::ClusterMember;
 
-use crate::ports::SystemClock;
+use crate::ClusterMember;
+use crate::cluster_member::PAGE;
 
 /// The interval of reads while events may be missing, and the pause as a multiple of the duration
 /// of a read; the longer one applies.
@@ -27,36 +26,55 @@ const OLDEST: Duration = Duration::from_secs(30 * 60);
 /// The time limit for the last loss entry when the server stops.
 const LAST: Duration = Duration::from_secs(1);
 
-/// The background task that resynchronises.
+/// The periods that are not known completely.
 pub(crate) struct Resync {
-    cluster_member: Arc<ClusterMember>,
     /// Without a bus, servers receive no events of each other.
-    bus: Option<Arc<NatsBus>>,
+    link: Option<Arc<dyn BusLink>>,
     healing: Mutex<Healing>,
     /// Since when events of this server may be lost, unless the others know.
     unlogged: Mutex<Loss>,
 }
 
 impl Resync {
-    pub(crate) fn new(cluster_member: Arc<ClusterMember>, bus: Option<Arc<NatsBus>>) -> Self {
-        Self { cluster_member, bus, healing: Mutex::default(), unlogged: Mutex::default() }
+    pub(crate) fn new(link: Option<Arc<dyn BusLink>>) -> Self {
+        Self { link, healing: Mutex::default(), unlogged: Mutex::default() }
     }
 
+    /// Returns whether events of other nodes arrive.
+    pub(crate) fn is_linked(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.is_connected())
+    }
+
+    fn collect(&self, now: Timestamp) {
+        let (unheard, unsent) = match &self.link {
+            Some(link) => (link.take_unheard(), link.take_unsent()),
+            None => (Some(now), None),
+        };
+        if let Some(since) = unheard {
+            lock(&self.healing).lost(since, now);
+        }
+        if let Some(since) = unsent {
+            lock(&self.unlogged).note(since);
+        }
+    }
+}
+
+impl ClusterMember {
     /// Events of others since then may be lost.
     pub(crate) fn unheard(&self, since: Timestamp) {
-        lock(&self.healing).lost(since, SystemClock.now());
+        lock(&self.resync.healing).lost(since, self.clock.now());
     }
 
-    /// Events of this server since then may be lost.
-    pub(crate) fn unsent(&self, since: Timestamp) {
-        lock(&self.unlogged).note(since);
+    /// Events of this server since now may be lost.
+    pub fn unsent(&self) {
+        lock(&self.resync.unlogged).note(self.clock.now());
     }
 
-    /// Runs until it is dropped.
-    pub(crate) async fn run(&self) {
+    /// Resynchronises, until it is dropped.
+    pub async fn resync(&self) {
         let mut logged_at = None::<Instant>;
         loop {
-            self.collect();
+            self.resync.collect(self.clock.now());
             if logged_at.is_none_or(|at| at.elapsed() >= LOGGED_EVERY) && self.log_loss().await {
                 logged_at = Some(Instant::now());
             }
@@ -70,43 +88,43 @@ impl Resync {
     }
 
     /// Logs the remaining loss when the server stops.
-    pub(crate) async fn log_last_loss(&self) {
-        self.collect();
+    pub async fn log_last_loss(&self) {
+        self.resync.collect(self.clock.now());
         let _ = timeout(LAST, self.log_loss()).await;
-    }
-
-    fn collect(&self) {
-        let (unheard, unsent) = match &self.bus {
-            Some(bus) => (bus.take_unheard(), bus.take_unsent()),
-            None => (Some(SystemClock.now()), None),
-        };
-        if let Some(since) = unheard {
-            self.unheard(since);
-        }
-        if let Some(since) = unsent {
-            self.unsent(since);
-        }
     }
 
     /// Writes a loss entry to the change log if there is a loss; returns `true` if it was written.
     async fn log_loss(&self) -> bool {
-        let unlogged = lock(&self.unlogged).take();
+        let unlogged = lock(&self.resync.unlogged).take();
         let Some(since) = unlogged else { return false };
-        let is_logged =
-            self.cluster_member.tell_loss(since.max(SystemClock.now().minus(OLDEST))).await.is_ok();
+        let noted = since.max(self.clock.now().minus(OLDEST));
+        let is_logged = self.nodes.tell_loss(self.node(), noted).await.is_ok();
         if !is_logged {
-            self.unsent(since);
+            lock(&self.resync.unlogged).note(since);
         }
         is_logged
     }
 
     async fn look(&self) -> Result<(), StoreError> {
-        let due = lock(&self.healing).due();
+        let due = lock(&self.resync.healing).due();
         let Some(since) = due else { return Ok(()) };
-        let begun = SystemClock.now();
-        self.cluster_member.catch_up(since).await?;
-        lock(&self.healing).looked(since, begun);
+        let begun = self.clock.now();
+        self.catch_up(since).await?;
+        lock(&self.resync.healing).looked(since, begun);
         Ok(())
+    }
+
+    /// Sends `room_added` to the local sockets for all joins since then, unless it was sent.
+    pub(crate) async fn catch_up(&self, since: Timestamp) -> Result<(), StoreError> {
+        let mut place = EntrantPlace::before(since);
+        loop {
+            let page = self.nodes.entrants(place, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            place = last.place();
+            for entrant in page {
+                self.events.has_entered(entrant);
+            }
+        }
     }
 }
 

@@ -6,15 +6,15 @@ use domain::caller::Caller;
 use domain::chat::{Participant, Role};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, ParticipantId};
+use domain::node::OnConflict;
 use domain::ports::EventPublisher;
 use testkit::{TestAgent, TestUser, World};
 use tokio::time::timeout;
+use ws_gateway::inbox::Reader;
+use ws_gateway::{HubConfig, SocketClaim};
 
 use super::*;
-use crate::hub::SocketClaim;
-use crate::hub::tests::{house, hub, open};
-use crate::inbox::{Reader, SocketCommand};
-use crate::topic::Topic;
+use crate::tests::{TOKEN, told};
 
 /// Ben's agent is in Ann's chat, and Ben observes it through the agent.
 struct Scene {
@@ -31,16 +31,21 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let world = World::new();
-        let (ann, ben, bots) = house(&world).await;
+        let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
+        let bots = [world.agent(&ben, "One").await, world.agent(&ben, "Two").await];
+        for bot in &bots {
+            world.make_global(bot).await;
+        }
         let room = world.chat(ann.caller, &[bots[0].id.uuid()]).await;
-        let hub = hub();
+        let hub = Hub::new(HubConfig::default(), world.clock.clone());
         let events = NodeEvents::new(hub.clone(), world.clock.clone());
         Self { world, others: events.of_others(), events, hub, ann, ben, bots, room }
     }
 
     async fn join(&self, caller: impl Into<Caller>) -> (SocketClaim, Reader) {
         let caller = caller.into();
-        let (claim, reader) = open(&self.hub, caller);
+        let opened = self.hub.open(caller, TOKEN, OnConflict::Supersede).await;
+        let (claim, reader) = opened.map_err(|refused| format!("{refused:?}")).unwrap();
         let topic = Topic::RoomParticipants(self.room);
         let ticket = claim.subscribe(topic);
         let entrance = self.world.chats.enter(caller, self.room).await.unwrap();
@@ -68,19 +73,6 @@ impl Scene {
     }
 }
 
-/// The names of the received events, and "end" for each subscription that ended.
-fn came(reader: &mut Reader) -> Vec<&'static str> {
-    let mut all = Vec::new();
-    while let Some(told) = reader.next() {
-        match told {
-            SocketCommand::Event(event) => all.push(event.payload.event),
-            SocketCommand::End { .. } => all.push("end"),
-            told => panic!("{told:?}"),
-        }
-    }
-    all
-}
-
 #[tokio::test]
 async fn nobody_listens_through_an_agent_that_is_said_late_to_have_come() {
     let scene = Scene::new().await;
@@ -90,11 +82,11 @@ async fn nobody_listens_through_an_agent_that_is_said_late_to_have_come() {
     let (_claim, mut ben) = scene.join(scene.ben.caller).await;
     scene.others.publish(DomainEvent::ParticipantAdded { chat_id: scene.room, participant: late });
     scene.settle().await;
-    assert_eq!(came(&mut ben), ["participant_added"], "it is told, as it was");
+    assert_eq!(told(&mut ben), ["participant_added"], "it is told, as it was");
     let one = scene.participant(&scene.bots[0]).await;
     scene.remove(&scene.bots[0]).await;
     scene.events.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: one });
-    assert_eq!(came(&mut ben), ["participant_removed", "end"], "the last agent that was there has gone");
+    assert_eq!(told(&mut ben), ["participant_removed", "!end"], "the last agent that was there has gone");
 }
 
 #[tokio::test]
@@ -104,7 +96,7 @@ async fn whoever_is_there_again_is_not_ended_by_what_comes_late() {
     let (_claim, mut bot) = scene.join(scene.bots[0].caller).await;
     scene.others.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant });
     scene.settle().await;
-    assert_eq!(came(&mut bot), ["participant_removed"]);
+    assert_eq!(told(&mut bot), ["participant_removed"]);
 }
 
 /// It is not revalidated, since a deletion is final.
@@ -113,7 +105,7 @@ async fn a_room_that_was_deleted_elsewhere_ends_at_once() {
     let scene = Scene::new().await;
     let (_claim, mut bot) = scene.join(scene.bots[0].caller).await;
     scene.others.publish(DomainEvent::RoomDeleted { chat_id: scene.room });
-    assert_eq!(came(&mut bot), ["room_deleted", "end"]);
+    assert_eq!(told(&mut bot), ["room_deleted", "!end"]);
 }
 
 #[tokio::test]
@@ -127,10 +119,10 @@ async fn what_is_true_is_followed_at_once() {
     let removed = scene.participant(&scene.bots[0]).await;
     scene.remove(&scene.bots[0]).await;
     scene.events.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: removed });
-    assert_eq!(came(&mut ben), ["participant_added", "participant_removed"], "Ben's other agent is there");
+    assert_eq!(told(&mut ben), ["participant_added", "participant_removed"], "Ben's other agent is there");
     let removed = scene.participant(&scene.bots[1]).await;
     scene.remove(&scene.bots[1]).await;
     scene.others.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: removed });
     scene.settle().await;
-    assert_eq!(came(&mut ben), ["participant_removed", "end"]);
+    assert_eq!(told(&mut ben), ["participant_removed", "!end"]);
 }

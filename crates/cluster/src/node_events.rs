@@ -15,10 +15,10 @@ use domain::node::Entrant;
 use domain::ports::{Clock, EventPublisher};
 use tokio::sync::Notify;
 use tokio::time::sleep;
+use ws_gateway::Hub;
+use ws_gateway::topic::Topic;
 
-use crate::Hub;
 use crate::recent_joins::RecentJoins;
-use crate::topic::Topic;
 
 /// The time during which stale chats accumulate, so that a chat with many events is read once.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -78,6 +78,11 @@ impl NodeEvents {
     /// The receiver of the events of other nodes.
     pub fn of_others(self: &Arc<Self>) -> RemoteEventSink {
         RemoteEventSink(self.clone())
+    }
+
+    /// The hub that has the sockets.
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
     }
 
     /// Handles a join that the store lists: sends `room_added` unless it was sent, and marks the
