@@ -14,7 +14,7 @@ use measure::Outage;
 use tokio::time::{MissedTickBehavior, sleep};
 use ws_gateway::Hub;
 
-use crate::ClusterMember;
+use crate::cluster_member::ClusterMember;
 
 /// The interval of reads. It keeps the lease of the caller cache
 /// ([`domain::account::cache::LOG_LEASE`]), and makes a revocation by another process effective
@@ -186,7 +186,7 @@ impl ChangeFeed {
             _ => return,
         };
         if let Some(cluster_member) = &self.cluster_member {
-            cluster_member.unheard(since);
+            cluster_member.resync().unheard(since);
         }
     }
 
@@ -198,7 +198,7 @@ impl ChangeFeed {
             _ => None,
         });
         let shrunk = shrunk.collect::<HashSet<_>>();
-        let is_linked = self.cluster_member.as_ref().is_some_and(|member| member.resync.is_linked());
+        let is_linked = self.cluster_member.as_ref().is_some_and(|member| member.resync().is_linked());
         if !shrunk.is_empty() && is_linked {
             sleep(UNDER_WAY).await;
         }

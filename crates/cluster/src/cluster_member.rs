@@ -23,15 +23,16 @@ use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 use ws_gateway::Hub;
 
 use crate::claim_queue::{Batch, NodeState};
+use crate::node::Node;
+use crate::node_events::NodeEvents;
 use crate::remote_presence::RemotePresence;
 use crate::resync::Resync;
-use crate::{Node, NodeEvents};
 
 /// The pause after a failed write.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// The number of connections per read.
-pub(crate) const PAGE: u32 = 1_000;
+const PAGE: u32 = 1_000;
 
 /// The number of sockets that a node claims per batch when it registers again.
 const KEPT_AT_ONCE: usize = 256;
@@ -47,11 +48,11 @@ const TRIES: usize = 3;
 /// A server as one of several nodes.
 pub struct ClusterMember {
     port: Arc<Node>,
-    pub(crate) events: Arc<NodeEvents>,
-    pub(crate) nodes: Arc<dyn NodeRepository>,
+    events: Arc<NodeEvents>,
+    nodes: Arc<dyn NodeRepository>,
     remote: RemotePresence,
-    pub(crate) resync: Resync,
-    pub(crate) clock: Arc<dyn Clock>,
+    resync: Resync,
+    clock: Arc<dyn Clock>,
     ids: Arc<dyn IdGenerator>,
 }
 
@@ -69,8 +70,9 @@ impl ClusterMember {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
     ) -> Result<Self, StoreError> {
-        nodes.enter(port.claim_queue.node(), LEASE).await?;
-        let (remote, resync) = (RemotePresence::default(), Resync::new(link));
+        nodes.enter(port.id(), LEASE).await?;
+        let remote = RemotePresence::default();
+        let resync = Resync::new(port.clone(), events.clone(), nodes.clone(), clock.clone(), link);
         Ok(Self { port, events, nodes, remote, resync, clock, ids })
     }
 
@@ -80,7 +82,12 @@ impl ClusterMember {
 
     /// The current id of the node.
     pub fn node(&self) -> NodeId {
-        self.port.claim_queue.node()
+        self.port.id()
+    }
+
+    /// Resynchronisation after events were lost.
+    pub fn resync(&self) -> &Resync {
+        &self.resync
     }
 
     /// Writes claims and presence, until it is dropped.
@@ -134,7 +141,7 @@ impl ClusterMember {
     async fn register(&self, notes: Vec<Note>, claims: Vec<AgentClaim>) -> Result<Vec<Granted>, StoreError> {
         for _ in 0..TRIES {
             self.return_if_cleared().await?;
-            let node = self.port.claim_queue.node();
+            let node = self.node();
             if notes.is_empty() && claims.is_empty() {
                 return Ok(Vec::new());
             }
@@ -160,7 +167,7 @@ impl ClusterMember {
         let (agents, others) = self.hub().who_is_here();
         self.port.claim_queue.note_all(others);
         for part in agents.chunks(KEPT_AT_ONCE) {
-            let node = self.port.claim_queue.node();
+            let node = self.node();
             let claim = |agent: &_| AgentClaim { agent: *agent, claiming: Claiming::Kept };
             let claims = part.iter().map(claim).collect();
             let Registered::Done(granted) = self.nodes.register(node, Vec::new(), claims).await? else {
@@ -238,7 +245,7 @@ impl ClusterMember {
     }
 
     async fn renew(&self) -> Result<(), StoreError> {
-        let node = self.port.claim_queue.node();
+        let node = self.node();
         if !self.nodes.renew(node, LEASE).await? {
             self.port.claim_queue.cleared(node);
         }
@@ -248,7 +255,7 @@ impl ClusterMember {
     /// Clears expired nodes, and erases some rows of cleared nodes if `erases`. Returns whether
     /// more rows may remain.
     async fn clear(&self, erases: bool) -> Result<bool, StoreError> {
-        let cleared = self.nodes.clear(self.port.claim_queue.node(), CLEARS_HOLDING).await?;
+        let cleared = self.nodes.clear(self.node(), CLEARS_HOLDING).await?;
         if cleared > 0 {
             tracing::warn!(nodes = cleared, "removed expired nodes");
         }
@@ -261,7 +268,7 @@ impl ClusterMember {
     /// # Errors
     /// Those of the store; the node is then cleared when its lease expires.
     pub async fn leave(&self) -> Result<(), StoreError> {
-        self.nodes.leave(self.port.claim_queue.node(), GRACE).await
+        self.nodes.leave(self.node(), GRACE).await
     }
 
     /// Reads all connections to other nodes; later changes are in the change log.

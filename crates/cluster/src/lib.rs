@@ -28,6 +28,7 @@ pub use change_feed::{ChangeFeed, forget_changes};
 pub use cluster_member::ClusterMember;
 pub use node::Node;
 pub use node_events::{NodeEvents, RemoteEventSink};
+pub use resync::Resync;
 
 #[cfg(test)]
 mod tests;

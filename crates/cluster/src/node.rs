@@ -23,6 +23,11 @@ impl Node {
     pub fn new(id: NodeId, bus: Option<Arc<dyn EventBus>>) -> Arc<Self> {
         Arc::new(Self { claim_queue: ClaimQueue::of(id), interests: bus.map(Interests::new) })
     }
+
+    /// The current id of the node.
+    pub fn id(&self) -> NodeId {
+        self.claim_queue.node()
+    }
 }
 
 #[async_trait]

@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use domain::bus::{BusLink, Healing, Loss};
-use domain::node::EntrantPlace;
+use domain::node::{EntrantPlace, NodeRepository};
+use domain::ports::Clock;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use tokio::time::{sleep, timeout};
 
-use crate::ClusterMember;
-use crate::cluster_member::PAGE;
+use crate::node::Node;
+use crate::node_events::NodeEvents;
 
 /// The interval of reads while events may be missing, and the pause as a multiple of the duration
 /// of a read; the longer one applies.
@@ -26,8 +27,15 @@ const OLDEST: Duration = Duration::from_secs(30 * 60);
 /// The time limit for the last loss entry when the server stops.
 const LAST: Duration = Duration::from_secs(1);
 
-/// The periods that are not known completely.
-pub(crate) struct Resync {
+/// The maximum number of joins per read.
+const PAGE: u32 = 1_000;
+
+/// Reads what was lost, in the background.
+pub struct Resync {
+    port: Arc<Node>,
+    events: Arc<NodeEvents>,
+    nodes: Arc<dyn NodeRepository>,
+    clock: Arc<dyn Clock>,
     /// Without a bus, servers receive no events of each other.
     link: Option<Arc<dyn BusLink>>,
     healing: Mutex<Healing>,
@@ -36,8 +44,15 @@ pub(crate) struct Resync {
 }
 
 impl Resync {
-    pub(crate) fn new(link: Option<Arc<dyn BusLink>>) -> Self {
-        Self { link, healing: Mutex::default(), unlogged: Mutex::default() }
+    pub(crate) fn new(
+        port: Arc<Node>,
+        events: Arc<NodeEvents>,
+        nodes: Arc<dyn NodeRepository>,
+        clock: Arc<dyn Clock>,
+        link: Option<Arc<dyn BusLink>>,
+    ) -> Self {
+        let (healing, unlogged) = Default::default();
+        Self { port, events, nodes, clock, link, healing, unlogged }
     }
 
     /// Returns whether events of other nodes arrive.
@@ -45,36 +60,21 @@ impl Resync {
         self.link.as_ref().is_some_and(|link| link.is_connected())
     }
 
-    fn collect(&self, now: Timestamp) {
-        let (unheard, unsent) = match &self.link {
-            Some(link) => (link.take_unheard(), link.take_unsent()),
-            None => (Some(now), None),
-        };
-        if let Some(since) = unheard {
-            lock(&self.healing).lost(since, now);
-        }
-        if let Some(since) = unsent {
-            lock(&self.unlogged).note(since);
-        }
-    }
-}
-
-impl ClusterMember {
     /// Events of others since then may be lost.
     pub(crate) fn unheard(&self, since: Timestamp) {
-        lock(&self.resync.healing).lost(since, self.clock.now());
+        lock(&self.healing).lost(since, self.clock.now());
     }
 
     /// Events of this server since now may be lost.
     pub fn unsent(&self) {
-        lock(&self.resync.unlogged).note(self.clock.now());
+        lock(&self.unlogged).note(self.clock.now());
     }
 
     /// Resynchronises, until it is dropped.
-    pub async fn resync(&self) {
+    pub async fn run(&self) {
         let mut logged_at = None::<Instant>;
         loop {
-            self.resync.collect(self.clock.now());
+            self.collect();
             if logged_at.is_none_or(|at| at.elapsed() >= LOGGED_EVERY) && self.log_loss().await {
                 logged_at = Some(Instant::now());
             }
@@ -89,28 +89,41 @@ impl ClusterMember {
 
     /// Logs the remaining loss when the server stops.
     pub async fn log_last_loss(&self) {
-        self.resync.collect(self.clock.now());
+        self.collect();
         let _ = timeout(LAST, self.log_loss()).await;
+    }
+
+    fn collect(&self) {
+        let (unheard, unsent) = match &self.link {
+            Some(link) => (link.take_unheard(), link.take_unsent()),
+            None => (Some(self.clock.now()), None),
+        };
+        if let Some(since) = unheard {
+            self.unheard(since);
+        }
+        if let Some(since) = unsent {
+            lock(&self.unlogged).note(since);
+        }
     }
 
     /// Writes a loss entry to the change log if there is a loss; returns `true` if it was written.
     async fn log_loss(&self) -> bool {
-        let unlogged = lock(&self.resync.unlogged).take();
+        let unlogged = lock(&self.unlogged).take();
         let Some(since) = unlogged else { return false };
         let noted = since.max(self.clock.now().minus(OLDEST));
-        let is_logged = self.nodes.tell_loss(self.node(), noted).await.is_ok();
+        let is_logged = self.nodes.tell_loss(self.port.id(), noted).await.is_ok();
         if !is_logged {
-            lock(&self.resync.unlogged).note(since);
+            lock(&self.unlogged).note(since);
         }
         is_logged
     }
 
     async fn look(&self) -> Result<(), StoreError> {
-        let due = lock(&self.resync.healing).due();
+        let due = lock(&self.healing).due();
         let Some(since) = due else { return Ok(()) };
         let begun = self.clock.now();
         self.catch_up(since).await?;
-        lock(&self.resync.healing).looked(since, begun);
+        lock(&self.healing).looked(since, begun);
         Ok(())
     }
 

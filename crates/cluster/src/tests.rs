@@ -9,6 +9,7 @@ use domain::node::OnConflict;
 use futures_util::future::join;
 use uuid::Uuid;
 use ws_gateway::inbox::{Reader, SocketCommand};
+use ws_gateway::other_nodes::PendingClaim;
 use ws_gateway::{Hub, SocketClaim};
 
 use crate::Node;
@@ -40,7 +41,7 @@ pub(crate) fn agent(number: u128) -> Caller {
 pub(crate) async fn open(port: &Node, hub: &Arc<Hub>, caller: Caller) -> (SocketClaim, Reader) {
     let decided = async {
         let claims = port.claim_queue.take().into_iter().flat_map(|batch| batch.claims);
-        claims.for_each(|pending| pending.open());
+        claims.for_each(PendingClaim::open);
     };
     let (opened, ()) = join(hub.open(caller, TOKEN, OnConflict::Supersede), decided).await;
     opened.map_err(|refused| format!("{refused:?}")).unwrap()
@@ -49,7 +50,7 @@ pub(crate) async fn open(port: &Node, hub: &Arc<Hub>, caller: Caller) -> (Socket
 /// The names of the received events; `!end` is the end of a subscription.
 pub(crate) fn told(reader: &mut Reader) -> Vec<&'static str> {
     let mut all = Vec::new();
-    while let Some(told) = reader.next() {
+    for told in reader {
         match told {
             SocketCommand::Event(event) => all.push(event.payload.event),
             SocketCommand::End { .. } => all.push("!end"),

@@ -138,7 +138,7 @@ async fn run(
     let _ = server.await;
     upkeep.abort_all();
     if let Some(cluster_member) = cluster_member {
-        cluster_member.log_last_loss().await;
+        cluster_member.resync().log_last_loss().await;
         leave(&cluster_member).await;
     }
     if let Some(bus) = &wiring.bus {

@@ -48,7 +48,7 @@ pub(crate) fn start(
         let (writer, keeper) = (cluster_member.clone(), cluster_member.clone());
         tasks.spawn(async move { writer.run().await });
         tasks.spawn(async move { keeper.keep_lease().await });
-        tasks.spawn(async move { cluster_member.resync().await });
+        tasks.spawn(async move { cluster_member.resync().run().await });
     }
     tasks.spawn(keep_audit(
         wiring.services.audit.clone(),
@@ -77,7 +77,7 @@ async fn end_sockets_in_doubt(wiring: Wiring, cluster_member: Option<Arc<Cluster
     while in_doubt.changed().await.is_ok() {
         if let Some(cluster_member) = &cluster_member {
             // Other servers may have missed it as well.
-            cluster_member.unsent();
+            cluster_member.resync().unsent();
         }
         while wiring.store.ping().await.is_err() {
             sleep(Duration::from_millis(200)).await;

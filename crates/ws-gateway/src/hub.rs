@@ -42,10 +42,6 @@ pub use figures::Figures;
 pub use presence::Departure;
 pub(crate) use quotas::ConnectionSlot;
 pub use sessions::ClaimRefused;
-pub use subscriptions::Person;
-
-/// The number of locks over which topics, users, and agents are sharded.
-const SHARDS: usize = 32;
 
 /// The outcome of a redelivery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -229,6 +229,18 @@ pub struct Reader {
     heard: VecDeque<SocketCommand>,
 }
 
+/// The items that are there; more may come after the last one.
+impl Iterator for Reader {
+    type Item = SocketCommand;
+
+    fn next(&mut self) -> Option<SocketCommand> {
+        if self.heard.is_empty() {
+            self.fetch();
+        }
+        self.heard.pop_front()
+    }
+}
+
 /// The capacity that the list of taken items keeps.
 const KEPT_CAPACITY: usize = 16;
 
@@ -236,14 +248,6 @@ impl Reader {
     /// The budget of the bytes on their way to the client.
     pub(crate) fn budget(&self) -> &Budget {
         &self.mailbox.budget
-    }
-
-    /// The next item, if there is one.
-    pub fn next(&mut self) -> Option<SocketCommand> {
-        if self.heard.is_empty() {
-            self.fetch();
-        }
-        self.heard.pop_front()
     }
 
     /// The next item if it is an event; items that arrived since the last batch are considered only

@@ -18,6 +18,7 @@
 //! does not read is disconnected and costs no more than its queue.
 
 mod connect;
+mod context;
 pub mod fault;
 pub mod frame;
 #[cfg(test)]
@@ -29,36 +30,19 @@ pub mod machine;
 pub mod other_nodes;
 mod outbox;
 mod payload;
+mod person;
 mod receipts;
 mod redelivery;
 mod subprotocol;
 mod task;
 pub mod topic;
 
-use std::sync::Arc;
-
 use actix_web::web;
-use domain::account::{AccountService, TokenService};
-use domain::activity::ActivityService;
-use domain::chat::ChatService;
 
-pub use hub::{ClaimRefused, Departure, Figures, Hub, HubConfig, Person, SocketClaim};
+pub use context::SocketContext;
+pub use hub::{ClaimRefused, Departure, Figures, Hub, HubConfig, SocketClaim};
+pub use person::Person;
 pub use redelivery::Redeliverer;
-
-/// The dependencies of a socket; registered as `web::Data`.
-#[derive(Clone)]
-pub struct SocketContext {
-    /// Subscriptions and presence.
-    pub hub: Arc<Hub>,
-    /// Authenticates keys.
-    pub accounts: Arc<AccountService>,
-    /// Authenticates tokens.
-    pub tokens: Arc<TokenService>,
-    /// Decides the access to chats.
-    pub chats: Arc<ChatService>,
-    /// Reads the activity of a chat for the snapshot.
-    pub activity: Arc<ActivityService>,
-}
 
 /// Mounts the socket.
 pub fn configure(config: &mut web::ServiceConfig) {

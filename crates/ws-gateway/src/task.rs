@@ -13,7 +13,7 @@ use domain::chat::{Entrance, ReadChatError};
 use futures_util::StreamExt;
 use tokio::time::{Instant, sleep_until};
 
-use crate::SocketContext;
+use crate::context::SocketContext;
 use crate::frame::Version;
 use crate::hub::{Departure, SocketClaim};
 use crate::inbox::{Orders, SocketCommand, Ticket};

@@ -124,7 +124,7 @@ async fn follow_all(nodes: &mut [Server]) {
 /// The presence events that were received.
 fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
-    while let Some(told) = inbox.next() {
+    for told in inbox {
         let SocketCommand::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "participant_presence_changed" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
@@ -135,7 +135,7 @@ fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
 }
 
 fn is_superseded(inbox: &mut Reader) -> bool {
-    std::iter::from_fn(|| inbox.next()).any(|told| matches!(told, SocketCommand::Superseded { .. }))
+    inbox.any(|told| matches!(told, SocketCommand::Superseded { .. }))
 }
 
 fn bot(online: bool) -> (String, bool) {
@@ -405,7 +405,7 @@ async fn what_was_read_before_a_claim_ends_nothing() {
 /// The chats of the `room_added` events that a socket received, in order.
 fn rooms(inbox: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
-    while let Some(told) = inbox.next() {
+    for told in inbox {
         let SocketCommand::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "room_added" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
@@ -447,19 +447,19 @@ async fn a_room_of_which_nothing_was_heard_is_found_and_told_once() {
         store.enter_room(entrant(1, other, 1_000 + number));
     }
     for node in [one, two] {
-        node.cluster_member.catch_up(at(-50)).await.unwrap();
+        node.cluster_member.resync.catch_up(at(-50)).await.unwrap();
     }
     assert_eq!(
         rooms(&mut inbox),
         [room(3), room(1)].map(|room| room.to_string()),
         "the first again, as it left"
     );
-    one.cluster_member.catch_up(at(-50)).await.unwrap();
+    one.cluster_member.resync.catch_up(at(-50)).await.unwrap();
     assert_eq!(rooms(&mut inbox), [""; 0], "also while this clock is behind");
     let left = DomainEvent::RoomRemoved { from: bot, chat: testkit::bus::chat(room(3)), removed_at: at(0) };
     one.events.publish(left);
-    one.cluster_member.catch_up(at(-50)).await.unwrap();
+    one.cluster_member.resync.catch_up(at(-50)).await.unwrap();
     assert_eq!(rooms(&mut inbox), [room(3).to_string()], "it has left, and is there again");
     store.be_away(true);
-    one.cluster_member.catch_up(at(-50)).await.unwrap_err();
+    one.cluster_member.resync.catch_up(at(-50)).await.unwrap_err();
 }

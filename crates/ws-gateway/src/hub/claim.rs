@@ -18,9 +18,9 @@ use super::Hub;
 use super::presence::Departure;
 use super::quotas::{CallerQuota, ConnectionSlot};
 use super::sessions::{ClaimRefused, Opened, Precedence};
-use super::subscriptions::Person;
 use crate::inbox::{Inbox, Reader, SocketId, Ticket};
 use crate::other_nodes::PendingClaim;
+use crate::person::Person;
 use crate::receipts::ReceiptSink;
 use crate::topic::Topic;
 

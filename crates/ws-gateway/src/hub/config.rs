@@ -1,6 +1,9 @@
-//! The limits of sockets.
+//! The limits of sockets, and the number of locks.
 
 use std::time::Duration;
+
+/// The number of locks over which topics, users, and agents are sharded.
+pub(super) const SHARDS: usize = 32;
 
 /// Limits of a socket.
 #[derive(Clone, Copy, Debug)]

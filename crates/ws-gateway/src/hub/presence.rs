@@ -13,7 +13,7 @@ use domain::node::{Connected, GRACE, Note, SocketNumber};
 use domain::ports::Clock;
 use domain::time::Timestamp;
 
-use super::SHARDS;
+use super::config::SHARDS;
 use super::figures::Figures;
 
 /// How a socket ended.

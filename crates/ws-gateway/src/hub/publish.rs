@@ -15,28 +15,27 @@ use crate::topic::Topic;
 impl EventPublisher for Hub {
     fn publish(&self, event: DomainEvent) {
         let _step = measure::step("push");
+        let topics = &self.subscriptions;
         match event {
             DomainEvent::MessageCreated { message, recipients } => {
                 self.message_created(&message, &recipients);
             }
             DomainEvent::MessageUpdated { message } => {
-                self.subscriptions
-                    .push_to_users(Topic::ChatRoom(message.chat_id), || payload::message_updated(&message));
+                topics.push_to_users(Topic::ChatRoom(message.chat_id), || payload::message_updated(&message));
             }
             DomainEvent::MessageDeleted { chat_id, id } => {
-                self.subscriptions
-                    .push_to_users(Topic::ChatRoom(chat_id), || payload::message_deleted(chat_id, id));
+                topics.push_to_users(Topic::ChatRoom(chat_id), || payload::message_deleted(chat_id, id));
             }
             DomainEvent::EventCreated { message } => {
                 let make = || payload::message_for_user("event_created", &message);
-                self.subscriptions.push_to_users(Topic::ChatRoom(message.chat_id), make);
+                topics.push_to_users(Topic::ChatRoom(message.chat_id), make);
             }
             DomainEvent::RoomAdded { to, chat, role } => {
-                self.subscriptions.push(Topic::rooms_of(to), || payload::room_added(&chat, role));
+                topics.push(Topic::rooms_of(to), || payload::room_added(&chat, role));
             }
             DomainEvent::RoomRemoved { from, chat, removed_at } => {
                 let make = || payload::room_removed(&chat, removed_at);
-                self.subscriptions.push(Topic::rooms_of(from), make);
+                topics.push(Topic::rooms_of(from), make);
             }
             DomainEvent::ParticipantAdded { chat_id, participant } => {
                 self.subscriptions.add(chat_id, &participant);
@@ -47,12 +46,11 @@ impl EventPublisher for Hub {
                 self.subscriptions.remove(chat_id, participant.id);
             }
             DomainEvent::RoomDeleted { chat_id } => {
-                self.subscriptions.push(Topic::RoomParticipants(chat_id), || payload::room_deleted(chat_id));
+                topics.push(Topic::RoomParticipants(chat_id), || payload::room_deleted(chat_id));
                 self.subscriptions.end_chat(chat_id);
             }
             DomainEvent::RoomTitleChanged { chat_id, title } => {
-                self.subscriptions
-                    .push(Topic::RoomParticipants(chat_id), || payload::title_changed(chat_id, &title));
+                topics.push(Topic::RoomParticipants(chat_id), || payload::title_changed(chat_id, &title));
             }
             DomainEvent::AgentCreated { agent } => self.agent_changed("agent_created", &agent),
             DomainEvent::AgentUpdated { agent } => self.agent_changed("agent_updated", &agent),
@@ -70,20 +68,18 @@ impl EventPublisher for Hub {
             DomainEvent::ContactRequestReceived { request } => self.request_received(&request),
             DomainEvent::ContactRequestUpdated { request } => self.request_updated(&request),
             DomainEvent::ContactAdded { contact: ContactOf { owner, contact } } => {
-                self.subscriptions.push(Topic::contacts_of(owner), || payload::contact_added(&contact));
+                topics.push(Topic::contacts_of(owner), || payload::contact_added(&contact));
             }
             DomainEvent::ContactRemoved { owner, id } => {
-                self.subscriptions.push(Topic::contacts_of(owner), || payload::contact_removed(id));
+                topics.push(Topic::contacts_of(owner), || payload::contact_removed(id));
             }
             DomainEvent::RoomUpdated { to, chat, details } => {
                 for user in to {
-                    self.subscriptions
-                        .push(Topic::UserRooms(user), || payload::room_updated(&chat, &details));
+                    topics.push(Topic::UserRooms(user), || payload::room_updated(&chat, &details));
                 }
             }
             DomainEvent::ActivityChanged { chat_id, activity } => {
-                self.subscriptions
-                    .push_to_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));
+                topics.push_to_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));
             }
         }
     }

@@ -20,17 +20,16 @@ use domain::delivery::Listening;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::store::StoreError;
 
-use super::SHARDS;
+use super::config::SHARDS;
 use super::figures::Figures;
 use super::quotas::TopicSlot;
 use crate::inbox::{Inbox, Payload, SocketCommand, SocketId, Ticket};
 use crate::other_nodes::Held;
+use crate::person::Person;
 use crate::topic::Topic;
 use basis::{BasisChange, Present, SubscriptionBasis};
 use listeners::{Listener, Listeners};
 use watch::Watch;
-
-pub use watch::Person;
 
 /// The maximum number of reads for a chat that changes during each of them.
 const TRIES: usize = 5;

@@ -18,7 +18,7 @@ pub(crate) use testkit::bus::participant;
 use testkit::{FixedClock, NOON, TestAgent, TestUser, World};
 use uuid::Uuid;
 
-use crate::SocketContext;
+use crate::context::SocketContext;
 use crate::frame::Version;
 use crate::inbox::{Inbox, Reader, SocketCommand};
 use crate::machine::{Action, Connection, Verdict};
@@ -77,7 +77,7 @@ pub(crate) fn message(sequence: i64, content: &str) -> Message {
 /// The names of the received events; `!` marks the end of a subscription.
 pub(super) fn told(receiver: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
-    while let Some(told) = receiver.next() {
+    for told in receiver {
         all.push(match told {
             SocketCommand::Event(event) => event.payload.event.to_owned(),
             SocketCommand::End { .. } => "!end".to_owned(),

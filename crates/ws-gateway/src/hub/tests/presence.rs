@@ -47,7 +47,7 @@ async fn listen(claim: &SocketClaim) -> Value {
 /// The presence events that were received.
 fn heard(receiver: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
-    while let Some(told) = receiver.next() {
+    for told in receiver {
         let SocketCommand::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "participant_presence_changed" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();

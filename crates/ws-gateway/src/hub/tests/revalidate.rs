@@ -69,7 +69,7 @@ impl Joined {
     /// The number of subscriptions that have ended since the last call.
     fn ended(&mut self) -> usize {
         let mut ended = 0;
-        while let Some(told) = self.reader.next() {
+        for told in self.reader.by_ref() {
             assert!(matches!(told, SocketCommand::End { .. }), "{told:?}");
             ended += 1;
         }
