@@ -110,7 +110,8 @@ async fn run(
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
     }
-    let delivered = tokio::spawn(keep_deliveries(wiring.clone()));
+    let (receipts, deliveries) = (wiring.hub.receipts().clone(), wiring.services.deliveries.clone());
+    let delivered = tokio::spawn(async move { receipts.run(&deliveries).await });
     tracing::info!(address = %config.listen, tls = config.tls.is_some(), "listening");
 
     let ended = tokio::select! {
@@ -145,7 +146,7 @@ async fn run(
         bus.say_farewell().await;
     }
     others.abort_all();
-    wiring.hub.end_deliveries();
+    wiring.hub.receipts().close();
     if timeout(LAST_WRITES, delivered).await.is_err() {
         tracing::warn!("last delivery receipts could not be stored; these messages will be pushed again");
     }
@@ -220,9 +221,4 @@ async fn leave(cluster_member: &ClusterMember) {
             "could not announce to other nodes that this node stops; they will notice when its lease expires"
         );
     }
-}
-
-/// Stores the receipts of agents' sockets.
-async fn keep_deliveries(wiring: Wiring) {
-    wiring.hub.keep_deliveries(&wiring.services.deliveries).await;
 }

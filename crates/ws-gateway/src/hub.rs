@@ -20,13 +20,13 @@ use std::time::Duration;
 
 use domain::change::Change;
 use domain::chat::{ChatService, Participant};
-use domain::delivery::{DeliveryKey, DeliveryService, Listening};
+use domain::delivery::Listening;
 use domain::id::{AgentId, ChatId, ParticipantId};
-use domain::message::Message;
 use domain::node::{Connected, Note, SocketNumber};
 use domain::ports::{self, Clock};
 use domain::store::StoreError;
 
+use crate::inbox::Payload;
 use crate::other_nodes::{Alone, OtherNodes};
 use crate::payload;
 use crate::receipts::ReceiptBuffer;
@@ -42,21 +42,6 @@ pub use figures::Figures;
 pub use presence::Departure;
 pub(crate) use quotas::ConnectionSlot;
 pub use sessions::ClaimRefused;
-
-/// The outcome of a redelivery.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pushed {
-    /// The message is in the queue of the socket.
-    Queued,
-    /// The message is in the queue, but its frame may prove too large to be sent, so no receipt is expected.
-    MaybeQueued,
-    /// The message is larger than an agent's client accepts.
-    TooLarge,
-    /// A socket took the message; the receipt is not stored yet.
-    Acknowledged,
-    /// The subscription has ended, or the queue of its socket is full.
-    Unavailable,
-}
 
 /// The sockets of this process.
 pub struct Hub {
@@ -167,24 +152,9 @@ impl Hub {
         self.subscriptions.revalidate(chat, chats).await
     }
 
-    /// Marks the deliveries that sockets of agents take as *delivered*, until
-    /// [`Self::end_deliveries`].
-    pub async fn keep_deliveries(&self, deliveries: &DeliveryService) {
-        self.receipts.run(deliveries).await;
-    }
-
-    /// Stores all receipts so far.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the store failed; the receipts stay in the buffer.
-    pub async fn write_deliveries(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
-        self.receipts.write(deliveries).await
-    }
-
-    /// Makes [`Self::keep_deliveries`] store the remaining receipts and return; must be called
-    /// after the last connection has ended.
-    pub fn end_deliveries(&self) {
-        self.receipts.close();
+    /// The receipts of the messages that sockets of agents took.
+    pub fn receipts(&self) -> &Arc<ReceiptBuffer> {
+        &self.receipts
     }
 
     /// The number of parts of [`Self::listening`].
@@ -197,28 +167,9 @@ impl Hub {
         self.subscriptions.agents(part)
     }
 
-    /// Must precede each query for unacknowledged deliveries: receipts that the query may not see
-    /// are kept until the next one.
-    pub(crate) fn begin_redelivery_query(&self) {
-        self.receipts.begin_redelivery_query();
-    }
-
-    /// Pushes a message to a subscription again.
-    pub(crate) fn redeliver(&self, to: &Listening, message: &Message) -> Pushed {
-        if self.receipts.holds(DeliveryKey { message: message.id, agent: to.agent }) {
-            return Pushed::Acknowledged;
-        }
-        let payload = payload::message_for_agent(message, to.agent);
-        let bytes = payload.json.len();
-        if bytes >= payload::MAX_AGENT_BYTES {
-            Pushed::TooLarge
-        } else if !self.subscriptions.push_again(to, payload) {
-            Pushed::Unavailable
-        } else if bytes + payload::MAX_FRAME_BYTES < payload::MAX_AGENT_BYTES {
-            Pushed::Queued
-        } else {
-            Pushed::MaybeQueued
-        }
+    /// Pushes to one subscription of an agent, unless it has ended or its queue is full.
+    pub(crate) fn push_again(&self, to: &Listening, payload: Payload) -> bool {
+        self.subscriptions.push_again(to, payload)
     }
 
     /// Waits until the events of other nodes arrive that the subscriptions need.

@@ -42,6 +42,7 @@ use actix_web::web;
 pub use context::SocketContext;
 pub use hub::{ClaimRefused, Departure, Figures, Hub, HubConfig, SocketClaim};
 pub use person::Person;
+pub use receipts::ReceiptBuffer;
 pub use redelivery::Redeliverer;
 
 /// Mounts the socket.

@@ -9,9 +9,9 @@ use domain::account::{Presented, PresentedToken};
 use domain::activity::AgentActivity;
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::chat::{Entrance, Participant, Role, Standing};
-use domain::delivery::Listening;
 use domain::event::DomainEvent;
 use domain::id::{OrganizationId, UserId};
+use domain::message::Message;
 use domain::ports::EventPublisher;
 use domain::time::Timestamp;
 pub(crate) use testkit::bus::participant;
@@ -23,6 +23,8 @@ use crate::frame::Version;
 use crate::inbox::{Inbox, Reader, SocketCommand};
 use crate::machine::{Action, Connection, Verdict};
 use crate::outbox::Outbox;
+use crate::payload;
+use crate::redelivery::{Pushed, redeliver};
 use crate::task::Socket;
 
 pub(crate) const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
@@ -141,19 +143,19 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     let [one] = listed()[..] else { panic!("{:?}", listed()) };
     assert_eq!((one.listening, one.is_idle), (listening, true));
 
-    assert_eq!(hub.redeliver(&listening, &message(42, "again")), Pushed::Queued);
+    assert_eq!(redeliver(&hub, &listening, &message(42, "again")), Pushed::Queued);
     assert!(!listed()[0].is_idle, "it has not read that yet");
-    assert_eq!(hub.redeliver(&listening, &message(43, &"\u{1}".repeat(300_000))), Pushed::TooLarge);
+    assert_eq!(redeliver(&hub, &listening, &message(43, &"\u{1}".repeat(300_000))), Pushed::TooLarge);
     let borderline = "x".repeat(payload::MAX_AGENT_BYTES - payload::MAX_FRAME_BYTES);
-    assert_eq!(hub.redeliver(&listening, &message(44, &borderline)), Pushed::MaybeQueued);
-    assert_eq!(hub.redeliver(&listening, &message(45, &borderline)), Pushed::Unavailable, "enough waits");
+    assert_eq!(redeliver(&hub, &listening, &message(44, &borderline)), Pushed::MaybeQueued);
+    assert_eq!(redeliver(&hub, &listening, &message(45, &borderline)), Pushed::Unavailable, "enough waits");
     assert_eq!(told(&mut inbox), ["message_created", "message_created"]);
     assert_eq!(told(&mut human_inbox), Vec::<String>::new());
     claim.receipts().unwrap().record(message(46, "").id, 100);
-    assert_eq!(hub.redeliver(&listening, &message(46, "again")), Pushed::Acknowledged);
+    assert_eq!(redeliver(&hub, &listening, &message(46, "again")), Pushed::Acknowledged);
     claim.unsubscribe(topic, ticket);
     claim.settle(topic, claim.subscribe(topic), &entrance);
-    assert_eq!(hub.redeliver(&listening, &message(47, "again")), Pushed::Unavailable, "that stay is over");
+    assert_eq!(redeliver(&hub, &listening, &message(47, "again")), Pushed::Unavailable, "that stay is over");
 }
 
 #[test]
