@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_nats::connection::State;
 use async_nats::{Client, Subject};
 use async_trait::async_trait;
-use domain::bus::{Address, BusLink, EventBus, Interest, Note, Peers, Seen};
+use domain::bus::{Address, EventBus, Interest, Note, Peers, RunningBus, Seen};
 use domain::event::DomainEvent;
 use domain::id::NodeId;
 use domain::ports::{Clock, EventPublisher};
@@ -61,7 +61,7 @@ pub struct NatsBus {
     /// Notified when the other nodes know that this node stops.
     left: Notify,
     into: OnceLock<Arc<dyn EventPublisher>>,
-    /// Taken by [`Self::start`].
+    /// Taken by [`RunningBus::run`].
     sender: Mutex<Option<Sender>>,
 }
 
@@ -100,31 +100,6 @@ impl NatsBus {
             into: OnceLock::new(),
             sender: Mutex::new(Some(sender)),
         }))
-    }
-
-    /// Starts the bus: events of other nodes are published to `into`. The returned tasks run until
-    /// they are dropped.
-    pub fn start(self: &Arc<Self>, into: Arc<dyn EventPublisher>) -> JoinSet<()> {
-        let mut tasks = JoinSet::new();
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(sender) = sender else { return tasks };
-        // No event has arrived yet, as nothing was subscribed.
-        let _ = self.into.set(into);
-        tasks.spawn(sender.run(self.client.clone()));
-        tasks.spawn(SubscriptionManager::new(self.clone()).run());
-        tasks
-    }
-
-    /// Sends the queued messages, and notifies the other nodes that this node stops, so that they
-    /// send it nothing more. The bus is silent from then on.
-    pub async fn say_farewell(&self) {
-        if !self.is_connected() {
-            // They will miss its heartbeat.
-            return;
-        }
-        let _ = timeout(FAREWELL, self.outgoing.emptied()).await;
-        self.requests.put(SubscriptionRequest::Leave);
-        let _ = timeout(FAREWELL, self.left.notified()).await;
     }
 
     /// Records that the other nodes know that this node stops.
@@ -233,7 +208,19 @@ impl NatsBus {
     }
 }
 
-impl BusLink for NatsBus {
+#[async_trait]
+impl RunningBus for NatsBus {
+    async fn run(self: Arc<Self>, into: Arc<dyn EventPublisher>) {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(sender) = sender else { return };
+        // No event has arrived yet, as nothing was subscribed.
+        let _ = self.into.set(into);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(sender.run(self.client.clone()));
+        tasks.spawn(SubscriptionManager::new(self.clone()).run());
+        while tasks.join_next().await.is_some() {}
+    }
+
     fn is_connected(&self) -> bool {
         self.client.connection_state() == State::Connected
     }
@@ -244,6 +231,16 @@ impl BusLink for NatsBus {
 
     fn take_unheard(&self) -> Option<Timestamp> {
         self.losses.take_unheard()
+    }
+
+    async fn say_farewell(&self) {
+        if !self.is_connected() {
+            // They will miss its heartbeat.
+            return;
+        }
+        let _ = timeout(FAREWELL, self.outgoing.emptied()).await;
+        self.requests.put(SubscriptionRequest::Leave);
+        let _ = timeout(FAREWELL, self.left.notified()).await;
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_nats::{RequestErrorKind, Subscriber};
 use domain::bus::peers::BEAT;
-use domain::bus::{Address, Answer, BusLink, Interest, Note, OwnInterests};
+use domain::bus::{Address, Answer, Interest, Note, OwnInterests, RunningBus};
 use domain::id::NodeId;
 use futures_util::StreamExt;
 use measure::{BusDrop, Outage};

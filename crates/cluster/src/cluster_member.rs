@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use domain::bus::BusLink;
+use domain::bus::RunningBus;
 use domain::id::{NodeId, ParticipantId};
 use domain::node::{
     AgentClaim, CLEARED_EVERY, CLEARS_HOLDING, Claiming, Connected, Contact, GRACE, Granted, LEASE,
@@ -22,8 +22,7 @@ use measure::Outage;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 use ws_gateway::Hub;
 
-use crate::claim_queue::{Batch, NodeState};
-use crate::node::Node;
+use crate::node::{Batch, Node, NodeState};
 use crate::node_events::NodeEvents;
 use crate::remote_presence::RemotePresence;
 use crate::resync::Resync;
@@ -66,13 +65,13 @@ impl ClusterMember {
         port: Arc<Node>,
         events: Arc<NodeEvents>,
         nodes: Arc<dyn NodeRepository>,
-        link: Option<Arc<dyn BusLink>>,
+        bus: Option<Arc<dyn RunningBus>>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
     ) -> Result<Self, StoreError> {
         nodes.enter(port.id(), LEASE).await?;
         let remote = RemotePresence::default();
-        let resync = Resync::new(port.clone(), events.clone(), nodes.clone(), clock.clone(), link);
+        let resync = Resync::new(port.clone(), events.clone(), nodes.clone(), clock.clone(), bus);
         Ok(Self { port, events, nodes, remote, resync, clock, ids })
     }
 
@@ -94,8 +93,8 @@ impl ClusterMember {
     pub async fn run(&self) {
         let mut outage = Outage::default();
         loop {
-            self.port.claim_queue.some().await;
-            while let Some(batch) = self.port.claim_queue.take() {
+            self.port.some().await;
+            while let Some(batch) = self.port.take() {
                 match self.write(batch).await {
                     Ok(()) => {
                         if let Some(lasted) = outage.ends() {
@@ -126,9 +125,9 @@ impl ClusterMember {
             }
             Err(error) => {
                 // The outcome is unknown, so their presence is written again.
-                self.port.claim_queue.note_all(noted);
+                self.port.note_all(noted);
                 for pending in claims {
-                    self.port.claim_queue.note(ParticipantId::Agent(pending.claim().agent));
+                    self.port.note_all([ParticipantId::Agent(pending.claim().agent)]);
                     pending.fail();
                 }
                 Err(error)
@@ -147,7 +146,7 @@ impl ClusterMember {
             }
             match self.nodes.register(node, notes.clone(), claims.clone()).await? {
                 Registered::Done(granted) => return Ok(granted),
-                Registered::Cleared => self.port.claim_queue.cleared(node),
+                Registered::Cleared => self.port.cleared(node),
             }
         }
         Err(StoreError::Unavailable("this node is removed repeatedly".into()))
@@ -155,23 +154,23 @@ impl ClusterMember {
 
     /// Registers as a new node if this one was cleared. Its sockets stay open, except those that were superseded.
     async fn return_if_cleared(&self) -> Result<(), StoreError> {
-        if self.port.claim_queue.state() == NodeState::Cleared {
+        if self.port.state() == NodeState::Cleared {
             tracing::warn!("lease of this node expired; registering as a new node");
             let node = NodeId::new(self.ids.generate(self.clock.now()));
             self.nodes.enter(node, LEASE).await?;
-            self.port.claim_queue.return_as(node);
+            self.port.return_as(node);
         }
-        if self.port.claim_queue.state() != NodeState::Returning {
+        if self.port.state() != NodeState::Returning {
             return Ok(());
         }
         let (agents, others) = self.hub().who_is_here();
-        self.port.claim_queue.note_all(others);
+        self.port.note_all(others);
         for part in agents.chunks(KEPT_AT_ONCE) {
             let node = self.node();
             let claim = |agent: &_| AgentClaim { agent: *agent, claiming: Claiming::Kept };
             let claims = part.iter().map(claim).collect();
             let Registered::Done(granted) = self.nodes.register(node, Vec::new(), claims).await? else {
-                self.port.claim_queue.cleared(node);
+                self.port.cleared(node);
                 return Err(StoreError::Unavailable("this node was removed while it was registering".into()));
             };
             let mut taken_over = Vec::new();
@@ -183,7 +182,7 @@ impl ClusterMember {
             }
             self.look_for(taken_over).await?;
         }
-        self.port.claim_queue.returned();
+        self.port.returned();
         Ok(())
     }
 
@@ -247,7 +246,7 @@ impl ClusterMember {
     async fn renew(&self) -> Result<(), StoreError> {
         let node = self.node();
         if !self.nodes.renew(node, LEASE).await? {
-            self.port.claim_queue.cleared(node);
+            self.port.cleared(node);
         }
         Ok(())
     }
@@ -333,7 +332,7 @@ impl ClusterMember {
 
     /// Applies that a node was cleared, this one perhaps.
     pub(crate) fn node_cleared(&self, node: NodeId) {
-        self.port.claim_queue.cleared(node);
+        self.port.cleared(node);
         self.remote.clear(self.hub(), node);
     }
 }

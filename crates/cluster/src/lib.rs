@@ -1,7 +1,7 @@
 //! A server as one of several nodes on one store.
 //!
-//! - [`node`](Node): the port of the hub: claims and presence to be stored (`claim_queue`), and the
-//!   events that its subscriptions need (`interests`);
+//! - [`node`](Node): the port of the hub: claims and presence to be stored, and the events that its
+//!   subscriptions need (`interests`);
 //! - [`cluster_member`](ClusterMember): the lease, the claims, and presence on the other nodes
 //!   (`remote_presence`);
 //! - [`node_events`](NodeEvents): events of this node and of others on their way to its sockets;
@@ -15,7 +15,6 @@
 //! [`Alone`](ws_gateway::other_nodes::Alone).
 
 mod change_feed;
-mod claim_queue;
 mod cluster_member;
 mod interests;
 mod node;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use domain::bus::{BusLink, Healing, Loss};
+use domain::bus::{Healing, Loss, RunningBus};
 use domain::node::{EntrantPlace, NodeRepository};
 use domain::ports::Clock;
 use domain::store::StoreError;
@@ -37,7 +37,7 @@ pub struct Resync {
     nodes: Arc<dyn NodeRepository>,
     clock: Arc<dyn Clock>,
     /// Without a bus, servers receive no events of each other.
-    link: Option<Arc<dyn BusLink>>,
+    bus: Option<Arc<dyn RunningBus>>,
     healing: Mutex<Healing>,
     /// Since when events of this server may be lost, unless the others know.
     unlogged: Mutex<Loss>,
@@ -49,15 +49,15 @@ impl Resync {
         events: Arc<NodeEvents>,
         nodes: Arc<dyn NodeRepository>,
         clock: Arc<dyn Clock>,
-        link: Option<Arc<dyn BusLink>>,
+        bus: Option<Arc<dyn RunningBus>>,
     ) -> Self {
         let (healing, unlogged) = Default::default();
-        Self { port, events, nodes, clock, link, healing, unlogged }
+        Self { port, events, nodes, clock, bus, healing, unlogged }
     }
 
     /// Returns whether events of other nodes arrive.
     pub(crate) fn is_linked(&self) -> bool {
-        self.link.as_ref().is_some_and(|link| link.is_connected())
+        self.bus.as_ref().is_some_and(|bus| bus.is_connected())
     }
 
     /// Events of others since then may be lost.
@@ -94,8 +94,8 @@ impl Resync {
     }
 
     fn collect(&self) {
-        let (unheard, unsent) = match &self.link {
-            Some(link) => (link.take_unheard(), link.take_unsent()),
+        let (unheard, unsent) = match &self.bus {
+            Some(bus) => (bus.take_unheard(), bus.take_unsent()),
             None => (Some(self.clock.now()), None),
         };
         if let Some(since) = unheard {

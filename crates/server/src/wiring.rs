@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::bus::NatsBus;
+use crate::bus;
 use cluster::{ChangeFeed, ClusterMember, Node, NodeEvents};
 use domain::account::cache::CacheInvalidation;
 use domain::account::{AccountService, AdministrationService, TokenService};
-use domain::bus::{BusLink, EventBus, SharedEvents};
+use domain::bus::{EventBus, RunningBus, SharedEvents};
 use domain::chat::ChatService;
 use domain::contact::RequestLifetime;
 use domain::id::NodeId;
@@ -36,7 +36,7 @@ pub(crate) struct Wiring {
     pub(crate) hub: Arc<Hub>,
     /// Set if the server is one of several.
     pub(crate) node: Option<(Arc<Node>, Arc<NodeEvents>)>,
-    pub(crate) bus: Option<Arc<NatsBus>>,
+    pub(crate) bus: Option<Arc<dyn RunningBus>>,
     pub(crate) services: Services,
     pub(crate) limits: Arc<RateLimits>,
     pub(crate) answers: Arc<AnswerBudget>,
@@ -144,11 +144,11 @@ async fn cursor_seal(store: &dyn Store) -> Result<CursorSeal, Failure> {
 }
 
 /// The bus to the other servers, if there are any; signed with a secret of the store.
-async fn bus(config: &Config, store: &dyn Store) -> Result<Option<Arc<NatsBus>>, Failure> {
+async fn bus(config: &Config, store: &dyn Store) -> Result<Option<Arc<dyn RunningBus>>, Failure> {
     let Some(settings) = &config.bus else { return Ok(None) };
     let secret = store.secret("bus", Secret(random())).await;
     let secret = secret.map_err(|cause| Failure::new("cannot read the secret of the bus", cause))?;
-    let bus = NatsBus::connect(settings, secret, node_id(), Arc::new(SystemClock)).await;
+    let bus = bus::connect(settings, secret, node_id(), Arc::new(SystemClock)).await;
     let bus = bus
         .map_err(|fault| Failure::plain(fault.to_string()).next("see `nats_url` in `parlance config show`"));
     bus.map(Some)
@@ -163,7 +163,7 @@ fn node_id() -> NodeId {
 fn events(
     config: &Config,
     own: Arc<dyn EventPublisher>,
-    bus: Option<&Arc<NatsBus>>,
+    bus: Option<&Arc<dyn RunningBus>>,
 ) -> Arc<dyn EventPublisher> {
     let events: Arc<dyn EventPublisher> = match bus {
         Some(bus) => Arc::new(SharedEvents::new(own, bus.clone())),
@@ -180,9 +180,8 @@ impl Wiring {
         let (Some((node, events)), Some(nodes)) = (self.node.clone(), self.store.clone().nodes()) else {
             return Ok(None);
         };
-        let link = self.bus.clone().map(|bus| bus as Arc<dyn BusLink>);
         let (clock, ids) = (Arc::new(SystemClock), Arc::new(RandomIds));
-        let begun = ClusterMember::begin(node, events, nodes, link, clock, ids);
+        let begun = ClusterMember::begin(node, events, nodes, self.bus.clone(), clock, ids);
         let cluster_member = begun.await.map_err(|cause| Failure::new("cannot join the cluster", cause))?;
         tracing::info!(node = %cluster_member.node(), "cluster mode: multi");
         Ok(Some(Arc::new(cluster_member)))
@@ -204,7 +203,8 @@ impl Wiring {
     pub(crate) fn hear_others(&self) -> JoinSet<()> {
         let (Some(bus), Some((_, events))) = (&self.bus, self.node.clone()) else { return JoinSet::new() };
         let others = Arc::new(events.of_others());
-        let mut tasks = bus.start(Arc::new(CacheInvalidation::new(self.services.callers.clone(), others)));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(bus.clone().run(Arc::new(CacheInvalidation::new(self.services.callers.clone(), others))));
         let chats = self.services.chats.clone();
         tasks.spawn(async move { events.revalidate_stale_chats(&chats).await });
         tasks

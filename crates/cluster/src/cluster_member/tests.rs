@@ -10,18 +10,17 @@ use domain::ports::{EventPublisher, Presence};
 use domain::time::Timestamp;
 use futures_util::FutureExt;
 use serde_json::Value;
-use testkit::bus::participant;
+use testkit::bus::{BARE, ROOM, agent, agent_id, participant, user};
 use testkit::nodes::MemoryNodes;
 use testkit::{FixedClock, NOON, SequentialIds};
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 use ws_gateway::inbox::{Event, Reader, SocketCommand};
+use ws_gateway::other_nodes::OtherNodes;
 use ws_gateway::topic::Topic;
 use ws_gateway::{ClaimRefused, Departure, HubConfig, SocketClaim};
 
 use super::*;
-use crate::tests::{ROOM, TOKEN, agent, agent_id, user};
-
 /// A server, without the connections of its sockets.
 struct Server {
     hub: Arc<Hub>,
@@ -70,7 +69,7 @@ impl Server {
         caller: Caller,
         on_conflict: OnConflict,
     ) -> Result<(SocketClaim, Reader), ClaimRefused> {
-        self.hub.open(caller, TOKEN, on_conflict).await
+        self.hub.open(caller, BARE, on_conflict).await
     }
 
     async fn open(&self, caller: Caller) -> (SocketClaim, Reader) {
@@ -79,7 +78,7 @@ impl Server {
 
     /// Writes the queued changes, and applies those of other nodes.
     async fn follow(&mut self) {
-        self.cluster_member.port.claim_queue.written().await;
+        self.cluster_member.port.written().await;
         loop {
             let entries = self.store.changes_after(self.position, 3).await.unwrap();
             let Some(last) = entries.last() else { return };
@@ -166,7 +165,7 @@ async fn of_a_hundred_that_come_at_once_one_stays() {
     let mut opening = JoinSet::new();
     for number in 0..100 {
         let hub = nodes[number % 3].hub.clone();
-        opening.spawn(async move { hub.open(agent(1), TOKEN, OnConflict::Supersede).await });
+        opening.spawn(async move { hub.open(agent(1), BARE, OnConflict::Supersede).await });
     }
     let mut opened = Vec::new();
     while let Some(done) = opening.join_next().await {
@@ -366,9 +365,9 @@ async fn a_claim_that_is_overtaken_opens_nothing() {
     let (who, node) = (agent(1).participant(), NodeId::new(Uuid::from_u128(2)));
     hub.observe(who, &[Connected { who, node, number: Some(SocketNumber(11)) }]);
     for (number, is_open) in [(10, false), (12, true)] {
-        let mut opening = Box::pin(hub.open(agent(1), TOKEN, OnConflict::Supersede));
+        let mut opening = Box::pin(hub.open(agent(1), BARE, OnConflict::Supersede));
         assert!((&mut opening).now_or_never().is_none());
-        for pending in port.claim_queue.take().unwrap().claims {
+        for pending in port.take().unwrap().claims {
             pending.settle(Some(SocketNumber(number)));
         }
         let opened = opening.await;
@@ -382,11 +381,11 @@ async fn a_claim_that_is_overtaken_opens_nothing() {
 async fn a_claim_that_nobody_waits_for_any_more_is_not_made() {
     let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
     let (port, hub) = node(NodeId::new(Uuid::from_u128(1)), &clock);
-    assert!(hub.open(agent(1), TOKEN, OnConflict::Supersede).now_or_never().is_none());
-    assert!(port.claim_queue.take().is_none());
-    let mut waits = Box::pin(hub.open(agent(1), TOKEN, OnConflict::Supersede));
+    assert!(hub.open(agent(1), BARE, OnConflict::Supersede).now_or_never().is_none());
+    assert!(port.take().is_none());
+    let mut waits = Box::pin(hub.open(agent(1), BARE, OnConflict::Supersede));
     assert!((&mut waits).now_or_never().is_none());
-    assert_eq!(port.claim_queue.take().map(|batch| batch.claims.len()), Some(1));
+    assert_eq!(port.take().map(|batch| batch.claims.len()), Some(1));
 }
 
 /// A list that was read may be older than a claim that was granted meanwhile.

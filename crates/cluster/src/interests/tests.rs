@@ -9,14 +9,14 @@ use domain::event::DomainEvent;
 use domain::id::{ApiKeyId, ChatId, NodeId};
 use domain::ports::EventPublisher;
 use domain::time::Timestamp;
-use testkit::bus::{Load, MemoryBus, Wire, message, participant};
+use testkit::bus::{Load, MemoryBus, ROOM, Wire, agent, agent_id, message, participant, user};
 use testkit::{FixedClock, NOON};
 use uuid::Uuid;
 use ws_gateway::inbox::Reader;
 use ws_gateway::topic::Topic;
 use ws_gateway::{Hub, HubConfig, SocketClaim};
 
-use crate::tests::{ROOM, agent, agent_id, open, told, user};
+use crate::tests::{open, told};
 
 /// The topics of a chat that agents join.
 const TOPICS: [Topic; 2] = [Topic::ChatRoom(ROOM), Topic::RoomParticipants(ROOM)];
@@ -73,11 +73,11 @@ async fn listen(node: &Node, caller: Caller) -> (SocketClaim, Reader) {
 }
 
 fn sent(number: i64) -> DomainEvent {
-    DomainEvent::MessageCreated { message: message(ROOM, number, "hi"), recipients: vec![agent_id(1)] }
+    DomainEvent::MessageCreated { message: message(number, "hi"), recipients: vec![agent_id(1)] }
 }
 
 fn noted(number: i64) -> DomainEvent {
-    DomainEvent::EventCreated { message: message(ROOM, number, "hm") }
+    DomainEvent::EventCreated { message: message(number, "hm") }
 }
 
 #[tokio::test]

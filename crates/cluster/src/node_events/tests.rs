@@ -8,13 +8,14 @@ use domain::event::DomainEvent;
 use domain::id::{ChatId, ParticipantId};
 use domain::node::OnConflict;
 use domain::ports::EventPublisher;
+use testkit::bus::BARE;
 use testkit::{TestAgent, TestUser, World};
 use tokio::time::timeout;
 use ws_gateway::inbox::Reader;
 use ws_gateway::{HubConfig, SocketClaim};
 
 use super::*;
-use crate::tests::{TOKEN, told};
+use crate::tests::told;
 
 /// Ben's agent is in Ann's chat, and Ben observes it through the agent.
 struct Scene {
@@ -44,7 +45,7 @@ impl Scene {
 
     async fn join(&self, caller: impl Into<Caller>) -> (SocketClaim, Reader) {
         let caller = caller.into();
-        let opened = self.hub.open(caller, TOKEN, OnConflict::Supersede).await;
+        let opened = self.hub.open(caller, BARE, OnConflict::Supersede).await;
         let (claim, reader) = opened.map_err(|refused| format!("{refused:?}")).unwrap();
         let topic = Topic::RoomParticipants(self.room);
         let ticket = claim.subscribe(topic);

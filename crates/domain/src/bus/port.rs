@@ -1,9 +1,12 @@
 //! The bus between nodes.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use super::route::{Address, Interest};
 use crate::event::DomainEvent;
+use crate::ports::EventPublisher;
 use crate::time::Timestamp;
 
 /// Carries events to the other nodes, and reports their interests. Events of others are passed to a
@@ -32,8 +35,12 @@ pub trait EventBus: Send + Sync {
     async fn settled(&self);
 }
 
-/// The state of the link to the other nodes.
-pub trait BusLink: Send + Sync {
+/// A bus as the server runs it.
+#[async_trait]
+pub trait RunningBus: EventBus {
+    /// Publishes the events of other nodes to `into`, until it is dropped; called once.
+    async fn run(self: Arc<Self>, into: Arc<dyn EventPublisher>);
+
     /// Returns whether events of other nodes arrive.
     fn is_connected(&self) -> bool;
 
@@ -44,4 +51,8 @@ pub trait BusLink: Send + Sync {
     /// The time since which events of other nodes may not have reached this one; `None` until the
     /// next such loss.
     fn take_unheard(&self) -> Option<Timestamp>;
+
+    /// Sends what is queued, and notifies the other nodes that this one stops, so that they send it
+    /// nothing more. The bus is silent from then on.
+    async fn say_farewell(&self);
 }

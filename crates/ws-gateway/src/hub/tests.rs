@@ -5,16 +5,14 @@ mod revalidate;
 
 use super::*;
 use actix_web::web::Data;
-use domain::account::{Presented, PresentedToken};
 use domain::activity::AgentActivity;
-use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::caller::Caller;
 use domain::chat::{Entrance, Participant, Role, Standing};
 use domain::event::DomainEvent;
-use domain::id::{OrganizationId, UserId};
-use domain::message::Message;
+use domain::id::UserId;
 use domain::ports::EventPublisher;
 use domain::time::Timestamp;
-pub(crate) use testkit::bus::participant;
+pub(crate) use testkit::bus::{BARE, ROOM, agent, agent_id, message, participant, user};
 use testkit::{FixedClock, NOON, TestAgent, TestUser, World};
 use uuid::Uuid;
 
@@ -26,9 +24,6 @@ use crate::outbox::Outbox;
 use crate::payload;
 use crate::redelivery::{Pushed, redeliver};
 use crate::task::Socket;
-
-pub(crate) const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
-const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(2));
 
 /// Ann and Ben of one organization, and two global agents of Ben.
 pub(crate) async fn house(world: &World) -> (TestUser, TestUser, [TestAgent; 2]) {
@@ -59,23 +54,6 @@ fn hub_with(config: HubConfig) -> Arc<Hub> {
     Hub::new(config, clock())
 }
 
-pub(crate) fn user(number: u128) -> Caller {
-    Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(number)), organization: HOUSE })
-}
-
-pub(crate) fn agent_id(number: u128) -> AgentId {
-    AgentId::new(Uuid::from_u128(number))
-}
-
-pub(crate) fn agent(number: u128) -> Caller {
-    let owner = UserId::new(Uuid::from_u128(100));
-    Caller::Agent(AgentCaller { agent: agent_id(number), owner, organization: HOUSE })
-}
-
-pub(crate) fn message(sequence: i64, content: &str) -> Message {
-    testkit::bus::message(ROOM, sequence, content)
-}
-
 /// The names of the received events; `!` marks the end of a subscription.
 pub(super) fn told(receiver: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
@@ -91,14 +69,6 @@ pub(super) fn told(receiver: &mut Reader) -> Vec<String> {
     }
     all
 }
-
-/// A token of a user without a password.
-pub(super) const BARE: Presented = Presented::Token(PresentedToken {
-    user: UserId::new(Uuid::nil()),
-    password_set_at: None,
-    session: None,
-    expires_at: None,
-});
 
 pub(crate) fn open(hub: &Arc<Hub>, caller: Caller) -> (SocketClaim, Reader) {
     hub.claim(caller, BARE, OnConflict::Supersede).map_err(|refused| format!("{refused:?}")).unwrap()
