@@ -5,16 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockRea
 use std::time::Duration;
 
 use async_nats::connection::State;
-use async_nats::{Client, Event, Subject};
+use async_nats::{Client, Subject};
 use async_trait::async_trait;
-use domain::bus::{Address, EventBus, Interest, Note, Peers, Seen};
+use domain::bus::{Address, EventBus, Interest, Note, Peers, RunningBus, Seen};
 use domain::event::DomainEvent;
 use domain::id::NodeId;
 use domain::ports::{Clock, EventPublisher};
 use domain::secret::Secret;
 use domain::time::Timestamp;
 use measure::BusDrop;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -22,6 +21,8 @@ use tokio::time::timeout;
 use crate::connect::{ConnectFault, connect};
 use crate::losses::Losses;
 use crate::outgoing::{self, Outgoing, Sender};
+use crate::reports::Reports;
+use crate::requests::{Requests, SubscriptionRequest};
 use crate::seal::{Head, OVERHEAD, Seal};
 use crate::settings::Settings;
 use crate::subject::Subjects;
@@ -38,15 +39,6 @@ pub(crate) const TAKEN: Duration = Duration::from_millis(500);
 /// other nodes are notified.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// A change of what the local sockets need, in order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SubscriptionRequest {
-    Begin(Interest),
-    End(Interest),
-    /// The server stops.
-    Leave,
-}
-
 /// A bus on NATS.
 pub struct NatsBus {
     node: NodeId,
@@ -60,7 +52,8 @@ pub struct NatsBus {
     /// The number of events sent.
     numbers: AtomicU64,
     outgoing: Outgoing,
-    wishes: Mutex<Wishes>,
+    requests: Requests,
+    reports: Arc<Reports>,
     /// Set if NATS was disconnected since the last full exchange of interests began.
     is_stale: AtomicBool,
     /// The number of requests that are in effect.
@@ -68,19 +61,8 @@ pub struct NatsBus {
     /// Notified when the other nodes know that this node stops.
     left: Notify,
     into: OnceLock<Arc<dyn EventPublisher>>,
-    /// The state that [`Self::start`] takes.
-    rest: Mutex<Option<Rest>>,
-}
-
-struct Wishes {
-    queue: UnboundedSender<SubscriptionRequest>,
-    made: u64,
-}
-
-struct Rest {
-    wishes: UnboundedReceiver<SubscriptionRequest>,
-    events: UnboundedReceiver<Event>,
-    sender: Sender,
+    /// Taken by [`RunningBus::run`].
+    sender: Mutex<Option<Sender>>,
 }
 
 impl NatsBus {
@@ -95,11 +77,10 @@ impl NatsBus {
         node: NodeId,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>, ConnectFault> {
-        let (told, events) = unbounded_channel();
-        let client = connect(settings, &told).await?;
+        let reports = Arc::<Reports>::default();
+        let client = connect(settings, &reports).await?;
         let losses = Arc::new(Losses::new(clock.clone()));
         let (outgoing, sender) = outgoing::queue(losses.clone());
-        let (queue, wishes) = unbounded_channel();
         Ok(Arc::new(Self {
             node,
             client,
@@ -111,43 +92,14 @@ impl NatsBus {
             losses,
             numbers: AtomicU64::new(1),
             outgoing,
-            wishes: Mutex::new(Wishes { queue, made: 0 }),
+            requests: Requests::default(),
+            reports,
             is_stale: AtomicBool::new(true),
             heard: watch::Sender::new(0),
             left: Notify::new(),
             into: OnceLock::new(),
-            rest: Mutex::new(Some(Rest { wishes, events, sender })),
+            sender: Mutex::new(Some(sender)),
         }))
-    }
-
-    /// Starts the bus: events of other nodes are published to `into`. The returned tasks run until
-    /// they are dropped.
-    pub fn start(self: &Arc<Self>, into: Arc<dyn EventPublisher>) -> JoinSet<()> {
-        let mut tasks = JoinSet::new();
-        let rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(Rest { wishes, events, sender }) = rest else { return tasks };
-        // No event has arrived yet, as nothing was subscribed.
-        let _ = self.into.set(into);
-        tasks.spawn(sender.run(self.client.clone()));
-        tasks.spawn(SubscriptionManager::new(self.clone()).run(wishes, events));
-        tasks
-    }
-
-    /// Returns whether NATS is connected.
-    pub fn is_connected(&self) -> bool {
-        self.client.connection_state() == State::Connected
-    }
-
-    /// Sends the queued messages, and notifies the other nodes that this node stops, so that they
-    /// send it nothing more. The bus is silent from then on.
-    pub async fn say_farewell(&self) {
-        if !self.is_connected() {
-            // They will miss its heartbeat.
-            return;
-        }
-        let _ = timeout(FAREWELL, self.outgoing.emptied()).await;
-        self.wish(SubscriptionRequest::Leave);
-        let _ = timeout(FAREWELL, self.left.notified()).await;
     }
 
     /// Records that the other nodes know that this node stops.
@@ -155,16 +107,12 @@ impl NatsBus {
         self.left.notify_one();
     }
 
-    /// The time since which events of this node may not have reached the others; `None` until the
-    /// next such loss.
-    pub fn take_unsent(&self) -> Option<Timestamp> {
-        self.losses.take_unsent()
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.requests
     }
 
-    /// The time since which events of other nodes may not have reached this one; `None` until the
-    /// next such loss.
-    pub fn take_unheard(&self) -> Option<Timestamp> {
-        self.losses.take_unheard()
+    pub(crate) fn reports(&self) -> &Reports {
+        &self.reports
     }
 
     pub(crate) fn losses(&self) -> &Losses {
@@ -251,19 +199,48 @@ impl NatsBus {
     }
 
     /// Records how many requests are in effect.
-    pub(crate) fn hear(&self, wishes: u64) {
+    pub(crate) fn hear(&self, requests: u64) {
         self.heard.send_if_modified(|heard| {
-            let is_news = *heard < wishes;
-            *heard = wishes.max(*heard);
+            let is_news = *heard < requests;
+            *heard = requests.max(*heard);
             is_news
         });
     }
+}
 
-    fn wish(&self, wish: SubscriptionRequest) {
-        let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
-        wishes.made += 1;
-        // The receiver is gone when the server stops.
-        let _ = wishes.queue.send(wish);
+#[async_trait]
+impl RunningBus for NatsBus {
+    async fn run(self: Arc<Self>, into: Arc<dyn EventPublisher>) {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(sender) = sender else { return };
+        // No event has arrived yet, as nothing was subscribed.
+        let _ = self.into.set(into);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(sender.run(self.client.clone()));
+        tasks.spawn(SubscriptionManager::new(self.clone()).run());
+        while tasks.join_next().await.is_some() {}
+    }
+
+    fn is_connected(&self) -> bool {
+        self.client.connection_state() == State::Connected
+    }
+
+    fn take_unsent(&self) -> Option<Timestamp> {
+        self.losses.take_unsent()
+    }
+
+    fn take_unheard(&self) -> Option<Timestamp> {
+        self.losses.take_unheard()
+    }
+
+    async fn say_farewell(&self) {
+        if !self.is_connected() {
+            // They will miss its heartbeat.
+            return;
+        }
+        let _ = timeout(FAREWELL, self.outgoing.emptied()).await;
+        self.requests.put(SubscriptionRequest::Leave);
+        let _ = timeout(FAREWELL, self.left.notified()).await;
     }
 }
 
@@ -304,15 +281,15 @@ impl EventBus for NatsBus {
     }
 
     fn begin(&self, interest: Interest) {
-        self.wish(SubscriptionRequest::Begin(interest));
+        self.requests.put(SubscriptionRequest::Begin(interest));
     }
 
     fn end(&self, interest: Interest) {
-        self.wish(SubscriptionRequest::End(interest));
+        self.requests.put(SubscriptionRequest::End(interest));
     }
 
     async fn settled(&self) {
-        let made = self.wishes.lock().unwrap_or_else(PoisonError::into_inner).made;
+        let made = self.requests.made();
         let mut heard = self.heard.subscribe();
         if *heard.borrow_and_update() >= made || !self.is_connected() {
             return;

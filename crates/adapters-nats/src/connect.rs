@@ -1,14 +1,16 @@
 //! The link to NATS: connected at the start, and reconnected without limit.
 
 use std::error::Error;
+use std::future::ready;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::rustls;
-use async_nats::{Client, ClientError, ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerError};
-use tokio::sync::mpsc::UnboundedSender;
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions};
 
+use crate::reports::Reports;
 use crate::settings::{Login, Settings};
 
 /// The time limit for one attempt.
@@ -65,14 +67,11 @@ pub enum ConnectFault {
 }
 
 /// Connects. An unreachable server is retried in the background.
-pub(crate) async fn connect(
-    settings: &Settings,
-    events: &UnboundedSender<Event>,
-) -> Result<Client, ConnectFault> {
+pub(crate) async fn connect(settings: &Settings, reports: &Arc<Reports>) -> Result<Client, ConnectFault> {
     let addresses = settings.servers.iter().map(|server| server.address.as_str()).collect::<Vec<_>>();
     let servers = addresses.join(", ");
     check_authority(settings, &servers)?;
-    let error = match options(settings, events).await?.connect(&addresses).await {
+    let error = match options(settings, reports).await?.connect(&addresses).await {
         Ok(client) => return Ok(client),
         Err(error) => error,
     };
@@ -84,16 +83,13 @@ pub(crate) async fn connect(
         error = %chain(&error),
         "cannot connect to NATS, retrying; sockets receive only events of this server"
     );
-    let patient = options(settings, events).await?.retry_on_initial_connect();
+    let patient = options(settings, reports).await?.retry_on_initial_connect();
     let connected = patient.connect(&addresses).await;
     connected.map_err(|error| ConnectFault::Unusable { servers, cause: chain(&error) })
 }
 
-async fn options(
-    settings: &Settings,
-    events: &UnboundedSender<Event>,
-) -> Result<ConnectOptions, ConnectFault> {
-    let events = events.clone();
+async fn options(settings: &Settings, reports: &Arc<Reports>) -> Result<ConnectOptions, ConnectFault> {
+    let reports = reports.clone();
     let mut options = ConnectOptions::new()
         .name("parlance")
         .no_echo()
@@ -104,11 +100,8 @@ async fn options(
         .subscription_capacity(WAITING)
         .reconnect_delay_callback(back_off)
         .event_callback(move |event| {
-            let events = events.clone();
-            async move {
-                // The receiver is gone when the server stops.
-                let _ = events.send(event);
-            }
+            reports.add(&event);
+            ready(())
         });
     match settings.servers.iter().find_map(|server| server.login.as_ref()) {
         Some(Login::Password { user, password }) => {
@@ -162,19 +155,6 @@ fn for_ever(error: &ConnectError, servers: &str) -> Option<ConnectFault> {
         | ConnectErrorKind::Dns
         | ConnectErrorKind::TimedOut
         | ConnectErrorKind::MaxReconnects => None,
-    }
-}
-
-/// Returns whether NATS refuses the credentials.
-pub(crate) fn is_refusal(event: &Event) -> bool {
-    let refusals = [ConnectErrorKind::Authentication, ConnectErrorKind::AuthorizationViolation];
-    match event {
-        Event::ServerError(ServerError::AuthorizationViolation) => true,
-        // A failed attempt is reported as the text of its kind.
-        Event::ClientError(ClientError::Other(kind)) => {
-            refusals.iter().any(|refusal| *kind == refusal.to_string())
-        }
-        _ => false,
     }
 }
 

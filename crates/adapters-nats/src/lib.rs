@@ -5,6 +5,8 @@
 //! - `subject`: one subject for each address, and two for all nodes;
 //! - `wire`: events and notes as bytes, `seal`: the envelope and its signature;
 //! - `bus`: the port, `outgoing`: the bounded send queue, `incoming`: checks of received messages;
+//! - `requests`: what the local sockets need, `reports`: what NATS reports of the link; both
+//!   bounded;
 //! - `subscriptions`: the task that keeps the subscriptions and exchanges interests with other
 //!   nodes;
 //! - `losses`: the times since which events may have been lost.
@@ -19,6 +21,8 @@ mod connect;
 mod incoming;
 mod losses;
 mod outgoing;
+mod reports;
+mod requests;
 mod seal;
 mod settings;
 mod subject;

@@ -1,4 +1,4 @@
-//! The send queue, bounded in bytes.
+//! The send queue, bounded in messages and bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,13 +8,17 @@ use async_nats::connection::State;
 use async_nats::{Client, Subject};
 use bytes::Bytes;
 use measure::BusDrop;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{self, Receiver};
 use tokio::time::sleep;
 
 use crate::losses::Losses;
 
 /// The maximum size of the queue, including messages that the link has taken and not written.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// The maximum number of messages that the link was not handed.
+const MOST: usize = 16 * 1024;
 
 /// The number of messages that are handed to the link at a time, and the size after which no more
 /// are added.
@@ -36,13 +40,13 @@ const SLACK: usize = 128;
 
 /// The input of the queue.
 pub(crate) struct Outgoing {
-    queue: UnboundedSender<(Subject, Bytes)>,
+    queue: mpsc::Sender<(Subject, Bytes)>,
     bytes: Arc<AtomicUsize>,
 }
 
 /// The output of the queue.
 pub(crate) struct Sender {
-    queue: UnboundedReceiver<(Subject, Bytes)>,
+    queue: Receiver<(Subject, Bytes)>,
     bytes: Arc<AtomicUsize>,
     /// The bytes handed to the link since the last flush.
     handed: usize,
@@ -51,7 +55,7 @@ pub(crate) struct Sender {
 
 /// An empty queue.
 pub(crate) fn queue(losses: Arc<Losses>) -> (Outgoing, Sender) {
-    let (put, take) = unbounded_channel();
+    let (put, take) = mpsc::channel(MOST);
     let bytes = Arc::<AtomicUsize>::default();
     (Outgoing { queue: put, bytes: bytes.clone() }, Sender { queue: take, bytes, handed: 0, losses })
 }
@@ -65,12 +69,14 @@ impl Outgoing {
             measure::bus_dropped(BusDrop::QueueFull);
             return false;
         }
-        if self.queue.send((subject, message)).is_err() {
-            self.bytes.fetch_sub(cost, Ordering::Relaxed);
-            measure::bus_dropped(BusDrop::Disconnected);
-            return false;
-        }
-        true
+        let why = match self.queue.try_send((subject, message)) {
+            Ok(()) => return true,
+            Err(TrySendError::Full(_)) => BusDrop::QueueFull,
+            Err(TrySendError::Closed(_)) => BusDrop::Disconnected,
+        };
+        self.bytes.fetch_sub(cost, Ordering::Relaxed);
+        measure::bus_dropped(why);
+        false
     }
 
     /// Waits until the queue is empty.
@@ -164,14 +170,20 @@ mod tests {
         let at = Timestamp::from_micros(7);
         let losses = Arc::new(Losses::new(Arc::new(FixedClock::at(at))));
         let (outgoing, mut sender) = queue(losses.clone());
-        let message = Bytes::from(vec![0; 1024 * 1024]);
-        for _ in 0..100 {
-            outgoing.put(Subject::from_static("subject"), message.clone());
-        }
-        let mut waiting = 0;
-        while sender.queue.try_recv().is_ok() {
-            waiting += 1;
-        }
-        assert_eq!(waiting, 15, "a little is for the messages themselves");
+        let mut taken = |bytes, times: usize| {
+            let message = Bytes::from(vec![0; bytes]);
+            let put = || outgoing.put(Subject::from_static("subject"), message.clone());
+            let accepted = (0..times).filter(|_| put()).count();
+            let mut waiting = 0;
+            while let Ok((subject, message)) = sender.queue.try_recv() {
+                sender.bytes.fetch_sub(cost(&subject, &message), Ordering::Relaxed);
+                waiting += 1;
+            }
+            assert_eq!(accepted, waiting);
+            waiting
+        };
+        assert_eq!(taken(1024 * 1024, 100), 15, "a little is for the messages themselves");
+        assert_eq!(taken(10, 2 * MOST), MOST);
+        assert_eq!(taken(10, 1), 1, "there is room again");
     }
 }

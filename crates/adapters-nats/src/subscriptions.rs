@@ -4,18 +4,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::{Event, RequestErrorKind, Subscriber};
+use async_nats::{RequestErrorKind, Subscriber};
 use domain::bus::peers::BEAT;
-use domain::bus::{Address, Answer, Interest, Note, OwnInterests};
+use domain::bus::{Address, Answer, Interest, Note, OwnInterests, RunningBus};
 use domain::id::NodeId;
 use futures_util::StreamExt;
 use measure::{BusDrop, Outage};
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use crate::bus::{NatsBus, SubscriptionRequest, TAKEN};
-use crate::connect::is_refusal;
+use crate::bus::{NatsBus, TAKEN};
+use crate::reports::Report;
+use crate::requests::SubscriptionRequest;
 
 /// The interval of checks for interests that have ended, nodes that are gone, and nodes that have
 /// asked.
@@ -26,9 +26,6 @@ const STANDSTILL: Duration = Duration::from_secs(3);
 
 /// The time during which a fault is not logged again.
 const SAID_ONCE: Duration = Duration::from_secs(60);
-
-/// The maximum number of requests that are handled at a time.
-const AT_ONCE: usize = 1024;
 
 /// The task of one node among several.
 pub(crate) struct SubscriptionManager {
@@ -79,12 +76,9 @@ impl SubscriptionManager {
         }
     }
 
-    /// Runs until no more requests can come, or the server stops.
-    pub(crate) async fn run(
-        mut self,
-        mut wishes: UnboundedReceiver<SubscriptionRequest>,
-        mut events: UnboundedReceiver<Event>,
-    ) {
+    /// Runs until the server stops.
+    pub(crate) async fn run(mut self) {
+        let bus = self.bus.clone();
         let (nodes, all) = (self.bus.subjects().nodes(), self.bus.subjects().of(Address::Everywhere));
         let (Some(mut nodes), Some(all)) = (self.subscribe(nodes).await, self.subscribe(all).await) else {
             return;
@@ -92,15 +86,11 @@ impl SubscriptionManager {
         self.listen(Address::Everywhere, all);
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut some = Vec::new();
         loop {
             tokio::select! {
-                number = wishes.recv_many(&mut some, AT_ONCE) => {
-                    if number == 0 {
-                        return;
-                    }
-                    let is_last = some.contains(&SubscriptionRequest::Leave);
-                    self.grant(&mut some).await;
+                (number, requests) = bus.requests().take() => {
+                    let is_last = requests.contains(&SubscriptionRequest::Leave);
+                    self.grant(number, requests).await;
                     if is_last {
                         return self.leave().await;
                     }
@@ -110,8 +100,8 @@ impl SubscriptionManager {
                         self.on_note(from, note);
                     }
                 }
-                Some(event) = events.recv() => {
-                    self.on_event(&event);
+                report = bus.reports().take() => {
+                    self.on_report(report);
                     self.follow_link().await;
                 }
                 _ = ticks.tick() => self.tick().await,
@@ -120,12 +110,12 @@ impl SubscriptionManager {
     }
 
     /// Subscribes for the requests, and notifies the other nodes.
-    async fn grant(&mut self, wishes: &mut Vec<SubscriptionRequest>) {
+    async fn grant(&mut self, number: u64, requests: Vec<SubscriptionRequest>) {
         let (mut begun, now) = (Vec::new(), self.bus.now());
         self.follow_link().await;
-        self.granted += wishes.len() as u64;
-        for wish in wishes.drain(..) {
-            match wish {
+        self.granted = number;
+        for request in requests {
+            match request {
                 SubscriptionRequest::Begin(interest) if self.own.begin(interest) => begun.push(interest),
                 SubscriptionRequest::Begin(_) | SubscriptionRequest::Leave => {}
                 SubscriptionRequest::End(interest) => self.own.end(interest, now),
@@ -181,18 +171,21 @@ impl SubscriptionManager {
         }
     }
 
-    fn on_event(&mut self, event: &Event) {
-        match event {
-            event if is_refusal(event) => self.refuse(),
-            Event::SlowConsumer(_) => {
-                // It may be the interests of others.
-                self.bus.losses().unheard(self.bus.now());
-                self.bus.losses().unsent();
-                measure::bus_dropped(BusDrop::TooSlow);
-            }
-            Event::ServerError(error) => self.complain(error.to_string()),
-            Event::Disconnected => self.lose(),
-            _ => {}
+    fn on_report(&mut self, report: Report) {
+        if report.is_refused {
+            self.refuse();
+        }
+        if report.dropped > 0 {
+            // It may be the interests of others.
+            self.bus.losses().unheard(self.bus.now());
+            self.bus.losses().unsent();
+            (0..report.dropped).for_each(|_| measure::bus_dropped(BusDrop::TooSlow));
+        }
+        if let Some(error) = report.error {
+            self.complain(error);
+        }
+        if report.was_lost {
+            self.lose();
         }
     }
 

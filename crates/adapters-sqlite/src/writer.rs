@@ -7,20 +7,23 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use diesel::RunQueryDsl;
 use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
 use domain::store::StoreError;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::error::{Fault, closed, not_committed};
 use crate::statement::statement;
 
 /// The maximum number of changes per transaction.
 const MAX_BATCH: usize = 256;
+
+/// The maximum number of changes that are queued or in a transaction; further ones wait, in order.
+const MAX_QUEUED: usize = 16 * MAX_BATCH;
 
 /// A change on its way through the writer.
 trait Job: Send {
@@ -34,6 +37,7 @@ trait Job: Send {
 
 /// The queue in front of the writing thread.
 pub(crate) struct Writer {
+    room: Arc<Semaphore>,
     jobs: Mutex<Option<Sender<Box<dyn Job>>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -44,7 +48,8 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || run(connection, &receiver))?;
-        Ok(Self { jobs: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
+        let room = Arc::new(Semaphore::new(MAX_QUEUED));
+        Ok(Self { room, jobs: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
     }
 
     /// Runs `work` in a transaction. If it returns `Ok`, the result is committed and passed to
@@ -58,8 +63,9 @@ impl Writer {
         T: Send + 'static,
         R: Send + 'static,
     {
+        let room = self.room.clone().acquire_owned().await.map_err(|_| closed())?;
         let (answer, wait) = oneshot::channel();
-        let job = Change { work: Some(work), after, done: None, answer };
+        let job = Change { work: Some(work), after, done: None, answer, _room: room };
         let queued = match &*self.jobs.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(jobs) => jobs.send(Box::new(job)).is_ok(),
             None => false,
@@ -72,6 +78,7 @@ impl Writer {
 
     /// Finishes the queued changes and ends the thread.
     pub(crate) fn close(&self) {
+        self.room.close();
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
@@ -86,6 +93,7 @@ struct Change<W, A, T, R> {
     after: A,
     done: Option<Result<Result<T, R>, StoreError>>,
     answer: oneshot::Sender<Result<Result<T, R>, StoreError>>,
+    _room: OwnedSemaphorePermit,
 }
 
 impl<W, A, T, R> Job for Change<W, A, T, R>

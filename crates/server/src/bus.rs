@@ -1,10 +1,28 @@
 //! The bus between servers: NATS, if the program was built with the feature `nats`.
 
 #[cfg(feature = "nats")]
-pub(crate) use adapters_nats::{NatsBus, NatsServer, Settings, is_prefix};
+pub(crate) use adapters_nats::{NatsServer, Settings, is_prefix};
 
 #[cfg(not(feature = "nats"))]
-pub(crate) use absent::{NatsBus, NatsServer, Settings, is_prefix};
+pub(crate) use absent::{NatsServer, Settings, connect, is_prefix};
+
+use std::sync::Arc;
+
+use domain::bus::RunningBus;
+use domain::id::NodeId;
+use domain::ports::Clock;
+use domain::secret::Secret;
+
+/// Connects to NATS as this node.
+#[cfg(feature = "nats")]
+pub(crate) async fn connect(
+    settings: &Settings,
+    secret: Secret,
+    node: NodeId,
+    clock: Arc<dyn Clock>,
+) -> Result<Arc<dyn RunningBus>, adapters_nats::ConnectFault> {
+    Ok(adapters_nats::NatsBus::connect(settings, secret, node, clock).await?)
+}
 
 /// The replacement of NATS in a program without it. The settings are refused, so there is never a
 /// bus.
@@ -12,16 +30,8 @@ pub(crate) use absent::{NatsBus, NatsServer, Settings, is_prefix};
 mod absent {
     use std::fmt;
     use std::path::PathBuf;
-    use std::sync::Arc;
 
-    use async_trait::async_trait;
-    use domain::bus::{Address, EventBus, Interest};
-    use domain::event::DomainEvent;
-    use domain::id::NodeId;
-    use domain::ports::{Clock, EventPublisher};
-    use domain::secret::Secret;
-    use domain::time::Timestamp;
-    use tokio::task::JoinSet;
+    use super::{Arc, Clock, NodeId, RunningBus, Secret};
 
     const ABSENT: &str = "refused: this program was built without the feature `nats`";
 
@@ -58,64 +68,13 @@ mod absent {
         true
     }
 
-    pub(crate) enum NatsBus {}
-
-    #[expect(clippy::unused_async, reason = "the bus that it stands for waits")]
-    impl NatsBus {
-        pub(crate) async fn connect(
-            _: &Settings,
-            _: Secret,
-            _: NodeId,
-            _: Arc<dyn Clock>,
-        ) -> Result<Arc<Self>, &'static str> {
-            Err(ABSENT)
-        }
-
-        pub(crate) fn start(self: &Arc<Self>, _: Arc<dyn EventPublisher>) -> JoinSet<()> {
-            match **self {}
-        }
-
-        pub(crate) fn is_connected(&self) -> bool {
-            match *self {}
-        }
-
-        pub(crate) async fn say_farewell(&self) {
-            match *self {}
-        }
-
-        pub(crate) fn take_unsent(&self) -> Option<Timestamp> {
-            match *self {}
-        }
-
-        pub(crate) fn take_unheard(&self) -> Option<Timestamp> {
-            match *self {}
-        }
-    }
-
-    #[async_trait]
-    impl EventBus for NatsBus {
-        fn is_wanted(&self, _: Interest) -> bool {
-            match *self {}
-        }
-
-        fn has_others(&self) -> bool {
-            match *self {}
-        }
-
-        fn send(&self, _: &[Address], _: &DomainEvent) {
-            match *self {}
-        }
-
-        fn begin(&self, _: Interest) {
-            match *self {}
-        }
-
-        fn end(&self, _: Interest) {
-            match *self {}
-        }
-
-        async fn settled(&self) {
-            match *self {}
-        }
+    #[expect(clippy::unused_async, reason = "the connection that it stands for waits")]
+    pub(crate) async fn connect(
+        _: &Settings,
+        _: Secret,
+        _: NodeId,
+        _: Arc<dyn Clock>,
+    ) -> Result<Arc<dyn RunningBus>, &'static str> {
+        Err(ABSENT)
     }
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::bus::NatsBus;
 use actix_web::{HttpResponse, web};
+use domain::bus::RunningBus;
 use http_wire::error::{ApiError, ErrorCode};
 use serde::Serialize;
 use tokio::runtime::Handle;
@@ -25,7 +25,7 @@ const TRUSTED: Duration = Duration::from_secs(5);
 /// The state behind `/ready`.
 pub(crate) struct Readiness {
     store: Arc<dyn Store>,
-    bus: Option<Arc<NatsBus>>,
+    bus: Option<Arc<dyn RunningBus>>,
     disk: Arc<Disk>,
     draining: AtomicBool,
     /// The runtime for queries of the store, whichever thread asks.
@@ -45,7 +45,7 @@ struct Seen {
 
 impl Readiness {
     /// Must be called on the runtime on which the store may be queried.
-    pub(crate) fn new(store: Arc<dyn Store>, bus: Option<Arc<NatsBus>>, disk: Arc<Disk>) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, bus: Option<Arc<dyn RunningBus>>, disk: Arc<Disk>) -> Self {
         let (runtime, seen, asked) = (Handle::current(), Mutex::default(), Notify::new());
         Self { store, bus, disk, draining: AtomicBool::new(false), runtime, seen, asked }
     }

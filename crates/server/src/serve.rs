@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use actix_web::dev::Service;
 use actix_web::{App, web};
+use cluster::ClusterMember;
 use http_wire::request_scope::RequestScope;
 use http_wire::services::register;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
-use ws_gateway::{ClusterMember, SocketContext};
+use ws_gateway::SocketContext;
 
 use crate::api_document;
-use crate::change_feed::ChangeFeed;
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::failure::Failure;
@@ -22,7 +22,6 @@ use crate::invitation_page::InvitationPage;
 use crate::listen;
 use crate::lock::StoreLock;
 use crate::metrics::Metrics;
-use crate::resync::Resync;
 use crate::store::{self, Store, StoreAt};
 use crate::system;
 use crate::telemetry;
@@ -93,12 +92,8 @@ async fn run(
 
     let disk = Disk::of(config);
     let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone(), disk.clone()));
-    let cluster_member = wiring.cluster_member(config).await?;
-    let resync = cluster_member
-        .clone()
-        .map(|cluster_member| Arc::new(Resync::new(cluster_member, wiring.bus.clone())));
-    let change_feed = ChangeFeed::begin(wiring, cluster_member.clone(), resync.clone()).await;
-    let change_feed = change_feed.map_err(|cause| Failure::new("cannot read the change log", cause))?;
+    let cluster_member = wiring.cluster_member().await?;
+    let change_feed = wiring.change_feed(cluster_member.clone()).await?;
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
     let acceptor = tls.as_ref().map(Tls::acceptor);
@@ -109,16 +104,14 @@ async fn run(
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
-    let mut upkeep = upkeep::start(config, wiring, change_feed, resync.clone());
-    if let Some(cluster_member) = &cluster_member {
-        upkeep::keep_registered(&mut upkeep, cluster_member);
-    }
+    let mut upkeep = upkeep::start(config, wiring, change_feed, cluster_member.clone());
     upkeep.spawn(disk.watch());
     let mut others = wiring.hear_others();
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
     }
-    let delivered = tokio::spawn(keep_deliveries(wiring.clone()));
+    let (receipts, deliveries) = (wiring.hub.receipts().clone(), wiring.services.deliveries.clone());
+    let delivered = tokio::spawn(async move { receipts.run(&deliveries).await });
     tracing::info!(address = %config.listen, tls = config.tls.is_some(), "listening");
 
     let ended = tokio::select! {
@@ -145,17 +138,15 @@ async fn run(
     // The server's own future ends once its workers have.
     let _ = server.await;
     upkeep.abort_all();
-    if let Some(resync) = resync {
-        resync.log_last_loss().await;
-    }
     if let Some(cluster_member) = cluster_member {
+        cluster_member.resync().log_last_loss().await;
         leave(&cluster_member).await;
     }
     if let Some(bus) = &wiring.bus {
         bus.say_farewell().await;
     }
     others.abort_all();
-    wiring.hub.end_deliveries();
+    wiring.hub.receipts().close();
     if timeout(LAST_WRITES, delivered).await.is_err() {
         tracing::warn!("last delivery receipts could not be stored; these messages will be pushed again");
     }
@@ -230,9 +221,4 @@ async fn leave(cluster_member: &ClusterMember) {
             "could not announce to other nodes that this node stops; they will notice when its lease expires"
         );
     }
-}
-
-/// Stores the receipts of agents' sockets.
-async fn keep_deliveries(wiring: Wiring) {
-    wiring.hub.keep_deliveries(&wiring.services.deliveries).await;
 }

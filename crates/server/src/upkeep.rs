@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster::{ChangeFeed, ClusterMember, forget_changes};
 use domain::account::AccountService;
 use domain::activity::ActivityService;
 use domain::audit::{AuditService, Seal};
@@ -18,12 +19,10 @@ use http_wire::limit::RateLimits;
 use measure::Outage;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
-use ws_gateway::{ClusterMember, Hub, Redeliverer};
+use ws_gateway::{Hub, Redeliverer};
 
-use crate::change_feed::{ChangeFeed, forget_changes};
 use crate::config::Config;
 use crate::ports::SystemClock;
-use crate::resync::Resync;
 use crate::store::Store;
 use crate::wiring::Wiring;
 
@@ -38,15 +37,18 @@ pub(crate) fn start(
     config: &Config,
     wiring: &Wiring,
     change_feed: ChangeFeed,
-    resync: Option<Arc<Resync>>,
+    cluster_member: Option<Arc<ClusterMember>>,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(sweep(wiring.services.activity.clone(), wiring.hub.clone()));
     tasks.spawn(erase_work(wiring.services.accounts.clone()));
     tasks.spawn(forget_answers(wiring.store.clone()));
-    tasks.spawn(end_sockets_in_doubt(wiring.clone(), resync.clone()));
-    if let Some(resync) = resync {
-        tasks.spawn(async move { resync.run().await });
+    tasks.spawn(end_sockets_in_doubt(wiring.clone(), cluster_member.clone()));
+    if let Some(cluster_member) = cluster_member {
+        let (writer, keeper) = (cluster_member.clone(), cluster_member.clone());
+        tasks.spawn(async move { writer.run().await });
+        tasks.spawn(async move { keeper.keep_lease().await });
+        tasks.spawn(async move { cluster_member.resync().run().await });
     }
     tasks.spawn(keep_audit(
         wiring.services.audit.clone(),
@@ -55,7 +57,7 @@ pub(crate) fn start(
     ));
     tasks.spawn(expire_requests(wiring.services.contacts.clone()));
     tasks.spawn(change_feed.follow());
-    tasks.spawn(forget_changes(wiring.store.clone()));
+    tasks.spawn(forget_changes(wiring.store.clone(), Arc::new(SystemClock)));
     tasks.spawn(write_key_uses(wiring.services.accounts.clone()));
     tasks.spawn(count_bytes(wiring.services.plans.clone()));
     tasks.spawn(forget_logins(wiring.services.logins.clone(), wiring.store.clone()));
@@ -67,22 +69,15 @@ pub(crate) fn start(
     tasks
 }
 
-/// Starts the tasks of a node in a cluster.
-pub(crate) fn keep_registered(tasks: &mut JoinSet<()>, cluster_member: &Arc<ClusterMember>) {
-    let (writer, keeper) = (cluster_member.clone(), cluster_member.clone());
-    tasks.spawn(async move { writer.run().await });
-    tasks.spawn(async move { keeper.keep_lease().await });
-}
-
 /// Closes all sockets after a commit with an unknown outcome, once the store answers again. The
 /// change was not announced, so a socket may still be subscribed to a chat that its user was
 /// removed from. Clients reconnect on their own.
-async fn end_sockets_in_doubt(wiring: Wiring, resync: Option<Arc<Resync>>) {
+async fn end_sockets_in_doubt(wiring: Wiring, cluster_member: Option<Arc<ClusterMember>>) {
     let Some(mut in_doubt) = wiring.store.commits_in_doubt() else { return };
     while in_doubt.changed().await.is_ok() {
-        if let Some(resync) = &resync {
+        if let Some(cluster_member) = &cluster_member {
             // Other servers may have missed it as well.
-            resync.unsent(SystemClock.now());
+            cluster_member.resync().unsent();
         }
         while wiring.store.ping().await.is_err() {
             sleep(Duration::from_millis(200)).await;

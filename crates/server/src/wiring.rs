@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::bus::NatsBus;
+use crate::bus;
+use cluster::{ChangeFeed, ClusterMember, Node, NodeEvents};
 use domain::account::cache::CacheInvalidation;
 use domain::account::{AccountService, AdministrationService, TokenService};
-use domain::bus::SharedEvents;
+use domain::bus::{EventBus, RunningBus, SharedEvents};
 use domain::chat::ChatService;
 use domain::contact::RequestLifetime;
 use domain::id::NodeId;
@@ -19,7 +20,7 @@ use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::response_budget::{ResponseBudget, ResponseLimit};
 use tokio::task::JoinSet;
 use ws_gateway::fault::LosesMessages;
-use ws_gateway::{ClusterMember, Hub, HubConfig, RemoteEventSink};
+use ws_gateway::{Hub, HubConfig};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -33,7 +34,9 @@ use crate::token_keys::{self, KeyFile};
 pub(crate) struct Wiring {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) hub: Arc<Hub>,
-    pub(crate) bus: Option<Arc<NatsBus>>,
+    /// Set if the server is one of several.
+    pub(crate) node: Option<(Arc<Node>, Arc<NodeEvents>)>,
+    pub(crate) bus: Option<Arc<dyn RunningBus>>,
     pub(crate) services: Services,
     pub(crate) limits: Arc<RateLimits>,
     pub(crate) answers: Arc<ResponseBudget>,
@@ -141,25 +144,30 @@ async fn cursor_seal(store: &dyn Store) -> Result<CursorSeal, Failure> {
 }
 
 /// The bus to the other servers, if there are any; signed with a secret of the store.
-async fn bus(config: &Config, store: &dyn Store, hub: &Hub) -> Result<Option<Arc<NatsBus>>, Failure> {
+async fn bus(config: &Config, store: &dyn Store) -> Result<Option<Arc<dyn RunningBus>>, Failure> {
     let Some(settings) = &config.bus else { return Ok(None) };
     let secret = store.secret("bus", Secret(random())).await;
     let secret = secret.map_err(|cause| Failure::new("cannot read the secret of the bus", cause))?;
-    let node = NodeId::new(RandomIds.generate(SystemClock.now()));
-    let bus = NatsBus::connect(settings, secret, node, Arc::new(SystemClock)).await;
-    let bus = bus.map_err(|fault| {
-        Failure::plain(fault.to_string()).next("see `nats_url` in `parlance config show`")
-    })?;
-    hub.share(bus.clone());
-    Ok(Some(bus))
+    let bus = bus::connect(settings, secret, node_id(), Arc::new(SystemClock)).await;
+    let bus = bus
+        .map_err(|fault| Failure::plain(fault.to_string()).next("see `nats_url` in `parlance config show`"));
+    bus.map(Some)
+}
+
+fn node_id() -> NodeId {
+    NodeId::new(RandomIds.generate(SystemClock.now()))
 }
 
 /// The publisher of events: to the local sockets and over the bus, unless some are dropped on
 /// purpose.
-fn events(config: &Config, hub: &Arc<Hub>, bus: Option<&Arc<NatsBus>>) -> Arc<dyn EventPublisher> {
+fn events(
+    config: &Config,
+    own: Arc<dyn EventPublisher>,
+    bus: Option<&Arc<dyn RunningBus>>,
+) -> Arc<dyn EventPublisher> {
     let events: Arc<dyn EventPublisher> = match bus {
-        Some(bus) => Arc::new(SharedEvents::new(hub.clone(), bus.clone())),
-        None => hub.clone(),
+        Some(bus) => Arc::new(SharedEvents::new(own, bus.clone())),
+        None => own,
     };
     let Some(one_of) = config.sockets.lose_messages else { return events };
     tracing::warn!(one_of, "FOR TESTS ONLY: dropping new messages on their way to sockets");
@@ -168,26 +176,37 @@ fn events(config: &Config, hub: &Arc<Hub>, bus: Option<&Arc<NatsBus>>) -> Arc<dy
 
 impl Wiring {
     /// Registers the node, if the server is part of a cluster.
-    pub(crate) async fn cluster_member(
-        &self,
-        config: &Config,
-    ) -> Result<Option<Arc<ClusterMember>>, Failure> {
-        let nodes = config.is_one_of_several().then(|| self.store.clone().nodes()).flatten();
-        let Some(nodes) = nodes else { return Ok(None) };
-        let begun = ClusterMember::begin(self.hub.clone(), nodes, Arc::new(SystemClock), Arc::new(RandomIds));
+    pub(crate) async fn cluster_member(&self) -> Result<Option<Arc<ClusterMember>>, Failure> {
+        let (Some((node, events)), Some(nodes)) = (self.node.clone(), self.store.clone().nodes()) else {
+            return Ok(None);
+        };
+        let (clock, ids) = (Arc::new(SystemClock), Arc::new(RandomIds));
+        let begun = ClusterMember::begin(node, events, nodes, self.bus.clone(), clock, ids);
         let cluster_member = begun.await.map_err(|cause| Failure::new("cannot join the cluster", cause))?;
         tracing::info!(node = %cluster_member.node(), "cluster mode: multi");
         Ok(Some(Arc::new(cluster_member)))
     }
 
+    /// Begins to read the change log.
+    pub(crate) async fn change_feed(
+        &self,
+        cluster_member: Option<Arc<ClusterMember>>,
+    ) -> Result<ChangeFeed, Failure> {
+        let Services { callers, chats, .. } = self.services.clone();
+        let (log, hub, clock) = (self.store.clone(), self.hub.clone(), Arc::new(SystemClock));
+        let begun = ChangeFeed::begin(log, hub, callers, chats, clock, cluster_member);
+        begun.await.map_err(|cause| Failure::new("cannot read the change log", cause))
+    }
+
     /// Starts to receive events of other servers, if there are any: they go to the local sockets,
     /// and invalidate cached callers.
     pub(crate) fn hear_others(&self) -> JoinSet<()> {
-        let Some(bus) = &self.bus else { return JoinSet::new() };
-        let others = Arc::new(RemoteEventSink::new(self.hub.clone()));
-        let mut tasks = bus.start(Arc::new(CacheInvalidation::new(self.services.callers.clone(), others)));
-        let (hub, chats) = (self.hub.clone(), self.services.chats.clone());
-        tasks.spawn(async move { hub.revalidate_stale_chats(&chats).await });
+        let (Some(bus), Some((_, events))) = (&self.bus, self.node.clone()) else { return JoinSet::new() };
+        let others = Arc::new(events.of_others());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(bus.clone().run(Arc::new(CacheInvalidation::new(self.services.callers.clone(), others))));
+        let chats = self.services.chats.clone();
+        tasks.spawn(async move { events.revalidate_stale_chats(&chats).await });
         tasks
     }
 
@@ -200,9 +219,19 @@ impl Wiring {
             max_sockets_per_caller: config.sockets.per_caller,
             ..HubConfig::default()
         };
-        let hub = Hub::new(bounds, clock.clone());
-        let bus = bus(config, &*store, &hub).await?;
-        let events = events(config, &hub, bus.as_ref());
+        let bus = bus(config, &*store).await?;
+        let (hub, node) = if config.is_one_of_several() {
+            let node = Node::new(node_id(), bus.clone().map(|bus| bus as Arc<dyn EventBus>));
+            let hub = Hub::in_cluster(bounds, clock.clone(), node.clone());
+            (hub.clone(), Some((node, NodeEvents::new(hub, clock.clone()))))
+        } else {
+            (Hub::new(bounds, clock.clone()), None)
+        };
+        let own: Arc<dyn EventPublisher> = match &node {
+            Some((_, events)) => events.clone(),
+            None => hub.clone(),
+        };
+        let events = events(config, own, bus.as_ref());
         let ports = ports(config, store.clone(), token_mint(config)?, events, hub.clone())?;
         Ok(Self {
             services: Services::new(ports),
@@ -215,6 +244,7 @@ impl Wiring {
             cursors: cursor_seal(&*store).await?,
             store,
             hub,
+            node,
             bus,
         })
     }

@@ -4,15 +4,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
+use domain::account::{Presented, PresentedToken};
 use domain::bus::{Address, Answer, EventBus, Interest, Note, OwnInterests, Peers, Seen};
-use domain::chat::{Chat, ChatKind, ChatStatus};
+use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::event::DomainEvent;
-use domain::id::{ChatId, NodeId};
+use domain::id::{AgentId, ChatId, MessageId, NodeId, OrganizationId, ParticipantId, UserId};
+use domain::message::{Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
 use crate::FixedClock;
+
+/// A room.
+pub const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
+
+const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(2));
+
+/// A token of a user without a password.
+pub const BARE: Presented = Presented::Token(PresentedToken {
+    user: UserId::new(Uuid::nil()),
+    password_set_at: None,
+    session: None,
+    expires_at: None,
+});
 
 /// What carries messages between nodes: only when the test lets it.
 #[derive(Default)]
@@ -215,4 +231,55 @@ pub fn chat(id: ChatId) -> Chat {
         updated_at: at,
         last_message_at: Some(at),
     }
+}
+
+/// A text of user 100 in [`ROOM`], as events carry it.
+pub fn message(sequence: i64, content: &str) -> Message {
+    let at = Timestamp::from_micros(0);
+    Message {
+        id: MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs()))),
+        chat_id: ROOM,
+        sequence,
+        kind: MessageKind::Text,
+        content: content.to_owned(),
+        sender: user(100).participant(),
+        sender_name: "Ann".to_owned(),
+        sender_handle: Some("ann".to_owned()),
+        mentions: Vec::new(),
+        metadata: None,
+        created_at: at,
+        updated_at: at,
+        deliveries: Vec::new(),
+    }
+}
+
+/// A participant, as events carry it.
+pub fn participant(id: ParticipantId) -> Participant {
+    Participant {
+        id,
+        name: "Bot".to_owned(),
+        handle: "ann/bot".to_owned(),
+        description: None,
+        is_external: None,
+        owner: None,
+        role: Role::Member,
+        status: ParticipantStatus::Active,
+        joined_at: Timestamp::from_micros(0),
+    }
+}
+
+/// A user with this number.
+pub fn user(number: u128) -> Caller {
+    Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(number)), organization: HOUSE })
+}
+
+/// The id of [`agent`].
+pub fn agent_id(number: u128) -> AgentId {
+    AgentId::new(Uuid::from_u128(number))
+}
+
+/// An agent of user 100 with this number.
+pub fn agent(number: u128) -> Caller {
+    let owner = UserId::new(Uuid::from_u128(100));
+    Caller::Agent(AgentCaller { agent: agent_id(number), owner, organization: HOUSE })
 }

@@ -12,7 +12,7 @@ use http_wire::auth::credential::{MAX_KEY_BYTES, MAX_TOKEN_BYTES};
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::{self, Class, NotTried, Proof, RateLimits, RateState};
 
-use crate::SocketContext;
+use crate::context::SocketContext;
 use crate::frame::Version;
 use crate::hub::{ClaimRefused, OnConflict};
 use crate::inbound::guard;

@@ -1,157 +1,76 @@
 //! The hub: connected sockets, their subscriptions, and the fan-out of events.
 //!
-//! [`Hub::publish`] is called after the commit and in commit order, by one thread. It puts the
-//! event into the inbox of every subscribed socket that may see it, and never waits for a socket.
+//! It is the front of three parts that share nothing: [`Sessions`], [`Subscriptions`], and
+//! [`Presence`]. [`Hub::publish`](domain::ports::EventPublisher::publish) is called after the
+//! commit and in commit order, by one thread. It puts the event into the inbox of every subscribed
+//! socket that may see it, and never waits for a socket.
 
-mod basis;
 mod claim;
-mod delivered;
+mod config;
 mod drain;
 mod figures;
-mod interest;
-mod listeners;
-mod listening;
-mod open;
 mod presence;
 mod publish;
 mod quotas;
-mod recent_joins;
-mod remote_events;
-mod remote_presence;
-mod revalidate;
-mod revoke;
-mod watch;
+mod sessions;
+mod subscriptions;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use domain::account::Presented;
-use domain::caller::Caller;
-use domain::chat::Participant;
+use domain::change::Change;
+use domain::chat::{ChatService, Participant};
+use domain::delivery::Listening;
 use domain::id::{AgentId, ChatId, ParticipantId};
-use domain::message::Message;
-use domain::node::SocketNumber;
-use domain::ports::Clock;
+use domain::node::{Connected, Note, SocketNumber};
+use domain::ports::{self, Clock};
+use domain::store::StoreError;
 
-use crate::claim_queue::ClaimQueue;
-use crate::inbox::{Inbox, Payload, Reader, SocketCommand, Ticket};
+use crate::inbox::Payload;
+use crate::other_nodes::{Alone, OtherNodes};
 use crate::payload;
 use crate::receipts::ReceiptBuffer;
 use crate::topic::Topic;
-use basis::{BasisChange, SubscriptionBasis};
-use interest::{Held, Interests};
-use listeners::Listeners;
-use presence::Sockets;
-use quotas::{CallerQuotas, TopicSlot};
-use recent_joins::RecentJoins;
-use remote_events::StaleChats;
-use revalidate::Revalidation;
-use watch::Watch;
+use presence::{Presence, Turn};
+use sessions::Sessions;
+use subscriptions::{ListeningAgent, Subscriptions};
 
-pub(crate) use claim::{ClaimRefused, SocketClaim};
+pub use claim::SocketClaim;
+pub use config::HubConfig;
 pub(crate) use domain::node::OnConflict;
 pub use figures::Figures;
-pub(crate) use listening::Pushed;
-pub(crate) use presence::Departure;
+pub use presence::Departure;
 pub(crate) use quotas::ConnectionSlot;
-pub use remote_events::RemoteEventSink;
-pub(crate) use watch::Person;
-
-/// The number of locks over which topics, users, and agents are sharded.
-const SHARDS: usize = 32;
-
-/// Limits of a socket.
-#[derive(Clone, Copy, Debug)]
-pub struct HubConfig {
-    /// The time without input after which a socket is closed.
-    pub idle_timeout: Duration,
-    /// The maximum number of bytes that are queued for one client. It should hold three of the
-    /// largest message: one that the client is reading, one that is queued, and one that arrives.
-    pub queue_bytes: usize,
-    /// The maximum number of topics per socket.
-    pub max_topics: usize,
-    /// The approximate maximum number of topics of all sockets of one caller.
-    pub max_topics_per_caller: usize,
-    /// The maximum number of connections of one caller, including closed ones that have not been
-    /// read to the end. An agent has one live socket.
-    pub max_sockets_per_caller: usize,
-}
-
-impl Default for HubConfig {
-    fn default() -> Self {
-        Self {
-            idle_timeout: Duration::from_secs(60),
-            queue_bytes: 10 * 1024 * 1024,
-            max_topics: 10_000,
-            max_topics_per_caller: 50_000,
-            max_sockets_per_caller: 1_000,
-        }
-    }
-}
-
-/// Identifies a socket during the life of the process.
-type SocketId = u64;
+pub use sessions::ClaimRefused;
 
 /// The sockets of this process.
 pub struct Hub {
     config: HubConfig,
-    hasher: RandomState,
-    shards: Vec<Mutex<HashMap<Topic, Listeners>>>,
-    sockets: Mutex<Sockets>,
-    quotas: Mutex<CallerQuotas>,
-    turns: Vec<Mutex<()>>,
-    watch: Mutex<Watch>,
     clock: Arc<dyn Clock>,
-    numbers: AtomicU64,
+    sessions: Sessions,
+    subscriptions: Subscriptions,
+    presence: Presence,
     receipts: Arc<ReceiptBuffer>,
-    /// Queues the changes for the store, if this server is one of several.
-    claim_queue: OnceLock<Arc<ClaimQueue>>,
-    counts: figures::Counts,
-    stopping: AtomicBool,
-    /// Set if the server is one of several.
-    interests: OnceLock<Arc<Interests>>,
-    /// Chats whose participants have changed according to other nodes.
-    stale_chats: StaleChats,
-    recent_joins: Mutex<RecentJoins>,
-    /// Held during a revalidation.
-    revalidating: tokio::sync::Mutex<()>,
-    revalidation: Mutex<Revalidation>,
-}
-
-struct Listener {
-    who: ParticipantId,
-    ticket: Ticket,
-    inbox: Inbox,
-    basis: SubscriptionBasis,
-    _topic: TopicSlot,
-    _held: Held,
+    others: Arc<dyn OtherNodes>,
 }
 
 impl Hub {
-    /// Makes a hub without sockets; `clock` measures how long a caller has been disconnected.
+    /// Makes the hub of a single server, without sockets; `clock` measures how long a caller has been
+    /// disconnected.
     pub fn new(config: HubConfig, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Self::in_cluster(config, clock, Arc::new(Alone))
+    }
+
+    /// Makes the hub of one of several nodes.
+    pub fn in_cluster(config: HubConfig, clock: Arc<dyn Clock>, others: Arc<dyn OtherNodes>) -> Arc<Self> {
         Arc::new(Self {
-            config,
-            hasher: RandomState::new(),
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            sockets: Mutex::default(),
-            quotas: Mutex::default(),
-            turns: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            watch: Mutex::default(),
-            clock,
-            numbers: AtomicU64::new(1),
+            sessions: Sessions::new(config.queue_bytes, config.max_sockets_per_caller),
+            subscriptions: Subscriptions::new(),
+            presence: Presence::new(clock.clone()),
             receipts: Arc::default(),
-            claim_queue: OnceLock::new(),
-            counts: figures::Counts::default(),
-            stopping: AtomicBool::new(false),
-            interests: OnceLock::new(),
-            stale_chats: StaleChats::default(),
-            recent_joins: Mutex::default(),
-            revalidating: tokio::sync::Mutex::default(),
-            revalidation: Mutex::default(),
+            others,
+            config,
+            clock,
         })
     }
 
@@ -162,230 +81,172 @@ impl Hub {
 
     /// The number of open sockets.
     pub fn socket_count(&self) -> usize {
-        self.sockets().inboxes.len()
+        self.sessions.count()
+    }
+
+    /// The current figures.
+    pub fn figures(&self) -> Figures {
+        let mut figures = Figures::default();
+        self.sessions.measure(&mut figures);
+        self.subscriptions.measure(&mut figures);
+        self.presence.measure(&mut figures);
+        figures
+    }
+
+    /// Counts a socket that is closed because its queue exceeded its limit.
+    pub(crate) fn count_too_slow(&self) {
+        self.sessions.count_too_slow();
     }
 
     /// Closes every open socket, so that its client reconnects and joins again what it still may:
     /// for a commit whose outcome is unknown. New sockets are accepted.
     pub fn end_sockets(&self) {
-        self.sockets().inboxes.values().for_each(|inbox| inbox.order(SocketCommand::Stop));
+        self.sessions.stop_all();
     }
 
-    /// Opens a socket for the caller, who presented `presented`. An agent has one live socket: the
-    /// older one is superseded in the same step.
-    pub(crate) fn claim(
-        self: &Arc<Self>,
-        caller: Caller,
-        presented: Presented,
-        on_conflict: OnConflict,
-    ) -> Result<(SocketClaim, Reader), ClaimRefused> {
-        let slot = self.slot(caller.participant())?;
-        self.admit(caller, presented, on_conflict, slot, None)
+    /// Closes every socket because the server stops, and refuses new ones from now on.
+    pub fn shut_down(&self) {
+        drain::shut_down(&self.sessions);
     }
 
-    /// Opens a socket that has a connection slot. For an agent on one of several nodes, the store
-    /// has granted the claim under this number.
-    fn admit(
-        self: &Arc<Self>,
-        caller: Caller,
-        presented: Presented,
-        on_conflict: OnConflict,
-        slot: ConnectionSlot,
-        granted: Option<SocketNumber>,
-    ) -> Result<(SocketClaim, Reader), ClaimRefused> {
-        let (id, who) = (self.number(), caller.participant());
-        let turn = self.turn(who);
-        let mut sockets = self.sockets();
-        self.may_enter(&sockets, caller, presented)?;
-        let is_news = match caller {
-            Caller::User(user) => {
-                let open = sockets.users.get(&user.user).copied().unwrap_or_default();
-                let is_news = sockets.arrive(who);
-                sockets.users.insert(user.user, open + 1);
-                if open == 0 {
-                    self.note(who);
-                }
-                is_news
+    /// Does the same, but spreads the closes evenly over this time, so that the clients do not all
+    /// reconnect at once. The full time passes even if few sockets are open, since a load balancer
+    /// may need it to notice that the server is not ready. If the future is dropped, the remaining
+    /// sockets stay open.
+    pub async fn drain(&self, over: Duration) {
+        drain::drain(&self.sessions, over).await;
+    }
+
+    /// Applies a change that this process or another has made.
+    pub fn follow(&self, change: Change) {
+        self.sessions.follow(change);
+        if let Change::AgentDeleted(agent) = change {
+            self.subscriptions.end_observers(agent);
+        }
+    }
+
+    /// Ends the sockets whose keys and tokens have expired; must be called about once a second.
+    pub fn expire_credentials(&self) {
+        self.sessions.expire(self.clock.now());
+    }
+
+    /// Publishes the absence of users and agents whose connection broke and who did not return;
+    /// must be called about once a second.
+    pub fn expire_presence(&self) {
+        for who in self.presence.overdue() {
+            let turn = self.presence.turn(who);
+            // It may have reconnected meanwhile.
+            if turn.is_overdue() {
+                let news = turn.expire();
+                self.others.note(who);
+                self.announce(&turn, news);
             }
-            Caller::Agent(agent) => {
-                if on_conflict == OnConflict::Reject && sockets.agents.contains_key(&agent.agent) {
-                    return Err(ClaimRefused::Conflict);
-                }
-                // Changes that followed the grant may have arrived before this point.
-                if granted.is_some_and(|number| sockets.remote.has_newer(agent.agent, number)) {
-                    return Err(ClaimRefused::Conflict);
-                }
-                let is_news = sockets.arrive(who);
-                if let Some(number) = granted {
-                    sockets.remote.forget(who);
-                    sockets.numbers.insert(agent.agent, number);
-                }
-                let older = sockets.agents.insert(agent.agent, id);
-                if let Some(older) = older.and_then(|older| sockets.inboxes.get(&older)) {
-                    older.order(SocketCommand::Superseded {
-                        payload: Arc::new(payload::supersede(agent.agent, id)),
-                    });
-                }
-                is_news
-            }
-        };
-        let (inbox, reader) = Inbox::new(self.config.queue_bytes);
-        sockets.inboxes.insert(id, inbox.clone());
-        sockets.stand_for(caller.accountable_user(), id);
-        sockets.opened_with.add(presented, id);
-        drop(sockets);
-        if is_news {
-            self.tell_presence(who, true);
         }
-        drop(turn);
-        let quota = slot.quota();
-        Ok((SocketClaim { hub: self.clone(), caller, presented, id, inbox, quota, slot: Some(slot) }, reader))
     }
 
-    fn may_enter(&self, sockets: &Sockets, caller: Caller, presented: Presented) -> Result<(), ClaimRefused> {
-        if self.stopping.load(Ordering::SeqCst) {
-            return Err(ClaimRefused::Stopping);
-        }
-        // Either may have ended since the caller was authenticated; this socket would stay open
-        // otherwise.
-        if sockets.is_out(caller) || sockets.has_ended(presented) {
-            return Err(ClaimRefused::Ended);
-        }
-        Ok(())
+    /// Ends the subscriptions to a chat that have lost their access, and updates the access basis of the others.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the participants could not be read; all subscriptions go on then.
+    pub async fn revalidate(&self, chat: ChatId, chats: &ChatService) -> Result<(), StoreError> {
+        self.subscriptions.revalidate(chat, chats).await
     }
 
-    fn number(&self) -> u64 {
-        self.numbers.fetch_add(1, Ordering::Relaxed)
+    /// The receipts of the messages that sockets of agents took.
+    pub fn receipts(&self) -> &Arc<ReceiptBuffer> {
+        &self.receipts
     }
 
-    fn sockets(&self) -> MutexGuard<'_, Sockets> {
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The number of parts of [`Self::listening`].
+    pub(crate) fn parts(&self) -> usize {
+        self.subscriptions.parts()
     }
 
-    fn revalidation(&self) -> MutexGuard<'_, Revalidation> {
-        self.revalidation.lock().unwrap_or_else(PoisonError::into_inner)
+    /// One part of the subscriptions of agents to chats.
+    pub(crate) fn listening(&self, part: usize) -> Vec<ListeningAgent> {
+        self.subscriptions.agents(part)
     }
 
-    fn recent_joins(&self) -> MutexGuard<'_, RecentJoins> {
-        self.recent_joins.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Pushes to one subscription of an agent, unless it has ended or its queue is full.
+    pub(crate) fn push_again(&self, to: &Listening, payload: Payload) -> bool {
+        self.subscriptions.push_again(to, payload)
     }
 
-    fn shard(&self, topic: Topic) -> MutexGuard<'_, HashMap<Topic, Listeners>> {
-        self.shard_at(self.place_of(topic))
+    /// Waits until the events of other nodes arrive that the subscriptions need.
+    pub(crate) async fn settled(&self) {
+        self.others.settled().await;
     }
 
-    /// The index of the lock for `thing`.
-    fn place_of(&self, thing: impl Hash) -> usize {
-        usize::try_from(self.hasher.hash_one(thing) % SHARDS as u64).unwrap_or(0)
+    /// The local presence of these users and agents.
+    pub fn notes(&self, of: &[ParticipantId]) -> Vec<Note> {
+        self.presence.notes(of)
     }
 
-    fn shard_at(&self, index: usize) -> MutexGuard<'_, HashMap<Topic, Listeners>> {
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    /// The agents with a live local socket, and all others that are present on this node.
+    pub fn who_is_here(&self) -> (Vec<AgentId>, Vec<ParticipantId>) {
+        self.presence.who_is_here()
     }
 
-    /// Pushes to the subscribers of a topic that `chosen` selects. The payload is made only if
-    /// there is one, and may turn out to have no receiver.
-    fn tell_chosen(
-        &self,
-        topic: Topic,
-        chosen: impl Fn(&Listener) -> bool,
-        make: impl FnOnce() -> Option<Payload>,
-    ) {
-        let shard = self.shard(topic);
-        let listeners = shard.get(&topic).into_iter().flat_map(Listeners::values);
-        let mut listeners = listeners.filter(|listener| chosen(listener)).peekable();
-        if listeners.peek().is_none() {
+    /// Gives the local socket of an agent another number, if there is one.
+    pub fn renumber(&self, agent: AgentId, number: SocketNumber) {
+        self.sessions.renumber(agent, number);
+    }
+
+    /// Applies the connections of one user or agent to other nodes, as the store has them. A newer
+    /// socket there supersedes the one here.
+    pub fn observe(&self, who: ParticipantId, remote: &[Connected]) {
+        let turn = self.presence.turn(who);
+        if let ([Connected { number: Some(number), .. }], Some(agent)) = (remote, who.agent())
+            // The list may be older than a claim of this node that was granted meanwhile.
+            && !self.sessions.give_up(agent, *number)
+        {
             return;
         }
-        let Some(payload) = make().map(Arc::new) else { return };
-        let mut told = 0;
-        for listener in listeners {
-            listener.inbox.event(topic, listener.ticket, &payload);
-            told += 1;
-        }
-        self.counts.pushed(told);
+        let news = turn.observe(remote);
+        self.announce(&turn, news);
     }
 
-    /// Pushes to all subscribers of a topic.
-    fn tell(&self, topic: Topic, make: impl FnOnce() -> Payload) {
-        self.tell_chosen(topic, |_| true, || Some(make()));
+    /// Returns whether a topic has subscribers.
+    pub fn has_subscribers(&self, topic: Topic) -> bool {
+        self.subscriptions.has(topic, |_| true)
     }
 
-    fn tell_users(&self, topic: Topic, make: impl FnOnce() -> Payload) {
-        self.tell_chosen(topic, |listener| listener.who.user().is_some(), || Some(make()));
+    /// Pushes that a participant was added to a chat according to another node, and watches the
+    /// participant's presence.
+    pub fn added_elsewhere(&self, chat: ChatId, participant: &Participant) {
+        self.subscriptions.watch_newcomer(chat, participant);
+        self.push_added(chat, participant);
     }
 
-    fn message_created(&self, message: &Message, recipients: &[AgentId]) {
-        let topic = Topic::ChatRoom(message.chat_id);
-        self.tell_users(topic, || payload::message_for_user("message_created", message));
-        // The state of a new delivery is the same for every recipient.
-        let Some(reader) = recipients.first() else { return };
-        let addressed =
-            |listener: &Listener| listener.who.agent().is_some_and(|agent| recipients.contains(&agent));
-        self.tell_chosen(topic, addressed, || {
-            let payload = payload::message_for_agent(message, *reader);
-            (payload.json.len() < payload::MAX_AGENT_BYTES).then_some(payload)
-        });
+    fn push_added(&self, chat: ChatId, participant: &Participant) {
+        let online = || ports::Presence::is_there(self, participant.id, participant.is_external);
+        let make = || payload::participant_added(participant, online());
+        self.subscriptions.push(Topic::RoomParticipants(chat), make);
     }
 
-    /// Ends the subscriptions to a chat's topics that `chosen` selects.
-    fn end(&self, chat: ChatId, mut chosen: impl FnMut(&mut Listener) -> bool) {
-        self.end_on(chat, |listener, _| chosen(listener));
+    /// Pushes that a participant was removed from a chat.
+    pub fn push_removed(&self, chat: ChatId, participant: &Participant) {
+        self.subscriptions.push(Topic::RoomParticipants(chat), || payload::participant_removed(participant));
     }
 
-    fn end_on(&self, chat: ChatId, mut chosen: impl FnMut(&mut Listener, Topic) -> bool) {
-        for topic in Topic::of_room(chat) {
-            let mut shard = self.shard(topic);
-            let Some(listeners) = shard.get_mut(&topic) else { continue };
-            listeners.retain(|listener| {
-                let stays = !chosen(listener, topic);
-                if !stays {
-                    listener.inbox.order(SocketCommand::End { topic, ticket: listener.ticket });
-                }
-                stays
-            });
-            self.vacate(&mut shard, topic);
-        }
-    }
-
-    /// Removes a topic without subscribers.
-    fn vacate(&self, shard: &mut HashMap<Topic, Listeners>, topic: Topic) {
-        if shard.get(&topic).is_some_and(Listeners::is_empty) {
-            shard.remove(&topic);
-            if let Topic::RoomParticipants(chat) = topic {
-                self.watch().forget(chat);
+    /// Announces a change of presence, if there is one, to the subscribers of the chats.
+    fn announce(&self, turn: &Turn<'_>, news: Option<bool>) {
+        let (who, Some(online)) = (turn.who(), news) else { return };
+        for chat in self.subscriptions.watched_chats_of(who) {
+            let topic = Topic::RoomParticipants(chat);
+            self.subscriptions.push(topic, || payload::presence_changed(who, online));
+            // Older clients of humans only know the presence of agents, under these names.
+            if let Some(agent) = who.agent() {
+                let make = || payload::agent_connection(chat, agent, online);
+                self.subscriptions.push_to_users(topic, make);
             }
         }
     }
 }
 
-impl Hub {
-    /// Applies a join to the access bases: an owner who observes the chat also does so through this
-    /// agent, and a user who observed it becomes a participant.
-    fn joined(&self, chat: ChatId, participant: &Participant) {
-        let came = participant.id.agent();
-        for topic in Topic::of_room(chat) {
-            let mut shard = self.shard(topic);
-            for listener in shard.get_mut(&topic).into_iter().flat_map(Listeners::values_mut) {
-                let owns = listener.who.user().is_some() && listener.who.user() == participant.owner;
-                let change = match came {
-                    Some(agent) if owns => BasisChange::Came(agent),
-                    None if listener.who == participant.id => BasisChange::TakesPart,
-                    _ => continue,
-                };
-                listener.basis.follow(change);
-            }
-        }
-    }
-
-    /// Applies a removal: ends the subscriptions that have lost their only access basis.
-    fn left(&self, chat: ChatId, who: ParticipantId) {
-        self.end(chat, |listener| {
-            if let Some(agent) = who.agent() {
-                listener.basis.follow(BasisChange::Left(agent));
-            }
-            listener.who == who || listener.basis.is_over()
-        });
+impl ports::Presence for Hub {
+    fn is_online(&self, who: ParticipantId) -> bool {
+        self.presence.is_online(who)
     }
 }
 

@@ -25,11 +25,11 @@ pub(crate) const SEARCHED: usize = 256;
 
 /// An event as it is pushed, shared by all sockets that receive it.
 #[derive(Debug)]
-pub(crate) struct Payload {
+pub struct Payload {
     /// Its name.
-    pub(crate) event: &'static str,
+    pub event: &'static str,
     /// Its content as JSON.
-    pub(crate) json: String,
+    pub json: String,
     /// The message that it delivers to agents.
     pub(crate) brings: Option<MessageId>,
     /// The message whose complete state it is: a newer state replaces it.
@@ -43,6 +43,9 @@ impl Payload {
     }
 }
 
+/// Identifies a socket during the life of the process.
+pub(crate) type SocketId = u64;
+
 /// Identifies one subscription of a socket to a topic, so that events for an earlier subscription
 /// do not reach a later one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -50,15 +53,15 @@ pub struct Ticket(pub u64);
 
 /// An event of a topic, for one subscription.
 #[derive(Clone, Debug)]
-pub(crate) struct Event {
-    pub(crate) topic: Topic,
-    pub(crate) ticket: Ticket,
-    pub(crate) payload: Arc<Payload>,
+pub struct Event {
+    pub topic: Topic,
+    pub ticket: Ticket,
+    pub payload: Arc<Payload>,
 }
 
 /// An item in the queue of a socket: an event, or an order to its task.
 #[derive(Debug)]
-pub(crate) enum SocketCommand {
+pub enum SocketCommand {
     /// An event of a topic.
     Event(Event),
     /// The subscription to a topic has ended.
@@ -220,10 +223,22 @@ impl Inbox {
 
 /// The socket's end of the queue.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub struct Reader {
     mailbox: Arc<Mailbox>,
     /// Items that were taken together, and are handled one by one.
     heard: VecDeque<SocketCommand>,
+}
+
+/// The items that are there; more may come after the last one.
+impl Iterator for Reader {
+    type Item = SocketCommand;
+
+    fn next(&mut self) -> Option<SocketCommand> {
+        if self.heard.is_empty() {
+            self.fetch();
+        }
+        self.heard.pop_front()
+    }
 }
 
 /// The capacity that the list of taken items keeps.
@@ -233,14 +248,6 @@ impl Reader {
     /// The budget of the bytes on their way to the client.
     pub(crate) fn budget(&self) -> &Budget {
         &self.mailbox.budget
-    }
-
-    /// The next item, if there is one.
-    pub(crate) fn next(&mut self) -> Option<SocketCommand> {
-        if self.heard.is_empty() {
-            self.fetch();
-        }
-        self.heard.pop_front()
     }
 
     /// The next item if it is an event; items that arrived since the last batch are considered only

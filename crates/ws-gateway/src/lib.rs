@@ -9,8 +9,7 @@
 //! - [`outbox`](self): the frames to the client, in the order in which the connection takes them;
 //! - [`receipts`](self): receipts of agents' sockets, buffered until they are stored;
 //! - [`hub`](self): subscriptions, presence, and the publisher of events;
-//! - [`claim_queue`](self), [`cluster_member`](self): the sockets of a node as the other nodes see
-//!   them;
+//! - [`other_nodes`]: the port to the other nodes of a cluster;
 //! - [`redelivery`](self): redelivery of unacknowledged messages;
 //! - [`payload`](self): events as JSON.
 //!
@@ -18,50 +17,33 @@
 //! the reply to its join; one agent has one live socket, on all servers together; a client that
 //! does not read is disconnected and costs no more than its queue.
 
-mod claim_queue;
-mod cluster_member;
 mod connect;
+mod context;
 pub mod fault;
 pub mod frame;
 #[cfg(test)]
 mod fuzz;
 mod hub;
 mod inbound;
-mod inbox;
+pub mod inbox;
 pub mod machine;
+pub mod other_nodes;
 mod outbox;
 mod payload;
+mod person;
 mod receipts;
 mod redelivery;
 mod subprotocol;
 mod task;
 pub mod topic;
 
-use std::sync::Arc;
-
 use actix_web::web;
-use domain::account::{AccountService, TokenService};
-use domain::activity::ActivityService;
-use domain::chat::ChatService;
 
-pub use cluster_member::ClusterMember;
-pub use hub::{Figures, Hub, HubConfig, RemoteEventSink};
+pub use context::SocketContext;
+pub use hub::{ClaimRefused, Departure, Figures, Hub, HubConfig, SocketClaim};
+pub use person::Person;
+pub use receipts::ReceiptBuffer;
 pub use redelivery::Redeliverer;
-
-/// The dependencies of a socket; registered as `web::Data`.
-#[derive(Clone)]
-pub struct SocketContext {
-    /// Subscriptions and presence.
-    pub hub: Arc<Hub>,
-    /// Authenticates keys.
-    pub accounts: Arc<AccountService>,
-    /// Authenticates tokens.
-    pub tokens: Arc<TokenService>,
-    /// Decides the access to chats.
-    pub chats: Arc<ChatService>,
-    /// Reads the activity of a chat for the snapshot.
-    pub activity: Arc<ActivityService>,
-}
 
 /// Mounts the socket.
 pub fn configure(config: &mut web::ServiceConfig) {

@@ -15,8 +15,8 @@ use http_wire::view::{
 };
 use serde::Serialize;
 
-use crate::hub::Person;
 use crate::inbox::Payload;
+use crate::person::Person;
 
 /// A frame of this size or more is not pushed to an agent: its client would drop the connection.
 /// The message stays in the store for `/next`.

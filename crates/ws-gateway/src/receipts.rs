@@ -33,7 +33,7 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// The receipts that are not stored yet.
 #[derive(Default)]
-pub(crate) struct ReceiptBuffer {
+pub struct ReceiptBuffer {
     waiting: Mutex<Waiting>,
     /// There is a receipt, or the buffer is closed.
     some: Notify,
@@ -82,15 +82,16 @@ impl ReceiptBuffer {
         waiting.keys.contains_key(&key) || waiting.written.contains(&key)
     }
 
-    /// Closes the buffer: [`Self::run`] stores what is there and returns.
-    pub(crate) fn close(&self) {
+    /// Makes [`Self::run`] store what is there and return; must be called after the last connection
+    /// has ended.
+    pub fn close(&self) {
         self.waiting().closed = true;
         self.some.notify_one();
         self.enough.notify_one();
     }
 
-    /// Stores batch after batch, until [`Self::close`].
-    pub(crate) async fn run(&self, deliveries: &DeliveryService) {
+    /// Marks the deliveries of the receipts as *delivered*, batch after batch, until [`Self::close`].
+    pub async fn run(&self, deliveries: &DeliveryService) {
         let mut outage = Outage::default();
         loop {
             self.some.notified().await;
@@ -134,7 +135,10 @@ impl ReceiptBuffer {
 
     /// Stores all receipts. They stay in the buffer if the store is unavailable; a receipt that can
     /// never be stored is dropped, so that it does not block the others.
-    pub(crate) async fn write(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store is unavailable.
+    pub async fn write(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
         while self.write_batch(deliveries).await? {}
         Ok(())
     }

@@ -6,16 +6,32 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use domain::delivery::{DeliveryService, Due, Listening, RedeliveryPolicy, RedeliverySchedule};
+use domain::delivery::{DeliveryKey, DeliveryService, Due, Listening, RedeliveryPolicy, RedeliverySchedule};
 use domain::message::Message;
 use domain::store::OnCommit;
 use measure::Outage;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::hub::{Hub, Pushed};
+use crate::hub::Hub;
+use crate::payload::{self, MAX_AGENT_BYTES, MAX_FRAME_BYTES};
 
 /// The subscriptions of one query.
 const LISTENERS: usize = 256;
+
+/// The outcome of a redelivery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pushed {
+    /// The message is in the queue of the socket.
+    Queued,
+    /// The message is in the queue, but its frame may prove too large to be sent, so no receipt is expected.
+    MaybeQueued,
+    /// The message is larger than an agent's client accepts.
+    TooLarge,
+    /// A socket took the message; the receipt is not stored yet.
+    Acknowledged,
+    /// The subscription has ended, or the queue of its socket is full.
+    Unavailable,
+}
 
 /// The background task that redelivers.
 pub struct Redeliverer {
@@ -80,7 +96,7 @@ impl Redeliverer {
         if listening.is_empty() {
             return 0;
         }
-        self.hub.begin_redelivery_query();
+        self.hub.receipts().begin_redelivery_query();
         let all = match self.deliveries.due(&mut self.schedule, listening).await {
             Ok(all) => {
                 self.answered = true;
@@ -137,8 +153,26 @@ impl Redeliverer {
 
 /// Pushes messages until the listener takes no more; returns each outcome with the sequence of the message.
 fn push(hub: &Hub, to: &Listening, messages: &[Message]) -> Vec<(i64, Pushed)> {
-    let pushed = messages.iter().map(|message| (message.sequence, hub.redeliver(to, message)));
+    let pushed = messages.iter().map(|message| (message.sequence, redeliver(hub, to, message)));
     pushed.take_while(|(_, pushed)| *pushed != Pushed::Unavailable).collect()
+}
+
+/// Pushes a message to a subscription again.
+pub(crate) fn redeliver(hub: &Hub, to: &Listening, message: &Message) -> Pushed {
+    if hub.receipts().holds(DeliveryKey { message: message.id, agent: to.agent }) {
+        return Pushed::Acknowledged;
+    }
+    let payload = payload::message_for_agent(message, to.agent);
+    let bytes = payload.json.len();
+    if bytes >= MAX_AGENT_BYTES {
+        Pushed::TooLarge
+    } else if !hub.push_again(to, payload) {
+        Pushed::Unavailable
+    } else if bytes + MAX_FRAME_BYTES < MAX_AGENT_BYTES {
+        Pushed::Queued
+    } else {
+        Pushed::MaybeQueued
+    }
 }
 
 #[cfg(test)]

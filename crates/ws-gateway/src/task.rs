@@ -13,7 +13,7 @@ use domain::chat::{Entrance, ReadChatError};
 use futures_util::StreamExt;
 use tokio::time::{Instant, sleep_until};
 
-use crate::SocketContext;
+use crate::context::SocketContext;
 use crate::frame::Version;
 use crate::hub::{Departure, SocketClaim};
 use crate::inbox::{Orders, SocketCommand, Ticket};
@@ -106,7 +106,7 @@ impl Socket {
                 // Released first: the client may reconnect as soon as it sees the reply.
                 self.claim.release(Departure::Closed);
                 let code = reason.map_or(CloseCode::Normal, |reason| answer_to(reason.code));
-                if self.claim.is_of_several() { Flow::Leaves(code) } else { self.end(code, "") }
+                Flow::Leaves(code)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use domain::bus::Interest;
 use domain::caller::Caller;
-use domain::id::{AgentId, ChatId, UserId, parse_uuid};
+use domain::id::{AgentId, ChatId, ParticipantId, UserId, parse_uuid};
 
 /// The topic of a subscription.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -114,6 +114,22 @@ impl Topic {
             Self::AgentControl(_) | Self::Tasks(_) => [None, None],
         };
         both.into_iter().flatten()
+    }
+
+    /// The topic of the rooms of a user or agent.
+    pub fn rooms_of(who: ParticipantId) -> Self {
+        match who {
+            ParticipantId::User(user) => Self::UserRooms(user),
+            ParticipantId::Agent(agent) => Self::AgentRooms(agent),
+        }
+    }
+
+    /// The topic of the contacts of a user or agent.
+    pub fn contacts_of(who: ParticipantId) -> Self {
+        match who {
+            ParticipantId::User(user) => Self::UserContacts(user),
+            ParticipantId::Agent(agent) => Self::AgentContacts(agent),
+        }
     }
 
     /// The three topics of a chat.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Mutex;
 
 use adapters_nats::{ConnectFault, Settings};
-use domain::bus::Interest;
+use domain::bus::{Interest, RunningBus};
 use domain::ports::EventPublisher;
 use domain::secret::Secret;
 use testkit::nats::Nats;

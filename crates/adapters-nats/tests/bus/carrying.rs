@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::bus::{EventBus, Interest};
+use domain::bus::{EventBus, Interest, RunningBus};
 use domain::contact::{ContactRequest, Party, RequestStatus};
 use domain::event::DomainEvent;
 use domain::id::{ApiKeyId, ContactRequestId, ParticipantId, UserId};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::bus::{EventBus, Interest};
+use domain::bus::{EventBus, Interest, RunningBus};
 use domain::ports::EventPublisher;
 use testkit::nats::Nats;
 use tokio::time::{Instant, sleep};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use adapters_nats::{ConnectFault, Settings};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::bus::Interest;
+use domain::bus::{Interest, RunningBus};
 use domain::ports::EventPublisher;
 use nkeys::KeyPair;
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use adapters_nats::{ConnectFault, NatsBus, NatsServer, Settings};
 use domain::activity::AgentActivity;
-use domain::bus::{EventBus, Interest, SharedEvents};
+use domain::bus::{EventBus, Interest, RunningBus, SharedEvents};
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ChatId, MessageId, NodeId, ParticipantId, UserId};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
@@ -88,7 +88,8 @@ impl Node {
         let id = random();
         let bus = NatsBus::connect(settings, secret, NodeId::new(id), Arc::new(Now)).await?;
         let told = Arc::<Told>::default();
-        let tasks = bus.start(told.clone());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(bus.clone().run(told.clone()));
         let events = SharedEvents::new(Arc::<Told>::default(), bus.clone());
         Ok(Self { id, bus, told, events, tasks })
     }

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Waker};
 
 use diesel::prelude::*;
+use tokio::task::unconstrained;
 
 use super::*;
 
@@ -40,7 +41,7 @@ fn writer() -> Writer {
 
 /// Passes a change to the writer at once, so that changes queue in the order of these calls.
 fn queue<'a, T, R>(change: impl Future<Output = Answer<T, R>> + 'a) -> Waiting<'a, T, R> {
-    let mut change: Waiting<'a, T, R> = Box::pin(change);
+    let mut change: Waiting<'a, T, R> = Box::pin(unconstrained(change));
     assert!(change.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     change
 }
@@ -220,4 +221,38 @@ async fn closing_finishes_what_has_queued_and_refuses_the_rest() {
     assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
     assert_eq!(told.take(), [1]);
     writer.close();
+}
+
+/// A change that finds the queue full waits, and comes after those that are queued.
+#[tokio::test]
+async fn a_full_queue_lets_changes_wait() {
+    let (writer, told) = (writer(), Told::default());
+    let (held, gate) = hold(&writer);
+    let change = |number: i32| writer.change(move |_| Ok(Ok::<_, Infallible>(number)), told.note());
+    let count = i32::try_from(MAX_QUEUED).unwrap() + 2;
+    let all = (0..count).map(|number| queue(change(number))).collect::<Vec<_>>();
+    assert_eq!(writer.room.available_permits(), 0);
+    gate.send(()).unwrap();
+    held.await.unwrap().unwrap();
+    for (number, change) in (0..).zip(all) {
+        assert_eq!(change.await.unwrap(), Ok(number));
+    }
+    assert_eq!(told.take(), (0..count).collect::<Vec<_>>());
+}
+
+/// A closed writer lets no change wait, whether it was queued or not.
+#[tokio::test]
+async fn a_close_refuses_changes_that_wait_for_room() {
+    let (writer, told) = (writer(), Told::default());
+    let (held, gate) = hold(&writer);
+    let all = (0..MAX_QUEUED).map(|_| queue(writer.change(|_| Ok(Ok::<_, Infallible>(1)), told.note())));
+    let mut all = all.collect::<Vec<_>>();
+    let late = all.pop().unwrap();
+    gate.send(()).unwrap();
+    writer.close();
+    held.await.unwrap().unwrap();
+    assert!(matches!(late.await, Err(StoreError::Unavailable(_))));
+    for change in all {
+        change.await.unwrap().unwrap();
+    }
 }

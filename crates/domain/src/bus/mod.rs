@@ -32,7 +32,7 @@ pub use healing::{CLOCKS_APART, Healing, Loss};
 pub use note::Note;
 pub use own::OwnInterests;
 pub use peers::{Answer, Peers};
-pub use port::EventBus;
+pub use port::{EventBus, RunningBus};
 pub use route::{Address, Interest, narrowed, routes};
 pub use seen::Seen;
 pub use shared::SharedEvents;

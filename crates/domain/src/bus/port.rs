@@ -1,9 +1,13 @@
 //! The bus between nodes.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use super::route::{Address, Interest};
 use crate::event::DomainEvent;
+use crate::ports::EventPublisher;
+use crate::time::Timestamp;
 
 /// Carries events to the other nodes, and reports their interests. Events of others are passed to a
 /// publisher for the local sockets; events of this node do not come back.
@@ -29,4 +33,26 @@ pub trait EventBus: Send + Sync {
     /// others: their events arrive from then on. Returns at once if no other node can be reached,
     /// and never waits for long.
     async fn settled(&self);
+}
+
+/// A bus as the server runs it.
+#[async_trait]
+pub trait RunningBus: EventBus {
+    /// Publishes the events of other nodes to `into`, until it is dropped; called once.
+    async fn run(self: Arc<Self>, into: Arc<dyn EventPublisher>);
+
+    /// Returns whether events of other nodes arrive.
+    fn is_connected(&self) -> bool;
+
+    /// The time since which events of this node may not have reached the others; `None` until the
+    /// next such loss.
+    fn take_unsent(&self) -> Option<Timestamp>;
+
+    /// The time since which events of other nodes may not have reached this one; `None` until the
+    /// next such loss.
+    fn take_unheard(&self) -> Option<Timestamp>;
+
+    /// Sends what is queued, and notifies the other nodes that this one stops, so that they send it
+    /// nothing more. The bus is silent from then on.
+    async fn say_farewell(&self);
 }

@@ -1,141 +1,227 @@
 //! The claim of a live socket: taken before the upgrade, released at the end.
+//!
+//! With several nodes, the store grants the claim of an agent.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::account::Presented;
-use domain::caller::Caller;
-use domain::chat::Entrance;
+use domain::caller::{AgentCaller, Caller};
+use domain::chat::{Entrance, Roster};
+use domain::id::{ChatId, ParticipantId};
+use domain::node::{AgentClaim, Claiming, Granted, OnConflict};
+use domain::ports::Presence;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::timeout;
 
+use super::Hub;
+use super::presence::Departure;
 use super::quotas::{CallerQuota, ConnectionSlot};
-use super::{Departure, Hub, Listener, SocketId, SubscriptionBasis};
-use crate::inbox::{Inbox, SocketCommand, Ticket};
+use super::sessions::{ClaimRefused, Opened, Precedence};
+use crate::inbox::{Inbox, Reader, SocketId, Ticket};
+use crate::other_nodes::PendingClaim;
+use crate::person::Person;
+use crate::receipts::ReceiptSink;
 use crate::topic::Topic;
+
+/// How long a new socket waits for the store.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the reply to a client that leaves is delayed at most, until other nodes know of it.
 const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
 
-/// Why a socket cannot be opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ClaimRefused {
-    /// The agent was deleted, the caller disabled, the key revoked, or the token ended, after the caller was
-    /// authenticated.
-    Ended,
-    /// The agent has a live socket.
-    Conflict,
-    /// The caller has too many sockets.
-    TooMany,
-    /// The server is shutting down.
-    Stopping,
-    /// The store did not answer the claim of the agent.
-    Unavailable,
-}
-
 /// The claim of a live socket; released when it is dropped.
-pub(crate) struct SocketClaim {
-    pub(super) hub: Arc<Hub>,
+pub struct SocketClaim {
+    hub: Arc<Hub>,
     /// The caller of the socket.
     pub(crate) caller: Caller,
     /// The credential that opened the socket.
-    pub(super) presented: Presented,
-    pub(super) id: SocketId,
+    presented: Presented,
+    id: SocketId,
     pub(super) inbox: Inbox,
-    pub(super) quota: Arc<CallerQuota>,
+    quota: Arc<CallerQuota>,
     /// Counts the connection; moved to the body of its response.
     pub(crate) slot: Option<ConnectionSlot>,
 }
 
+/// The result of a claim.
+type Claimed = Result<(SocketClaim, Reader), ClaimRefused>;
+
+/// A socket of an agent that waits for its claim.
+struct Pending {
+    hub: Arc<Hub>,
+    caller: AgentCaller,
+    presented: Presented,
+    slot: ConnectionSlot,
+    on_conflict: OnConflict,
+    answer: oneshot::Sender<Claimed>,
+}
+
+impl PendingClaim for Pending {
+    fn claim(&self) -> AgentClaim {
+        AgentClaim { agent: self.caller.agent, claiming: Claiming::Newcomer(self.on_conflict) }
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.answer.is_closed()
+    }
+
+    fn open(self: Box<Self>) {
+        let precedence = Precedence::Local(self.on_conflict);
+        self.admit(Some(precedence));
+    }
+
+    fn settle(self: Box<Self>, granted: Granted) {
+        self.admit(granted.map(Precedence::Granted));
+    }
+
+    fn fail(self: Box<Self>) {
+        drop(self.answer.send(Err(ClaimRefused::Unavailable)));
+    }
+}
+
+impl Pending {
+    fn admit(self, precedence: Option<Precedence>) {
+        let Self { hub, caller, presented, slot, answer, .. } = self;
+        let opened = match precedence {
+            Some(precedence) => hub.admit(caller.into(), presented, slot, precedence),
+            None => Err(ClaimRefused::Conflict),
+        };
+        // The store has granted a socket that was not opened.
+        if precedence.is_some() && opened.is_err() {
+            hub.others.note(ParticipantId::Agent(caller.agent));
+        }
+        // If the receiver is gone, dropping the answer releases the socket.
+        drop(answer.send(opened));
+    }
+}
+
+impl Hub {
+    /// Opens a socket for the caller, who presented `presented`. An agent has one live socket: the
+    /// older one is superseded in the same step, on this node or another.
+    ///
+    /// # Errors
+    /// [`ClaimRefused`].
+    pub async fn open(
+        self: &Arc<Self>,
+        caller: Caller,
+        presented: Presented,
+        on_conflict: OnConflict,
+    ) -> Claimed {
+        let Caller::Agent(agent) = caller else { return self.claim(caller, presented, on_conflict) };
+        let slot = self.sessions.slot(caller.participant())?;
+        // A socket that would be refused must not supersede another.
+        self.sessions.may_enter(caller, presented)?;
+        let (answer, answered) = oneshot::channel();
+        let hub = self.clone();
+        self.others.claim(Box::new(Pending { hub, caller: agent, presented, slot, on_conflict, answer }));
+        match timeout(PATIENCE, answered).await {
+            Ok(Ok(opened)) => opened,
+            Ok(Err(_)) | Err(_) => Err(ClaimRefused::Unavailable),
+        }
+    }
+
+    /// Opens a socket without asking the store.
+    pub(crate) fn claim(
+        self: &Arc<Self>,
+        caller: Caller,
+        presented: Presented,
+        on_conflict: OnConflict,
+    ) -> Claimed {
+        let slot = self.sessions.slot(caller.participant())?;
+        self.admit(caller, presented, slot, Precedence::Local(on_conflict))
+    }
+
+    /// Opens a socket that has a connection slot.
+    fn admit(
+        self: &Arc<Self>,
+        caller: Caller,
+        presented: Presented,
+        slot: ConnectionSlot,
+        precedence: Precedence,
+    ) -> Claimed {
+        let turn = self.presence.turn(caller.participant());
+        let precedence = match precedence {
+            // Changes that followed the grant may have arrived before this point.
+            Precedence::Granted(number) if turn.has_newer(number) => Precedence::Overtaken,
+            precedence => precedence,
+        };
+        let Opened { id, inbox, reader, is_first } = self.sessions.open(caller, presented, precedence)?;
+        let news = turn.arrive(matches!(precedence, Precedence::Granted(_)));
+        if is_first && matches!(caller, Caller::User(_)) {
+            self.others.note(caller.participant());
+        }
+        self.announce(&turn, news);
+        drop(turn);
+        let quota = slot.quota();
+        Ok((SocketClaim { hub: self.clone(), caller, presented, id, inbox, quota, slot: Some(slot) }, reader))
+    }
+}
+
 impl SocketClaim {
+    /// Returns whether the caller has reached its quota of topics. Joins that are being decided can
+    /// exceed it slightly.
+    pub(crate) fn is_on_too_many_topics(&self) -> bool {
+        self.quota.is_on_topics(self.hub.config.max_topics_per_caller)
+    }
+
+    /// Waits until one more join of the caller may read the store.
+    pub(crate) fn join_turn(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
+        self.quota.join_turn()
+    }
+
+    /// Where this socket records receipts; `None` if they are not needed.
+    pub(crate) fn receipts(&self) -> Option<ReceiptSink> {
+        match self.caller {
+            Caller::Agent(agent) => Some(ReceiptSink::new(agent.agent, self.hub.receipts.clone())),
+            Caller::User(_) => None,
+        }
+    }
+
     /// Subscribes to a topic: its events arrive from now on. A socket has one subscription per
     /// topic, so an earlier one is replaced.
-    pub(crate) fn subscribe(&self, topic: Topic) -> Ticket {
-        let ticket = Ticket(self.hub.number());
-        let (who, inbox, basis) = (self.caller.participant(), self.inbox.clone(), SubscriptionBasis::asked());
-        let held = self.hub.hold(topic, who);
-        let listener = Listener { who, ticket, inbox, basis, _topic: self.topic_slot(), _held: held };
-        let mut shard = self.hub.shard(topic);
-        let listeners = shard.entry(topic).or_default();
-        if let (true, Topic::RoomParticipants(chat)) = (listeners.is_empty(), topic) {
-            self.hub.watch().begin(chat);
-        }
-        listeners.insert(self.id, listener);
-        ticket
+    pub fn subscribe(&self, topic: Topic) -> Ticket {
+        let (who, inbox, slot) = (self.caller.participant(), self.inbox.clone(), self.quota.topic_slot());
+        let held = self.hub.others.hold(topic, who.user().is_some());
+        self.hub.subscriptions.subscribe(topic, self.id, who, inbox, slot, held)
     }
 
     /// Applies the caller's access to the topic's chat as read from the store, with the last
     /// sequence. Ends the subscription at once if the access no longer holds.
-    pub(crate) fn settle(&self, topic: Topic, ticket: Ticket, entrance: &Entrance) {
-        let mut shard = self.hub.shard(topic);
-        let Some(listeners) = shard.get_mut(&topic) else { return };
-        let Some(listener) = listeners.get_mut(self.id).filter(|one| one.ticket == ticket) else { return };
-        listener.basis.settle(entrance);
-        if listener.basis.is_over() {
-            listeners.remove(self.id);
-            self.inbox.order(SocketCommand::End { topic, ticket });
-            self.hub.vacate(&mut shard, topic);
-        }
+    pub fn settle(&self, topic: Topic, ticket: Ticket, entrance: &Entrance) {
+        self.hub.subscriptions.settle(topic, self.id, ticket, entrance);
     }
 
     /// Ends this subscription.
-    pub(crate) fn unsubscribe(&self, topic: Topic, ticket: Ticket) {
-        let mut shard = self.hub.shard(topic);
-        let Some(listeners) = shard.get_mut(&topic) else { return };
-        if listeners.get_mut(self.id).is_some_and(|listener| listener.ticket == ticket) {
-            listeners.remove(self.id);
-        }
-        self.hub.vacate(&mut shard, topic);
+    pub fn unsubscribe(&self, topic: Topic, ticket: Ticket) {
+        self.hub.subscriptions.unsubscribe(topic, self.id, ticket);
+    }
+
+    /// The participants of a chat that this socket is subscribed to, with their presence; later
+    /// changes arrive as events. `ask` is called for the first subscriber.
+    pub async fn people<E>(
+        &self,
+        chat: ChatId,
+        ask: impl AsyncFnOnce() -> Result<Roster, E>,
+    ) -> Result<Vec<(Person, bool)>, E> {
+        let people = self.hub.subscriptions.people(chat, ask).await?;
+        let there = |person: Person| (person, self.hub.is_there(person.id, person.is_external));
+        Ok(people.into_iter().map(there).collect())
     }
 
     /// Releases the claim, so that another socket can take it.
-    pub(crate) fn release(&self, departure: Departure) {
-        let who = self.caller.participant();
-        let turn = self.hub.turn(who);
-        let mut sockets = self.hub.sockets();
-        if sockets.inboxes.remove(&self.id).is_none() {
-            return;
-        }
-        sockets.stand_down(self.caller.accountable_user(), self.id);
-        sockets.opened_with.remove(self.presented, self.id);
-        let last = match self.caller {
-            Caller::Agent(agent) => {
-                let live = sockets.agents.get(&agent.agent) == Some(&self.id);
-                if live {
-                    sockets.agents.remove(&agent.agent);
-                    sockets.numbers.remove(&agent.agent);
-                }
-                live
-            }
-            Caller::User(user) => {
-                let open = sockets.users.remove(&user.user).unwrap_or_default();
-                if open > 1 {
-                    sockets.users.insert(user.user, open - 1);
-                }
-                open == 1
-            }
-        };
-        let is_news = last && sockets.depart(self.caller, departure, self.hub.clock.steady());
-        drop(sockets);
-        if last {
-            self.hub.note(who);
-        }
-        if is_news {
-            self.hub.tell_presence(who, false);
-        }
-        drop(turn);
+    pub fn release(&self, departure: Departure) {
+        let turn = self.hub.presence.turn(self.caller.participant());
+        let Some(last) = self.hub.sessions.close(self.id, self.caller, self.presented) else { return };
+        let news = turn.depart(departure == Departure::Dropped && !last.is_out);
+        self.hub.others.note(turn.who());
+        self.hub.announce(&turn, news);
     }
 
     /// Resolves when other nodes see the claim as released, or shortly after.
-    pub(crate) async fn is_free_everywhere(&self) {
-        if let Some(claim_queue) = self.hub.claim_queue.get() {
-            // A store that does not answer must not delay the close for long.
-            let _ = timeout(LONGEST_FAREWELL, claim_queue.written()).await;
-        }
-    }
-
-    /// Returns whether there are other nodes.
-    pub(crate) fn is_of_several(&self) -> bool {
-        self.hub.claim_queue.get().is_some()
+    pub async fn is_free_everywhere(&self) {
+        // A store that does not answer must not delay the close for long.
+        let _ = timeout(LONGEST_FAREWELL, self.hub.others.written()).await;
     }
 }
 

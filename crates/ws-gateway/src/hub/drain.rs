@@ -1,53 +1,33 @@
 //! Shutdown and drain: new sockets are refused, and open ones are closed, spread over time.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::{Hub, SocketId};
-use crate::inbox::SocketCommand;
+use super::sessions::Sessions;
 
 /// The interval at which a share of the sockets is closed.
 const STEP: Duration = Duration::from_millis(50);
 
-impl Hub {
-    /// Closes every socket because the server stops, and refuses new ones from now on.
-    pub fn shut_down(&self) {
-        let open = self.close_the_door();
-        self.send_away(&open);
-    }
+/// Closes every socket because the server stops, and refuses new ones from now on.
+pub(super) fn shut_down(sessions: &Sessions) {
+    let open = sessions.refuse_new();
+    sessions.stop(&open);
+}
 
-    /// Does the same, but spreads the closes evenly over this time, so that the clients do not all
-    /// reconnect at once. The full time passes even if few sockets are open, since a load balancer
-    /// may need it to notice that the server is not ready. If the future is dropped, the remaining
-    /// sockets stay open.
-    pub async fn drain(&self, over: Duration) {
-        let open = self.close_the_door();
-        let (begun, mut told) = (Instant::now(), 0);
-        loop {
-            let due = share(open.len(), begun.elapsed(), over);
-            self.send_away(&open[told..due]);
-            told = due;
-            let left = over.saturating_sub(begun.elapsed());
-            if left.is_zero() {
-                return;
-            }
-            sleep(STEP.min(left)).await;
+/// Does the same, but spreads the closes evenly over this time.
+pub(super) async fn drain(sessions: &Sessions, over: Duration) {
+    let open = sessions.refuse_new();
+    let (begun, mut told) = (Instant::now(), 0);
+    loop {
+        let due = share(open.len(), begun.elapsed(), over);
+        sessions.stop(&open[told..due]);
+        told = due;
+        let left = over.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return;
         }
-    }
-
-    /// Refuses new sockets from now on, and returns the open ones.
-    fn close_the_door(&self) -> Vec<SocketId> {
-        let sockets = self.sockets();
-        self.stopping.store(true, Ordering::SeqCst);
-        sockets.inboxes.keys().copied().collect()
-    }
-
-    fn send_away(&self, open: &[SocketId]) {
-        let sockets = self.sockets();
-        let left = open.iter().filter_map(|socket| sockets.inboxes.get(socket));
-        left.for_each(|inbox| inbox.order(SocketCommand::Stop));
+        sleep(STEP.min(left)).await;
     }
 }
 

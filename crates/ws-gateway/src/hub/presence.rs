@@ -1,184 +1,188 @@
 //! Presence: users and agents with a socket, on this node or another, and for a moment those whose
 //! last connection broke.
+//!
+//! A change is made and announced under the [`Turn`] of its user or agent, so that subscribers
+//! receive the changes of one in order; those of others proceed meanwhile.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{MutexGuard, PoisonError};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::caller::Caller;
-use domain::chat::Roster;
-use domain::id::{AgentId, ApiKeyId, ChatId, ParticipantId, SessionId, UserId};
-use domain::node::{GRACE, SocketNumber};
-use domain::ports::Presence;
+use domain::id::{AgentId, ParticipantId};
+use domain::node::{Connected, GRACE, Note, SocketNumber};
+use domain::ports::Clock;
 use domain::time::Timestamp;
 
-use super::remote_presence::RemotePresence;
-use super::revoke::{Ended, OpenedWith};
-use super::watch::{Person, Watch};
-use super::{Hub, SocketClaim, SocketId};
-use crate::inbox::Inbox;
-use crate::payload;
-use crate::topic::Topic;
+use super::config::SHARDS;
+use super::figures::Figures;
 
 /// How a socket ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Departure {
+pub enum Departure {
     /// The client closed it.
     Closed,
     /// The connection broke, or was ended.
     Dropped,
 }
 
-#[derive(Default)]
-pub(super) struct Sockets {
-    pub(super) inboxes: HashMap<SocketId, Inbox>,
-    pub(super) agents: HashMap<AgentId, SocketId>,
-    /// The numbers of the claims that the store has granted, if there are other nodes.
-    pub(super) numbers: HashMap<AgentId, SocketNumber>,
-    pub(super) remote: RemotePresence,
-    pub(super) users: HashMap<UserId, usize>,
-    pub(super) ended_agents: Ended<AgentId>,
-    pub(super) ended_users: Ended<UserId>,
-    pub(super) ended_keys: Ended<ApiKeyId>,
-    /// The users whose tokens have ended, with the time of the password change that ended them.
-    pub(super) ended_tokens: Ended<UserId, Timestamp>,
-    pub(super) ended_sessions: Ended<SessionId>,
-    /// The sockets that a user is accountable for: own sockets, and those of own agents.
-    pub(super) accountable: HashMap<UserId, HashSet<SocketId>>,
-    pub(super) opened_with: OpenedWith,
-    /// The users and agents whose last connection broke, with the time until which they count as
-    /// present.
-    lingering: HashMap<ParticipantId, Timestamp>,
+/// Who is present.
+pub(super) struct Presence {
+    clock: Arc<dyn Clock>,
+    hasher: RandomState,
+    turns: Vec<Mutex<()>>,
+    state: Mutex<State>,
 }
 
-impl Sockets {
-    fn has_one(&self, who: ParticipantId) -> bool {
-        match who {
-            ParticipantId::User(user) => self.users.contains_key(&user),
-            ParticipantId::Agent(agent) => self.agents.contains_key(&agent),
-        }
-    }
+#[derive(Default)]
+struct State {
+    /// Those with a live socket on this node.
+    here: HashSet<ParticipantId>,
+    /// Those whose last connection to this node broke, with the time until which they count as
+    /// present.
+    lingering: HashMap<ParticipantId, Timestamp>,
+    /// Those who are connected to other nodes, with the number of an agent's socket there.
+    remote: HashMap<ParticipantId, Option<SocketNumber>>,
+}
 
+/// The right to change the presence of one user or agent.
+pub(super) struct Turn<'a> {
+    presence: &'a Presence,
+    who: ParticipantId,
+    _held: MutexGuard<'a, ()>,
+}
+
+impl State {
     /// Returns whether `who` counts as present on this node, according to the published events.
-    pub(super) fn is_here(&self, who: ParticipantId) -> bool {
-        self.has_one(who) || self.lingering.contains_key(&who)
+    fn is_here(&self, who: ParticipantId) -> bool {
+        self.here.contains(&who) || self.lingering.contains_key(&who)
     }
 
     /// Returns whether `who` counts as present on any node.
-    pub(super) fn counts(&self, who: ParticipantId) -> bool {
-        self.is_here(who) || self.remote.holds(who)
-    }
-
-    /// The users and agents whose last connection to this node broke a moment ago.
-    pub(super) fn lingering(&self) -> impl Iterator<Item = ParticipantId> {
-        self.lingering.keys().copied()
-    }
-
-    pub(super) fn forget_lingering(&mut self, who: ParticipantId) {
-        self.lingering.remove(&who);
-    }
-
-    /// Records a new socket of `who`; returns whether `who` becomes present.
-    pub(super) fn arrive(&mut self, who: ParticipantId) -> bool {
-        let is_news = !self.counts(who);
-        self.lingering.remove(&who);
-        is_news
-    }
-
-    /// Records that the last socket of the caller here has gone; returns whether the caller becomes
-    /// absent at once.
-    pub(super) fn depart(&mut self, caller: Caller, departure: Departure, now: Timestamp) -> bool {
-        let lingers = departure == Departure::Dropped && !self.is_out(caller);
-        if lingers {
-            self.lingering.insert(caller.participant(), now.plus(GRACE));
-        }
-        !self.counts(caller.participant())
-    }
-
-    fn is_overdue(&self, who: ParticipantId, now: Timestamp) -> bool {
-        self.lingering.get(&who).is_some_and(|until| *until <= now)
+    fn counts(&self, who: ParticipantId) -> bool {
+        self.is_here(who) || self.remote.contains_key(&who)
     }
 }
 
-impl Hub {
-    /// Held while a change of presence is made and published, so that subscribers receive the
-    /// changes of one user or agent in order; others proceed meanwhile.
-    pub(super) fn turn(&self, who: ParticipantId) -> MutexGuard<'_, ()> {
-        self.turns[self.place_of(who)].lock().unwrap_or_else(PoisonError::into_inner)
+impl Presence {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        let turns = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Self { clock, hasher: RandomState::new(), turns, state: Mutex::default() }
     }
 
-    /// Publishes the absence of users and agents whose connection broke and who did not return;
-    /// must be called about once a second.
-    pub fn expire_presence(&self) {
+    /// Waits until the presence of `who` may be changed.
+    pub(super) fn turn(&self, who: ParticipantId) -> Turn<'_> {
+        let index = usize::try_from(self.hasher.hash_one(who) % SHARDS as u64).unwrap_or(0);
+        let held = self.turns[index].lock().unwrap_or_else(PoisonError::into_inner);
+        Turn { presence: self, who, _held: held }
+    }
+
+    /// Returns whether `who` is connected to any node, or was a moment ago.
+    pub(super) fn is_online(&self, who: ParticipantId) -> bool {
+        let state = self.state();
+        let lingers = || state.lingering.get(&who).is_some_and(|until| *until > self.clock.steady());
+        state.here.contains(&who) || lingers() || state.remote.contains_key(&who)
+    }
+
+    /// The users and agents whose connection broke and who did not return in time.
+    pub(super) fn overdue(&self) -> Vec<ParticipantId> {
         let now = self.clock.steady();
-        let sockets = self.sockets();
-        let overdue = sockets.lingering.keys().copied().filter(|who| sockets.is_overdue(*who, now));
-        let overdue = overdue.collect::<Vec<_>>();
-        drop(sockets);
-        for who in overdue {
-            let turn = self.turn(who);
-            let mut sockets = self.sockets();
-            // It may have reconnected meanwhile.
-            let gone = sockets.is_overdue(who, now) && sockets.lingering.remove(&who).is_some();
-            let is_news = gone && !sockets.counts(who);
-            drop(sockets);
-            if gone {
-                self.note(who);
-            }
-            if is_news {
-                self.tell_presence(who, false);
-            }
-            drop(turn);
-        }
+        let state = self.state();
+        state.lingering.iter().filter(|(_, until)| **until <= now).map(|(who, _)| *who).collect()
     }
 
-    pub(super) fn tell_presence(&self, who: ParticipantId, online: bool) {
-        let rooms = self.watch().rooms_of(who);
-        for chat in rooms {
-            let topic = Topic::RoomParticipants(chat);
-            self.tell(topic, || payload::presence_changed(who, online));
-            // Older clients of humans only know the presence of agents, under these names.
-            if let Some(agent) = who.agent() {
-                self.tell_users(topic, || payload::agent_connection(chat, agent, online));
-            }
-        }
-    }
-
-    pub(super) fn watch(&self) -> MutexGuard<'_, Watch> {
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl SocketClaim {
-    /// The participants of a chat that this socket is subscribed to, with their presence; later
-    /// changes arrive as events. `ask` is called for the first subscriber.
-    pub(crate) async fn people<E>(
-        &self,
-        chat: ChatId,
-        ask: impl AsyncFnOnce() -> Result<Roster, E>,
-    ) -> Result<Vec<(Person, bool)>, E> {
-        let asking = self.hub.watch().asking(chat);
-        // The subscription may have ended meanwhile.
-        let Some(asking) = asking else { return Ok(Vec::new()) };
-        let load = async || {
-            let roster = ask().await?;
-            let people = roster.participants.iter().map(Person::of).collect();
-            self.hub.watch().load(chat, &asking, people);
-            Ok(())
+    /// The presence of these users and agents on this node.
+    pub(super) fn notes(&self, of: &[ParticipantId]) -> Vec<Note> {
+        let state = self.state();
+        let note = |who: &ParticipantId| match who {
+            ParticipantId::User(user) if state.is_here(*who) => Some(Note::UserCame(*user)),
+            ParticipantId::User(user) => Some(Note::UserWent(*user)),
+            // The claim has reported it.
+            ParticipantId::Agent(_) if state.here.contains(who) => None,
+            ParticipantId::Agent(agent) if state.is_here(*who) => Some(Note::AgentLost(*agent)),
+            ParticipantId::Agent(agent) => Some(Note::AgentWent(*agent)),
         };
-        asking.get_or_try_init(load).await?;
-        let people = self.hub.watch().people(chat);
-        let there = |person: Person| (person, self.hub.is_there(person.id, person.is_external));
-        Ok(people.into_iter().map(there).collect())
+        of.iter().filter_map(note).collect()
+    }
+
+    /// The agents with a live socket on this node, and all others that are present on it.
+    pub(super) fn who_is_here(&self) -> (Vec<AgentId>, Vec<ParticipantId>) {
+        let state = self.state();
+        let agents = state.here.iter().filter_map(|who| who.agent()).collect();
+        let users = state.here.iter().filter(|who| who.user().is_some());
+        (agents, users.chain(state.lingering.keys()).copied().collect())
+    }
+
+    /// Adds the figures of the other nodes.
+    pub(super) fn measure(&self, figures: &mut Figures) {
+        figures.remote = self.state().remote.len();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Presence for Hub {
-    fn is_online(&self, who: ParticipantId) -> bool {
-        let sockets = self.sockets();
-        let lingers = || sockets.lingering.get(&who).is_some_and(|until| *until > self.clock.steady());
-        sockets.has_one(who) || lingers() || sockets.remote.holds(who)
+/// The changes return whether the user or agent is present now, if that is news.
+impl Turn<'_> {
+    pub(super) fn who(&self) -> ParticipantId {
+        self.who
+    }
+
+    /// Applies a new socket on this node; with a granted claim, it supersedes one elsewhere.
+    pub(super) fn arrive(&self, is_granted: bool) -> Option<bool> {
+        self.change(|state| {
+            state.here.insert(self.who);
+            state.lingering.remove(&self.who);
+            if is_granted {
+                state.remote.remove(&self.who);
+            }
+        })
+    }
+
+    /// Applies the end of the last socket on this node.
+    pub(super) fn depart(&self, lingers: bool) -> Option<bool> {
+        let until = lingers.then(|| self.presence.clock.steady().plus(GRACE));
+        self.change(|state| {
+            state.here.remove(&self.who);
+            state.lingering.extend(until.map(|until| (self.who, until)));
+        })
+    }
+
+    /// Returns whether the connection broke and the time to return has passed.
+    pub(super) fn is_overdue(&self) -> bool {
+        let now = self.presence.clock.steady();
+        self.presence.state().lingering.get(&self.who).is_some_and(|until| *until <= now)
+    }
+
+    /// Applies that the user or agent did not return.
+    pub(super) fn expire(&self) -> Option<bool> {
+        self.change(|state| _ = state.lingering.remove(&self.who))
+    }
+
+    /// Returns whether an agent has a socket on another node that is newer than the one with this number.
+    pub(super) fn has_newer(&self, number: SocketNumber) -> bool {
+        self.presence.state().remote.get(&self.who).is_some_and(|there| *there > Some(number))
+    }
+
+    /// Applies the connections to other nodes; an agent with a socket there has none here.
+    pub(super) fn observe(&self, remote: &[Connected]) -> Option<bool> {
+        self.change(|state| {
+            if self.who.agent().is_some() && remote.iter().any(|there| there.number.is_some()) {
+                state.here.remove(&self.who);
+                state.lingering.remove(&self.who);
+            }
+            match remote.first() {
+                Some(there) => _ = state.remote.insert(self.who, there.number),
+                None => _ = state.remote.remove(&self.who),
+            }
+        })
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) -> Option<bool> {
+        let mut state = self.presence.state();
+        let before = state.counts(self.who);
+        change(&mut state);
+        let after = state.counts(self.who);
+        (before != after).then_some(after)
     }
 }
-
-#[cfg(test)]
-mod tests;

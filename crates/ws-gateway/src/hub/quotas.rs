@@ -8,23 +8,22 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use domain::id::ParticipantId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use super::{ClaimRefused, Hub, SocketClaim};
 
 /// The maximum number of joins of one caller that are decided concurrently. Each reads the store,
 /// whose queue all callers share.
 const JOINS_AT_ONCE: usize = 8;
 
 /// Quotas by caller.
-pub(super) type CallerQuotas = HashMap<ParticipantId, Weak<CallerQuota>>;
+#[derive(Default)]
+pub(super) struct Quotas(Mutex<HashMap<ParticipantId, Weak<CallerQuota>>>);
 
 /// The usage of one caller.
 pub(super) struct CallerQuota {
-    hub: Arc<Hub>,
+    quotas: Arc<Quotas>,
     who: ParticipantId,
     connections: AtomicUsize,
     topics: AtomicUsize,
@@ -37,57 +36,55 @@ pub(crate) struct ConnectionSlot(Arc<CallerQuota>);
 /// One subscription of a socket to a topic; released when it is dropped.
 pub(super) struct TopicSlot(Arc<CallerQuota>);
 
-impl Hub {
-    /// Takes a slot for one more connection, if the caller may have one.
-    pub(super) fn slot(self: &Arc<Self>, who: ParticipantId) -> Result<ConnectionSlot, ClaimRefused> {
-        let (quota, most) = (self.quota(who), self.config.max_sockets_per_caller);
+impl Quotas {
+    /// Takes a slot for one more connection; `None` if the caller has `most`.
+    pub(super) fn slot(self: &Arc<Self>, who: ParticipantId, most: usize) -> Option<ConnectionSlot> {
+        let quota = self.quota(who);
         let one_more = |taken| (taken < most).then_some(taken + 1);
-        match quota.connections.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more) {
-            Ok(_) => Ok(ConnectionSlot(quota)),
-            Err(_) => Err(ClaimRefused::TooMany),
-        }
+        let taken = quota.connections.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        taken.is_ok().then(|| ConnectionSlot(quota))
     }
 
     fn quota(self: &Arc<Self>, who: ParticipantId) -> Arc<CallerQuota> {
-        let mut quotas = self.quotas();
-        if let Some(quota) = quotas.get(&who).and_then(Weak::upgrade) {
+        let mut callers = self.callers();
+        if let Some(quota) = callers.get(&who).and_then(Weak::upgrade) {
             return quota;
         }
         let joins = Arc::new(Semaphore::new(JOINS_AT_ONCE));
         let (connections, topics) = Default::default();
-        let quota = Arc::new(CallerQuota { hub: self.clone(), who, connections, topics, joins });
-        quotas.insert(who, Arc::downgrade(&quota));
+        let quota = Arc::new(CallerQuota { quotas: self.clone(), who, connections, topics, joins });
+        callers.insert(who, Arc::downgrade(&quota));
         quota
     }
 
-    fn quotas(&self) -> MutexGuard<'_, CallerQuotas> {
-        self.quotas.lock().unwrap_or_else(PoisonError::into_inner)
+    fn callers(&self) -> MutexGuard<'_, HashMap<ParticipantId, Weak<CallerQuota>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CallerQuota {
+    /// Returns whether the caller has `most` topics. Joins that are being decided can exceed it
+    /// slightly.
+    pub(super) fn is_on_topics(&self, most: usize) -> bool {
+        self.topics.load(Ordering::Relaxed) >= most
+    }
+
+    pub(super) fn topic_slot(self: &Arc<Self>) -> TopicSlot {
+        self.topics.fetch_add(1, Ordering::Relaxed);
+        TopicSlot(self.clone())
+    }
+
+    /// Waits until one more join of the caller may read the store.
+    pub(super) fn join_turn(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
+        let turn = self.joins.clone().acquire_owned();
+        // The semaphore is never closed.
+        async { turn.await.ok() }
     }
 }
 
 impl ConnectionSlot {
     pub(super) fn quota(&self) -> Arc<CallerQuota> {
         self.0.clone()
-    }
-}
-
-impl SocketClaim {
-    /// Returns whether the caller has reached its quota of topics. Joins that are being decided can
-    /// exceed it slightly.
-    pub(crate) fn is_on_too_many_topics(&self) -> bool {
-        self.quota.topics.load(Ordering::Relaxed) >= self.hub.config.max_topics_per_caller
-    }
-
-    pub(super) fn topic_slot(&self) -> TopicSlot {
-        self.quota.topics.fetch_add(1, Ordering::Relaxed);
-        TopicSlot(self.quota.clone())
-    }
-
-    /// Waits until one more join of the caller may read the store.
-    pub(crate) fn join_turn(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
-        let turn = self.quota.joins.clone().acquire_owned();
-        // The semaphore is never closed.
-        async { turn.await.ok() }
     }
 }
 
@@ -106,9 +103,30 @@ impl Drop for TopicSlot {
 impl Drop for CallerQuota {
     /// Removes the entry, unless a new connection of the caller has replaced it.
     fn drop(&mut self) {
-        let mut quotas = self.hub.quotas();
-        if quotas.get(&self.who).is_some_and(|quota| quota.strong_count() == 0) {
-            quotas.remove(&self.who);
+        let mut callers = self.quotas.callers();
+        if callers.get(&self.who).is_some_and(|quota| quota.strong_count() == 0) {
+            callers.remove(&self.who);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::id::UserId;
+    use uuid::Uuid;
+
+    #[test]
+    fn a_caller_without_connections_leaves_no_entry() {
+        let (quotas, who) = (Arc::<Quotas>::default(), ParticipantId::User(UserId::new(Uuid::nil())));
+        let (first, second) = (quotas.slot(who, 2), quotas.slot(who, 2));
+        assert!(first.is_some() && second.is_some() && quotas.slot(who, 2).is_none());
+        drop(first);
+        assert!(quotas.slot(who, 2).is_some(), "it was released");
+        let topic = second.as_ref().map(|slot| slot.quota().topic_slot());
+        drop(second);
+        assert_eq!(quotas.callers().len(), 1, "a topic counts as well");
+        drop(topic);
+        assert!(quotas.callers().is_empty());
     }
 }

@@ -1,28 +1,29 @@
 //! Receivers and order of events, and one socket per agent.
 
+mod presence;
+mod revalidate;
+
 use super::*;
 use actix_web::web::Data;
-use domain::account::PresentedToken;
 use domain::activity::AgentActivity;
-use domain::caller::{AgentCaller, UserCaller};
-use domain::chat::{Entrance, Participant, ParticipantStatus, Role, Standing};
-use domain::delivery::Listening;
+use domain::caller::Caller;
+use domain::chat::{Entrance, Participant, Role, Standing};
 use domain::event::DomainEvent;
-use domain::id::{MessageId, OrganizationId, UserId};
-use domain::message::MessageKind;
+use domain::id::UserId;
 use domain::ports::EventPublisher;
 use domain::time::Timestamp;
+pub(crate) use testkit::bus::{BARE, ROOM, agent, agent_id, message, participant, user};
 use testkit::{FixedClock, NOON, TestAgent, TestUser, World};
 use uuid::Uuid;
 
-use crate::SocketContext;
+use crate::context::SocketContext;
 use crate::frame::Version;
+use crate::inbox::{Inbox, Reader, SocketCommand};
 use crate::machine::{Action, Connection, Verdict};
 use crate::outbox::Outbox;
+use crate::payload;
+use crate::redelivery::{Pushed, redeliver};
 use crate::task::Socket;
-
-pub(crate) const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
-const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(2));
 
 /// Ann and Ben of one organization, and two global agents of Ben.
 pub(crate) async fn house(world: &World) -> (TestUser, TestUser, [TestAgent; 2]) {
@@ -32,14 +33,6 @@ pub(crate) async fn house(world: &World) -> (TestUser, TestUser, [TestAgent; 2])
         world.make_global(bot).await;
     }
     (ann, ben, bots)
-}
-
-impl Hub {
-    /// The number of subscriptions.
-    pub(crate) fn listener_count(&self) -> usize {
-        let count = |index| self.shard_at(index).values().map(|one| one.values().count()).sum::<usize>();
-        (0..SHARDS).map(count).sum()
-    }
 }
 
 impl SocketClaim {
@@ -61,56 +54,10 @@ fn hub_with(config: HubConfig) -> Arc<Hub> {
     Hub::new(config, clock())
 }
 
-pub(crate) fn user(number: u128) -> Caller {
-    Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(number)), organization: HOUSE })
-}
-
-pub(crate) fn agent_id(number: u128) -> AgentId {
-    AgentId::new(Uuid::from_u128(number))
-}
-
-pub(crate) fn agent(number: u128) -> Caller {
-    let owner = UserId::new(Uuid::from_u128(100));
-    Caller::Agent(AgentCaller { agent: agent_id(number), owner, organization: HOUSE })
-}
-
-pub(crate) fn message(sequence: i64, content: &str) -> Message {
-    let at = Timestamp::from_micros(0);
-    Message {
-        id: MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs()))),
-        chat_id: ROOM,
-        sequence,
-        kind: MessageKind::Text,
-        content: content.to_owned(),
-        sender: user(100).participant(),
-        sender_name: "Ann".to_owned(),
-        sender_handle: Some("ann".to_owned()),
-        mentions: Vec::new(),
-        metadata: None,
-        created_at: at,
-        updated_at: at,
-        deliveries: Vec::new(),
-    }
-}
-
-pub(crate) fn participant(id: ParticipantId) -> Participant {
-    Participant {
-        id,
-        name: "Bot".to_owned(),
-        handle: "ann/bot".to_owned(),
-        description: None,
-        is_external: None,
-        owner: None,
-        role: Role::Member,
-        status: ParticipantStatus::Active,
-        joined_at: Timestamp::from_micros(0),
-    }
-}
-
 /// The names of the received events; `!` marks the end of a subscription.
 pub(super) fn told(receiver: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
-    while let Some(told) = receiver.next() {
+    for told in receiver {
         all.push(match told {
             SocketCommand::Event(event) => event.payload.event.to_owned(),
             SocketCommand::End { .. } => "!end".to_owned(),
@@ -122,14 +69,6 @@ pub(super) fn told(receiver: &mut Reader) -> Vec<String> {
     }
     all
 }
-
-/// A token of a user without a password.
-pub(super) const BARE: Presented = Presented::Token(PresentedToken {
-    user: UserId::new(Uuid::nil()),
-    password_set_at: None,
-    session: None,
-    expires_at: None,
-});
 
 pub(crate) fn open(hub: &Arc<Hub>, caller: Caller) -> (SocketClaim, Reader) {
     hub.claim(caller, BARE, OnConflict::Supersede).map_err(|refused| format!("{refused:?}")).unwrap()
@@ -174,19 +113,19 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     let [one] = listed()[..] else { panic!("{:?}", listed()) };
     assert_eq!((one.listening, one.is_idle), (listening, true));
 
-    assert_eq!(hub.redeliver(&listening, &message(42, "again")), Pushed::Queued);
+    assert_eq!(redeliver(&hub, &listening, &message(42, "again")), Pushed::Queued);
     assert!(!listed()[0].is_idle, "it has not read that yet");
-    assert_eq!(hub.redeliver(&listening, &message(43, &"\u{1}".repeat(300_000))), Pushed::TooLarge);
+    assert_eq!(redeliver(&hub, &listening, &message(43, &"\u{1}".repeat(300_000))), Pushed::TooLarge);
     let borderline = "x".repeat(payload::MAX_AGENT_BYTES - payload::MAX_FRAME_BYTES);
-    assert_eq!(hub.redeliver(&listening, &message(44, &borderline)), Pushed::MaybeQueued);
-    assert_eq!(hub.redeliver(&listening, &message(45, &borderline)), Pushed::Unavailable, "enough waits");
+    assert_eq!(redeliver(&hub, &listening, &message(44, &borderline)), Pushed::MaybeQueued);
+    assert_eq!(redeliver(&hub, &listening, &message(45, &borderline)), Pushed::Unavailable, "enough waits");
     assert_eq!(told(&mut inbox), ["message_created", "message_created"]);
     assert_eq!(told(&mut human_inbox), Vec::<String>::new());
     claim.receipts().unwrap().record(message(46, "").id, 100);
-    assert_eq!(hub.redeliver(&listening, &message(46, "again")), Pushed::Acknowledged);
+    assert_eq!(redeliver(&hub, &listening, &message(46, "again")), Pushed::Acknowledged);
     claim.unsubscribe(topic, ticket);
     claim.settle(topic, claim.subscribe(topic), &entrance);
-    assert_eq!(hub.redeliver(&listening, &message(47, "again")), Pushed::Unavailable, "that stay is over");
+    assert_eq!(redeliver(&hub, &listening, &message(47, "again")), Pushed::Unavailable, "that stay is over");
 }
 
 #[test]
@@ -273,7 +212,7 @@ fn listening_again_ends_the_earlier_stay_only() {
     claim.unsubscribe(Topic::RoomActivity(ROOM), second);
     hub.publish(DomainEvent::ActivityChanged { chat_id: ROOM, activity });
     assert_eq!(told(&mut inbox), Vec::<String>::new());
-    assert!(hub.shards.iter().all(|shard| shard.lock().unwrap().is_empty()), "nothing is left behind");
+    assert_eq!(hub.figures().topics, 0, "nothing is left behind");
 }
 
 #[test]
@@ -340,7 +279,6 @@ fn connections_count_for_as_long_as_they_live() {
         assert!(hub.claim(user(2), BARE, OnConflict::Supersede).is_ok());
         drop(quotas);
         assert!(hub.claim(caller, BARE, OnConflict::Supersede).is_ok());
-        assert!(hub.quotas.lock().unwrap().is_empty());
     }
 }
 
@@ -405,7 +343,7 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
         chats: world.chats.clone(),
         activity: world.activity.clone(),
     };
-    assert_eq!((hub.listener_count(), hub.socket_count()), (2, 1));
+    assert_eq!((hub.figures().listeners, hub.socket_count()), (2, 1));
     drop(Socket { context: Data::new(context), claim, outbox, version: Version::V2 });
-    assert_eq!((hub.listener_count(), hub.socket_count()), (0, 0));
+    assert_eq!((hub.figures().listeners, hub.socket_count()), (0, 0));
 }

@@ -64,7 +64,7 @@ async fn an_order_to_end_leaves_no_listener_behind() {
         inbox.order(order);
         assert!(socket.decide(join, ticket).await == Flow::Ends, "{shown}");
         drop(socket);
-        assert_eq!(hub.listener_count(), 0, "{shown}");
+        assert_eq!(hub.figures().listeners, 0, "{shown}");
     }
 }
 
@@ -78,6 +78,6 @@ async fn a_stay_that_ended_before_the_store_was_asked_is_closed_behind_its_answe
     hub.publish(DomainEvent::ParticipantRemoved { chat_id: room, participant });
     assert!(socket.decide(join, ticket).await == Flow::Goes);
     assert!(socket.hear() == Flow::Goes);
-    assert_eq!(hub.listener_count(), 0);
+    assert_eq!(hub.figures().listeners, 0);
     assert_eq!(socket.outbox.machine(|machine| machine.topics().count()), 0, "joined, and deaf");
 }

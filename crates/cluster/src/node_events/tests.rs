@@ -6,20 +6,22 @@ use domain::caller::Caller;
 use domain::chat::{Participant, Role};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, ParticipantId};
+use domain::node::OnConflict;
 use domain::ports::EventPublisher;
+use testkit::bus::BARE;
 use testkit::{TestAgent, TestUser, World};
 use tokio::time::timeout;
+use ws_gateway::inbox::Reader;
+use ws_gateway::{HubConfig, SocketClaim};
 
-use super::super::tests::{house, hub, open};
-use super::super::{Hub, SocketClaim, SocketCommand};
 use super::*;
-use crate::inbox::Reader;
-use crate::topic::Topic;
+use crate::tests::told;
 
 /// Ben's agent is in Ann's chat, and Ben observes it through the agent.
 struct Scene {
     world: World,
     hub: Arc<Hub>,
+    events: Arc<NodeEvents>,
     others: RemoteEventSink,
     ann: TestUser,
     ben: TestUser,
@@ -30,15 +32,21 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let world = World::new();
-        let (ann, ben, bots) = house(&world).await;
+        let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
+        let bots = [world.agent(&ben, "One").await, world.agent(&ben, "Two").await];
+        for bot in &bots {
+            world.make_global(bot).await;
+        }
         let room = world.chat(ann.caller, &[bots[0].id.uuid()]).await;
-        let hub = hub();
-        Self { world, others: RemoteEventSink::new(hub.clone()), hub, ann, ben, bots, room }
+        let hub = Hub::new(HubConfig::default(), world.clock.clone());
+        let events = NodeEvents::new(hub.clone(), world.clock.clone());
+        Self { world, others: events.of_others(), events, hub, ann, ben, bots, room }
     }
 
     async fn join(&self, caller: impl Into<Caller>) -> (SocketClaim, Reader) {
         let caller = caller.into();
-        let (claim, reader) = open(&self.hub, caller);
+        let opened = self.hub.open(caller, BARE, OnConflict::Supersede).await;
+        let (claim, reader) = opened.map_err(|refused| format!("{refused:?}")).unwrap();
         let topic = Topic::RoomParticipants(self.room);
         let ticket = claim.subscribe(topic);
         let entrance = self.world.chats.enter(caller, self.room).await.unwrap();
@@ -61,22 +69,9 @@ impl Scene {
 
     /// Revalidates the stale chats.
     async fn settle(&self) {
-        let settling = self.hub.revalidate_stale_chats(&self.world.chats);
+        let settling = self.events.revalidate_stale_chats(&self.world.chats);
         assert!(timeout(Duration::from_millis(50), settling).await.is_err(), "it goes on for ever");
     }
-}
-
-/// The names of the received events, and "end" for each subscription that ended.
-fn came(reader: &mut Reader) -> Vec<&'static str> {
-    let mut all = Vec::new();
-    while let Some(told) = reader.next() {
-        match told {
-            SocketCommand::Event(event) => all.push(event.payload.event),
-            SocketCommand::End { .. } => all.push("end"),
-            told => panic!("{told:?}"),
-        }
-    }
-    all
 }
 
 #[tokio::test]
@@ -88,11 +83,11 @@ async fn nobody_listens_through_an_agent_that_is_said_late_to_have_come() {
     let (_claim, mut ben) = scene.join(scene.ben.caller).await;
     scene.others.publish(DomainEvent::ParticipantAdded { chat_id: scene.room, participant: late });
     scene.settle().await;
-    assert_eq!(came(&mut ben), ["participant_added"], "it is told, as it was");
+    assert_eq!(told(&mut ben), ["participant_added"], "it is told, as it was");
     let one = scene.participant(&scene.bots[0]).await;
     scene.remove(&scene.bots[0]).await;
-    scene.hub.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: one });
-    assert_eq!(came(&mut ben), ["participant_removed", "end"], "the last agent that was there has gone");
+    scene.events.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: one });
+    assert_eq!(told(&mut ben), ["participant_removed", "!end"], "the last agent that was there has gone");
 }
 
 #[tokio::test]
@@ -102,7 +97,7 @@ async fn whoever_is_there_again_is_not_ended_by_what_comes_late() {
     let (_claim, mut bot) = scene.join(scene.bots[0].caller).await;
     scene.others.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant });
     scene.settle().await;
-    assert_eq!(came(&mut bot), ["participant_removed"]);
+    assert_eq!(told(&mut bot), ["participant_removed"]);
 }
 
 /// It is not revalidated, since a deletion is final.
@@ -111,7 +106,7 @@ async fn a_room_that_was_deleted_elsewhere_ends_at_once() {
     let scene = Scene::new().await;
     let (_claim, mut bot) = scene.join(scene.bots[0].caller).await;
     scene.others.publish(DomainEvent::RoomDeleted { chat_id: scene.room });
-    assert_eq!(came(&mut bot), ["room_deleted", "end"]);
+    assert_eq!(told(&mut bot), ["room_deleted", "!end"]);
 }
 
 #[tokio::test]
@@ -124,11 +119,11 @@ async fn what_is_true_is_followed_at_once() {
     scene.settle().await;
     let removed = scene.participant(&scene.bots[0]).await;
     scene.remove(&scene.bots[0]).await;
-    scene.hub.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: removed });
-    assert_eq!(came(&mut ben), ["participant_added", "participant_removed"], "Ben's other agent is there");
+    scene.events.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: removed });
+    assert_eq!(told(&mut ben), ["participant_added", "participant_removed"], "Ben's other agent is there");
     let removed = scene.participant(&scene.bots[1]).await;
     scene.remove(&scene.bots[1]).await;
     scene.others.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: removed });
     scene.settle().await;
-    assert_eq!(came(&mut ben), ["participant_removed", "end"]);
+    assert_eq!(told(&mut ben), ["participant_removed", "!end"]);
 }

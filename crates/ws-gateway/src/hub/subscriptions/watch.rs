@@ -6,27 +6,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::chat::{Participant, SHOWN_PARTICIPANTS};
+use domain::chat::SHOWN_PARTICIPANTS;
 use domain::id::{ChatId, ParticipantId};
 use tokio::sync::OnceCell;
 
-/// A participant whose presence is watched.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Person {
-    pub(crate) id: ParticipantId,
-    pub(crate) is_external: Option<bool>,
-}
-
-impl Person {
-    pub(super) fn of(participant: &Participant) -> Self {
-        Self { id: participant.id, is_external: participant.is_external }
-    }
-
-    /// Returns whether the participant connects with sockets; an internal agent does not.
-    fn has_sockets(self) -> bool {
-        self.is_external != Some(false)
-    }
-}
+use crate::person::Person;
 
 /// A change of the participants while the store is being read.
 enum Change {

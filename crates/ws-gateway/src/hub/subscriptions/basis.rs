@@ -1,9 +1,32 @@
 //! Why a socket may be subscribed to a chat: as a participant, or as an observer through own agents.
 
-use domain::chat::Entrance;
-use domain::id::{AgentId, ParticipantId};
+use std::collections::{HashMap, HashSet};
 
-use super::revalidate::Present;
+use domain::chat::{Entrance, Roster};
+use domain::id::{AgentId, ParticipantId, UserId};
+
+/// The participants of a chat, indexed for lookups.
+pub(super) struct Present {
+    people: HashSet<ParticipantId>,
+    agents: HashMap<UserId, Vec<AgentId>>,
+}
+
+impl Present {
+    pub(super) fn of(roster: &Roster) -> Self {
+        let mut agents = HashMap::<_, Vec<_>>::new();
+        for participant in &roster.participants {
+            if let (Some(owner), Some(agent)) = (participant.owner, participant.id.agent()) {
+                agents.entry(owner).or_default().push(agent);
+            }
+        }
+        Self { people: roster.participants.iter().map(|participant| participant.id).collect(), agents }
+    }
+
+    /// The agents of `who` that are participants.
+    fn agents_of(&self, who: ParticipantId) -> Vec<AgentId> {
+        who.user().and_then(|user| self.agents.get(&user)).cloned().unwrap_or_default()
+    }
+}
 
 /// The access basis of a subscription.
 #[derive(Debug)]
@@ -79,7 +102,7 @@ impl SubscriptionBasis {
     /// Returns whether `who` still has access according to the participants that were just read
     /// from the store, and updates the agents of an observer.
     pub(super) fn holds(&mut self, who: ParticipantId, present: &Present) -> bool {
-        let takes_part = present.holds(who);
+        let takes_part = present.people.contains(&who);
         if let Self::Own { .. } = self {
             return takes_part;
         }

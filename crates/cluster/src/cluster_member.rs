@@ -5,25 +5,27 @@
 //! of two sockets of an agent on this node, the one whose claim was granted later is the live one
 //! here as well.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use domain::bus::RunningBus;
 use domain::id::{NodeId, ParticipantId};
 use domain::node::{
-    AgentClaim, CLEARED_EVERY, CLEARS_HOLDING, Claiming, Contact, GRACE, Granted, LEASE, NodeRepository,
-    Note, RENEWED_EVERY, Registered,
+    AgentClaim, CLEARED_EVERY, CLEARS_HOLDING, Claiming, Connected, Contact, GRACE, Granted, LEASE,
+    NodeRepository, Note, RENEWED_EVERY, Registered,
 };
 use domain::ports::{Clock, IdGenerator};
 use domain::store::StoreError;
 use futures_util::future::join;
 use measure::Outage;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
+use ws_gateway::Hub;
 
-use crate::Hub;
-use crate::claim_queue::{Asked, Batch, ClaimQueue, NodeState};
-use crate::hub::ClaimRefused;
-
-mod catch_up;
+use crate::node::{Batch, Node, NodeState};
+use crate::node_events::NodeEvents;
+use crate::remote_presence::RemotePresence;
+use crate::resync::Resync;
 
 /// The pause after a failed write.
 const RETRY: Duration = Duration::from_millis(500);
@@ -44,41 +46,55 @@ const TRIES: usize = 3;
 
 /// A server as one of several nodes.
 pub struct ClusterMember {
-    hub: Arc<Hub>,
+    port: Arc<Node>,
+    events: Arc<NodeEvents>,
     nodes: Arc<dyn NodeRepository>,
-    claim_queue: Arc<ClaimQueue>,
+    remote: RemotePresence,
+    resync: Resync,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdGenerator>,
 }
 
 impl ClusterMember {
-    /// Registers a node for the sockets of this hub; must precede the first connection.
+    /// Registers a node for the sockets of this hub, whose port is `port`; must precede the first
+    /// connection.
     ///
     /// # Errors
     /// Those of the store.
     pub async fn begin(
-        hub: Arc<Hub>,
+        port: Arc<Node>,
+        events: Arc<NodeEvents>,
         nodes: Arc<dyn NodeRepository>,
+        bus: Option<Arc<dyn RunningBus>>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
     ) -> Result<Self, StoreError> {
-        let node = NodeId::new(ids.generate(clock.now()));
-        nodes.enter(node, LEASE).await?;
-        let claim_queue = hub.become_one_of_several(node);
-        Ok(Self { hub, nodes, claim_queue, clock, ids })
+        nodes.enter(port.id(), LEASE).await?;
+        let remote = RemotePresence::default();
+        let resync = Resync::new(port.clone(), events.clone(), nodes.clone(), clock.clone(), bus);
+        Ok(Self { port, events, nodes, remote, resync, clock, ids })
+    }
+
+    fn hub(&self) -> &Hub {
+        self.events.hub()
     }
 
     /// The current id of the node.
     pub fn node(&self) -> NodeId {
-        self.claim_queue.node()
+        self.port.id()
+    }
+
+    /// Resynchronisation after events were lost.
+    pub fn resync(&self) -> &Resync {
+        &self.resync
     }
 
     /// Writes claims and presence, until it is dropped.
     pub async fn run(&self) {
         let mut outage = Outage::default();
         loop {
-            self.claim_queue.some().await;
-            while let Some(batch) = self.claim_queue.take() {
+            self.port.some().await;
+            while let Some(batch) = self.port.take() {
                 match self.write(batch).await {
                     Ok(()) => {
                         if let Some(lasted) = outage.ends() {
@@ -99,21 +115,20 @@ impl ClusterMember {
 
     async fn write(&self, batch: Batch) -> Result<(), StoreError> {
         let Batch { claims, noted, waiters } = batch;
-        let asked = claims.iter().map(Asked::claim).collect::<Vec<_>>();
-        let outcome = match self.register(self.hub.notes(&noted), asked).await {
+        let asked = claims.iter().map(|pending| pending.claim()).collect::<Vec<_>>();
+        let outcome = match self.register(self.hub().notes(&noted), asked).await {
             Ok(granted) => {
-                for (asked, granted) in claims.into_iter().zip(granted) {
-                    self.hub.settle_claim(asked, granted);
+                for (pending, granted) in claims.into_iter().zip(granted) {
+                    pending.settle(granted);
                 }
                 Ok(())
             }
             Err(error) => {
                 // The outcome is unknown, so their presence is written again.
-                self.claim_queue.note_all(noted);
-                for asked in claims {
-                    self.claim_queue.note(ParticipantId::Agent(asked.caller.agent));
-                    // The receiver may have been dropped.
-                    let _ = asked.answer.send(Err(ClaimRefused::Unavailable));
+                self.port.note_all(noted);
+                for pending in claims {
+                    self.port.note_all([ParticipantId::Agent(pending.claim().agent)]);
+                    pending.fail();
                 }
                 Err(error)
             }
@@ -125,13 +140,13 @@ impl ClusterMember {
     async fn register(&self, notes: Vec<Note>, claims: Vec<AgentClaim>) -> Result<Vec<Granted>, StoreError> {
         for _ in 0..TRIES {
             self.return_if_cleared().await?;
-            let node = self.claim_queue.node();
+            let node = self.node();
             if notes.is_empty() && claims.is_empty() {
                 return Ok(Vec::new());
             }
             match self.nodes.register(node, notes.clone(), claims.clone()).await? {
                 Registered::Done(granted) => return Ok(granted),
-                Registered::Cleared => self.claim_queue.cleared(node),
+                Registered::Cleared => self.port.cleared(node),
             }
         }
         Err(StoreError::Unavailable("this node is removed repeatedly".into()))
@@ -139,35 +154,35 @@ impl ClusterMember {
 
     /// Registers as a new node if this one was cleared. Its sockets stay open, except those that were superseded.
     async fn return_if_cleared(&self) -> Result<(), StoreError> {
-        if self.claim_queue.state() == NodeState::Cleared {
+        if self.port.state() == NodeState::Cleared {
             tracing::warn!("lease of this node expired; registering as a new node");
             let node = NodeId::new(self.ids.generate(self.clock.now()));
             self.nodes.enter(node, LEASE).await?;
-            self.claim_queue.return_as(node);
+            self.port.return_as(node);
         }
-        if self.claim_queue.state() != NodeState::Returning {
+        if self.port.state() != NodeState::Returning {
             return Ok(());
         }
-        let (agents, others) = self.hub.who_is_here();
-        self.claim_queue.note_all(others);
+        let (agents, others) = self.hub().who_is_here();
+        self.port.note_all(others);
         for part in agents.chunks(KEPT_AT_ONCE) {
-            let node = self.claim_queue.node();
+            let node = self.node();
             let claim = |agent: &_| AgentClaim { agent: *agent, claiming: Claiming::Kept };
             let claims = part.iter().map(claim).collect();
             let Registered::Done(granted) = self.nodes.register(node, Vec::new(), claims).await? else {
-                self.claim_queue.cleared(node);
+                self.port.cleared(node);
                 return Err(StoreError::Unavailable("this node was removed while it was registering".into()));
             };
             let mut taken_over = Vec::new();
             for (agent, number) in part.iter().zip(granted) {
                 match number {
-                    Some(number) => self.hub.renumber(*agent, number),
+                    Some(number) => self.hub().renumber(*agent, number),
                     None => taken_over.push(ParticipantId::Agent(*agent)),
                 }
             }
             self.look_for(taken_over).await?;
         }
-        self.claim_queue.returned();
+        self.port.returned();
         Ok(())
     }
 
@@ -229,9 +244,9 @@ impl ClusterMember {
     }
 
     async fn renew(&self) -> Result<(), StoreError> {
-        let node = self.claim_queue.node();
+        let node = self.node();
         if !self.nodes.renew(node, LEASE).await? {
-            self.claim_queue.cleared(node);
+            self.port.cleared(node);
         }
         Ok(())
     }
@@ -239,7 +254,7 @@ impl ClusterMember {
     /// Clears expired nodes, and erases some rows of cleared nodes if `erases`. Returns whether
     /// more rows may remain.
     async fn clear(&self, erases: bool) -> Result<bool, StoreError> {
-        let cleared = self.nodes.clear(self.claim_queue.node(), CLEARS_HOLDING).await?;
+        let cleared = self.nodes.clear(self.node(), CLEARS_HOLDING).await?;
         if cleared > 0 {
             tracing::warn!(nodes = cleared, "removed expired nodes");
         }
@@ -252,7 +267,7 @@ impl ClusterMember {
     /// # Errors
     /// Those of the store; the node is then cleared when its lease expires.
     pub async fn leave(&self) -> Result<(), StoreError> {
-        self.nodes.leave(self.claim_queue.node(), GRACE).await
+        self.nodes.leave(self.node(), GRACE).await
     }
 
     /// Reads all connections to other nodes; later changes are in the change log.
@@ -279,7 +294,17 @@ impl ClusterMember {
                 break;
             }
         }
-        self.hub.observe_all(&all);
+        let mut by_person = HashMap::<_, Vec<_>>::new();
+        for one in all {
+            by_person.entry(one.who).or_default().push(one);
+        }
+        // Those who are not in the list are gone.
+        for who in self.remote.everybody() {
+            by_person.entry(who).or_default();
+        }
+        for (who, connected) in by_person {
+            self.observe(who, &connected);
+        }
         Ok(())
     }
 
@@ -293,9 +318,22 @@ impl ClusterMember {
         }
         let connected = self.nodes.whereabouts(who.clone()).await?;
         for who in who {
-            self.hub.observe(who, &connected);
+            self.observe(who, &connected);
         }
         Ok(())
+    }
+
+    /// Applies the connections of one user or agent, out of a list from the store.
+    fn observe(&self, who: ParticipantId, connected: &[Connected]) {
+        let own = self.node();
+        let remote = connected.iter().filter(|one| one.who == who && one.node != own);
+        self.remote.set(self.hub(), who, &remote.copied().collect::<Vec<_>>());
+    }
+
+    /// Applies that a node was cleared, this one perhaps.
+    pub(crate) fn node_cleared(&self, node: NodeId) {
+        self.port.cleared(node);
+        self.remote.clear(self.hub(), node);
     }
 }
 

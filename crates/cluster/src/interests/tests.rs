@@ -6,22 +6,23 @@ use std::time::Duration;
 use domain::bus::{EventBus, Interest, SharedEvents};
 use domain::caller::Caller;
 use domain::event::DomainEvent;
-use domain::id::{ApiKeyId, ChatId};
+use domain::id::{ApiKeyId, ChatId, NodeId};
 use domain::ports::EventPublisher;
 use domain::time::Timestamp;
-use testkit::bus::{Load, MemoryBus, Wire};
+use testkit::bus::{Load, MemoryBus, ROOM, Wire, agent, agent_id, message, participant, user};
 use testkit::{FixedClock, NOON};
 use uuid::Uuid;
+use ws_gateway::inbox::Reader;
+use ws_gateway::topic::Topic;
+use ws_gateway::{Hub, HubConfig, SocketClaim};
 
-use super::super::tests::{ROOM, agent, agent_id, message, open, participant, told, user};
-use super::super::{Hub, HubConfig, SocketClaim};
-use crate::inbox::Reader;
-use crate::topic::Topic;
+use crate::tests::{open, told};
 
 /// The topics of a chat that agents join.
 const TOPICS: [Topic; 2] = [Topic::ChatRoom(ROOM), Topic::RoomParticipants(ROOM)];
 
 struct Node {
+    port: Arc<crate::Node>,
     hub: Arc<Hub>,
     bus: Arc<MemoryBus>,
     events: SharedEvents,
@@ -35,11 +36,11 @@ struct Pair {
 }
 
 fn node(wire: &Arc<Wire>, clock: &Arc<FixedClock>) -> Node {
-    let hub = Hub::new(HubConfig::default(), clock.clone());
     let bus = wire.join(clock);
-    hub.share(bus.clone());
+    let port = crate::Node::new(NodeId::new(Uuid::nil()), Some(bus.clone()));
+    let hub = Hub::in_cluster(HubConfig::default(), clock.clone(), port.clone());
     bus.publish_to(hub.clone());
-    Node { events: SharedEvents::new(hub.clone(), bus.clone()), hub, bus }
+    Node { port, events: SharedEvents::new(hub.clone(), bus.clone()), hub, bus }
 }
 
 impl Pair {
@@ -63,8 +64,8 @@ impl Pair {
 }
 
 /// A socket that is subscribed to the chat.
-fn listen(node: &Node, caller: Caller) -> (SocketClaim, Reader) {
-    let (claim, reader) = open(&node.hub, caller);
+async fn listen(node: &Node, caller: Caller) -> (SocketClaim, Reader) {
+    let (claim, reader) = open(&node.port, &node.hub, caller).await;
     for topic in TOPICS {
         claim.subscribe(topic);
     }
@@ -79,11 +80,11 @@ fn noted(number: i64) -> DomainEvent {
     DomainEvent::EventCreated { message: message(number, "hm") }
 }
 
-#[test]
-fn events_reach_the_sockets_of_another_node() {
+#[tokio::test]
+async fn events_reach_the_sockets_of_another_node() {
     let two = Pair::new();
-    let (_agent, mut of_agent) = listen(&two.two, agent(1));
-    let (_human, mut of_human) = listen(&two.one, user(100));
+    let (_agent, mut of_agent) = listen(&two.two, agent(1)).await;
+    let (_human, mut of_human) = listen(&two.one, user(100)).await;
     two.wire.deliver();
     two.one.events.publish(sent(1));
     assert_eq!(told(&mut of_human), ["message_created"], "the own sockets hear at once");
@@ -97,11 +98,11 @@ fn events_reach_the_sockets_of_another_node() {
     assert_eq!(told(&mut of_agent), ["participant_removed", "!end", "!end"]);
 }
 
-#[test]
-fn what_nobody_elsewhere_wants_is_not_sent() {
+#[tokio::test]
+async fn what_nobody_elsewhere_wants_is_not_sent() {
     let two = Pair::new();
-    let (_human, _of_human) = listen(&two.one, user(100));
-    let (agent, _of_agent) = listen(&two.two, agent(1));
+    let (_human, _of_human) = listen(&two.one, user(100)).await;
+    let (agent, _of_agent) = listen(&two.two, agent(1)).await;
     two.wire.deliver();
     two.one.events.publish(noted(1));
     assert_eq!(two.wire.events_under_way(), 0, "only agents listen there");
@@ -130,12 +131,12 @@ fn what_nobody_elsewhere_wants_is_not_sent() {
     assert_eq!(two.wire.events_under_way(), 0, "there is no other node");
 }
 
-#[test]
-fn the_last_of_many_listeners_ends_the_interest() {
+#[tokio::test]
+async fn the_last_of_many_listeners_ends_the_interest() {
     let two = Pair::new();
     let topics = [Topic::ChatRoom(ROOM), Topic::RoomActivity(ROOM)];
-    let (first, _first) = open(&two.two.hub, user(100));
-    let (second, _second) = open(&two.two.hub, user(101));
+    let (first, _first) = open(&two.two.port, &two.two.hub, user(100)).await;
+    let (second, _second) = open(&two.two.port, &two.two.hub, user(101)).await;
     let tickets = topics.map(|topic| (first.subscribe(topic), second.subscribe(topic)));
     // A second subscription adds no interest.
     let again = first.subscribe(topics[0]);
@@ -151,10 +152,10 @@ fn the_last_of_many_listeners_ends_the_interest() {
     assert_eq!(wanted(), [false, false]);
 }
 
-#[test]
-fn what_comes_twice_or_mixed_up_is_told_once() {
+#[tokio::test]
+async fn what_comes_twice_or_mixed_up_is_told_once() {
     let two = Pair::new();
-    let (_human, mut of_human) = listen(&two.two, user(100));
+    let (_human, mut of_human) = listen(&two.two, user(100)).await;
     two.wire.deliver();
     for number in 1..=5 {
         two.one.events.publish(sent(number));
@@ -169,10 +170,10 @@ fn what_comes_twice_or_mixed_up_is_told_once() {
 
 /// Missed interests of another node are detected by its next heartbeat; until then everything is
 /// sent.
-#[test]
-fn interests_that_were_lost_are_asked_for() {
+#[tokio::test]
+async fn interests_that_were_lost_are_asked_for() {
     let two = Pair::new();
-    let (_human, mut of_human) = listen(&two.two, user(100));
+    let (_human, mut of_human) = listen(&two.two, user(100)).await;
     two.wire.deliver_as(|_| Vec::new());
     two.one.events.publish(sent(1));
     assert_eq!(two.wire.events_under_way(), 0, "nobody has heard of it");
@@ -191,10 +192,10 @@ fn interests_that_were_lost_are_asked_for() {
 }
 
 /// Whatever is lost, each received event was published, and none is received twice.
-#[test]
-fn a_bus_that_loses_half_breaks_nothing() {
+#[tokio::test]
+async fn a_bus_that_loses_half_breaks_nothing() {
     let two = Pair::new();
-    let (_human, mut of_human) = listen(&two.two, user(100));
+    let (_human, mut of_human) = listen(&two.two, user(100)).await;
     let mut number = 0_u32;
     let mut every_other = |parcels: Vec<testkit::bus::Parcel>| {
         let mut kept = Vec::new();

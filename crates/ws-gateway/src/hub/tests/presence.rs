@@ -4,16 +4,23 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::change::Change;
+use domain::chat::Roster;
 use domain::event::DomainEvent;
-use domain::ports::EventPublisher;
+use domain::id::ParticipantId;
+use domain::node::GRACE;
+use domain::ports::{EventPublisher, Presence};
+use domain::time::Timestamp;
+use futures_util::FutureExt;
 use serde_json::{Value, json};
 use testkit::{FixedClock, NOON};
 use uuid::Uuid;
 
-use super::super::tests::{ROOM, agent, agent_id, open, participant, user};
-use super::super::{HubConfig, SocketCommand};
-use super::*;
-use crate::inbox::{Event, Reader};
+use super::{ROOM, agent, agent_id, open, participant, user};
+use crate::hub::{Departure, Hub, HubConfig, SocketClaim};
+use crate::inbox::{Event, Reader, SocketCommand};
+use crate::payload;
+use crate::topic::Topic;
 
 const NO_ROSTER: Result<Roster, ()> = Err(());
 
@@ -40,7 +47,7 @@ async fn listen(claim: &SocketClaim) -> Value {
 /// The presence events that were received.
 fn heard(receiver: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
-    while let Some(told) = receiver.next() {
+    for told in receiver {
         let SocketCommand::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "participant_presence_changed" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
@@ -145,7 +152,7 @@ async fn a_user_is_there_while_one_socket_is() {
 async fn a_deleted_agent_is_away_at_once() {
     let (hub, _) = hub();
     let (claim, _) = open(&hub, agent(1));
-    hub.end_agent(agent_id(1));
+    hub.follow(Change::Disabled(agent(1).participant()));
     drop(claim);
     assert!(!is_there(&hub));
 }
@@ -165,7 +172,7 @@ async fn who_comes_into_the_room_is_heard_of_and_who_left_is_not() {
     hub.publish(DomainEvent::RoomDeleted { chat_id: ROOM });
     let _claim = open(&hub, agent(1));
     assert_eq!(heard(&mut inbox), []);
-    assert!(hub.watch().asking(ROOM).is_none(), "nobody listens any more");
+    assert!(hub.subscriptions.watched_chats_of(agent(1).participant()).is_empty(), "nobody listens any more");
 }
 
 /// However many sockets join at once, the store is read once; it is read again after all
@@ -198,9 +205,7 @@ async fn the_store_is_asked_once() {
 fn what_was_told_last_is_so() {
     let (hub, _) = hub();
     let (human, mut inbox) = open(&hub, user(100));
-    human.subscribe(Topic::RoomParticipants(ROOM));
-    let asking = hub.watch().asking(ROOM).unwrap();
-    hub.watch().load(ROOM, &asking, roster().participants.iter().map(Person::of).collect());
+    listen(&human).now_or_never().unwrap();
     let threads = (0..4).map(|_| {
         let hub = hub.clone();
         std::thread::spawn(move || {

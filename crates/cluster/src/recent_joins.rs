@@ -4,11 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use domain::id::{ChatId, ParticipantId};
-use domain::node::Entrant;
 use domain::time::Timestamp;
-
-use super::Hub;
-use crate::topic::Topic;
 
 /// The maximum age and number of remembered events. At worst, a forgotten event is sent twice.
 const MAX_AGE: Duration = Duration::from_secs(180);
@@ -16,14 +12,14 @@ const CAPACITY: usize = 64 * 1024;
 
 /// The participants that were recently sent `room_added`, by chat.
 #[derive(Default)]
-pub(super) struct RecentJoins {
+pub(crate) struct RecentJoins {
     sent_at: HashMap<(ParticipantId, ChatId), Timestamp>,
     order: VecDeque<(Timestamp, ParticipantId, ChatId)>,
 }
 
 impl RecentJoins {
     /// Records that the event was sent. The clocks of nodes differ, so the time of the join may be in the future.
-    fn record(&mut self, who: ParticipantId, chat: ChatId, entered_at: Timestamp, now: Timestamp) {
+    pub(crate) fn record(&mut self, who: ParticipantId, chat: ChatId, entered_at: Timestamp, now: Timestamp) {
         let sent_at = now.max(entered_at);
         while let Some((at, who, chat)) = self.order.front().copied() {
             if at.plus(MAX_AGE) > now && self.order.len() < CAPACITY {
@@ -39,48 +35,13 @@ impl RecentJoins {
         self.order.push_back((sent_at, who, chat));
     }
 
-    fn was_sent(&self, who: ParticipantId, chat: ChatId, entered_at: Timestamp) -> bool {
-        self.sent_at.get(&(who, chat)).is_some_and(|sent| *sent >= entered_at)
-    }
-}
-
-impl Hub {
-    /// Records that a participant was sent `room_added`.
-    pub(super) fn record_join(&self, who: ParticipantId, chat: ChatId) {
-        // A single server loses no events.
-        if self.claim_queue.get().is_some() {
-            let now = self.clock.now();
-            self.recent_joins().record(who, chat, now, now);
-        }
-    }
-
     /// Forgets the join when the participant leaves, so that the next join is sent again.
-    pub(super) fn forget_join(&self, who: ParticipantId, chat: ChatId) {
-        if self.claim_queue.get().is_some() {
-            self.recent_joins().sent_at.remove(&(who, chat));
-        }
+    pub(crate) fn forget(&mut self, who: ParticipantId, chat: ChatId) {
+        self.sent_at.remove(&(who, chat));
     }
 
-    /// Handles a join that the store lists: sends `room_added` unless it was sent, and marks the
-    /// chat as stale if there are subscriptions to it.
-    pub(crate) fn has_entered(&self, entrant: Entrant) {
-        let Entrant { entered_at, who, chat, role } = entrant;
-        let (is_for_here, is_heard) = (self.is_listening_for_rooms(who), self.is_listened_to(chat.id));
-        if !(is_for_here || is_heard) || self.recent_joins().was_sent(who, chat.id, entered_at) {
-            return;
-        }
-        let room = chat.id;
-        if is_for_here {
-            self.tell_entered(who, &chat, role);
-        }
-        if is_heard {
-            self.stale_chats.add(room);
-        }
-        self.recent_joins().record(who, room, entered_at, self.clock.now());
-    }
-
-    fn is_listened_to(&self, chat: ChatId) -> bool {
-        Topic::of_room(chat).into_iter().any(|topic| self.shard(topic).contains_key(&topic))
+    pub(crate) fn was_sent(&self, who: ParticipantId, chat: ChatId, entered_at: Timestamp) -> bool {
+        self.sent_at.get(&(who, chat)).is_some_and(|sent| *sent >= entered_at)
     }
 }
 

@@ -13,9 +13,9 @@ use domain::store::OnCommit;
 use testkit::{TestAgent, TestUser, World};
 use uuid::Uuid;
 
-use super::super::tests::{house, hub, open};
-use super::super::{Hub, SocketClaim, SocketCommand};
-use crate::inbox::Reader;
+use super::{house, hub, open};
+use crate::hub::{Hub, SocketClaim};
+use crate::inbox::{Reader, SocketCommand};
 use crate::topic::Topic;
 
 /// Ann's chat with Ben and the agents of both; Ben is in none of the other chats of his agent.
@@ -69,7 +69,7 @@ impl Joined {
     /// The number of subscriptions that have ended since the last call.
     fn ended(&mut self) -> usize {
         let mut ended = 0;
-        while let Some(told) = self.reader.next() {
+        for told in self.reader.by_ref() {
             assert!(matches!(told, SocketCommand::End { .. }), "{told:?}");
             ended += 1;
         }
@@ -93,7 +93,7 @@ async fn whoever_was_removed_elsewhere_listens_no_more() {
     scene.remove(scene.bots[1].id.uuid()).await;
     scene.revalidate().await;
     assert_eq!((ann.ended(), observer.ended()), (0, 2), "the last agent has gone through which Ben observed");
-    assert_eq!(scene.hub.listener_count(), 2);
+    assert_eq!(scene.hub.figures().listeners, 2);
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn nobody_listens_to_a_room_that_was_deleted_elsewhere() {
     let command = DeleteChat { chat: scene.room, by, now };
     scene.world.stores.chats.delete(command, OnCommit::nothing()).await.unwrap().unwrap();
     scene.revalidate().await;
-    assert_eq!((ann.ended(), bot.ended(), scene.hub.listener_count()), (2, 2, 0));
+    assert_eq!((ann.ended(), bot.ended(), scene.hub.figures().listeners), (2, 2, 0));
 }
 
 /// A join that is being decided uses the earlier read.
@@ -141,7 +141,7 @@ async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
     scene.revalidate().await;
     claim.settle(Topic::ChatRoom(scene.room), ticket, &entrance);
     assert!(matches!(reader.next(), Some(SocketCommand::End { .. })));
-    assert_eq!(scene.hub.listener_count(), 0);
+    assert_eq!(scene.hub.figures().listeners, 0);
 }
 
 /// The join used the earlier read; the later one counts.
@@ -178,5 +178,5 @@ async fn an_agent_that_was_deleted_elsewhere_is_listened_through_by_nobody() {
         scene.hub.follow(Change::AgentDeleted(bot.id));
         assert_eq!((ben.ended(), ann.ended()), (ended, 0));
     }
-    assert_eq!(scene.hub.listener_count(), 2);
+    assert_eq!(scene.hub.figures().listeners, 2);
 }

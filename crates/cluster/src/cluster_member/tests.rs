@@ -1,37 +1,30 @@
 //! Hubs of several nodes on one store.
 
-use domain::account::{Presented, PresentedToken};
 use domain::caller::Caller;
 use domain::change::{Change, ChangePosition, ChangeRepository};
 use domain::chat::{Role, Roster};
 use domain::event::DomainEvent;
-use domain::id::{ChatId, UserId};
-use domain::node::Entrant;
+use domain::id::ChatId;
+use domain::node::{Entrant, OnConflict, SocketNumber};
 use domain::ports::{EventPublisher, Presence};
 use domain::time::Timestamp;
+use futures_util::FutureExt;
 use serde_json::Value;
+use testkit::bus::{BARE, ROOM, agent, agent_id, participant, user};
 use testkit::nodes::MemoryNodes;
 use testkit::{FixedClock, NOON, SequentialIds};
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
+use ws_gateway::inbox::{Event, Reader, SocketCommand};
+use ws_gateway::other_nodes::OtherNodes;
+use ws_gateway::topic::Topic;
+use ws_gateway::{ClaimRefused, Departure, HubConfig, SocketClaim};
 
 use super::*;
-use crate::HubConfig;
-use crate::hub::tests::{ROOM, agent, agent_id, participant, user};
-use crate::hub::{Departure, OnConflict, SocketClaim};
-use crate::inbox::{Event, Reader, SocketCommand};
-use crate::topic::Topic;
-
-const TOKEN: Presented = Presented::Token(PresentedToken {
-    user: UserId::new(Uuid::nil()),
-    password_set_at: None,
-    session: None,
-    expires_at: None,
-});
-
 /// A server, without the connections of its sockets.
-struct Node {
+struct Server {
     hub: Arc<Hub>,
+    events: Arc<NodeEvents>,
     clock: Arc<FixedClock>,
     cluster_member: Arc<ClusterMember>,
     store: Arc<MemoryNodes>,
@@ -39,37 +32,44 @@ struct Node {
     writer: JoinHandle<()>,
 }
 
-impl Drop for Node {
+impl Drop for Server {
     fn drop(&mut self) {
         self.writer.abort();
     }
 }
 
+fn node(id: NodeId, clock: &Arc<FixedClock>) -> (Arc<Node>, Arc<Hub>) {
+    let port = Node::new(id, None);
+    let hub = Hub::in_cluster(HubConfig::default(), clock.clone(), port.clone());
+    (port, hub)
+}
+
 /// Makes `count` servers on one store.
-async fn several(count: usize) -> (Vec<Node>, Arc<MemoryNodes>) {
+async fn several(count: usize) -> (Vec<Server>, Arc<MemoryNodes>) {
     let (store, ids) = (Arc::<MemoryNodes>::default(), Arc::<SequentialIds>::default());
     let mut nodes = Vec::new();
     for _ in 0..count {
         let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
-        let hub = Hub::new(HubConfig::default(), clock.clone());
-        let cluster_member =
-            ClusterMember::begin(hub.clone(), store.clone(), clock.clone(), ids.clone()).await;
-        let cluster_member = Arc::new(cluster_member.unwrap());
+        let (port, hub) = node(NodeId::new(ids.generate(clock.now())), &clock);
+        let events = NodeEvents::new(hub.clone(), clock.clone());
+        let begun =
+            ClusterMember::begin(port, events.clone(), store.clone(), None, clock.clone(), ids.clone());
+        let cluster_member = Arc::new(begun.await.unwrap());
         let running = cluster_member.clone();
         let writer = tokio::spawn(async move { running.run().await });
         let (store, position) = (store.clone(), ChangePosition(0));
-        nodes.push(Node { hub, clock, cluster_member, store, position, writer });
+        nodes.push(Server { hub, events, clock, cluster_member, store, position, writer });
     }
     (nodes, store)
 }
 
-impl Node {
+impl Server {
     async fn try_open(
         &self,
         caller: Caller,
         on_conflict: OnConflict,
     ) -> Result<(SocketClaim, Reader), ClaimRefused> {
-        self.hub.open(caller, TOKEN, on_conflict).await
+        self.hub.open(caller, BARE, on_conflict).await
     }
 
     async fn open(&self, caller: Caller) -> (SocketClaim, Reader) {
@@ -78,7 +78,7 @@ impl Node {
 
     /// Writes the queued changes, and applies those of other nodes.
     async fn follow(&mut self) {
-        self.cluster_member.claim_queue.written().await;
+        self.cluster_member.port.written().await;
         loop {
             let entries = self.store.changes_after(self.position, 3).await.unwrap();
             let Some(last) = entries.last() else { return };
@@ -89,7 +89,9 @@ impl Node {
             });
             self.cluster_member.look_for(who.collect()).await.unwrap();
             for change in entries.into_iter().filter_map(|entry| entry.change) {
-                self.hub.follow(change);
+                if let Change::NodeCleared(node) = change {
+                    self.cluster_member.node_cleared(node);
+                }
             }
         }
     }
@@ -109,7 +111,7 @@ impl Node {
     }
 }
 
-async fn follow_all(nodes: &mut [Node]) {
+async fn follow_all(nodes: &mut [Server]) {
     // A change that a node writes in its turn is news for the earlier ones.
     for _ in 0..2 {
         for node in &mut *nodes {
@@ -121,7 +123,7 @@ async fn follow_all(nodes: &mut [Node]) {
 /// The presence events that were received.
 fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
-    while let Some(told) = inbox.next() {
+    for told in inbox {
         let SocketCommand::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "participant_presence_changed" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
@@ -132,7 +134,7 @@ fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
 }
 
 fn is_superseded(inbox: &mut Reader) -> bool {
-    std::iter::from_fn(|| inbox.next()).any(|told| matches!(told, SocketCommand::Superseded { .. }))
+    inbox.any(|told| matches!(told, SocketCommand::Superseded { .. }))
 }
 
 fn bot(online: bool) -> (String, bool) {
@@ -163,7 +165,7 @@ async fn of_a_hundred_that_come_at_once_one_stays() {
     let mut opening = JoinSet::new();
     for number in 0..100 {
         let hub = nodes[number % 3].hub.clone();
-        opening.spawn(async move { hub.open(agent(1), TOKEN, OnConflict::Supersede).await });
+        opening.spawn(async move { hub.open(agent(1), BARE, OnConflict::Supersede).await });
     }
     let mut opened = Vec::new();
     while let Some(done) = opening.join_next().await {
@@ -247,7 +249,7 @@ async fn a_return_on_another_node_is_no_news() {
     assert!(nodes.iter().all(|node| node.sees(agent(1))));
     let (claim, _socket) = nodes[1].try_open(agent(1), OnConflict::Reject).await.ok().unwrap();
     follow_all(&mut nodes).await;
-    let pass = |nodes: &[Node]| {
+    let pass = |nodes: &[Server]| {
         for node in nodes {
             node.clock.advance(GRACE);
             node.hub.expire_presence();
@@ -355,6 +357,37 @@ async fn who_looks_around_sees_everybody() {
     assert!(!late.sees(agent(1)) && late.sees(agent(2)));
 }
 
+/// A newer socket on another node becomes known while the claim of an older one is still under way.
+#[tokio::test]
+async fn a_claim_that_is_overtaken_opens_nothing() {
+    let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+    let (port, hub) = node(NodeId::new(Uuid::from_u128(1)), &clock);
+    let (who, node) = (agent(1).participant(), NodeId::new(Uuid::from_u128(2)));
+    hub.observe(who, &[Connected { who, node, number: Some(SocketNumber(11)) }]);
+    for (number, is_open) in [(10, false), (12, true)] {
+        let mut opening = Box::pin(hub.open(agent(1), BARE, OnConflict::Supersede));
+        assert!((&mut opening).now_or_never().is_none());
+        for pending in port.take().unwrap().claims {
+            pending.settle(Some(SocketNumber(number)));
+        }
+        let opened = opening.await;
+        assert_eq!(hub.who_is_here().0.len(), usize::from(is_open));
+        assert_eq!(opened.map(|_| ()), if is_open { Ok(()) } else { Err(ClaimRefused::Conflict) });
+    }
+}
+
+/// Its client may be connected to another node by now.
+#[tokio::test]
+async fn a_claim_that_nobody_waits_for_any_more_is_not_made() {
+    let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+    let (port, hub) = node(NodeId::new(Uuid::from_u128(1)), &clock);
+    assert!(hub.open(agent(1), BARE, OnConflict::Supersede).now_or_never().is_none());
+    assert!(port.take().is_none());
+    let mut waits = Box::pin(hub.open(agent(1), BARE, OnConflict::Supersede));
+    assert!((&mut waits).now_or_never().is_none());
+    assert_eq!(port.take().map(|batch| batch.claims.len()), Some(1));
+}
+
 /// A list that was read may be older than a claim that was granted meanwhile.
 #[tokio::test]
 async fn what_was_read_before_a_claim_ends_nothing() {
@@ -363,7 +396,7 @@ async fn what_was_read_before_a_claim_ends_nothing() {
     let who = agent(1).participant();
     let read = store.whereabouts(vec![who]).await.unwrap();
     let (_newer, mut newer) = nodes[0].open(agent(1)).await;
-    nodes[0].hub.observe(who, &read);
+    nodes[0].cluster_member.observe(who, &read);
     assert!(!is_superseded(&mut newer));
     assert_eq!(nodes[0].hub.figures().remote, 0);
 }
@@ -371,7 +404,7 @@ async fn what_was_read_before_a_claim_ends_nothing() {
 /// The chats of the `room_added` events that a socket received, in order.
 fn rooms(inbox: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
-    while let Some(told) = inbox.next() {
+    for told in inbox {
         let SocketCommand::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "room_added" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
@@ -397,7 +430,7 @@ async fn a_room_of_which_nothing_was_heard_is_found_and_told_once() {
         role: Role::Member,
     };
     let told = DomainEvent::RoomAdded { to: bot, chat: testkit::bus::chat(room(1)), role: Role::Member };
-    one.hub.publish(told);
+    one.events.publish(told);
     assert_eq!(rooms(&mut inbox), [room(1).to_string()]);
     for entrant in [
         entrant(-100, bot, 5),
@@ -413,19 +446,19 @@ async fn a_room_of_which_nothing_was_heard_is_found_and_told_once() {
         store.enter_room(entrant(1, other, 1_000 + number));
     }
     for node in [one, two] {
-        node.cluster_member.catch_up(at(-50)).await.unwrap();
+        node.cluster_member.resync.catch_up(at(-50)).await.unwrap();
     }
     assert_eq!(
         rooms(&mut inbox),
         [room(3), room(1)].map(|room| room.to_string()),
         "the first again, as it left"
     );
-    one.cluster_member.catch_up(at(-50)).await.unwrap();
+    one.cluster_member.resync.catch_up(at(-50)).await.unwrap();
     assert_eq!(rooms(&mut inbox), [""; 0], "also while this clock is behind");
     let left = DomainEvent::RoomRemoved { from: bot, chat: testkit::bus::chat(room(3)), removed_at: at(0) };
-    one.hub.publish(left);
-    one.cluster_member.catch_up(at(-50)).await.unwrap();
+    one.events.publish(left);
+    one.cluster_member.resync.catch_up(at(-50)).await.unwrap();
     assert_eq!(rooms(&mut inbox), [room(3).to_string()], "it has left, and is there again");
     store.be_away(true);
-    one.cluster_member.catch_up(at(-50)).await.unwrap_err();
+    one.cluster_member.resync.catch_up(at(-50)).await.unwrap_err();
 }

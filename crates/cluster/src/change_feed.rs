@@ -4,22 +4,17 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::bus::NatsBus;
 use domain::account::cache::CallerCache;
-use domain::change::{Change, ChangePosition, LoggedChange};
+use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::chat::ChatService;
 use domain::node::CLEARED_WITHIN;
 use domain::ports::Clock;
-use domain::services::Services;
 use domain::store::StoreError;
 use measure::Outage;
 use tokio::time::{MissedTickBehavior, sleep};
-use ws_gateway::{ClusterMember, Hub};
+use ws_gateway::Hub;
 
-use crate::ports::SystemClock;
-use crate::resync::Resync;
-use crate::store::Store;
-use crate::wiring::Wiring;
+use crate::cluster_member::ClusterMember;
 
 /// The interval of reads. It keeps the lease of the caller cache
 /// ([`domain::account::cache::LOG_LEASE`]), and makes a revocation by another process effective
@@ -43,14 +38,13 @@ const FAILURES: u32 = 20;
 const UNDER_WAY: Duration = Duration::from_millis(200);
 
 /// A reader of the change log.
-pub(crate) struct ChangeFeed {
-    store: Arc<dyn Store>,
+pub struct ChangeFeed {
+    log: Arc<dyn ChangeRepository>,
     hub: Arc<Hub>,
     callers: Arc<CallerCache>,
-    cluster_member: Option<Arc<ClusterMember>>,
-    resync: Option<Arc<Resync>>,
-    bus: Option<Arc<NatsBus>>,
     chats: Arc<ChatService>,
+    clock: Arc<dyn Clock>,
+    cluster_member: Option<Arc<ClusterMember>>,
     position: ChangePosition,
     /// Failed attempts to apply the next entries.
     failures: u32,
@@ -60,16 +54,21 @@ pub(crate) struct ChangeFeed {
 
 impl ChangeFeed {
     /// Begins after the newest entry; must precede the first connection.
-    pub(crate) async fn begin(
-        wiring: &Wiring,
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn begin(
+        log: Arc<dyn ChangeRepository>,
+        hub: Arc<Hub>,
+        callers: Arc<CallerCache>,
+        chats: Arc<ChatService>,
+        clock: Arc<dyn Clock>,
         cluster_member: Option<Arc<ClusterMember>>,
-        resync: Option<Arc<Resync>>,
     ) -> Result<Self, StoreError> {
-        let Wiring { store, hub, bus, services: Services { callers, chats, .. }, .. } = wiring.clone();
-        let position = store.newest_change().await?;
+        let position = log.newest_change().await?;
         let (failures, read_at) = (0, Instant::now());
         let change_feed =
-            Self { store, hub, callers, cluster_member, resync, bus, chats, position, failures, read_at };
+            Self { log, hub, callers, chats, clock, cluster_member, position, failures, read_at };
         change_feed.look_around().await?;
         Ok(change_feed)
     }
@@ -93,7 +92,7 @@ impl ChangeFeed {
     }
 
     /// Follows the log until it is dropped.
-    pub(crate) async fn follow(mut self) {
+    pub async fn follow(mut self) {
         let mut ticks = tokio::time::interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut store, mut followed) = (Outage::default(), Outage::default());
@@ -122,7 +121,7 @@ impl ChangeFeed {
 
     async fn read(&mut self) -> Result<(), StoreError> {
         if self.read_at.elapsed() > BLIND {
-            self.position = self.store.newest_change().await?;
+            self.position = self.log.newest_change().await?;
             self.read_at = Instant::now();
             tracing::warn!("closing all sockets: changes of other processes may have been missed");
             self.callers.forget_all();
@@ -130,8 +129,8 @@ impl ChangeFeed {
             self.look_around().await?;
         }
         loop {
-            let begun = SystemClock.steady();
-            let changes = self.store.changes_after(self.position, AT_ONCE).await?;
+            let begun = self.clock.steady();
+            let changes = self.log.changes_after(self.position, AT_ONCE).await?;
             let is_last = changes.len() < AT_ONCE as usize;
             self.carry_out(&changes).await?;
             if is_last {
@@ -147,14 +146,11 @@ impl ChangeFeed {
     /// entries must be applied as well.
     async fn carry_out(&mut self, part: &[LoggedChange]) -> Result<(), StoreError> {
         let known = || part.iter().filter_map(|entry| entry.change);
-        let is_clearing = |change: &Change| matches!(change, Change::NodeCleared(_));
         for change in known() {
             // The cache comes first, so that no new connection uses an outdated entry.
             self.callers.follow(change);
             self.look_up(change);
-            if !is_clearing(&change) {
-                self.hub.follow(change);
-            }
+            self.hub.follow(change);
         }
         if let Err(error) = self.ask(part).await {
             self.failures += 1;
@@ -166,7 +162,11 @@ impl ChangeFeed {
         }
         self.failures = 0;
         // New connections of cleared nodes are known by now, so that no one appears to go offline in between.
-        known().filter(is_clearing).for_each(|change| self.hub.follow(change));
+        for change in known() {
+            if let (Change::NodeCleared(node), Some(cluster_member)) = (change, &self.cluster_member) {
+                cluster_member.node_cleared(node);
+            }
+        }
         for entry in part {
             if entry.change.is_none() {
                 // A newer version wrote it.
@@ -182,11 +182,11 @@ impl ChangeFeed {
     fn look_up(&self, change: Change) {
         let since = match change {
             Change::EventsLost { since, .. } => since,
-            Change::NodeCleared(_) => SystemClock.now().minus(CLEARED_WITHIN),
+            Change::NodeCleared(_) => self.clock.now().minus(CLEARED_WITHIN),
             _ => return,
         };
-        if let Some(resync) = &self.resync {
-            resync.unheard(since);
+        if let Some(cluster_member) = &self.cluster_member {
+            cluster_member.resync().unheard(since);
         }
     }
 
@@ -198,7 +198,8 @@ impl ChangeFeed {
             _ => None,
         });
         let shrunk = shrunk.collect::<HashSet<_>>();
-        if !shrunk.is_empty() && self.bus.as_ref().is_some_and(|bus| bus.is_connected()) {
+        let is_linked = self.cluster_member.as_ref().is_some_and(|member| member.resync().is_linked());
+        if !shrunk.is_empty() && is_linked {
             sleep(UNDER_WAY).await;
         }
         for chat in shrunk {
@@ -209,14 +210,14 @@ impl ChangeFeed {
 }
 
 /// Removes old entries once a minute, in small batches.
-pub(crate) async fn forget_changes(store: Arc<dyn Store>) {
+pub async fn forget_changes(log: Arc<dyn ChangeRepository>, clock: Arc<dyn Clock>) {
     const BATCH: u32 = 200;
     let mut ticks = tokio::time::interval(Duration::from_secs(60));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         loop {
-            match store.forget_changes(SystemClock.now().minus(KEPT), BATCH).await {
+            match log.forget_changes(clock.now().minus(KEPT), BATCH).await {
                 Ok(gone) if gone == BATCH => {}
                 Ok(_) => break,
                 Err(error) => {

@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::bus::NatsBus;
-use domain::bus::{Healing, Loss};
+use domain::bus::{Healing, Loss, RunningBus};
+use domain::node::{EntrantPlace, NodeRepository};
 use domain::ports::Clock;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use tokio::time::{sleep, timeout};
-use ws_gateway::ClusterMember;
 
-use crate::ports::SystemClock;
+use crate::node::Node;
+use crate::node_events::NodeEvents;
 
 /// The interval of reads while events may be missing, and the pause as a multiple of the duration
 /// of a read; the longer one applies.
@@ -27,33 +27,51 @@ const OLDEST: Duration = Duration::from_secs(30 * 60);
 /// The time limit for the last loss entry when the server stops.
 const LAST: Duration = Duration::from_secs(1);
 
-/// The background task that resynchronises.
-pub(crate) struct Resync {
-    cluster_member: Arc<ClusterMember>,
+/// The maximum number of joins per read.
+const PAGE: u32 = 1_000;
+
+/// Reads what was lost, in the background.
+pub struct Resync {
+    port: Arc<Node>,
+    events: Arc<NodeEvents>,
+    nodes: Arc<dyn NodeRepository>,
+    clock: Arc<dyn Clock>,
     /// Without a bus, servers receive no events of each other.
-    bus: Option<Arc<NatsBus>>,
+    bus: Option<Arc<dyn RunningBus>>,
     healing: Mutex<Healing>,
     /// Since when events of this server may be lost, unless the others know.
     unlogged: Mutex<Loss>,
 }
 
 impl Resync {
-    pub(crate) fn new(cluster_member: Arc<ClusterMember>, bus: Option<Arc<NatsBus>>) -> Self {
-        Self { cluster_member, bus, healing: Mutex::default(), unlogged: Mutex::default() }
+    pub(crate) fn new(
+        port: Arc<Node>,
+        events: Arc<NodeEvents>,
+        nodes: Arc<dyn NodeRepository>,
+        clock: Arc<dyn Clock>,
+        bus: Option<Arc<dyn RunningBus>>,
+    ) -> Self {
+        let (healing, unlogged) = Default::default();
+        Self { port, events, nodes, clock, bus, healing, unlogged }
+    }
+
+    /// Returns whether events of other nodes arrive.
+    pub(crate) fn is_linked(&self) -> bool {
+        self.bus.as_ref().is_some_and(|bus| bus.is_connected())
     }
 
     /// Events of others since then may be lost.
     pub(crate) fn unheard(&self, since: Timestamp) {
-        lock(&self.healing).lost(since, SystemClock.now());
+        lock(&self.healing).lost(since, self.clock.now());
     }
 
-    /// Events of this server since then may be lost.
-    pub(crate) fn unsent(&self, since: Timestamp) {
-        lock(&self.unlogged).note(since);
+    /// Events of this server since now may be lost.
+    pub fn unsent(&self) {
+        lock(&self.unlogged).note(self.clock.now());
     }
 
-    /// Runs until it is dropped.
-    pub(crate) async fn run(&self) {
+    /// Resynchronises, until it is dropped.
+    pub async fn run(&self) {
         let mut logged_at = None::<Instant>;
         loop {
             self.collect();
@@ -70,7 +88,7 @@ impl Resync {
     }
 
     /// Logs the remaining loss when the server stops.
-    pub(crate) async fn log_last_loss(&self) {
+    pub async fn log_last_loss(&self) {
         self.collect();
         let _ = timeout(LAST, self.log_loss()).await;
     }
@@ -78,13 +96,13 @@ impl Resync {
     fn collect(&self) {
         let (unheard, unsent) = match &self.bus {
             Some(bus) => (bus.take_unheard(), bus.take_unsent()),
-            None => (Some(SystemClock.now()), None),
+            None => (Some(self.clock.now()), None),
         };
         if let Some(since) = unheard {
             self.unheard(since);
         }
         if let Some(since) = unsent {
-            self.unsent(since);
+            lock(&self.unlogged).note(since);
         }
     }
 
@@ -92,10 +110,10 @@ impl Resync {
     async fn log_loss(&self) -> bool {
         let unlogged = lock(&self.unlogged).take();
         let Some(since) = unlogged else { return false };
-        let is_logged =
-            self.cluster_member.tell_loss(since.max(SystemClock.now().minus(OLDEST))).await.is_ok();
+        let noted = since.max(self.clock.now().minus(OLDEST));
+        let is_logged = self.nodes.tell_loss(self.port.id(), noted).await.is_ok();
         if !is_logged {
-            self.unsent(since);
+            lock(&self.unlogged).note(since);
         }
         is_logged
     }
@@ -103,10 +121,23 @@ impl Resync {
     async fn look(&self) -> Result<(), StoreError> {
         let due = lock(&self.healing).due();
         let Some(since) = due else { return Ok(()) };
-        let begun = SystemClock.now();
-        self.cluster_member.catch_up(since).await?;
+        let begun = self.clock.now();
+        self.catch_up(since).await?;
         lock(&self.healing).looked(since, begun);
         Ok(())
+    }
+
+    /// Sends `room_added` to the local sockets for all joins since then, unless it was sent.
+    pub(crate) async fn catch_up(&self, since: Timestamp) -> Result<(), StoreError> {
+        let mut place = EntrantPlace::before(since);
+        loop {
+            let page = self.nodes.entrants(place, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            place = last.place();
+            for entrant in page {
+                self.events.has_entered(entrant);
+            }
+        }
     }
 }
 

@@ -1,19 +1,20 @@
-//! Claims of live sockets and changes of presence that are not stored yet.
+//! This node, as its sockets use it: the claims and changes of presence that are not stored yet, and
+//! the events that its subscriptions need of other nodes.
 //!
 //! For presence, only the ids are queued: the state is read when it is written. However often a
 //! user or agent connects and disconnects, and whatever fails, the last write is the current state.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::account::Presented;
-use domain::caller::AgentCaller;
+use async_trait::async_trait;
+use domain::bus::EventBus;
 use domain::id::{NodeId, ParticipantId};
-use domain::node::{AgentClaim, Claiming, OnConflict};
 use tokio::sync::{Notify, oneshot};
+use ws_gateway::other_nodes::{Held, OtherNodes, PendingClaim};
+use ws_gateway::topic::Topic;
 
-use crate::hub::{ClaimRefused, ConnectionSlot, SocketClaim};
-use crate::inbox::Reader;
+use crate::interests::Interests;
 
 /// The maximum number of claims per transaction.
 const CLAIMS: usize = 256;
@@ -21,27 +22,9 @@ const CLAIMS: usize = 256;
 /// The maximum number of presence changes per transaction.
 const NOTES: usize = 2_000;
 
-/// The result of a claim.
-pub(crate) type Opened = Result<(SocketClaim, Reader), ClaimRefused>;
-
-/// A socket of an agent that waits for its claim.
-pub(crate) struct Asked {
-    pub(crate) caller: AgentCaller,
-    pub(crate) presented: Presented,
-    pub(crate) on_conflict: OnConflict,
-    pub(crate) slot: ConnectionSlot,
-    pub(crate) answer: oneshot::Sender<Opened>,
-}
-
-impl Asked {
-    pub(crate) fn claim(&self) -> AgentClaim {
-        AgentClaim { agent: self.caller.agent, claiming: Claiming::Newcomer(self.on_conflict) }
-    }
-}
-
 /// The contents of one write transaction.
 pub(crate) struct Batch {
-    pub(crate) claims: Vec<Asked>,
+    pub(crate) claims: Vec<Box<dyn PendingClaim>>,
     pub(crate) noted: Vec<ParticipantId>,
     /// Notified by being dropped.
     pub(crate) waiters: Vec<oneshot::Sender<()>>,
@@ -61,26 +44,29 @@ pub(crate) enum NodeState {
 struct Waiting {
     node: NodeId,
     state: NodeState,
-    claims: VecDeque<Asked>,
+    claims: VecDeque<Box<dyn PendingClaim>>,
     noted: HashSet<ParticipantId>,
     waiters: Vec<oneshot::Sender<()>>,
 }
 
-/// The queue in front of the writing task.
-pub(crate) struct ClaimQueue {
+/// The port of a hub in a cluster. A [`ClusterMember`](crate::ClusterMember) stores what is queued
+/// here.
+pub struct Node {
     waiting: Mutex<Waiting>,
     some: Notify,
+    interests: Option<Arc<Interests>>,
 }
 
-impl ClaimQueue {
-    pub(crate) fn of(node: NodeId) -> Self {
+impl Node {
+    /// Makes a node; without a bus it receives no events of other nodes.
+    pub fn new(node: NodeId, bus: Option<Arc<dyn EventBus>>) -> Arc<Self> {
         let (claims, noted, waiters) = Default::default();
-        let waiting = Waiting { node, state: NodeState::Alive, claims, noted, waiters };
-        Self { waiting: Mutex::new(waiting), some: Notify::new() }
+        let waiting = Mutex::new(Waiting { node, state: NodeState::Alive, claims, noted, waiters });
+        Arc::new(Self { waiting, some: Notify::new(), interests: bus.map(Interests::new) })
     }
 
     /// The current id of this node.
-    pub(crate) fn node(&self) -> NodeId {
+    pub fn id(&self) -> NodeId {
         self.waiting().node
     }
 
@@ -111,31 +97,10 @@ impl ClaimQueue {
         }
     }
 
-    /// Queues a change of the presence of `who`.
-    pub(crate) fn note(&self, who: ParticipantId) {
-        self.waiting().noted.insert(who);
-        self.some.notify_one();
-    }
-
     /// Queues changes of the presence of several users and agents.
     pub(crate) fn note_all(&self, who: impl IntoIterator<Item = ParticipantId>) {
         self.waiting().noted.extend(who);
         self.some.notify_one();
-    }
-
-    /// Queues a claim.
-    pub(crate) fn ask(&self, asked: Asked) {
-        self.waiting().claims.push_back(asked);
-        self.some.notify_one();
-    }
-
-    /// Resolves when everything queued before has been written, or has failed.
-    pub(crate) async fn written(&self) {
-        let (waiter, written) = oneshot::channel();
-        self.waiting().waiters.push(waiter);
-        self.some.notify_one();
-        // The sender is dropped as the notification.
-        let _ = written.await;
     }
 
     /// Resolves when there is something to write.
@@ -147,7 +112,7 @@ impl ClaimQueue {
     pub(crate) fn take(&self) -> Option<Batch> {
         let mut waiting = self.waiting();
         // A claim whose client has gone must not supersede a later socket.
-        waiting.claims.retain(|asked| !asked.answer.is_closed());
+        waiting.claims.retain(|pending| !pending.is_abandoned());
         let count = waiting.claims.len().min(CLAIMS);
         let claims = waiting.claims.drain(..count).collect::<Vec<_>>();
         let noted = waiting.noted.iter().copied().take(NOTES).collect::<Vec<_>>();
@@ -162,5 +127,35 @@ impl ClaimQueue {
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl OtherNodes for Node {
+    fn claim(&self, pending: Box<dyn PendingClaim>) {
+        self.waiting().claims.push_back(pending);
+        self.some.notify_one();
+    }
+
+    fn note(&self, who: ParticipantId) {
+        self.note_all([who]);
+    }
+
+    async fn written(&self) {
+        let (waiter, written) = oneshot::channel();
+        self.waiting().waiters.push(waiter);
+        self.some.notify_one();
+        // The sender is dropped as the notification.
+        let _ = written.await;
+    }
+
+    fn hold(&self, topic: Topic, is_human: bool) -> Held {
+        self.interests.as_ref().map_or_else(Held::default, |all| Held::by(all.clone(), topic, is_human))
+    }
+
+    async fn settled(&self) {
+        if let Some(interests) = &self.interests {
+            interests.settled().await;
+        }
     }
 }

@@ -1,6 +1,21 @@
 //! The subscribers of one topic.
 
-use super::{Listener, SocketId};
+use domain::id::ParticipantId;
+
+use super::basis::SubscriptionBasis;
+use crate::hub::quotas::TopicSlot;
+use crate::inbox::{Inbox, SocketId, Ticket};
+use crate::other_nodes::Held;
+
+/// One subscriber.
+pub(super) struct Listener {
+    pub(super) who: ParticipantId,
+    pub(super) ticket: Ticket,
+    pub(super) inbox: Inbox,
+    pub(super) basis: SubscriptionBasis,
+    pub(super) _topic: TopicSlot,
+    pub(super) _held: Held,
+}
 
 /// The subscribers, each socket once. Nearly all topics have one, and a list of one costs a fifth
 /// of the smallest hash map; in a list of ten thousand, a search still takes less than a tenth of a

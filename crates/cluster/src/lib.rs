@@ -1,0 +1,33 @@
+//! A server as one of several nodes on one store.
+//!
+//! - [`node`](Node): the port of the hub: claims and presence to be stored, and the events that its
+//!   subscriptions need (`interests`);
+//! - [`cluster_member`](ClusterMember): the lease, the claims, and presence on the other nodes
+//!   (`remote_presence`);
+//! - [`node_events`](NodeEvents): events of this node and of others on their way to its sockets;
+//!   rooms of which others have told something are compared with the store, and joins that were
+//!   announced are remembered (`recent_joins`);
+//! - [`change_feed`](ChangeFeed): follows the change log, also on a single server, whose store is
+//!   changed by commands as well;
+//! - `resync`: reads the store after events were lost.
+//!
+//! A single server has the change feed alone; its hub has the port
+//! [`Alone`](ws_gateway::other_nodes::Alone).
+
+mod change_feed;
+mod cluster_member;
+mod interests;
+mod node;
+mod node_events;
+mod recent_joins;
+mod remote_presence;
+mod resync;
+
+pub use change_feed::{ChangeFeed, forget_changes};
+pub use cluster_member::ClusterMember;
+pub use node::Node;
+pub use node_events::{NodeEvents, RemoteEventSink};
+pub use resync::Resync;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Events of other nodes.
+//!
+//! They can arrive late and out of order. They are pushed to subscribers, but never change who may
+//! subscribe: a participant that was added according to an event may have been removed since. The
+//! chat is stale until its subscriptions have been compared with the store ([`Hub::revalidate`]).
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use domain::chat::ChatService;
+use domain::event::DomainEvent;
+use domain::id::ChatId;
+use domain::node::Entrant;
+use domain::ports::{Clock, EventPublisher};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+use ws_gateway::Hub;
+use ws_gateway::topic::Topic;
+
+use crate::recent_joins::RecentJoins;
+
+/// The time during which stale chats accumulate, so that a chat with many events is read once.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The pause after a failure of the store.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// The chats whose subscriptions must be compared with the store.
+#[derive(Default)]
+struct StaleChats {
+    rooms: Mutex<HashSet<ChatId>>,
+    some: Notify,
+}
+
+impl StaleChats {
+    fn add(&self, chat: ChatId) {
+        if self.rooms().insert(chat) {
+            self.some.notify_one();
+        }
+    }
+
+    /// Takes all of them; waits until there is one.
+    async fn take(&self) -> HashSet<ChatId> {
+        loop {
+            let taken = std::mem::take(&mut *self.rooms());
+            if !taken.is_empty() {
+                return taken;
+            }
+            self.some.notified().await;
+        }
+    }
+
+    fn rooms(&self) -> MutexGuard<'_, HashSet<ChatId>> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The events of a node in a cluster, on their way to its sockets. As a publisher, it takes those
+/// that the node itself has made.
+pub struct NodeEvents {
+    hub: Arc<Hub>,
+    clock: Arc<dyn Clock>,
+    stale_chats: StaleChats,
+    recent_joins: Mutex<RecentJoins>,
+}
+
+/// Receives the events of other nodes.
+pub struct RemoteEventSink(Arc<NodeEvents>);
+
+impl NodeEvents {
+    /// Pushes events to the sockets of `hub`.
+    pub fn new(hub: Arc<Hub>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let (stale_chats, recent_joins) = Default::default();
+        Arc::new(Self { hub, clock, stale_chats, recent_joins })
+    }
+
+    /// The receiver of the events of other nodes.
+    pub fn of_others(self: &Arc<Self>) -> RemoteEventSink {
+        RemoteEventSink(self.clone())
+    }
+
+    /// The hub that has the sockets.
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    /// Handles a join that the store lists: sends `room_added` unless it was sent, and marks the
+    /// chat as stale if there are subscriptions to it.
+    pub(crate) fn has_entered(&self, entrant: Entrant) {
+        let Entrant { entered_at, who, chat, role } = entrant;
+        let room = chat.id;
+        let is_for_here = self.hub.has_subscribers(Topic::rooms_of(who));
+        let is_heard = Topic::of_room(room).into_iter().any(|topic| self.hub.has_subscribers(topic));
+        if !(is_for_here || is_heard) || self.recent_joins().was_sent(who, room, entered_at) {
+            return;
+        }
+        if is_for_here {
+            self.hub.publish(DomainEvent::RoomAdded { to: who, chat, role });
+        }
+        if is_heard {
+            self.stale_chats.add(room);
+        }
+        self.recent_joins().record(who, room, entered_at, self.clock.now());
+    }
+
+    /// Revalidates stale chats, until it is dropped.
+    pub async fn revalidate_stale_chats(&self, chats: &ChatService) {
+        loop {
+            let mut failed = Vec::new();
+            for chat in self.stale_chats.take().await {
+                if self.hub.revalidate(chat, chats).await.is_err() {
+                    failed.push(chat);
+                }
+            }
+            let pause = if failed.is_empty() { PAUSE } else { RETRY };
+            for chat in failed {
+                self.stale_chats.add(chat);
+            }
+            sleep(pause).await;
+        }
+    }
+
+    fn recent_joins(&self) -> MutexGuard<'_, RecentJoins> {
+        self.recent_joins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl EventPublisher for NodeEvents {
+    fn publish(&self, event: DomainEvent) {
+        match &event {
+            DomainEvent::RoomAdded { to, chat, .. } => {
+                let now = self.clock.now();
+                self.recent_joins().record(*to, chat.id, now, now);
+            }
+            DomainEvent::RoomRemoved { from, chat, .. } => self.recent_joins().forget(*from, chat.id),
+            _ => {}
+        }
+        self.hub.publish(event);
+    }
+
+    fn is_heard(&self, chat: ChatId) -> bool {
+        self.hub.is_heard(chat)
+    }
+}
+
+impl EventPublisher for RemoteEventSink {
+    fn publish(&self, event: DomainEvent) {
+        let Self(events) = self;
+        let chat = match &event {
+            DomainEvent::ParticipantAdded { chat_id, participant } => {
+                // Revalidation corrects it if it is outdated.
+                events.hub.added_elsewhere(*chat_id, participant);
+                *chat_id
+            }
+            DomainEvent::ParticipantRemoved { chat_id, participant } => {
+                events.hub.push_removed(*chat_id, participant);
+                *chat_id
+            }
+            // A final event is true whenever it arrives.
+            _ => return events.publish(event),
+        };
+        events.stale_chats.add(chat);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! Sockets, and what they have received.
+
+use std::sync::Arc;
+
+use domain::caller::Caller;
+use domain::node::OnConflict;
+use futures_util::future::join;
+use testkit::bus::BARE;
+use ws_gateway::inbox::{Reader, SocketCommand};
+use ws_gateway::other_nodes::PendingClaim;
+use ws_gateway::{Hub, SocketClaim};
+
+use crate::Node;
+
+/// Opens a socket on a node whose claims no store decides.
+pub(crate) async fn open(port: &Node, hub: &Arc<Hub>, caller: Caller) -> (SocketClaim, Reader) {
+    let decided = async {
+        let claims = port.take().into_iter().flat_map(|batch| batch.claims);
+        claims.for_each(PendingClaim::open);
+    };
+    let (opened, ()) = join(hub.open(caller, BARE, OnConflict::Supersede), decided).await;
+    opened.map_err(|refused| format!("{refused:?}")).unwrap()
+}
+
+/// The names of the received events; `!end` is the end of a subscription.
+pub(crate) fn told(reader: &mut Reader) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    for told in reader {
+        match told {
+            SocketCommand::Event(event) => all.push(event.payload.event),
+            SocketCommand::End { .. } => all.push("!end"),
+            told => panic!("{told:?}"),
+        }
+    }
+    all
+}
