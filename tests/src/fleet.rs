@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::free_port;
 use testkit::nats::Nats;
 use testkit::postgres::{Database, server as postgres};
+use testkit::{elapse, free_port};
 
 use crate::server::Server;
-use crate::soon::until;
+use crate::soon::{figure, until};
 
 /// Servers on one database. They go before what they stand on.
 pub struct Fleet {
@@ -79,7 +79,7 @@ impl Fleet {
             until("the servers do not find each other", all).await;
         }
         // They believe that there are no more of them two seconds after the last was heard for the first time.
-        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        elapse(Duration::from_millis(2_500)).await;
     }
 
     /// Waits until `/ready` of each of them says this.
@@ -93,13 +93,9 @@ impl Fleet {
         }
     }
 
-    /// The sum of those series of a server's figures that begin so.
+    /// The [figure](figure()) of a server.
     pub async fn figure(&self, server: usize, series: &str) -> f64 {
-        let answer =
-            reqwest::get(format!("http://127.0.0.1:{}/metrics", self.metrics[server])).await.unwrap();
-        let text = answer.text().await.unwrap();
-        let lines = text.lines().filter(|line| line.starts_with(series));
-        lines.map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum()
+        figure(self.metrics[server], series).await
     }
 }
 

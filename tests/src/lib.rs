@@ -16,8 +16,8 @@ pub use fleet::Fleet;
 pub use rest::{Answer, Api, message};
 pub use server::{Server, is_spread, isolated, on_postgres, program};
 pub use socket::{Closed, Socket, reply};
-pub use soon::{LEASE, at_once, is_full, p99, soon, until};
-pub use testkit::free_port;
+pub use soon::{LEASE, at_once, figure, is_full, p99, soon, until};
+pub use testkit::{elapse, free_port};
 
 /// What must stand in no log.
 pub mod secrets;

@@ -5,12 +5,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::free_port;
 use testkit::postgres::{Database, server as postgres};
+use tokio::time::Instant;
 
 use crate::fleet::{Beside, Fleet};
 use crate::rest::Api;

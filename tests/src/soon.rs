@@ -1,6 +1,8 @@
 //! Waiting for what another process has changed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::server::is_spread;
 
@@ -49,4 +51,11 @@ pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
         assert!(Instant::now() < deadline, "{what}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+/// The sum of the figures whose series begin with this text, from the metrics listener at this port.
+pub async fn figure(port: u16, series: &str) -> f64 {
+    let text = reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await.unwrap().text().await.unwrap();
+    let lines = text.lines().filter(|line| line.starts_with(series));
+    lines.map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum()
 }

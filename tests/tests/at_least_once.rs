@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use e2e::cast::Cast;
 use e2e::soon::until;
-use e2e::{Api, Server, Socket, isolated, program};
+use e2e::{Api, Server, Socket, elapse, isolated, program};
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 /// How long all of a test's messages may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -126,7 +126,7 @@ async fn a_client_that_reads_late_gets_each_message_once() {
         sent.push(cast.u1.sent(&cast.r1, &text, &[&cast.a1.id]).await);
     }
     // Three times as long as a message has to wait.
-    sleep(Duration::from_secs(3)).await;
+    elapse(Duration::from_secs(3)).await;
     let before = states(&cast.u1, &cast.a1, &cast.r1).await;
     let taken = sent.iter().filter(|id| before[*id] == "delivered").count();
     assert!((1..20).contains(&taken), "{taken} of what was not read is said to be delivered");

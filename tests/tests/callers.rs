@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use e2e::{Api, LEASE, Server, free_port, soon};
+use e2e::{Api, LEASE, Server, elapse, free_port, soon};
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tokio_postgres::{Client, NoTls};
 
 /// What a command that must work prints as JSON.
@@ -115,7 +116,7 @@ async fn nobody_is_let_in_by_a_key_that_was_read_before_it_was_replaced() {
             })
         });
         let asking = asking.collect::<Vec<_>>();
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        elapse(Duration::from_millis(5)).await;
         let next = rotate(&ann, &bot).await;
         ended.store(true, Ordering::SeqCst);
         for one in asking {

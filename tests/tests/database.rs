@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use e2e::{Api, Server, Socket, isolated, program};
+use e2e::{Api, Server, Socket, elapse, isolated, program, until};
 use tempfile::TempDir;
 use testkit::postgres::{Cluster, Options, Tls, server as postgres};
 use tokio::time::Instant;
@@ -32,15 +32,6 @@ fn serve(url: &str, directory: &Path) -> Output {
     let mut command = isolated("timeout");
     command.arg("20").arg(program()).current_dir(directory);
     command.args(["--database-url", url, "--listen", "127.0.0.1:0"]).output().unwrap()
-}
-
-/// Asks until it is answered so, for a time.
-async fn until(what: &str, mut asked: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !asked().await {
-        assert!(Instant::now() < deadline, "{what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
 }
 
 async fn ready(server: &Server) -> u16 {
@@ -323,8 +314,8 @@ async fn an_import_fills_a_database_alone() {
 
     execute(&url, &format!("SELECT pg_terminate_backend(pid) FROM {holders}")).await;
     until("the lock is held still", async || query(&url, &held).await == "0").await;
-    // The end of the connection is on its way.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // The lost connection reaches the import after the lock is free, and nothing shows when.
+    elapse(Duration::from_millis(500)).await;
     let (done, why) = ended(import, &archive[archive.len() / 2..]);
     assert!(!done && why.contains("Lost the connection") && why.contains("--resume"), "{why}");
     let (done, why) = ended(piped(&url, &["import", "--resume"]), &archive);

@@ -1,10 +1,11 @@
 //! Users and agents that the operator keeps out: at once, everywhere, and nothing is lost by it.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::{Api, Closed, Fleet, Server, Socket, soon};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 /// Within this time what was open must have ended, and who is let in again be let in.
 const SOON: Duration = Duration::from_secs(1);

@@ -1,8 +1,9 @@
 //! Several servers on one PostgreSQL.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::{Fleet, Socket};
+use tokio::time::Instant;
 
 /// What one server has ended must have ended on the others within this time.
 const SOON: Duration = Duration::from_secs(1);

@@ -4,11 +4,12 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::{Server, Socket};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Response, StatusCode};
+use tokio::time::Instant;
 
 /// A connection without anything said.
 fn connect(server: &Server) -> TcpStream {

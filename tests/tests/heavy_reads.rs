@@ -3,14 +3,14 @@
 //! the times of the shipped build; with `--nocapture` the figures are printed.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::{Api, Server, free_port, is_full, p99};
 use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 const TEXT: usize = 512 * 1024;
 const TEXTS: usize = 16;

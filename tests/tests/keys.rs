@@ -2,10 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::process::Output;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::{Api, Closed, Fleet, Server, Socket, at_once, soon};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 /// Within this time what was revoked must have ended.
 const SOON: Duration = Duration::from_secs(1);

@@ -1,13 +1,13 @@
 //! Logging in with a password, on the running program.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use e2e::{Answer, Api, Closed, Fleet, LEASE, Server, Socket, at_once, free_port};
+use e2e::{Answer, Api, Closed, Fleet, LEASE, Server, Socket, at_once, elapse, figure, free_port};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// Hashes that take no time worth speaking of.
 const CHEAP: (&str, &str) = ("PARLANCE_PASSWORD_MEMORY_KIB", "1024");
@@ -302,13 +302,6 @@ async fn guesses_at_a_confirmation_count_like_log_ins() {
     assert_eq!(outcome, 201, "the log-in was a moment ago");
 }
 
-/// What the server tells of itself.
-async fn figure(port: u16, name: &str) -> f64 {
-    let text = reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await.unwrap().text().await.unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap();
-    line.parse().unwrap()
-}
-
 /// A thousand log-ins a second: those of one account and those of an address are answered with 429 before anything
 /// is hashed, one password is hashed at a time, and whoever else works does not notice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -463,7 +456,7 @@ async fn a_body_that_comes_after_the_session_ended_changes_nothing() {
         answer[9..12].to_owned()
     };
     let (held, slow) = (begin(&stolen).await, begin(&own).await);
-    sleep(LEASE).await;
+    elapse(LEASE).await;
     let ended =
         status(&server, reqwest::Method::DELETE, "/api/v1/me/sessions", &bearer(&own), &Value::Null).await;
     assert_eq!(ended.0, 204, "{ended:?}");

@@ -8,10 +8,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::proof::{Fault, History, Random, Stage, Strike, World, check};
 use e2e::{Server, on_postgres};
+use tokio::time::Instant;
 
 /// What the environment may give.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment how they are to run")]

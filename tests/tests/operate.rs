@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use e2e::{Api, Closed, Server, Socket, free_port, isolated, program, soon};
+use e2e::{Api, Closed, Server, Socket, figure, free_port, isolated, program, soon, until};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -446,13 +446,6 @@ async fn readiness(server: &Server) -> String {
     answer.json::<Value>().await.unwrap()["status"].as_str().unwrap().to_owned()
 }
 
-/// The figure of this name.
-async fn figure(port: u16, name: &str) -> f64 {
-    let text = reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await.unwrap().text().await.unwrap();
-    let line = text.lines().find(|line| line.starts_with(name) && !line.starts_with('#'));
-    line.unwrap_or_else(|| panic!("{text}")).rsplit_once(' ').unwrap().1.parse().unwrap()
-}
-
 #[tokio::test]
 async fn on_a_disk_that_is_nearly_full_small_writes_are_taken() {
     const MIB: usize = 1024 * 1024;
@@ -550,14 +543,8 @@ async fn what_is_older_than_it_is_kept_is_erased_after_a_start() {
     done(server.command().args(["import", "--from"]).arg(&archive).output().unwrap());
 
     server.run().await;
-    let mut left = ann.history(&chat).await;
-    for _ in 0..200 {
-        if left.len() == 1 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        left = ann.history(&chat).await;
-    }
+    until("one message is left", async || ann.history(&chat).await.len() == 1).await;
+    let left = ann.history(&chat).await;
     let left = left.iter().map(|message| message["id"].as_str().unwrap()).collect::<Vec<_>>();
     assert_eq!(left, [&young], "{}", server.log());
     assert_eq!(bot.next(&chat).await, Some(young));

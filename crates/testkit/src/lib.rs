@@ -16,6 +16,7 @@ pub mod nodes;
 mod ports;
 pub mod postgres;
 pub mod same;
+mod waits;
 mod world;
 
 pub use fakes::{
@@ -23,4 +24,5 @@ pub use fakes::{
 };
 pub use fixture::Fixture;
 pub use ports::free_port;
+pub use waits::elapse;
 pub use world::{NOON, Stores, TestAgent, TestUser, World};

@@ -5,9 +5,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use testkit::postgres::{Cluster, Options, Tls, server};
+use tokio::time::Instant;
 use tokio_postgres::{Client, NoTls};
 
 /// How long anything may take; a server ends no sooner than the disk has what it was writing.

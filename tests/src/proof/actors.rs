@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use testkit::elapse;
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::history::{Call, History, LastRow, Operation, Outcome, Row, Work};
 use super::random::Random;
@@ -167,7 +168,7 @@ async fn settled(human: &Api, room: &str) -> Vec<Value> {
         let counted = human.get(&format!("/chats/{room}/messages?page=1&page_size=1")).await;
         let counted =
             counted.body["metadata"]["total_count"].as_u64().and_then(|total| usize::try_from(total).ok());
-        sleep(Duration::from_secs(1)).await;
+        elapse(Duration::from_secs(1)).await;
         let again = human.history(room).await;
         if counted == Some(rows.len()) && rows == again {
             return rows;
