@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::bus::NatsBus;
 use domain::account::cache::CallerCache;
@@ -13,7 +13,7 @@ use domain::ports::Clock;
 use domain::services::Services;
 use domain::store::StoreError;
 use measure::Outage;
-use tokio::time::{MissedTickBehavior, sleep};
+use tokio::time::{Instant, MissedTickBehavior, sleep};
 use ws_gateway::{ClusterMember, Hub};
 
 use crate::ports::SystemClock;

@@ -1,14 +1,14 @@
 //! Resynchronisation from the store after events were lost between servers: an outage of NATS only delays them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::bus::NatsBus;
 use domain::bus::{Healing, Loss};
 use domain::ports::Clock;
 use domain::store::StoreError;
 use domain::time::Timestamp;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use ws_gateway::ClusterMember;
 
 use crate::ports::SystemClock;

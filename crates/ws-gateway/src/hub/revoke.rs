@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::account::{Presented, PresentedToken};
 use domain::caller::Caller;
 use domain::change::Change;
 use domain::id::{AgentId, ApiKeyId, ParticipantId, SessionId, UserId};
 use domain::time::Timestamp;
+use tokio::time::Instant;
 
 use super::presence::Sockets;
 use super::{Hub, SocketId};
