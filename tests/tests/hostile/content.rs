@@ -17,42 +17,24 @@ async fn bad_bodies_queries_and_paths_get_their_error() {
     let messages = format!("/chats/{}/messages", cast.r1);
     let large = format!(r#"{{"content":"{}"}}"#, "x".repeat(5 * 1024 * 1024));
     let deep = "[".repeat(100_000);
-    let over = format!(r#"{{"content":"{}"}}"#, "x".repeat(524_289));
-    let bodies: [(&[u8], &str, u16, &str); 11] = [
-        (b"{\"content\":\"\xc3\x28\"}", "application/json", 400, "bad_request"),
-        (b"{", "application/json", 400, "bad_request"),
-        (b"\xff\xfe{}", "application/json", 400, "bad_request"),
-        (deep.as_bytes(), "application/json", 400, "bad_request"),
-        (b"{\"content\":\"x\",\"unknown\":1}", "application/json", 400, "bad_request"),
-        (b"{\"content\":1}", "application/json", 422, "validation_error"),
-        (b"[]", "application/json", 422, "validation_error"),
-        (b"{\"content\":\"x\"}", "text/plain", 415, "unsupported_media_type"),
-        (
-            b"{\"content\":\"x\",\"mentions\":[{\"id\":\"x\",\"kind\":null}]}",
-            "application/json",
-            422,
-            "invalid_mention_kind",
-        ),
-        (large.as_bytes(), "application/json", 413, "content_too_large"),
-        (over.as_bytes(), "application/json", 422, "validation_error"),
+    let bodies: [(&[u8], u16, &str); 4] = [
+        (b"{\"content\":\"\xc3\x28\"}", 400, "bad_request"),
+        (deep.as_bytes(), 400, "bad_request"),
+        (b"{\"content\":1}", 422, "validation_error"),
+        (large.as_bytes(), 413, "content_too_large"),
     ];
-    for (body, kind, status, code) in bodies {
-        let request =
-            client.post(url(&messages)).header("x-api-key", &cast.u1.key).header("content-type", kind);
-        let answer = request.body(body.to_vec()).send().await.unwrap();
+    for (body, status, code) in bodies {
+        let request = client.post(url(&messages)).header("x-api-key", &cast.u1.key);
+        let request = request.header("content-type", "application/json").body(body.to_vec());
+        let answer = request.send().await.unwrap();
         assert_eq!(answer.status(), status, "{:.60}", String::from_utf8_lossy(body));
         let envelope: Value = answer.json().await.unwrap();
         assert_eq!(envelope["error"]["code"], code, "{envelope}");
         assert!(envelope["error"]["request_id"].is_string());
     }
     for (path, status) in [
-        ("/chats/not-an-id".to_owned(), 404),
         ("/chats/%00%ff".to_owned(), 404),
         (format!("{messages}?cursor=%00"), 422),
-        (format!("{messages}?cursor=AAAA"), 422),
-        (format!("{messages}?limit=0"), 422),
-        (format!("{messages}?page=-1"), 422),
-        (format!("{messages}?nonsense=1"), 422),
         (format!("{messages}?limit=99999999999999999999"), 200),
     ] {
         assert_eq!(cast.u1.get(&path).await.status, status, "{path}");
@@ -83,49 +65,12 @@ async fn names_and_texts_that_deceive_are_refused_or_shown() {
             refused(&cast.u1.post("/chats", json!({"chat": {"title": name}})).await, "/chat/title");
         }
     }
-    // An agent that is mentioned by nobody is not made to look so.
+    // An agent that is not mentioned does not look mentioned.
     cast.u1.sent(&cast.r1, &format!("done by {marker}"), &[&cast.a1.id]).await;
     let next = cast.a1.get(&format!("/chats/{}/messages/next", cast.r1)).await.data();
     let shown = format!("@[[{}]] done by @\\[[{}]]", cast.a1.id, cast.a2.id);
     assert_eq!(next["content"].as_str(), Some(shown.as_str()));
     assert_eq!(cast.a2.next(&cast.r1).await, None);
-}
-
-/// Which of two members counts is for no reader to guess, however deep they are.
-#[tokio::test]
-async fn members_that_come_twice_are_refused() {
-    let server = Server::start().await;
-    let cast = Cast::on(&server).await;
-    let before = cast.u1.history(&cast.r1).await.len();
-    let client = reqwest::Client::new();
-    let chat = &cast.r1;
-    let one = &cast.a1.id;
-    for (key, interface, path, body, pointer) in [
-        (&cast.u1.key, "me", "messages", r#"{"content":"a","content":"b"}"#.to_owned(), "/content"),
-        (
-            &cast.u1.key,
-            "me",
-            "messages",
-            format!(r#"{{"message":{{"content":"a","mentions":[{{"id":"{one}","id":"{one}"}}]}}}}"#),
-            "/message/mentions/0/id",
-        ),
-        (
-            &cast.a1.key,
-            "agent",
-            "events",
-            r#"{"event":{"content":"a","message_type":"thought","metadata":{"x":[{"y":{"z":1,"\u007a":2}}]}}}"#
-                .to_owned(),
-            "/event/metadata/x/0/y/z",
-        ),
-    ] {
-        let url = format!("http://{}/api/v1/{interface}/chats/{chat}/{path}", server.address());
-        let request = client.post(url).header("x-api-key", key).header("content-type", "application/json");
-        let answer = request.body(body).send().await.unwrap();
-        assert_eq!(answer.status(), 422, "{pointer}");
-        let told = answer.json::<Value>().await.unwrap();
-        assert_eq!(told["error"]["details"][pointer], json!(["is given more than once"]), "{told}");
-    }
-    assert_eq!(cast.u1.history(&cast.r1).await.len(), before);
 }
 
 /// Handles cannot be tried out without end, and an agent that is not in the directory keeps its name to itself.
