@@ -66,7 +66,7 @@ impl Fleet {
         self.nats.as_mut().expect("they were started with it")
     }
 
-    /// Where all of them store what they are told.
+    /// The database of all servers.
     pub fn database(&self) -> &Database {
         &self.database
     }
@@ -99,7 +99,7 @@ impl Fleet {
     }
 }
 
-/// What stands beside a server that is to look like one, and whose turn it is.
+/// The other servers of a fleet that a test uses like one server, and which is next.
 pub(crate) struct Beside {
     fleet: Fleet,
     callers: AtomicUsize,
@@ -113,12 +113,12 @@ impl Beside {
         (first, Self { fleet, callers: AtomicUsize::new(0), sockets: AtomicUsize::new(1) })
     }
 
-    /// Whom the next caller asks, if not the first.
+    /// The server for the next caller, if it is not the first.
     pub(crate) fn for_caller(&self) -> Option<&Server> {
         self.next(&self.callers)
     }
 
-    /// Who takes the next socket, if not the first.
+    /// The server for the next socket, if it is not the first.
     pub(crate) fn for_socket(&self) -> Option<&Server> {
         self.next(&self.sockets)
     }

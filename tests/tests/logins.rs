@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 /// Hashes that take no time worth speaking of.
 const CHEAP: (&str, &str) = ("PARLANCE_PASSWORD_MEMORY_KIB", "1024");
 
-/// Everybody who is nobody yet.
+/// A caller without a credential.
 fn public(server: &Server) -> Api {
     Api::new(server, "auth", "", "")
 }
@@ -102,11 +102,11 @@ async fn a_session_goes_on_and_ends() {
     assert_eq!(refresh(&server, &other).await.status, 401);
 }
 
-/// Within this a session that ended on one server has ended on all, for tokens and for sockets.
+/// The maximum time until a session that ended on one server has ended on all, for tokens and sockets.
 const SOON: Duration = Duration::from_secs(1);
 
 /// Logging out, ending a session from another one, and the reuse of a refresh token end the access tokens of the session
-/// and the sockets that they have opened, also where nobody asked: on one server, and on another one of the same store.
+/// and their sockets, on the server that handles the request and on another one of the same store.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_ended_session_ends_its_tokens_and_sockets() {
     let fleet = if e2e::on_postgres() {
@@ -215,7 +215,7 @@ async fn a_reset_token_is_good_once() {
     );
 }
 
-/// What cannot be a log-in is told so, part by part, before anything is looked at.
+/// Malformed bodies get every fault, before anything is checked.
 #[tokio::test]
 async fn what_is_wrong_with_a_body_is_named() {
     let server = Server::start_with(&[CHEAP]).await;
@@ -245,7 +245,7 @@ async fn what_is_wrong_with_a_body_is_named() {
     }
 }
 
-/// Wrong passwords are refused before anything is hashed, and lock nobody else out.
+/// Wrong passwords over the limit are refused before anything is hashed, and lock out no other caller.
 #[tokio::test]
 async fn too_many_guesses_are_refused_unseen() {
     let server = Server::start_with(&[("PARLANCE_PASSWORD_MEMORY_KIB", "65536")]).await;
@@ -274,7 +274,7 @@ async fn too_many_guesses_are_refused_unseen() {
     assert_eq!(log_in(&server, "ben", "correct horse").await.status, 200);
 }
 
-/// The password that confirms a new key is guessed no faster than that of a log-in, also by whoever has a token.
+/// Guessing the password that confirms a new key is as slow as at the log-in, also with a token.
 #[tokio::test]
 async fn guesses_at_a_confirmation_count_like_log_ins() {
     let server = Server::start_with(&[CHEAP]).await;
@@ -302,8 +302,8 @@ async fn guesses_at_a_confirmation_count_like_log_ins() {
     assert_eq!(outcome, 201, "the log-in was a moment ago");
 }
 
-/// A thousand log-ins a second: those of one account and those of an address are answered with 429 before anything
-/// is hashed, one password is hashed at a time, and whoever else works does not notice.
+/// A thousand log-ins a second: those over the limit of an account or an address get 429 before anything is hashed,
+/// one password is hashed at a time, and other callers are not slowed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_wrong_passwords_is_not_hashed() {
     let port = free_port();
@@ -313,7 +313,7 @@ async fn a_flood_of_wrong_passwords_is_not_hashed() {
     let login = format!("http://{}/api/v1/auth/login", server.address());
     let client = reqwest::Client::new();
     let attempt = async |number: usize| {
-        // Half of them guess at Ann, the others try whoever there may be.
+        // Half of them guess Ann's password, the others try unknown names.
         let name = if number.is_multiple_of(2) { "ann".to_owned() } else { format!("nobody{number}") };
         let body = json!({"login": name, "password": "wrong"});
         client.post(&login).json(&body).send().await.unwrap().status().as_u16()
@@ -428,7 +428,7 @@ async fn spellings_and_addresses_buy_no_guesses() {
     assert_eq!(from(200, "ada@example.org", "correct horse").await, 200);
 }
 
-/// Whoever holds a request back until its session has ended gets nothing from it any more.
+/// A request that is held back until its session has ended is refused.
 #[tokio::test]
 async fn a_body_that_comes_after_the_session_ended_changes_nothing() {
     let server = Server::start_with(&[CHEAP]).await;

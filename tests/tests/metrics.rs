@@ -1,4 +1,4 @@
-//! What the server measures, and the dashboard that shows it.
+//! Metrics, and the dashboard that shows them.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::{BTreeMap, BTreeSet};

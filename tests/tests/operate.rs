@@ -106,7 +106,7 @@ fn mistyped_commands_get_a_suggestion() {
     }
 }
 
-/// Where the output is kept, the key goes to a file that only its owner can read.
+/// With `first_key_file`, the key goes to a file that only its owner can read.
 #[tokio::test]
 async fn the_first_key_goes_to_a_file_if_one_is_named() {
     let place = TempDir::new().unwrap();
@@ -372,7 +372,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// What `parlance user create` says beside a running server.
+/// Runs `parlance user create` beside a running server.
 fn user_created(server: &Server, handle: &str) -> Output {
     let email = format!("{handle}@example.org");
     let arguments = ["user", "create", "--handle", handle, "--email", &email, "--name", "B", "--json"];
@@ -439,7 +439,7 @@ async fn a_full_disk_refuses_writes_only_and_loses_nothing() {
     assert_eq!(found, accepted);
 }
 
-/// What `/ready` says while requests are served.
+/// The status of `/ready` while requests are served.
 async fn readiness(server: &Server) -> String {
     let answer = reqwest::get(format!("http://{}/ready", server.address())).await.unwrap();
     assert_eq!(answer.status(), 200);

@@ -1,5 +1,5 @@
-//! A stop in order under load: sockets are told to come back, no accepted message is lost, and
-//! whoever does not read holds nothing up.
+//! A graceful stop under load: sockets are closed with 1012, no accepted message is lost, and clients that do not read
+//! do not delay it.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::BTreeSet;
@@ -14,10 +14,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_tungstenite::tungstenite::Message;
 
-/// How long a stop may take.
+/// The maximum duration of a stop.
 const STOP: Duration = Duration::from_secs(15);
 
-/// What ends the talk.
+/// The last message.
 const LAST: &str = "the last one";
 
 /// A human, four agents, and a room of all of them.
@@ -33,7 +33,7 @@ async fn cast(server: &Server) -> (Api, Vec<Api>, String) {
     (human, agents, room)
 }
 
-/// What writers share.
+/// The state that the writers share.
 #[derive(Default)]
 struct Load {
     stop: AtomicBool,
@@ -201,7 +201,7 @@ async fn ready(server: &Server) -> u16 {
     reqwest::get(format!("http://{}/ready", server.address())).await.unwrap().status().as_u16()
 }
 
-/// When each of these ended, counted from `since`; each must be told to come back.
+/// The times from `since` to the end of each socket, which must be closed with 1012.
 async fn ends(sockets: Vec<Socket>, since: Instant) -> Vec<Duration> {
     let end = |mut socket: Socket| async move {
         assert_eq!(socket.closed().await, Closed::Code(1012));

@@ -26,7 +26,7 @@ use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-/// How long what must happen may take.
+/// The maximum wait for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Certificates that a client trusts, and the files of the one that is served.
@@ -87,7 +87,7 @@ impl Place {
         Server::start_with(&own.chain(more.iter().copied()).collect::<Vec<_>>()).await
     }
 
-    /// Who trusts all of the certificates, for `localhost`, and nothing else.
+    /// A client that trusts only these certificates, for `localhost`.
     fn client(&self, versions: &[&'static SupportedProtocolVersion]) -> TlsConnector {
         let mut roots = RootCertStore::empty();
         for Made { certificate, .. } in &self.made {
@@ -324,7 +324,7 @@ fn open_connections(server: &Server) -> usize {
     rows.filter(is_open).count()
 }
 
-/// Who only connects is counted before the first byte.
+/// Connections count before their first byte.
 #[tokio::test]
 async fn handshakes_count_for_the_limit_of_an_address() {
     let place = Place::new();
@@ -350,7 +350,7 @@ async fn handshakes_count_for_the_limit_of_an_address() {
     .await;
 }
 
-/// What a command prints on a configuration with these files, and whether it was content.
+/// Returns whether a command accepts a configuration with these files, and its output.
 fn said(place: &Place, command: &[&str], certificate: bool, key: bool) -> (bool, String) {
     let [(certificate_name, certificate_path), (key_name, key_path)] = place.settings();
     let data = place.directory.path().join("data");

@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep};
 
-/// How long what must happen may take.
+/// The maximum wait for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";

@@ -60,7 +60,7 @@ impl fmt::Display for Strike {
     }
 }
 
-/// What a server is connected by.
+/// The connections of a server.
 struct Links {
     database: Link,
     nats: Option<Link>,
@@ -140,7 +140,7 @@ impl World {
         world
     }
 
-    /// What can strike here.
+    /// The failures that are possible here.
     pub fn strikes(&self) -> Vec<Strike> {
         let mut all = vec![Strike::Kill, Strike::Pause, Strike::Clock];
         if self.disk.is_some() {

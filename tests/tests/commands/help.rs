@@ -63,7 +63,7 @@ fn help_fits_its_terminal() {
     }
 }
 
-/// Whoever does not know a command is shown how it is used.
+/// The help of every command has examples.
 #[test]
 fn help_has_examples() {
     for path in leaves(&[]) {

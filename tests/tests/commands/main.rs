@@ -141,14 +141,14 @@ fn run(server: &Server, path: &[&str], arguments: &[&str]) -> Output {
     server.command().args(path).args(arguments).output().unwrap()
 }
 
-/// What a command prints that succeeds.
+/// The output of a command that must succeed.
 fn printed(server: &Server, arguments: &[&str]) -> String {
     let output = run(server, arguments, &[]);
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What it prints with `--json`.
+/// Its output with `--json`.
 fn json_of(server: &Server, arguments: &[&str]) -> Value {
     serde_json::from_str(&printed(server, &[arguments, &["--json"]].concat())).unwrap()
 }

@@ -209,7 +209,7 @@ async fn mistyped_names_get_a_suggestion() {
     assert_eq!(said, expected);
 }
 
-/// What commands say on success and on refusal, as whole sentences.
+/// Commands print whole sentences on success and on refusal.
 #[tokio::test]
 async fn what_is_said_are_sentences() {
     let server = Server::start_with(&[("PARLANCE_LOG", "error")]).await;

@@ -104,7 +104,7 @@ async fn requests_sent_ahead_are_answered_in_order() {
                 + "1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
             201,
         ),
-        // Nobody reads this body; it ends where it says so all the same.
+        // This body is not read, but it still ends where its framing says.
         (head("POST", chats, "transfer-encoding: chunked\r\n") + "6\r\n0\r\n\r\nX\r\n0\r\n\r\n", 401),
         (head("GET", "/nowhere", ""), 404),
         (head("DELETE", chats, &key), 405),
@@ -129,7 +129,7 @@ async fn requests_sent_ahead_are_answered_in_order() {
     }
 }
 
-/// Documents have a tag, and whoever has them is told so.
+/// Documents have an entity tag, and a client that has the current version gets 304.
 #[tokio::test]
 async fn static_documents_have_a_tag() {
     let server = Server::start().await;

@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Somebody who behaves, and must not notice anything.
+/// A well-behaved client that must not be disturbed.
 struct Witness {
     socket: Socket,
     topic: String,
@@ -37,7 +37,7 @@ impl Witness {
     }
 }
 
-/// What the server answers to bytes; it must answer or hang up in time.
+/// The server's response to raw bytes; it must respond or hang up in time.
 async fn raw(server: &Server, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     // The server may hang up while the bytes are still on their way.

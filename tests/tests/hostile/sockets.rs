@@ -71,7 +71,7 @@ async fn floods_cost_little_and_disturb_nobody() {
     costs_little(&server);
 }
 
-/// What all of it may take; the program itself takes less than half of that.
+/// The maximum cost; the shipped program needs less than half of it.
 fn costs_little(server: &Server) {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

@@ -8,10 +8,10 @@ use e2e::{Server, is_full, p99};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::Instant;
 
-/// How much more memory the server may hold half a minute after nobody's answers are unread than before, in MiB.
+/// The maximum growth of the server's memory half a minute after the attack, in MiB.
 const KEPT_MIB: u64 = 25;
 
-/// What the server takes of memory, in MiB.
+/// The resident memory of the server, in MiB.
 fn resident_mib(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

@@ -23,7 +23,7 @@ struct Proxy {
 impl Proxy {
     fn before(servers: &[Server]) -> Self {
         let address = format!("127.0.0.1:{}", free_port());
-        // As many connections as anybody may open.
+        // The maximum number of connections.
         let config = include_str!("../../../deploy/haproxy.cfg").replace("maxconn 50000", "maxconn 200");
         let mut config = config.replace("bind :8080", &format!("bind {address}"));
         for (number, server) in (1..).zip(servers) {
