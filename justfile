@@ -1,9 +1,11 @@
 # Every line calls cargo or a script; nothing lives only here.
 
-# What CI looks at before the tests: formatting and lints.
+# What CI checks before the tests: formatting, lints, documentation of the code, and dependencies.
 check:
     cargo fmt --all --check
-    cargo clippy --workspace --all-targets -- -D warnings
+    cargo clippy --locked --workspace --all-targets -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items
+    scripts/unused-dependencies
     scripts/deny
 
 # Every tier of the tests, in their short form.

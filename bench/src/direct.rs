@@ -79,12 +79,10 @@ impl Direct {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "ids as the server makes them")]
 fn id() -> MessageId {
     MessageId::new(Uuid::now_v7())
 }
 
-#[expect(clippy::disallowed_methods, reason = "a benchmark runs in real time")]
 fn now() -> Timestamp {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     Timestamp::from_micros(i64::try_from(now.as_micros()).unwrap())

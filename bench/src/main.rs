@@ -2,6 +2,10 @@
 //! the store alone. Servers and load are processes of their own; what is compared is compared within one run.
 //! `docs/performance.md` has the figures and says how to read them.
 #![expect(clippy::print_stdout, reason = "the report is what this program is for")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a benchmark runs in real time, with ids as the server makes them"
+)]
 #![expect(clippy::unwrap_used, reason = "a measurement that goes wrong has no result")]
 
 mod bare;

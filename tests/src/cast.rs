@@ -22,7 +22,7 @@ pub struct Cast {
 }
 
 impl Cast {
-    /// Puts everybody into place.
+    /// Creates the users, agents, and rooms.
     pub async fn on(server: &Server) -> Self {
         let (u1, u2) = (server.user("ann"), server.user("ben"));
         let (a1, a2) = (u1.register(server, "One").await, u1.register(server, "Two").await);

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::free_port;
 use testkit::nats::Nats;
 use testkit::postgres::{Database, server as postgres};
+use testkit::{elapse, free_port};
 
 use crate::server::Server;
-use crate::soon::until;
+use crate::soon::{figure, until};
 
 /// Servers on one database. They go before what they stand on.
 pub struct Fleet {
@@ -66,7 +66,7 @@ impl Fleet {
         self.nats.as_mut().expect("they were started with it")
     }
 
-    /// Where all of them store what they are told.
+    /// The database of all servers.
     pub fn database(&self) -> &Database {
         &self.database
     }
@@ -79,7 +79,7 @@ impl Fleet {
             until("the servers do not find each other", all).await;
         }
         // They believe that there are no more of them two seconds after the last was heard for the first time.
-        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        elapse(Duration::from_millis(2_500)).await;
     }
 
     /// Waits until `/ready` of each of them says this.
@@ -93,17 +93,13 @@ impl Fleet {
         }
     }
 
-    /// The sum of those series of a server's figures that begin so.
+    /// The [figure](figure()) of a server.
     pub async fn figure(&self, server: usize, series: &str) -> f64 {
-        let answer =
-            reqwest::get(format!("http://127.0.0.1:{}/metrics", self.metrics[server])).await.unwrap();
-        let text = answer.text().await.unwrap();
-        let lines = text.lines().filter(|line| line.starts_with(series));
-        lines.map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum()
+        figure(self.metrics[server], series).await
     }
 }
 
-/// What stands beside a server that is to look like one, and whose turn it is.
+/// The other servers of a fleet that a test uses like one server, and which is next.
 pub(crate) struct Beside {
     fleet: Fleet,
     callers: AtomicUsize,
@@ -117,12 +113,12 @@ impl Beside {
         (first, Self { fleet, callers: AtomicUsize::new(0), sockets: AtomicUsize::new(1) })
     }
 
-    /// Whom the next caller asks, if not the first.
+    /// The server for the next caller, if it is not the first.
     pub(crate) fn for_caller(&self) -> Option<&Server> {
         self.next(&self.callers)
     }
 
-    /// Who takes the next socket, if not the first.
+    /// The server for the next socket, if it is not the first.
     pub(crate) fn for_socket(&self) -> Option<&Server> {
         self.next(&self.sockets)
     }

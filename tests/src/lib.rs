@@ -1,5 +1,5 @@
-//! What the integration tests stand on: the built program, started and stopped as a person
-//! would, a REST client and a channel client. Every wait is bounded.
+//! Support for the end-to-end tests: the built program, started and stopped like an operator does, a REST client, and
+//! a channel client. Every wait is bounded.
 #![expect(
     clippy::unwrap_used,
     clippy::missing_panics_doc,
@@ -16,10 +16,10 @@ pub use fleet::Fleet;
 pub use rest::{Answer, Api, message};
 pub use server::{Server, is_spread, isolated, on_postgres, program};
 pub use socket::{Closed, Socket, reply};
-pub use soon::{LEASE, at_once, is_full, p99, soon, until};
-pub use testkit::free_port;
+pub use soon::{LEASE, at_once, figure, is_full, p99, soon, until};
+pub use testkit::{elapse, free_port};
 
-/// What must stand in no log.
+/// The search for secrets in logs.
 pub mod secrets;
 
 /// A room with its people, as the protocol cases want it.

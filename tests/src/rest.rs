@@ -176,7 +176,7 @@ impl Api {
         data["id"].as_str().unwrap().to_owned()
     }
 
-    /// Brings somebody into a room.
+    /// Adds a participant to a room.
     pub async fn add(&self, chat: &str, participant: &str) -> Answer {
         let body = json!({ "participant": { "participant_id": participant } });
         self.post(&format!("/chats/{chat}/participants"), body).await

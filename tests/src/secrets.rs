@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Shorter than this, a secret could not be told from other words.
 const SHORTEST: usize = 8;
 
-/// How much of the end of a key or token is looked for; its beginning may be shown.
+/// The number of characters at the end of a key or token to search for. The beginning may be shown.
 const TAIL: usize = 24;
 
 /// From this length on a word that begins like a key is a whole one; what lists show of a key is shorter.
@@ -114,7 +114,7 @@ pub fn found_in(log: &str) -> Vec<String> {
     found
 }
 
-/// Whether it is a whole key or token by the look of it.
+/// Returns whether a word looks like a whole key or token.
 fn is_whole(word: &str) -> bool {
     let is_key = word.starts_with("thnv_") && word.len() >= WHOLE_KEY;
     let is_token = word.starts_with("eyJ") && word.split('.').filter(|part| part.len() >= 20).count() == 3;

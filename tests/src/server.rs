@@ -5,24 +5,25 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::free_port;
 use testkit::postgres::{Database, server as postgres};
+use tokio::time::Instant;
 
 use crate::fleet::{Beside, Fleet};
 use crate::rest::Api;
 use crate::secrets;
 
-/// How long a start or a stop may take before the test gives up.
+/// The maximum duration of a start or a stop.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The file of a data directory that several servers have to share.
 const TOKEN_KEYS: &str = "parlance.db.token-keys";
 
-/// What is logged. Unless a test says otherwise it is everything, so that a secret in any line is found.
+/// The log level. By default, everything is logged, so that a secret in any line is found.
 const LOG: &str = "PARLANCE_LOG";
 
 /// The built program: `PARLANCE_BIN`, or built once for this process.
@@ -53,7 +54,7 @@ pub fn program() -> &'static Path {
     })
 }
 
-/// Whether servers store what they are told in PostgreSQL: `PARLANCE_TEST_STORE=postgres`.
+/// Returns whether servers use PostgreSQL: `PARLANCE_TEST_STORE=postgres`.
 pub fn on_postgres() -> bool {
     std::env::var_os("PARLANCE_TEST_STORE").is_some_and(|store| match store.to_str() {
         Some("postgres") => true,
@@ -62,8 +63,8 @@ pub fn on_postgres() -> bool {
     })
 }
 
-/// Whether what looks like one server in PostgreSQL is three of them, with NATS between them, and each caller and each
-/// socket of a test is on the next: `PARLANCE_TEST_NODES=spread`.
+/// Returns whether a server on PostgreSQL is three servers with NATS, where each caller and each socket of a test uses
+/// the next one: `PARLANCE_TEST_NODES=spread`.
 pub fn is_spread() -> bool {
     let is_wanted = std::env::var_os("PARLANCE_TEST_NODES").is_some_and(|nodes| match nodes.to_str() {
         Some("spread") => true,
@@ -73,7 +74,7 @@ pub fn is_spread() -> bool {
     is_wanted && on_postgres()
 }
 
-/// A command line of the program that sees none of the settings of whoever runs the tests.
+/// A command without the `PARLANCE_` settings of the environment.
 pub fn isolated(launcher: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(launcher);
     for (name, _) in std::env::vars_os() {
@@ -92,7 +93,7 @@ pub struct Server {
     settings: Vec<(String, String)>,
     child: Option<Child>,
     outputs: TempDir,
-    /// Where its data is, if not in the data directory; it goes after the process.
+    /// The database, if the store is not in the data directory. It is dropped after the process ends.
     database: Option<Database>,
     /// The others, where a test is spread over several.
     beside: Option<Box<Beside>>,
@@ -186,22 +187,22 @@ impl Server {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Whom the next caller asks.
+    /// The server for the next caller.
     pub(crate) fn for_caller(&self) -> &Self {
         self.beside.as_deref().and_then(Beside::for_caller).unwrap_or(self)
     }
 
-    /// Who takes the next socket.
+    /// The server for the next socket.
     pub(crate) fn for_socket(&self) -> &Self {
         self.beside.as_deref().and_then(Beside::for_socket).unwrap_or(self)
     }
 
-    /// What the server has written to standard output, over all its starts.
+    /// The standard output of all starts of the server.
     pub fn printed(&self) -> String {
         std::fs::read_to_string(self.outputs.path().join("stdout")).unwrap_or_default()
     }
 
-    /// What the server has written to standard error, over all its starts.
+    /// The standard error of all starts of the server.
     pub fn logged(&self) -> String {
         std::fs::read_to_string(self.outputs.path().join("stderr")).unwrap_or_default()
     }

@@ -14,10 +14,10 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use crate::rest::Api;
 use crate::server::Server;
 
-/// How long something that must come may take.
+/// The maximum wait for an expected frame.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long nothing must come for it to count as silence.
+/// The time without a frame that counts as silence.
 const SILENCE: Duration = Duration::from_millis(300);
 
 /// An open socket.
@@ -25,7 +25,7 @@ pub struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
 }
 
-/// How a socket ended.
+/// The end of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Closed {
     /// With a close frame of this code.
@@ -161,7 +161,7 @@ impl Socket {
         }
     }
 
-    /// How it ends; other frames before that are passed over.
+    /// Waits for the end, skipping other frames.
     pub async fn closed(&mut self) -> Closed {
         loop {
             if let Err(closed) = self.receive().await {

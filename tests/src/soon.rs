@@ -1,17 +1,19 @@
 //! Waiting for what another process has changed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::server::is_spread;
 
 /// Whatever a command or another server changed of callers holds for requests that begin so much later.
 pub const LEASE: Duration = Duration::from_secs(1);
 
-/// How long something that must happen may take.
+/// The maximum wait for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Whether it is so for a request that begins within [`LEASE`], or for the first one after it. To be called when
-/// whoever changed it is done.
+/// Returns whether a condition holds within [`LEASE`], or at the first check after it. Call it when the change that
+/// causes the condition is done.
 pub async fn soon(mut is_so: impl AsyncFnMut() -> bool) -> bool {
     let since = Instant::now();
     loop {
@@ -26,7 +28,7 @@ pub async fn soon(mut is_so: impl AsyncFnMut() -> bool) -> bool {
     }
 }
 
-/// Whether it is so at once; where a test [is spread](is_spread) over several servers, whether it is [soon](soon()).
+/// Returns whether it is so immediately, or [soon](soon()) if a test [is spread](is_spread) over several servers.
 pub async fn at_once(mut is_so: impl AsyncFnMut() -> bool) -> bool {
     if is_spread() { soon(is_so).await } else { is_so().await }
 }
@@ -37,16 +39,23 @@ pub fn p99(times: &mut [Duration]) -> Duration {
     times[(times.len() * 99).div_ceil(100) - 1]
 }
 
-/// Whether a test takes its full measure, against the program as it is shipped: `PARLANCE_TEST_FULL`.
+/// Returns whether tests run in their long form, against the shipped build: `PARLANCE_TEST_FULL`.
 pub fn is_full() -> bool {
     std::env::var_os("PARLANCE_TEST_FULL").is_some()
 }
 
-/// Asks until it is so, for a time; then the test fails with this text.
+/// Waits until a condition holds. After a time, the test fails with this text.
 pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so().await {
         assert!(Instant::now() < deadline, "{what}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+/// The sum of the metrics whose series begin with this text, from the metrics listener on this port.
+pub async fn figure(port: u16, series: &str) -> f64 {
+    let text = reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await.unwrap().text().await.unwrap();
+    let lines = text.lines().filter(|line| line.starts_with(series));
+    lines.map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum()
 }

@@ -1,4 +1,4 @@
-//! Who may call, and how often; what is sent twice and counts once.
+//! Access tokens, rate limits, and idempotency keys.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::os::unix::fs::PermissionsExt;
@@ -59,7 +59,7 @@ async fn a_token_issued_beside_a_running_server_opens_rest_and_socket_also_after
 }
 
 #[tokio::test]
-async fn a_token_is_made_for_known_users_and_a_quarter_of_an_hour_at_most() {
+async fn a_token_is_issued_as_json() {
     let server = Server::start().await;
     let ann = server.user("ann");
     let output = issue(&server, &["--user", "ann", "--ttl", "60", "--json"]);
@@ -69,17 +69,6 @@ async fn a_token_is_made_for_known_users_and_a_quarter_of_an_hour_at_most() {
         (&json!("Bearer"), &json!({"id": ann.id, "handle": "ann"}))
     );
     assert_eq!(issued["token"].as_str().unwrap().split('.').count(), 3);
-    for (arguments, said) in [
-        (&["--user", "nobody"][..], "No user has the handle 'nobody'"),
-        (&["--user", "a b"], "--user"),
-        (&["--user", "ann", "--ttl", "901"], "1 to 900 seconds"),
-        (&["--user", "ann", "--ttl", "0"], "1 to 900 seconds"),
-    ] {
-        let output = issue(&server, arguments);
-        let text = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && text.contains(said), "{arguments:?}: {text}");
-        assert!(output.stdout.is_empty());
-    }
 }
 
 #[tokio::test]
@@ -141,40 +130,7 @@ async fn a_repeated_request_gets_the_first_answer_also_after_a_crash() {
     assert_eq!(ann.get(&path).await.data().as_array().unwrap().len(), 1);
 }
 
-/// The headers of a refusal for too many requests.
-fn told(answer: &reqwest::Response, name: &str) -> u64 {
-    answer.headers().get(name).map(|value| value.to_str().unwrap().parse().unwrap()).unwrap()
-}
-
-#[tokio::test]
-async fn who_asks_too_often_is_told_when_to_come_back() {
-    let server = Server::start_with(&[("PARLANCE_RATE_LIMIT", "1/3")]).await;
-    let ann = server.user("ann");
-    let url = format!("http://{}/api/v1/me/chats", server.address());
-    let client = reqwest::Client::new();
-    let mut refused = None;
-    for _ in 0..20 {
-        let answer = client.get(&url).header("x-api-key", &ann.key).send().await.unwrap();
-        assert_eq!(told(&answer, "x-ratelimit-limit"), 3);
-        if answer.status() == 429 {
-            refused = Some(answer);
-            break;
-        }
-        assert_eq!(answer.status(), 200);
-    }
-    let refused = refused.expect("twenty requests at once are more than three and one a second");
-    assert_eq!((told(&refused, "retry-after"), told(&refused, "x-ratelimit-remaining")), (1, 0));
-    assert!(told(&refused, "x-ratelimit-reset") > 1_700_000_000);
-    let body = refused.json::<Value>().await.unwrap();
-    assert_eq!(body["error"]["code"], "rate_limited");
-    assert!(body["error"]["request_id"].is_string());
-    // Health is nobody's quota.
-    for _ in 0..20 {
-        assert_eq!(status(&server, "/health", &[]).await, 200);
-    }
-}
-
-/// Somebody guesses keys by the thousand; a client on the same address does not notice.
+/// A flood of guessed keys does not affect a client on the same address.
 #[tokio::test]
 async fn guessing_keys_is_slowed_while_a_client_on_the_same_address_is_served() {
     let server = Server::start_with(&[("PARLANCE_RATE_LIMIT_FAILURES", "1/20")]).await;
@@ -216,7 +172,7 @@ async fn behind_a_trusted_proxy_only_the_one_who_guesses_is_shut_out() {
     assert_eq!((last, from("192.0.2.2", 50).await), (429, 401));
 }
 
-/// What limits are by default, no client of ours meets: many requests in flight for a while.
+/// The default limits allow many requests in flight.
 #[tokio::test]
 async fn the_default_limits_are_generous_and_can_be_switched_off() {
     let server = Server::start().await;

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use e2e::cast::Cast;
 use e2e::soon::until;
-use e2e::{Api, Server, Socket, isolated, program};
+use e2e::{Api, Server, Socket, elapse, isolated, program};
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-/// How long all of a test's messages may take.
+/// The maximum wait for all messages of a test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Says how it went, also when the test passes and its output is not shown.
@@ -20,7 +20,7 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Where the agent's delivery of each message of the room stands; null is new.
+/// The status of the agent's delivery of each message of the room; null is new.
 async fn states(human: &Api, agent: &Api, room: &str) -> BTreeMap<String, Value> {
     let state = |message: &Value| message["metadata"]["delivery_status"][&agent.id]["status"].clone();
     let id = |message: &Value| message["id"].as_str().unwrap().to_owned();
@@ -92,7 +92,7 @@ async fn every_message_arrives_though_every_third_event_is_lost() {
     nothing_stays_undelivered("3").await;
 }
 
-/// What was lost before the agent listened is its own to ask for.
+/// Messages from before the join are not redelivered; the agent gets them with `/next`.
 #[tokio::test]
 async fn what_is_older_than_the_join_waits_for_next() {
     let settings = [("PARLANCE_FAULT_LOSE_MESSAGES", "1"), ("PARLANCE_REDELIVERY_AFTER_MS", "100")];
@@ -109,8 +109,8 @@ async fn what_is_older_than_the_join_waits_for_next() {
     assert_eq!(cast.a1.next(&cast.r1).await, Some(older));
 }
 
-/// What waits for a client that does not read is neither delivered nor put there twice; the client
-/// gets it once when it reads on.
+/// Messages that wait for a client that does not read are neither delivered nor queued twice; the client gets each once
+/// when it reads on.
 #[tokio::test]
 async fn a_client_that_reads_late_gets_each_message_once() {
     let settings = [("PARLANCE_SOCKET_QUEUE_BYTES", "67108864"), ("PARLANCE_REDELIVERY_AFTER_MS", "1000")];
@@ -126,7 +126,7 @@ async fn a_client_that_reads_late_gets_each_message_once() {
         sent.push(cast.u1.sent(&cast.r1, &text, &[&cast.a1.id]).await);
     }
     // Three times as long as a message has to wait.
-    sleep(Duration::from_secs(3)).await;
+    elapse(Duration::from_secs(3)).await;
     let before = states(&cast.u1, &cast.a1, &cast.r1).await;
     let taken = sent.iter().filter(|id| before[*id] == "delivered").count();
     assert!((1..20).contains(&taken), "{taken} of what was not read is said to be delivered");

@@ -1,5 +1,4 @@
-//! What the running program leaves behind of who did what and who failed to: the audit log, its chain, and the lines on
-//! failed authentication.
+//! The audit log of the running program, its chain, and the log lines about failed authentication.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::io::Write;
@@ -13,7 +12,7 @@ const CHEAP: (&str, &str) = ("PARLANCE_PASSWORD_MEMORY_KIB", "1024");
 
 const OPERATIONS: &str = include_str!("../../docs/operations.md");
 
-/// What a command prints, and whether it succeeded.
+/// Returns whether a command succeeded, and its output.
 fn run(server: &Server, arguments: &[&str]) -> (bool, String) {
     let output = server.command().args(arguments).output().unwrap();
     (output.status.success(), String::from_utf8(output.stdout).unwrap())
@@ -45,7 +44,7 @@ fn failure_lines(server: &Server) -> Vec<String> {
     log.lines().filter(|line| line.contains("failed authentication")).map(str::to_owned).collect()
 }
 
-/// How many of these lines the filter for fail2ban in the documentation matches.
+/// The number of lines that the filter for fail2ban in the documentation matches.
 fn matched_by_the_filter(lines: &[String]) -> usize {
     let regex = OPERATIONS.lines().find_map(|line| line.strip_prefix("failregex = ")).unwrap();
     assert_eq!(regex.matches("<ADDR>").count(), 1);
@@ -190,7 +189,7 @@ async fn failed_authentication_leaves_a_line_for_fail2ban() {
     assert_eq!(matched_by_the_filter(&["INFO x: listening address=192.0.2.7".to_owned()]), 0);
 }
 
-/// Whoever has a valid key behind an address that is slowed down is told why it is refused.
+/// A caller with a valid key on an address that is limited gets the reason.
 #[tokio::test]
 async fn who_is_slowed_with_others_is_told_why() {
     let mut server = Server::start_alone(&[CHEAP, ("PARLANCE_RATE_LIMIT_FAILURES", "1/3")]).await;

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 use std::process::Output;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::{Api, Closed, Fleet, Server, Socket, free_port, isolated, program, soon, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::nats::Nats;
 use testkit::postgres::server as postgres;
+use tokio::time::Instant;
 
 /// So many servers with NATS between them, which know each other.
 async fn fleet_with(count: usize, settings: &[(&str, &str)]) -> Fleet {

@@ -1,16 +1,16 @@
-//! Callers who are known: nothing of them is asked of the store, and whatever is changed of them holds in time.
+//! The cache of callers: a hit reads nothing from the store, and every change takes effect in time.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use e2e::{Api, LEASE, Server, free_port, soon};
-use reqwest::Method;
+use e2e::{Api, LEASE, Server, elapse, free_port, soon};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tokio_postgres::{Client, NoTls};
 
-/// What a command that must work prints as JSON.
+/// The JSON output of a command that must succeed.
 fn told(server: &Server, arguments: &[&str]) -> Value {
     let output = server.command().args(arguments).arg("--json").output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -32,7 +32,7 @@ impl Measured {
         Self { server: Server::start_with(&all).await, port }
     }
 
-    /// How often a caller was known, and how often not.
+    /// The hits and misses of the cache of callers.
     async fn lookups(&self) -> [u64; 2] {
         let text = reqwest::get(format!("http://127.0.0.1:{}/metrics", self.port)).await.unwrap();
         let text = text.text().await.unwrap();
@@ -55,45 +55,12 @@ impl Measured {
     }
 }
 
-async fn rename(ann: &Api, agent: &Api, name: &str) {
-    let changed =
-        ann.call(Method::PATCH, &format!("/agents/{}", agent.id), Some(json!({"name": name}))).await;
-    assert_eq!(changed.status, 200, "{changed:?}");
-}
-
 async fn rotate(ann: &Api, agent: &Api) -> Api {
     let rotated = ann.post(&format!("/agents/{}/rotate-key", agent.id), json!({})).await.data();
     agent.with_key(rotated["credentials"]["api_key"].as_str().unwrap())
 }
 
-#[tokio::test]
-async fn what_a_request_changes_holds_for_the_next_one() {
-    let here = Measured::start(&[]).await;
-    let ann = here.server.user("ann");
-    let bot = ann.register(&here.server, "Bot").await;
-    here.warm(&bot, "/me").await;
-    let before = here.lookups().await;
-    assert_eq!(bot.get("/me").await.data()["name"], "Bot");
-    assert_eq!(here.lookups().await, [before[0] + 2, before[1]], "who it is, and its record");
-    for name in ["Robot", "Bot"] {
-        rename(&ann, &bot, name).await;
-        assert_eq!(bot.get("/me").await.data()["name"], name);
-    }
-    let rotated = rotate(&ann, &bot).await;
-    assert_eq!(bot.get("/me").await.status, 401);
-    here.warm(&rotated, "/me").await;
-    assert_eq!(ann.delete(&format!("/agents/{}", bot.id)).await.status, 200);
-    assert_eq!(rotated.get("/me").await.status, 401);
-
-    let made = ann.post("/api-keys", json!({"api_key": {"name": "laptop"}})).await.data();
-    let laptop = ann.with_key(made["credentials"]["api_key"].as_str().unwrap());
-    here.warm(&laptop, "/api-keys").await;
-    let key = made["api_key"]["id"].as_str().unwrap();
-    assert_eq!(ann.delete(&format!("/api-keys/{key}")).await.status, 200);
-    assert_eq!((laptop.get("/api-keys").await.status, ann.get("/api-keys").await.status), (401, 200));
-}
-
-/// Many ask while the key is replaced, so that some have read it just before: nobody who asks afterwards is let in.
+/// Many requests arrive while the key is replaced, some just after reading it. None that begins afterwards is let in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_is_let_in_by_a_key_that_was_read_before_it_was_replaced() {
     let here = Measured::start(&[]).await;
@@ -115,7 +82,7 @@ async fn nobody_is_let_in_by_a_key_that_was_read_before_it_was_replaced() {
             })
         });
         let asking = asking.collect::<Vec<_>>();
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        elapse(Duration::from_millis(5)).await;
         let next = rotate(&ann, &bot).await;
         ended.store(true, Ordering::SeqCst);
         for one in asking {
@@ -162,8 +129,8 @@ async fn connect(url: &str) -> Client {
     client
 }
 
-/// While nobody can read the log, nobody is known: the store is asked, and who was revoked behind everybody's back is
-/// refused. When it can be read again callers are known again.
+/// While the change log cannot be read, no caller is cached: the store is read, and a key that was revoked behind the
+/// servers' backs is refused. When the log can be read again, callers are cached again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_the_log_cannot_be_read_the_store_is_asked() {
     let database = testkit::postgres::server().database();

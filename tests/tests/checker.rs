@@ -60,7 +60,7 @@ impl Made {
         self.call(time, Operation::Finish { agent: 0, id: id.to_owned() }, outcome);
     }
 
-    /// What is there when all is over; who is processed has had these attempts.
+    /// The final state; processed messages have had these attempts.
     fn found(mut self, rows: &[(&str, &str, &[u64])]) -> Vec<Fault> {
         let last = rows.iter().map(|(id, text, attempts)| {
             let work = Work { processed: !attempts.is_empty(), attempts: attempts.to_vec() };
@@ -276,7 +276,7 @@ fn a_processed_message_that_is_offered_again_is_found() {
     let mut made = worked();
     made.next((80, 90), Some("a"));
     assert_eq!(made.found(&[("a", "A", &[1])]), [Fault::Reoffered]);
-    // An attempt of which nobody knows when it begins opens it again.
+    // An attempt with an unknown start opens it again.
     let mut made = worked();
     made.begin((41, 51), "a", Outcome::Unclear);
     made.next((80, 90), Some("a"));

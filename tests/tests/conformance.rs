@@ -41,7 +41,7 @@ fn functions() -> BTreeSet<String> {
     names
 }
 
-/// What stands between backquotes in the last column of the tables.
+/// The names between backquotes in the last column of the tables.
 fn named(document: &str) -> Vec<String> {
     let rows = document.lines().filter(|line| line.starts_with('|'));
     let cells = rows.filter_map(|row| row.trim_end_matches('|').rsplit('|').next());
@@ -64,7 +64,7 @@ fn every_test_that_is_named_exists() {
     }
 }
 
-/// What stands between backquotes outside of blocks, if it can be a path or the name of a module.
+/// The text between backquotes outside of code blocks, if it can be a path or the name of a module.
 fn quoted(text: &str) -> Vec<&str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
     let outside = text.split("```").step_by(2).flat_map(str::lines);
@@ -72,7 +72,7 @@ fn quoted(text: &str) -> Vec<&str> {
     words.filter(|word| !word.is_empty() && word.chars().all(is_plain)).collect()
 }
 
-/// Whether one of the paths ends with these parts; a Rust file stands for its module too.
+/// Returns whether one of the paths ends with these parts. A Rust file also matches its module.
 fn is_there(paths: &[String], name: &str) -> bool {
     let wanted = format!("/{}", name.trim_end_matches('/'));
     paths.iter().any(|path| {

@@ -1,4 +1,4 @@
-//! What the `Dockerfile` says, as far as it can be shown without an engine for containers.
+//! The `Dockerfile`, as far as it can be checked without a container engine.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::process::Command;

@@ -1,15 +1,16 @@
 //! Users and agents that the operator keeps out: at once, everywhere, and nothing is lost by it.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::{Api, Closed, Fleet, Server, Socket, soon};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 /// Within this time what was open must have ended, and who is let in again be let in.
 const SOON: Duration = Duration::from_secs(1);
 
-/// What a command that must work prints as JSON.
+/// The JSON output of a command that must succeed.
 fn told(server: &Server, arguments: &[&str]) -> Value {
     let output = server.command().args(arguments).arg("--json").output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -72,7 +73,7 @@ async fn an_agent_is_kept_out_and_finds_all_when_it_is_back() {
     others.alive().await;
     anns.alive().await;
 
-    // It stays in the room, and what it is sent waits; but nobody is offered it.
+    // It stays in the room, and its messages wait, but it is not shown as a peer.
     let waits = ann.sent(&chat, "for later", &[&bot.id]).await;
     let participants = ann.get(&format!("/chats/{chat}/participants")).await.data();
     assert!(participants.as_array().unwrap().iter().any(|one| one["id"] == bot.id.as_str()));
@@ -157,7 +158,7 @@ async fn a_user_is_deleted_with_all_agents() {
     }
     bens.alive().await;
 
-    // What was sent is still there, and its author is nobody who could be found.
+    // The messages are kept, but their author cannot be found.
     let participants = ben.get(&format!("/chats/{chat}/participants")).await.data();
     let participants = participants.as_array().unwrap();
     assert_eq!(participants.len(), 1, "{participants:?}");
@@ -175,13 +176,13 @@ async fn a_user_is_deleted_with_all_agents() {
 
     assert_eq!(message["sender_handle"], "ann");
 
-    // Nobody else gets the handle.
+    // The handle stays reserved.
     let again = ["user", "create", "--handle", "ann", "--email", "ann@example.org", "--name", "Ann"];
     let again = server.command().args(again).output().unwrap();
     assert!(!again.status.success() && again.stdout.is_empty(), "{again:?}");
 }
 
-/// Who knocks on a closed door is counted as the one they are, and shuts nobody else out.
+/// Requests of a disabled caller count against its own limit and lock out no one else.
 #[tokio::test]
 async fn who_is_kept_out_is_counted() {
     let server = Server::start_with(&[("PARLANCE_RATE_LIMIT", "1/20")]).await;

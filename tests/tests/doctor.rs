@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use testkit::postgres::{Cluster, Options};
 
-/// What it found: whether all is well, and each check with its outcome and what to do.
+/// The findings: whether there is a fault, and each check with its outcome and what to do next.
 struct Found(Output, Value);
 
 impl Found {
@@ -195,7 +195,7 @@ async fn a_schema_that_is_not_of_this_version_is_a_fault() {
     let damaged = Found::by(&mut server.command());
     damaged.has("store", "fault", "not a database");
     assert!(!damaged.1.to_string().contains("`parlance doctor`"), "{}", damaged.1);
-    // Whatever the file is, nobody is told to change who may read it.
+    // The advice never is to change the permissions of another kind of file.
     std::fs::set_permissions(&database, std::fs::Permissions::from_mode(0o644)).unwrap();
     let foreign = Found::by(&mut server.command());
     assert!(foreign.of("files").is_empty(), "{}", foreign.1);

@@ -1,13 +1,14 @@
 //! Several servers on one PostgreSQL.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::{Fleet, Socket};
+use tokio::time::Instant;
 
-/// What one server has ended must have ended on the others within this time.
+/// The maximum time until a channel that one server ended has ended on the others.
 const SOON: Duration = Duration::from_secs(1);
 
-/// How long it takes from now until the socket's channel of this topic has ended.
+/// Waits for the end of the socket's channel of this topic. Returns how long it took.
 async fn ended(socket: &mut Socket, topic: &str) -> Duration {
     let since = Instant::now();
     loop {

@@ -1,14 +1,15 @@
-//! What a hostile network meets, over real connections: slow clients, too many of them, forged addresses,
+//! Defense against a hostile network, over real connections: slow clients, too many of them, forged addresses, and
 //! pages of other origins.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::{Server, Socket};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Response, StatusCode};
+use tokio::time::Instant;
 
 /// A connection without anything said.
 fn connect(server: &Server) -> TcpStream {
@@ -103,7 +104,7 @@ async fn a_client_that_never_ends_its_second_headers_is_closed() {
     drop(second);
     dripping.join().unwrap();
 
-    // Begun along with the first, before anybody waits for it.
+    // The second request begins together with the first one.
     for more in [None, Some(b"a")] {
         let mut early = connect(&server);
         early.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\nGET /he").unwrap();
@@ -135,7 +136,7 @@ async fn who_is_refused_while_sending_hears_it() {
     }
 }
 
-/// Who takes large answers slowly is no slow-loris: the time is that of the head, not of the answer.
+/// A client that reads large responses slowly is not cut off: the timeout is for the headers, not for the response.
 #[tokio::test]
 async fn a_client_that_reads_slowly_gets_all_of_it() {
     const ANSWERS: usize = 24;
@@ -235,7 +236,7 @@ async fn a_trusted_proxy_is_not_counted() {
     assert!(many.iter_mut().all(|one| ask(one).starts_with("HTTP/1.1 200")));
 }
 
-/// A request with a bad key, said to come from `origin` by whoever forwards it.
+/// A request with an invalid key and a forwarded address.
 async fn guess(server: &Server, number: u32, from: &str) -> StatusCode {
     let address = format!("http://{}/api/v1/me/chats", server.address());
     let request = reqwest::Client::new().get(address).header("x-forwarded-for", from);

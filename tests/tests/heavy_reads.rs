@@ -3,14 +3,14 @@
 //! the times of the shipped build; with `--nocapture` the figures are printed.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::{Api, Server, free_port, is_full, p99};
 use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 const TEXT: usize = 512 * 1024;
 const TEXTS: usize = 16;
@@ -26,8 +26,8 @@ const PAGES: [(&str, usize, usize); 3] = [
 /// The most memory that the server may ever hold.
 const MEMORY_KIB: u64 = 300 * 1024;
 
-/// How long anybody else may ever wait, on a machine that is busy with other tests and without optimization. Without
-/// bounds it was more than 20 seconds.
+/// The maximum wait of another caller, on a machine that is busy with other tests and without optimization. Without
+/// bounds, it was more than 20 seconds.
 const WITNESS: Duration = Duration::from_secs(10);
 
 /// The published p99 of other users' texts and of health checks, judged with the build that is shipped. Without
@@ -63,7 +63,7 @@ async fn get(address: &str, key: &str, path: &str) -> Got {
     }
 }
 
-/// What others did meanwhile, and the times that each took.
+/// The requests of another caller meanwhile, and their durations.
 #[derive(Default)]
 struct Witnessed {
     /// Texts were sent.
@@ -103,7 +103,7 @@ fn most_memory_kib(server: &Server) -> u64 {
     most.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// How many texts somebody sees who follows the pages and, when refused for having read too much, tries again.
+/// The number of texts that a reader sees who follows the pages and retries after each 429.
 async fn texts(reader: &Api, room: &str) -> usize {
     let (mut seen, mut cursor, begun) = (0, String::new(), Instant::now());
     loop {

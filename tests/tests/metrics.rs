@@ -1,11 +1,10 @@
-//! What the server measures, and the dashboard that shows it.
+//! Metrics, and the dashboard that shows them.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::Duration;
 
-use e2e::{Server, Socket, free_port};
+use e2e::{Server, Socket, figure, free_port, until};
 use serde_json::Value;
 
 /// The figures as they were read: each series with its value.
@@ -87,15 +86,7 @@ async fn requests_sockets_and_the_store_are_measured() {
     // The server does something by itself now and then.
     for idle in ["parlance_store_in_progress", "parlance_socket_queued_bytes", "parlance_redeliveries_total"]
     {
-        let mut figures = Figures::read(port).await;
-        for _ in 0..200 {
-            if figures.sum(idle, &[]).abs() < 0.1 {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            figures = Figures::read(port).await;
-        }
-        assert!(figures.sum(idle, &[]).abs() < 0.1, "{idle}\n{}", figures.1);
+        until(idle, async || figure(port, idle).await.abs() < 0.1).await;
     }
     for secret in [&chat, &ann.key, &bot.key, &bot.id] {
         assert!(!after.1.contains(secret.as_str()), "no path, and nothing of a caller, is a label");

@@ -1,19 +1,20 @@
-//! Nothing is lost, doubled or reordered, and nothing read vanishes, whatever fails meanwhile; `docs/reliability.md` says
-//! what is promised.
+//! The promises of `docs/reliability.md` during failures: nothing is lost, duplicated, or reordered, and nothing that
+//! was read disappears.
 //!
-//! `PARLANCE_TEST_NEMESIS_SECONDS` says how long each of these takes, `PARLANCE_TEST_NEMESIS_SEED` repeats the choices of
-//! another run.
+//! `PARLANCE_TEST_NEMESIS_SECONDS` sets the duration of each test, and `PARLANCE_TEST_NEMESIS_SEED` repeats the choices
+//! of another run.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use e2e::proof::{Fault, History, Random, Stage, Strike, World, check};
 use e2e::{Server, on_postgres};
+use tokio::time::Instant;
 
-/// What the environment may give.
+/// A setting from the environment.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment how they are to run")]
 fn said(name: &str) -> Option<String> {
     std::env::var(name).ok()
@@ -28,7 +29,7 @@ fn is_full() -> bool {
     std::env::var_os("PARLANCE_TEST_FULL").is_some()
 }
 
-/// How long each world is struck: long enough for every strike once, an hour for each store in the long form.
+/// The duration of the failures in each world: each failure once, or an hour for each store in the long form.
 fn length(worlds: u64) -> Duration {
     let seconds =
         given("PARLANCE_TEST_NEMESIS_SECONDS").unwrap_or(if is_full() { 3_600 / worlds } else { 15 });

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use e2e::{Api, Closed, Server, Socket, free_port, isolated, program, soon};
+use e2e::{Api, Closed, Server, Socket, figure, free_port, isolated, program, soon, until};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -106,7 +106,7 @@ fn mistyped_commands_get_a_suggestion() {
     }
 }
 
-/// Where the output is kept, the key goes to a file that only its owner can read.
+/// With `first_key_file`, the key goes to a file that only its owner can read.
 #[tokio::test]
 async fn the_first_key_goes_to_a_file_if_one_is_named() {
     let place = TempDir::new().unwrap();
@@ -372,7 +372,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// What `parlance user create` says beside a running server.
+/// Runs `parlance user create` beside a running server.
 fn user_created(server: &Server, handle: &str) -> Output {
     let email = format!("{handle}@example.org");
     let arguments = ["user", "create", "--handle", handle, "--email", &email, "--name", "B", "--json"];
@@ -439,18 +439,11 @@ async fn a_full_disk_refuses_writes_only_and_loses_nothing() {
     assert_eq!(found, accepted);
 }
 
-/// What `/ready` says while requests are served.
+/// The status of `/ready` while requests are served.
 async fn readiness(server: &Server) -> String {
     let answer = reqwest::get(format!("http://{}/ready", server.address())).await.unwrap();
     assert_eq!(answer.status(), 200);
     answer.json::<Value>().await.unwrap()["status"].as_str().unwrap().to_owned()
-}
-
-/// The figure of this name.
-async fn figure(port: u16, name: &str) -> f64 {
-    let text = reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await.unwrap().text().await.unwrap();
-    let line = text.lines().find(|line| line.starts_with(name) && !line.starts_with('#'));
-    line.unwrap_or_else(|| panic!("{text}")).rsplit_once(' ').unwrap().1.parse().unwrap()
 }
 
 #[tokio::test]
@@ -550,14 +543,8 @@ async fn what_is_older_than_it_is_kept_is_erased_after_a_start() {
     done(server.command().args(["import", "--from"]).arg(&archive).output().unwrap());
 
     server.run().await;
-    let mut left = ann.history(&chat).await;
-    for _ in 0..200 {
-        if left.len() == 1 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        left = ann.history(&chat).await;
-    }
+    until("one message is left", async || ann.history(&chat).await.len() == 1).await;
+    let left = ann.history(&chat).await;
     let left = left.iter().map(|message| message["id"].as_str().unwrap()).collect::<Vec<_>>();
     assert_eq!(left, [&young], "{}", server.log());
     assert_eq!(bot.next(&chat).await, Some(young));

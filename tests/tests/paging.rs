@@ -1,5 +1,5 @@
-//! Lists by cursor on the built program: exact while others write, good after a restart, closed to
-//! whoever would change one.
+//! Lists by cursor on the built program: exact under concurrent writes, valid after a restart, and protected against
+//! changes.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::BTreeSet;

@@ -6,9 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use e2e::{Server, free_port, isolated, program};
+use e2e::{Server, free_port, isolated, program, until};
 use futures_util::{SinkExt, StreamExt};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::crypto::aws_lc_rs;
@@ -19,14 +19,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-/// How long what must happen may take.
+/// The maximum wait for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Certificates that a client trusts, and the files of the one that is served.
@@ -87,7 +87,7 @@ impl Place {
         Server::start_with(&own.chain(more.iter().copied()).collect::<Vec<_>>()).await
     }
 
-    /// Who trusts all of the certificates, for `localhost`, and nothing else.
+    /// A client that trusts only these certificates, for `localhost`.
     fn client(&self, versions: &[&'static SupportedProtocolVersion]) -> TlsConnector {
         let mut roots = RootCertStore::empty();
         for Made { certificate, .. } in &self.made {
@@ -195,11 +195,10 @@ async fn ask_always(server: String, client: TlsConnector, stop: Arc<AtomicBool>)
 
 async fn until_shown(server: &Server, client: &TlsConnector, made: &Made) {
     let expected = CertificateDer::from_pem_slice(made.certificate.as_bytes()).unwrap();
-    let deadline = Instant::now() + PATIENCE;
-    while Https::connect(&server.address(), client).await.unwrap().shown() != expected.as_ref() {
-        assert!(Instant::now() < deadline, "the certificate is not taken up");
-        sleep(Duration::from_millis(50)).await;
-    }
+    until("the certificate is shown", async || {
+        Https::connect(&server.address(), client).await.unwrap().shown() == expected.as_ref()
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -314,14 +313,24 @@ async fn who_never_ends_the_handshake_is_closed() {
     tokio::join!(silent, slow, later);
 }
 
-/// Who only connects is counted before the first byte.
+/// The number of connections that the server has not closed.
+fn open_connections(server: &Server) -> usize {
+    let port = server.address().rsplit_once(':').unwrap().1.parse::<u16>().unwrap();
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let rows = table.lines().skip(1).map(|row| row.split_whitespace().collect::<Vec<_>>());
+    // Established, or closed by the client only.
+    let is_open =
+        |row: &Vec<&str>| row[1].ends_with(&format!(":{port:04X}")) && ["01", "08"].contains(&row[3]);
+    rows.filter(is_open).count()
+}
+
+/// Connections count before their first byte.
 #[tokio::test]
 async fn handshakes_count_for_the_limit_of_an_address() {
     let place = Place::new();
     let settings = [("PARLANCE_MAX_CONNECTIONS_PER_ADDRESS", "3"), ("PARLANCE_HEADER_TIMEOUT_MS", "60000")];
     let server = place.server(&settings).await;
-    // What the start of the test used may not be gone yet.
-    sleep(Duration::from_secs(1)).await;
+    until("the connections of the start are gone", async || open_connections(&server) == 0).await;
     // Which of them are taken in is chance; there are several threads.
     let mut silent = tokio::task::JoinSet::new();
     for _ in 0..6 {
@@ -334,15 +343,14 @@ async fn handshakes_count_for_the_limit_of_an_address() {
     }
     assert!(timeout(Duration::from_secs(1), silent.join_next()).await.is_err(), "three are not");
     silent.shutdown().await;
-    let deadline = Instant::now() + PATIENCE;
     let client = place.client(rustls::ALL_VERSIONS);
-    while Https::connect(&server.address(), &client).await.is_err() {
-        assert!(Instant::now() < deadline, "places that were given up are free");
-        sleep(Duration::from_millis(50)).await;
-    }
+    until("places that were given up are free", async || {
+        Https::connect(&server.address(), &client).await.is_ok()
+    })
+    .await;
 }
 
-/// What a command prints on a configuration with these files, and whether it was content.
+/// Returns whether a command accepts a configuration with these files, and its output.
 fn said(place: &Place, command: &[&str], certificate: bool, key: bool) -> (bool, String) {
     let [(certificate_name, certificate_path), (key_name, key_path)] = place.settings();
     let data = place.directory.path().join("data");

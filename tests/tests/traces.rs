@@ -2,9 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use e2e::{Api, Server, Socket, free_port, message};
+use e2e::{Api, Server, Socket, figure, free_port, message, until};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -14,9 +14,9 @@ use reqwest::Response;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
-/// How long what must happen may take.
+/// The maximum wait for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -177,11 +177,18 @@ async fn a_request_is_a_span_of_the_trace_that_it_came_with() {
 #[tokio::test]
 async fn what_the_server_does_by_itself_leaves_no_spans() {
     let collector = Collector::start().await;
-    let server = collector.server(&[]).await;
+    let metrics = free_port();
+    let server = collector.server(&[("PARLANCE_METRICS_LISTEN", &format!("127.0.0.1:{metrics}"))]).await;
     let ann = server.user("ann");
     ann.create_chat().await;
-    // It looks into its store twice a second.
-    sleep(Duration::from_secs(3)).await;
+    // The server reads the change log twice a second.
+    let reads = async || figure(metrics, "parlance_store_seconds_count{work=\"read\"}").await;
+    let before = reads().await;
+    until("the server reads its store", async || reads().await >= before + 5.0).await;
+    let last = reqwest::Client::new().get(format!("http://{}/version", server.address()));
+    last.header("traceparent", parent("01")).send().await.unwrap();
+    // Spans are sent in their order.
+    collector.trace(TRACE, 1).await;
     let mut roots = collector.spans();
     roots.retain(|span| span.parent_span_id.is_empty());
     assert!(roots.iter().any(|span| span.name == "POST /api/v1/me/chats"), "{roots:#?}");
@@ -242,12 +249,6 @@ async fn who_asks_decides_whether_it_is_traced_and_else_the_share() {
     collector.trace(TRACE, 1).await;
     // What came before is sent before.
     assert_eq!(collector.spans().len(), 1, "{:#?}", collector.spans());
-}
-
-async fn figure(port: u16, name: &str) -> f64 {
-    let text = reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await.unwrap().text().await.unwrap();
-    let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {text}"));
-    line.rsplit_once(' ').unwrap().1.parse().unwrap()
 }
 
 /// Requests are answered as ever and in time, the spans are dropped and counted, and the server stops in time.

@@ -4,7 +4,7 @@
 #[expect(dead_code, reason = "no test here needs all ports")]
 mod common;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use adapters_postgres::PostgresStore;
 use domain::change::{Change, ChangeRepository};
@@ -13,6 +13,7 @@ use domain::id::{AgentId, NodeId, ParticipantId};
 use domain::node::{AgentClaim, Claiming, EntrantPlace, NodeRepository, OnConflict, Registered};
 use domain::ports::Clock;
 use testkit::{Stores, World};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 const NODE: NodeId = NodeId::new(Uuid::from_u128(1));

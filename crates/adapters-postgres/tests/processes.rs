@@ -278,8 +278,12 @@ async fn a_step_keeps_the_mark_of_the_same_moment() {
     let command = AdvanceDelivery { agent: bot.id, chat, message: id, step: DeliveryStep::Begin, now };
     let stepping = store.clone();
     let step = tokio::spawn(async move { stepping.advance(command, OnCommit::nothing()).await });
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-    assert!(!step.is_finished());
+    // The activity of a transaction is frozen, but its locks are not.
+    let waiting =
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND transactionid = pg_current_xact_id()::xid";
+    while client.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        assert!(!step.is_finished(), "the step did not wait");
+    }
     client.batch_execute("COMMIT").await.unwrap();
     let stepped = step.await.unwrap().unwrap().unwrap();
     assert_eq!(stepped.delivery.status(), DeliveryStatus::Processing);

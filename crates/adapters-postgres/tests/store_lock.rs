@@ -7,6 +7,7 @@ mod common;
 use std::time::Duration;
 
 use adapters_postgres::{ImportLock, OpenError, PostgresConfig, StoreUse};
+use testkit::elapse;
 use testkit::postgres::{Cluster, Database, Options, server};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::{Client, NoTls};
@@ -100,7 +101,7 @@ async fn who_works_goes_on_after_the_connection_was_lost() {
             break import_lock;
         }
     };
-    sleep(Duration::from_millis(1500)).await;
+    elapse(Duration::from_millis(1500)).await;
     import_lock.end().await;
     until_held_by(&client, 1).await;
     assert!(matches!(ImportLock::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
@@ -114,7 +115,7 @@ async fn who_works_goes_on_when_the_database_is_back() {
     let config = PostgresConfig::at(&database.url());
     let store_use = StoreUse::begin(&config).await.unwrap();
     tokio::task::block_in_place(|| cluster.stop_immediately());
-    sleep(Duration::from_millis(1500)).await;
+    elapse(Duration::from_millis(1500)).await;
     tokio::task::block_in_place(|| cluster.start());
     let client = connect(&database).await;
     until_held_by(&client, 1).await;

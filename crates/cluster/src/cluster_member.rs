@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::bus::RunningBus;
 use domain::id::{NodeId, ParticipantId};
@@ -19,7 +19,7 @@ use domain::ports::{Clock, IdGenerator};
 use domain::store::StoreError;
 use futures_util::future::join;
 use measure::Outage;
-use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep, timeout};
 use ws_gateway::Hub;
 
 use crate::node::{Batch, Node, NodeState};
@@ -196,7 +196,7 @@ impl ClusterMember {
     async fn renew_again_and_again(&self, contact: &Mutex<Contact>) {
         let mut ticks = ticks();
         let mut renewed_at = Instant::now();
-        of(contact).renewed(renewed_at);
+        of(contact).renewed(renewed_at.into_std());
         let mut outage = Outage::default();
         loop {
             ticks.tick().await;
@@ -209,7 +209,7 @@ impl ClusterMember {
             match renewed.unwrap_or_else(|_| hangs()) {
                 Ok(()) => {
                     renewed_at = Instant::now();
-                    of(contact).renewed(renewed_at);
+                    of(contact).renewed(renewed_at.into_std());
                     if let Some(lasted) = outage.ends() {
                         tracing::info!(duration_ms = lasted.as_millis(), "lease of this node renewed again");
                     }
@@ -229,7 +229,7 @@ impl ClusterMember {
         let (mut looks, mut erases) = (0_u32, false);
         loop {
             ticks.tick().await;
-            if !of(contact).may_clear(Instant::now()) {
+            if !of(contact).may_clear(Instant::now().into_std()) {
                 continue;
             }
             looks = looks.wrapping_add(1);

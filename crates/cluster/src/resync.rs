@@ -1,14 +1,14 @@
 //! Resynchronisation from the store after events were lost between servers: an outage of NATS only delays them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::bus::{Healing, Loss, RunningBus};
 use domain::node::{EntrantPlace, NodeRepository};
 use domain::ports::Clock;
 use domain::store::StoreError;
 use domain::time::Timestamp;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::node::Node;
 use crate::node_events::NodeEvents;

@@ -14,7 +14,6 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ResourceMap, Service, ServiceRequest, ServiceResponse, Transform};
@@ -22,6 +21,7 @@ use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderVal
 use actix_web::http::{Method, StatusCode};
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError};
 use measure::{RequestSpan, Trace, TraceParent};
+use tokio::time::Instant;
 use tracing::Instrument;
 use tracing::field::{Empty, display};
 

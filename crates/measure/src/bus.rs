@@ -1,4 +1,4 @@
-//! Events between servers.
+//! Metrics of events between servers.
 
 use std::sync::LazyLock;
 
@@ -6,30 +6,30 @@ use metrics::{Counter, Gauge, counter, gauge};
 
 use crate::{BUS_CONNECTED, BUS_DROPPED, BUS_NODES, BUS_RECEIVED, BUS_SENT, BUS_SUBSCRIPTIONS};
 
-/// Why a message on the bus was lost, or not taken.
+/// The reason why a message on the bus was lost or dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BusDrop {
-    /// The bus was not there.
+    /// The bus was disconnected.
     Disconnected,
-    /// Too much waited to be sent.
+    /// The queue of outgoing messages was full.
     QueueFull,
-    /// Too much waited to be taken.
+    /// The queue of incoming messages was full.
     TooSlow,
-    /// It was larger than may be.
+    /// The message exceeded the maximum size.
     TooLarge,
-    /// Its signature was wrong.
+    /// The signature was invalid.
     Forged,
-    /// It was nothing that a server sends.
+    /// The message could not be decoded.
     Malformed,
-    /// It was sent too long ago, or the clocks of two servers are far apart.
+    /// The message was too old, or the clocks of two servers differ too much.
     TooOld,
-    /// Only newer servers understand it.
+    /// A newer server sent a kind of message that this version does not know.
     Unknown,
-    /// It had come before.
+    /// The message was a duplicate.
     Repeated,
 }
 
-/// What each is called, in the order above.
+/// The labels of the reasons, in the order of [`BusDrop`].
 const REASONS: [&str; 9] = [
     "disconnected",
     "queue_full",
@@ -60,22 +60,23 @@ static HANDLES: LazyLock<Handles> = LazyLock::new(|| Handles {
     interests: gauge!(BUS_SUBSCRIPTIONS),
 });
 
-/// An event was sent.
+/// Counts an event that was sent.
 pub fn bus_sent() {
     HANDLES.sent.increment(1);
 }
 
-/// An event of another server was told to the own sockets.
+/// Counts an event of another server that was pushed to sockets of this one.
 pub fn bus_received() {
     HANDLES.received.increment(1);
 }
 
-/// Something was lost, or not taken.
+/// Counts a message that was lost or dropped.
 pub fn bus_dropped(reason: BusDrop) {
     HANDLES.dropped[reason as usize].increment(1);
 }
 
-/// How the bus is: whether it is there, how many other servers are heard on it, and how much this one listens to.
+/// Sets the state of the bus: the connection, the number of other servers visible on it, and the number of
+/// subscriptions of this server.
 pub fn bus_state(is_connected: bool, nodes: usize, interests: usize) {
     let number = |of: usize| f64::from(u32::try_from(of).unwrap_or(u32::MAX));
     HANDLES.connected.set(f64::from(u8::from(is_connected)));

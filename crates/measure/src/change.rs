@@ -1,4 +1,4 @@
-//! What other processes have changed.
+//! Metrics of the change log.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use crate::CHANGES_UNKNOWN;
 
 static UNKNOWN: LazyLock<Counter> = LazyLock::new(|| counter!(CHANGES_UNKNOWN));
 
-/// An entry of the log of changes was passed over, as this program does not know its kind.
+/// Counts an entry of the change log that was skipped because this version does not know its kind.
 pub fn unknown_change() {
     UNKNOWN.increment(1);
 }

@@ -1,4 +1,4 @@
-//! The disk that the data is on.
+//! Metrics of the disk with the data.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use metrics::{Counter, Gauge, counter, gauge};
 
 use crate::{CONTENT_BYTES, DISK_FREE, STORE_FULL, WRITES_REFUSED};
 
-/// For how long a store whose disk was full is taken to be full, if nothing else is heard of it.
+/// How long the store counts as full after its last failed write.
 const FULL_FOR: Duration = Duration::from_secs(15);
 
 static FREE: LazyLock<Gauge> = LazyLock::new(|| gauge!(DISK_FREE));
@@ -16,30 +16,30 @@ static REFUSED: LazyLock<Counter> = LazyLock::new(|| counter!(WRITES_REFUSED));
 static FULL: LazyLock<Counter> = LazyLock::new(|| counter!(STORE_FULL));
 static FULL_AT: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// So many bytes are free.
-#[expect(clippy::cast_precision_loss, reason = "a figure to be looked at")]
+/// Sets the free space in bytes.
+#[expect(clippy::cast_precision_loss, reason = "a metric needs no exact value")]
 pub fn disk_free(bytes: u64) {
     FREE.set(bytes as f64);
 }
 
-/// So many bytes are those of messages and memories.
-#[expect(clippy::cast_precision_loss, reason = "a figure to be looked at")]
+/// Sets the bytes of all messages and memories.
+#[expect(clippy::cast_precision_loss, reason = "a metric needs no exact value")]
 pub fn content_bytes(bytes: u64) {
     CONTENT.set(bytes as f64);
 }
 
-/// A request was refused that would have written much, as there is little room.
+/// Counts a large write that was refused because of low disk space.
 pub fn write_refused() {
     REFUSED.increment(1);
 }
 
-/// The store could not write, as its disk is full.
+/// Counts a write of the store that failed because its disk is full.
 pub fn store_full() {
     FULL.increment(1);
     *FULL_AT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
 }
 
-/// Whether the store could not write a short time ago, as its disk is full.
+/// Returns whether a write of the store failed recently because its disk is full.
 pub fn is_store_full() -> bool {
     FULL_AT.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|at| at.elapsed() < FULL_FOR)
 }

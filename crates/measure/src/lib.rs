@@ -1,10 +1,11 @@
-//! What the server measures: the name of every figure, and how it is recorded; and spans of single requests.
+//! Metrics and spans: the name of every metric, the functions that record it, and the spans of requests.
 //!
-//! Edges and adapters record here; the domain knows nothing of it. What has a label for each request is
-//! looked up, everything else has its handle from the first use on, so that recording is an atomic step.
-//! Nothing is recorded unless somebody has installed a recorder, before the first use.
+//! Edges and adapters record here; the domain does not depend on this crate. Metrics whose labels differ
+//! per request are looked up at each use. All others keep their handle, so that recording is one atomic
+//! operation. Nothing is recorded unless a recorder is installed before the first use.
 //!
-//! No label has a value that a client can choose: there is one series for each route, not for each path.
+//! No label has a value that a client can choose: there is one series per route, not per path.
+#![expect(clippy::disallowed_methods, reason = "metrics and outages are timed in real time")]
 
 mod bus;
 mod change;
@@ -24,25 +25,25 @@ pub use request::{connection_refused, refused, request, spans_dropped, spans_sen
 pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};
 pub use store::{Doing, InUse, Work, batch, connection_in_use, connections_at_most, doing};
 
-/// A figure, as it is described to whoever reads it.
+/// The description of a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Its name.
+    /// The name in the exposition format.
     pub name: &'static str,
-    /// What it is.
+    /// The type of the metric.
     pub kind: Kind,
-    /// What it tells.
+    /// The help text.
     pub what: &'static str,
 }
 
-/// What a figure is.
+/// The type of a metric.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// How often something has happened since the start.
+    /// The number of events since the start.
     Counter,
-    /// How much of something there is.
+    /// A current value.
     Gauge,
-    /// How large something was each time, counted below these bounds.
+    /// Observed values, counted in buckets with these upper bounds.
     Histogram(&'static [f64]),
 }
 
@@ -56,7 +57,7 @@ macro_rules! figures {
     ($($name:ident = $text:literal, $kind:expr, $what:literal;)+) => {
         $(#[doc = $what] pub const $name: &str = $text;)+
 
-        /// Every figure.
+        /// All metrics.
         pub const ALL: &[Figure] = &[$(Figure { name: $text, kind: $kind, what: $what }),+];
     };
 }
@@ -120,7 +121,7 @@ figures! {
     UPTIME = "parlance_uptime_seconds", Kind::Gauge, "Seconds since the start.";
 }
 
-/// Makes the series that need no event to be there, so that they begin at zero.
+/// Registers the series that can exist before their first event, so that they start at zero.
 pub fn begin() {
     bus::begin();
     change::begin();

@@ -1,20 +1,20 @@
-//! Something that fails for a while: the log says once that it began, and once that it is over.
+//! Outages: the log has one line when an outage begins, and one when it ends.
 
 use std::time::{Duration, Instant};
 
-/// Since when something has failed, if it does.
+/// The start of an outage, if there is one.
 #[derive(Default, Debug)]
 pub struct Outage(Option<Instant>);
 
 impl Outage {
-    /// It fails now; whether that is new.
+    /// Records a failure. Returns whether an outage begins with it.
     pub fn begins(&mut self) -> bool {
         let is_new = self.0.is_none();
         self.0.get_or_insert_with(Instant::now);
         is_new
     }
 
-    /// It works now; for how long it had failed, if it had.
+    /// Records a success. Returns the duration of the outage that it ends, if there was one.
     pub fn ends(&mut self) -> Option<Duration> {
         self.0.take().map(|since| since.elapsed())
     }
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn its_beginning_and_its_end_are_told_once() {
+    fn begin_and_end_are_reported_once() {
         let mut outage = Outage::default();
         assert_eq!(outage.ends(), None);
         assert!(outage.begins() && !outage.begins());

@@ -1,4 +1,4 @@
-//! Hashing passwords.
+//! Metrics of password hashing.
 
 use std::sync::LazyLock;
 
@@ -14,12 +14,12 @@ struct Handles {
 static HANDLES: LazyLock<Handles> =
     LazyLock::new(|| Handles { hashes: counter!(PASSWORD_HASHES), now: gauge!(PASSWORD_HASHES_NOW) });
 
-/// A password that is being hashed, until it is dropped.
+/// A hash in progress, until it is dropped.
 #[must_use]
 #[derive(Debug)]
 pub struct Hashing(());
 
-/// A password begins to be hashed.
+/// Counts a hash, and marks it as in progress.
 pub fn hashing() -> Hashing {
     HANDLES.hashes.increment(1);
     HANDLES.now.increment(1.0);

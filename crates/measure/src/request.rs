@@ -1,4 +1,4 @@
-//! Requests over HTTP.
+//! Metrics of HTTP requests and connections.
 
 use std::time::Duration;
 
@@ -6,34 +6,34 @@ use metrics::{counter, histogram};
 
 use crate::{CONNECTIONS_REFUSED, REFUSALS, REQUEST_SECONDS, SPANS_DROPPED, SPANS_SENT, STALLED_CONNECTIONS};
 
-/// A request was answered. `route` is the pattern that its path matched.
+/// Records a request that was answered. `route` is the pattern that its path matched.
 pub fn request(route: &str, method: &str, status: u16, took: Duration) {
     let (method, status) = (known_method(method), class(status));
     histogram!(REQUEST_SECONDS, "route" => route.to_owned(), "method" => method, "status" => status)
         .record(took.as_secs_f64());
 }
 
-/// A request was answered with the error of this code.
+/// Counts a request that was answered with the error of this code.
 pub fn refused(code: &'static str) {
     counter!(REFUSALS, "code" => code).increment(1);
 }
 
-/// A connection was ended at once, as its address has too many.
+/// Counts a connection that was closed on arrival because its address has too many.
 pub fn connection_refused() {
     counter!(CONNECTIONS_REFUSED).increment(1);
 }
 
-/// A connection was closed, as its client does not read.
+/// Counts a connection that was closed because its client does not read.
 pub fn stalled_connection() {
     counter!(STALLED_CONNECTIONS).increment(1);
 }
 
-/// The collector of traces took so many spans.
+/// Counts spans that the trace collector accepted.
 pub fn spans_sent(count: u64) {
     counter!(SPANS_SENT).increment(count);
 }
 
-/// So many spans of traces were dropped.
+/// Counts spans that were dropped.
 pub fn spans_dropped(count: u64) {
     counter!(SPANS_DROPPED).increment(count);
 }
@@ -48,7 +48,7 @@ pub(crate) fn begin() {
     }
 }
 
-/// A client may invent methods; those are one.
+/// Clients can invent methods, so all unknown ones share one label.
 pub(crate) fn known_method(method: &str) -> &'static str {
     const KNOWN: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
     KNOWN.into_iter().find(|known| *known == method).unwrap_or("other")

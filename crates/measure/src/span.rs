@@ -1,10 +1,8 @@
-//! Spans: what became of one request and how long its parts took, for whoever follows it through several
-//! programs.
+//! Spans: the outcome of a request and the duration of its parts, for tracing it across programs.
 //!
-//! Nothing is made of a request before somebody has called [`trace_with`]; to find that out is one look at an
-//! atomic. A part, as the work of the store, is told of only inside a request that is recorded, so what the
-//! server does by itself leaves nothing. No span holds more of a request than its log line: the route's
-//! pattern and never the path, no query, no key, nothing that was said.
+//! No span is made before [`trace_with`] is called; the check is one atomic load. A part, such as work in the
+//! store, has a span only inside a recorded request, so background work has none. A span holds no more of a
+//! request than its log line: the route's pattern, but no path, query, key, or content.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -20,21 +18,20 @@ use crate::request::known_method;
 
 static TRACER: OnceLock<SdkTracer> = OnceLock::new();
 
-/// From now on requests leave spans. A second call changes nothing.
+/// Turns spans on. A second call has no effect.
 pub fn trace_with(tracer: SdkTracer) {
     let _ = TRACER.set(tracer);
 }
 
-/// The trace that a client says its request is part of (W3C Trace Context, `traceparent`).
+/// The trace context that a client sends with its request (W3C Trace Context, `traceparent`).
 #[derive(Clone, Debug)]
 pub struct TraceParent(SpanContext);
 
 impl TraceParent {
-    /// The most bytes of `tracestate` that are passed on.
+    /// The maximum length of a `tracestate` that is passed on, in bytes.
     const STATE_BYTES: usize = 512;
 
-    /// Reads the header and its companion; `None` for what is not exactly as it should be, which is as if
-    /// nothing had been said.
+    /// Parses the header and its companion `tracestate`. A malformed header gives `None` and is ignored.
     pub fn read(parent: &str, state: Option<&str>) -> Option<Self> {
         let (trace, span, flags) = parts(parent)?;
         let state = state.filter(|state| state.len() <= Self::STATE_BYTES);
@@ -78,13 +75,13 @@ impl fmt::Display for Trace {
     }
 }
 
-/// A request on its way; it ends with its answer, or when it is dropped.
+/// The span of a request. It ends with the response, or when it is dropped.
 #[derive(Clone, Debug)]
 pub struct RequestSpan(Context);
 
 impl RequestSpan {
-    /// A request begins; `None` unless spans are wanted. `route`, which is not asked otherwise, gives the
-    /// pattern that its path matches.
+    /// Starts the span of a request; `None` if spans are off. `route` gives the pattern that the path matches,
+    /// and is called only if spans are on.
     pub fn begin(
         method: &str,
         route: impl FnOnce() -> String,
@@ -111,7 +108,7 @@ impl RequestSpan {
         Trace(self.0.span().span_context().trace_id())
     }
 
-    /// It was answered.
+    /// Ends the span with the status of the response.
     pub fn answered(&self, status: u16) {
         let span = self.0.span();
         span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status)));
@@ -121,23 +118,23 @@ impl RequestSpan {
         span.end();
     }
 
-    /// What is done until the guard is dropped, on this thread, is part of it.
+    /// Makes this the current span of the thread until the guard is dropped.
     pub fn enter(&self) -> ContextGuard {
         self.0.clone().attach()
     }
 
-    /// What the future does is part of it.
+    /// Makes this the current span of the future.
     pub fn around<F: Future>(&self, work: F) -> WithContext<F> {
         work.with_context(self.0.clone())
     }
 }
 
-/// A part of a request, until it is dropped; nothing, unless the request is recorded.
+/// The span of a part of a request, until it is dropped. Empty unless the request is recorded.
 #[derive(Debug)]
 #[must_use]
 pub struct Step(Option<Context>);
 
-/// A part of the request at hand begins.
+/// Starts a part of the current request.
 pub fn step(name: &'static str) -> Step {
     let Some(tracer) = TRACER.get() else { return Step(None) };
     let begin = |current: &Context| {
@@ -150,7 +147,7 @@ pub fn step(name: &'static str) -> Step {
 }
 
 impl Step {
-    /// For what belongs to it and is done elsewhere.
+    /// The span, for work of this part that runs on another thread.
     pub fn carry(&self) -> Carried {
         Carried(self.0.clone())
     }
@@ -164,12 +161,12 @@ impl Drop for Step {
     }
 }
 
-/// Which step something belongs to that is done on another thread.
+/// The span of a step, to continue it on another thread.
 #[derive(Clone, Debug)]
 pub struct Carried(Option<Context>);
 
 impl Carried {
-    /// Does it.
+    /// Runs the work inside the step.
     pub fn within<T>(self, work: impl FnOnce() -> T) -> T {
         let _entered = self.0.map(Context::attach);
         work()
@@ -184,7 +181,7 @@ mod tests {
     const SPAN: &str = "b7ad6b7169203331";
 
     #[test]
-    fn what_is_well_formed_is_followed() {
+    fn well_formed_headers_are_followed() {
         for good in [
             format!("00-{TRACE}-{SPAN}-01"),
             format!("00-{TRACE}-{SPAN}-ff"),
@@ -201,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_as_if_it_were_not_there() {
+    fn malformed_headers_are_ignored() {
         for bad in [
             String::new(),
             "00".to_owned(),
@@ -223,9 +220,8 @@ mod tests {
         }
     }
 
-    /// As long as nobody wants them.
     #[test]
-    fn there_are_no_spans_by_themselves() {
+    fn there_are_no_spans_by_default() {
         let parent = TraceParent::read(&format!("00-{TRACE}-{SPAN}-01"), None);
         assert!(RequestSpan::begin("GET", || unreachable!(), "1", parent.as_ref()).is_none());
         let _inside = Context::new().with_remote_span_context(parent.unwrap().0).attach();

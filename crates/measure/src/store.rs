@@ -1,4 +1,4 @@
-//! Work on the store.
+//! Metrics of the store.
 
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -8,18 +8,18 @@ use metrics::{Gauge, Histogram, gauge, histogram};
 use crate::span::{Carried, Step, step};
 use crate::{STORE_BATCH, STORE_CONNECTIONS, STORE_CONNECTIONS_MAX, STORE_IN_PROGRESS, STORE_SECONDS};
 
-/// A kind of work.
+/// A kind of operation.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
-    /// Nothing is changed.
+    /// A read.
     Read,
-    /// Something is changed.
+    /// A write other than an append.
     Change,
-    /// A message or event is added to a room.
+    /// A message or event is appended to a room.
     Append,
 }
 
-/// What spans of each kind of work are called.
+/// The names of the spans, in the order of [`Work`].
 const SPANS: [&str; 3] = ["store.read", "store.change", "store.append"];
 
 struct Handles {
@@ -36,7 +36,7 @@ static HANDLES: LazyLock<Handles> = LazyLock::new(|| Handles {
     in_use: gauge!(STORE_CONNECTIONS),
 });
 
-/// A piece of work, until it is dropped: however it ends, it is counted.
+/// An operation in progress. Dropping it records its duration, whatever its outcome.
 #[must_use]
 #[derive(Debug)]
 pub struct Doing {
@@ -45,14 +45,14 @@ pub struct Doing {
     since: Instant,
 }
 
-/// A piece of work begins.
+/// Starts an operation.
 pub fn doing(work: Work) -> Doing {
     HANDLES.in_progress[work as usize].increment(1.0);
     Doing { work, step: step(SPANS[work as usize]), since: Instant::now() }
 }
 
 impl Doing {
-    /// For what belongs to it and is done elsewhere, or later.
+    /// The span, for work of this operation that runs on another thread or later.
     pub fn carry(&self) -> Carried {
         self.step.carry()
     }
@@ -65,18 +65,18 @@ impl Drop for Doing {
     }
 }
 
-/// So many changes shared a commit.
+/// Records the number of changes that shared a commit.
 pub fn batch(changes: usize) {
-    // No batch comes near the numbers that are not exact.
+    // Batches are far smaller than the numbers that a float cannot hold.
     HANDLES.batch.record(f64::from(u32::try_from(changes).unwrap_or(u32::MAX)));
 }
 
-/// A connection at work, until it is dropped.
+/// A connection in use, until it is dropped.
 #[must_use]
 #[derive(Debug)]
 pub struct InUse(());
 
-/// A connection goes to work.
+/// Marks a connection as in use.
 pub fn connection_in_use() -> InUse {
     HANDLES.in_use.increment(1.0);
     InUse(())
@@ -88,7 +88,7 @@ impl Drop for InUse {
     }
 }
 
-/// So many connections there may be.
+/// Sets the maximum number of connections.
 pub fn connections_at_most(number: usize) {
     gauge!(STORE_CONNECTIONS_MAX).set(f64::from(u32::try_from(number).unwrap_or(u32::MAX)));
 }

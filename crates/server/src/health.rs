@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use actix_web::{HttpResponse, web};
 use domain::bus::RunningBus;
@@ -10,7 +10,7 @@ use http_wire::error::{ApiError, ErrorCode};
 use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 
 use crate::disk::Disk;

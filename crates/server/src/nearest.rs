@@ -52,28 +52,35 @@ fn distance(one: &[char], other: &[char]) -> usize {
 
 /// The handles of users. Like all lists here, it is for a suggestion: it is bounded, and empty if the store fails.
 pub(crate) async fn users(store: &Arc<dyn Store>) -> Vec<String> {
-    let (administration, mut handles) = (wiring::administration(store.clone()), Vec::new());
-    let mut after = None;
-    while handles.len() < COMPARED {
-        let part = administration.users_after(after, AT_ONCE).await.unwrap_or_default();
-        let Some(last) = part.last() else { break };
-        after = Some(last.handle.clone());
-        handles.extend(part.iter().map(|user| user.handle.as_str().to_owned()));
-    }
-    handles
+    let administration = wiring::administration(store.clone());
+    all(async |after| {
+        let users = administration.users_after(after, AT_ONCE).await.unwrap_or_default();
+        users.into_iter().map(|user| user.handle).collect()
+    })
+    .await
 }
 
 /// The handles of agents.
 pub(crate) async fn agents(store: &Arc<dyn Store>) -> Vec<String> {
-    let (administration, mut handles) = (wiring::administration(store.clone()), Vec::new());
-    let mut after = None;
+    let administration = wiring::administration(store.clone());
+    all(async |after| {
+        let agents = administration.agents_after(None, after, AT_ONCE).await.unwrap_or_default();
+        agents.into_iter().map(|agent| agent.handle).collect()
+    })
+    .await
+}
+
+/// Handles, page by page, each page after the last handle of the previous one.
+async fn all<H: Clone + ToString>(mut page: impl AsyncFnMut(Option<H>) -> Vec<H>) -> Vec<String> {
+    let mut handles = Vec::<H>::new();
     while handles.len() < COMPARED {
-        let part = administration.agents_after(None, after, AT_ONCE).await.unwrap_or_default();
-        let Some(last) = part.last() else { break };
-        after = Some(last.handle.clone());
-        handles.extend(part.iter().map(|agent| agent.handle.as_str().to_owned()));
+        let next = page(handles.last().cloned()).await;
+        if next.is_empty() {
+            break;
+        }
+        handles.extend(next);
     }
-    handles
+    handles.iter().map(ToString::to_string).collect()
 }
 
 /// The handles of users, or of agents if `like` is one.

@@ -16,8 +16,8 @@ use uuid::Uuid;
 /// The machine's clock.
 pub(crate) struct SystemClock;
 
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clocks")]
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
     fn now(&self) -> Timestamp {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_micros(i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX))

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use adapters_sqlite::Location;
 use domain::archive::{Table, Value};
@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use testkit::{Fixture, Stores, World};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 /// The program with these arguments, on the store at this URL.

@@ -1,4 +1,4 @@
-//! What every store must keep, written once and run on each.
+//! The contract of every store, written once and run on each.
 //!
 //! `contract_tests!(make)` in a test file expands to one test a case; `make` is an expression
 //! that gives fresh [`Stores`](crate::Stores) and whatever must stay alive with them.

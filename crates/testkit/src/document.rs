@@ -16,8 +16,8 @@ static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::
 
 /// Panics unless the document has this status for the operation, and the body is as it says.
 ///
-/// What is no operation at all must have been refused: as unknown, or before that for its key, or as
-/// no upgrade where the socket stands.
+/// A request that matches no operation must have been refused: as unknown, or before that for its key, or
+/// as no upgrade at the path of the socket.
 pub fn check(method: &str, path: &str, status: u16, body: &Value) {
     let method = method.to_lowercase();
     let template = template(path).filter(|template| DOCUMENT["paths"][*template].get(&method).is_some());

@@ -39,7 +39,7 @@ impl FixedClock {
         self.steady.fetch_add(passed.max(0), Ordering::SeqCst);
     }
 
-    /// Somebody sets it to `now`, and no time passes.
+    /// Sets the wall clock to `now`; no time passes.
     pub fn jump(&self, now: Timestamp) {
         self.now.store(now.micros(), Ordering::SeqCst);
     }
@@ -163,7 +163,7 @@ impl TokenMint for PlainTokens {
 pub struct RecordingPublisher(Mutex<Vec<DomainEvent>>);
 
 impl RecordingPublisher {
-    /// What was published since the last look, in order.
+    /// The events published since the last call, in order.
     pub fn take(&self) -> Vec<DomainEvent> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -175,7 +175,7 @@ impl EventPublisher for RecordingPublisher {
     }
 }
 
-/// Whoever was said to be online.
+/// The users and agents that a test declared online.
 #[derive(Default)]
 pub struct FixedPresence(Mutex<HashSet<ParticipantId>>);
 

@@ -35,7 +35,7 @@ use crate::{TestAgent, TestUser, World};
 
 const ALL: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
 
-/// Who and what was made.
+/// The users, agents, and rooms of the fixture.
 pub struct Fixture {
     users: Vec<TestUser>,
     agents: Vec<TestAgent>,

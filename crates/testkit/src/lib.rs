@@ -1,8 +1,8 @@
-//! What tests stand on: a clock that stands still, ids that count, keys that can be foreseen, a
-//! publisher that remembers, and [`World`], every service on a store in memory.
+//! Support for tests: a fixed clock, sequential ids, predictable keys, a publisher that records events, and
+//! [`World`], every service on a store in memory.
 //!
-//! [`contract`] is what every store must keep, written once; [`document`] what every answer must be.
-//! [`same`] plays the same sequences of operations on two stores.
+//! [`contract`] is the contract of every store, written once. [`document`] checks responses against the API
+//! document. [`parity`] runs the same sequences of operations on two stores.
 //! [`postgres`] finds or starts the database server for tests of the production store.
 #![expect(clippy::unwrap_used, reason = "this crate is for tests, where a panic is the failure")]
 
@@ -13,10 +13,11 @@ mod fakes;
 mod fixture;
 pub mod nats;
 pub mod nodes;
+pub mod parity;
 mod ports;
 pub mod postgres;
-pub mod same;
 pub mod sql;
+mod waits;
 mod world;
 
 pub use fakes::{
@@ -24,4 +25,5 @@ pub use fakes::{
 };
 pub use fixture::Fixture;
 pub use ports::free_port;
+pub use waits::elapse;
 pub use world::{NOON, Stores, TestAgent, TestUser, World};

@@ -7,7 +7,9 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::free_port;
 
@@ -15,10 +17,10 @@ use crate::free_port;
 const SUPERVISOR: &str =
     "\"$@\" </dev/null >/dev/null 2>&1 & server=$!; echo $server; cat >/dev/null; kill -9 $server";
 
-/// How long a start or an answer may take.
+/// The maximum duration of a start or a response.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Where the program is beside the search path; Debian has it where only root looks.
+/// The path of the program on Debian, which is on the search path of root only.
 const BESIDE_PATH: &str = "/usr/sbin/nats-server";
 
 /// A NATS server.
@@ -35,15 +37,15 @@ struct Running {
 }
 
 impl Nats {
-    /// Starts one that lets everybody in.
+    /// Starts a server that accepts every client.
     pub fn start() -> Self {
         Self::start_with(&[])
     }
 
-    /// Starts one with more arguments, for example `--user` and `--pass`.
+    /// Starts a server with more arguments, for example `--user` and `--pass`.
     ///
     /// # Panics
-    /// When it is not installed, or does not start.
+    /// If it is not installed, or does not start.
     pub fn start_with(arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
         let mut nats = Self { arguments, port: free_port(), monitor: free_port(), running: None };
@@ -54,7 +56,7 @@ impl Nats {
     /// Starts it on its port with other arguments.
     ///
     /// # Panics
-    /// When it runs.
+    /// If it is running.
     pub fn run_with(&mut self, arguments: &[&str]) {
         assert!(self.running.is_none(), "it runs with other arguments");
         self.arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
@@ -108,7 +110,7 @@ impl Nats {
     /// Makes it hang: what it is sent waits, and it answers nothing once this returns.
     ///
     /// # Panics
-    /// When it does not stop.
+    /// If it does not stop.
     pub fn pause(&self) {
         self.signal("-STOP");
         let server = self.server().to_string();
@@ -125,7 +127,7 @@ impl Nats {
         self.signal("-CONT");
     }
 
-    /// Publishes anything as somebody else who may use it as well.
+    /// Publishes a message as another client of the same NATS.
     pub fn publish(&self, subject: &str, payload: &[u8]) {
         let (mut stream, mut lines) = self.talk();
         write!(stream, "PUB {subject} {}\r\n", payload.len()).expect("it takes what it is sent");
@@ -163,7 +165,7 @@ impl Nats {
         Spy { heard }
     }
 
-    /// The subjects that somebody is subscribed to, but for those of requests.
+    /// The subjects with a subscription, except those of requests.
     pub fn subjects(&self) -> Vec<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.monitor)).expect("it can be monitored");
         let request = "GET /subsz?subs=1&limit=100000 HTTP/1.0\r\n\r\n";
@@ -215,13 +217,13 @@ impl Drop for Nats {
 /// A subject, and what was sent to it.
 pub type Heard = (String, Vec<u8>);
 
-/// Somebody who hears everything.
+/// A subscriber to everything.
 pub struct Spy {
     heard: Arc<Mutex<Vec<Heard>>>,
 }
 
 impl Spy {
-    /// What was sent to subjects that begin so, since the last time it was asked.
+    /// The messages on subjects with this prefix since the last call.
     pub fn heard(&self, prefix: &str) -> Vec<Heard> {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         let all = std::mem::take(&mut *heard);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
@@ -15,6 +15,7 @@ use domain::node::{
 };
 use domain::store::StoreError;
 use domain::time::Timestamp;
+use tokio::time::Instant;
 
 #[derive(Clone, Copy)]
 struct Node {

@@ -1,4 +1,4 @@
-//! A real PostgreSQL for tests, without anybody having set one up.
+//! A real PostgreSQL for tests, without any setup.
 //!
 //! If `PARLANCE_TEST_DATABASE_URL` names a server (its role needs CREATEDB), databases are made there.
 //! Otherwise the first test of a process that asks starts a private cluster from the newest installed
@@ -25,7 +25,7 @@ pub use server::{Database, Server, Template};
 /// The server that all tests of this process share.
 ///
 /// # Panics
-/// When there is no PostgreSQL; the text says what to install.
+/// If there is no PostgreSQL; the message says what to install.
 pub fn server() -> &'static Arc<Server> {
     static SHARED: OnceLock<Arc<Server>> = OnceLock::new();
     SHARED.get_or_init(|| match std::env::var_os("PARLANCE_TEST_DATABASE_URL") {
@@ -37,12 +37,12 @@ pub fn server() -> &'static Arc<Server> {
 /// The directory of the newest programs of PostgreSQL that are installed.
 ///
 /// # Panics
-/// When there are none; the text says what to install.
+/// If there are none; the message says what to install.
 pub fn programs() -> PathBuf {
     programs::newest()
 }
 
-/// A number that nobody else has drawn. It need not be secret.
+/// A unique number. It does not have to be secret.
 fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

@@ -37,23 +37,23 @@ use crate::fakes::{
     FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
 };
 
-/// Where the clock of a new world stands: 2026-07-01, 12:00 UTC, in microseconds.
+/// The time of a new world's clock: 2026-07-01, 12:00 UTC, in microseconds.
 pub const NOON: i64 = 1_782_907_200_000_000;
 
-/// Every service, wired on a store in memory; everybody may register. The cache of callers is empty until a test
-/// confirms that the log of changes is followed.
+/// Every service, wired on a store in memory, with open registration. The cache of callers is not used until a test
+/// confirms that the change log is followed.
 pub struct World {
-    /// The clock; it moves only when told.
+    /// The clock, which moves only when a test advances it.
     pub clock: Arc<FixedClock>,
-    /// What was published, unless another publisher was given.
+    /// The published events, unless another publisher was given.
     pub publisher: Arc<RecordingPublisher>,
-    /// Who is online.
+    /// The users and agents that are online.
     pub presence: Arc<FixedPresence>,
     /// The store under it all.
     pub stores: Stores,
-    /// What the services are built from.
+    /// The ports of the services.
     pub ports: Ports,
-    /// What hashes passwords.
+    /// The hasher of passwords.
     pub hasher: Arc<FixedHasher>,
     services: Services,
 }
@@ -77,11 +77,11 @@ pub struct Stores {
     pub administration: Arc<dyn AdministrationRepository>,
     /// Their keys.
     pub keys: Arc<dyn KeyRepository>,
-    /// Who did what.
+    /// The audit log.
     pub audit: Arc<dyn AuditRepository>,
     /// Passwords and sessions.
     pub logins: Arc<dyn LoginRepository>,
-    /// What every server must hear of.
+    /// The change log.
     pub changes: Arc<dyn ChangeRepository>,
     /// Rooms and participants.
     pub chats: Arc<dyn ChatRepository>,
@@ -95,15 +95,15 @@ pub struct Stores {
     pub answers: Arc<dyn IdempotencyRepository>,
     /// Contacts and contact requests.
     pub contacts: Arc<dyn ContactRepository>,
-    /// What agents remember.
+    /// The memories of agents.
     pub memories: Arc<dyn MemoryRepository>,
     /// Plans and organizations.
     pub plans: Arc<dyn PlanRepository>,
     /// Members, roles and invitations.
     pub organizations: Arc<dyn OrganizationRepository>,
-    /// What servers on the same store share.
+    /// The secrets that servers on the same store share.
     pub secrets: Arc<dyn SecretRepository>,
-    /// What it holds, at a glance.
+    /// The summary of the store's content.
     pub status: Arc<dyn StatusRepository>,
     /// All of it as one thing.
     pub archive: Arc<dyn ArchiveRepository>,
@@ -298,7 +298,7 @@ impl World {
         }
     }
 
-    /// Makes an agent everybody's peer.
+    /// Makes an agent global.
     pub async fn make_global(&self, agent: &TestAgent) {
         let marks = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
         self.accounts.mark_agent(&agent.handle, marks).await.unwrap().unwrap();
@@ -320,7 +320,7 @@ impl World {
         self.chats.add_participant(by, chat, command).await.unwrap();
     }
 
-    /// Asks whoever has the handle to be a contact.
+    /// Sends a contact request to a handle.
     pub async fn ask(&self, by: impl Into<Caller>, handle: &str) -> ContactRequest {
         let command = SendRequest { to: Handle::new(handle).unwrap(), message: None };
         self.contacts.send(by, command).await.unwrap()
@@ -332,7 +332,7 @@ impl World {
         self.ask(other.0, one.1).await;
     }
 
-    /// Makes an agent remember `number` things about somebody, each of nearly 200 kB as JSON.
+    /// Stores `number` memories of an agent about a subject, each nearly 200 kB as JSON.
     pub async fn remember_heavy_things(&self, agent: &TestAgent, subject: Uuid, number: usize) {
         let large = "\u{1}".repeat(MemoryContent::MAX_CHARS);
         for _ in 0..number {

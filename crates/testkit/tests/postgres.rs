@@ -5,15 +5,16 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use testkit::postgres::{Cluster, Options, Tls, server};
+use tokio::time::Instant;
 use tokio_postgres::{Client, NoTls};
 
-/// How long anything may take; a server ends no sooner than the disk has what it was writing.
+/// The maximum duration of an operation; a server ends only after its writes are on disk.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Where processes that these tests start find a server that somebody else runs.
+/// The URL of an external server for processes that these tests start.
 const GIVEN: &str = "PARLANCE_TEST_DATABASE_URL";
 
 /// Set for processes that these tests start.
@@ -39,7 +40,7 @@ async fn rooms(url: &str) -> i64 {
     client.query_one("SELECT count(*) FROM rooms", &[]).await.unwrap().get(0)
 }
 
-/// Whether there is such a database, asked in another one.
+/// Returns whether a database exists, as seen from another one.
 async fn is_there(name: &str, asked: &str) -> bool {
     let client = connect(asked).await.unwrap();
     !client.query("SELECT FROM pg_database WHERE datname = $1", &[&name]).await.unwrap().is_empty()
@@ -101,7 +102,7 @@ async fn clones_are_made_by_many_at_once_and_in_spite_of_open_connections() {
     assert!(kept.unwrap().query("SELECT 1", &[]).await.is_err(), "the template is still in use");
 }
 
-/// What needs more than the schema's `CREATE` is to be noticed by the tests.
+/// Tests must notice statements that need more than `CREATE` on the schema.
 #[tokio::test]
 async fn on_a_private_cluster_the_tests_have_no_special_rights() {
     let cluster = Cluster::own(Options::default());
@@ -153,7 +154,7 @@ async fn tls_is_off_offered_or_required() {
     }
 }
 
-/// What the server says when a client asks for TLS: S for yes, N for no.
+/// The server's reply to a request for TLS: S for yes, N for no.
 fn answer_to_ssl_request(port: u16) -> u8 {
     const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -189,7 +190,7 @@ impl Other {
     }
 }
 
-/// Tells these facts and stays until it is killed, or until whoever started it is gone.
+/// Prints these facts and runs until it is killed, or until its parent ends.
 fn tell_and_stay(facts: &[&str]) {
     let mut out = std::io::stdout().lock();
     for fact in facts {
@@ -245,7 +246,7 @@ async fn a_killed_test_process_leaves_no_server_and_no_directory() {
     drop(connected);
 }
 
-/// Nobody stops a server that somebody else runs, so the next process clears up there.
+/// An external server is not stopped, so the next process cleans up there.
 #[tokio::test]
 async fn what_a_killed_test_process_left_on_a_given_server_is_cleared_by_the_next() {
     let cluster = Cluster::own(Options::default());

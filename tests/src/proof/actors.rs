@@ -4,19 +4,20 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use testkit::elapse;
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::history::{Call, History, LastRow, Operation, Outcome, Row, Work};
 use super::random::Random;
 use crate::rest::{Api, message};
 use crate::server::Server;
 
-/// How long a caller waits for an answer before it takes the outcome for unclear.
+/// The time after which a caller gives up and records an unclear outcome.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
 const ROOMS: usize = 2;
@@ -24,14 +25,14 @@ const ROOMS: usize = 2;
 /// Agents of each room that do what they are told.
 const WORKERS: usize = 2;
 
-/// What everybody shares.
+/// The state that all actors share.
 struct Shared {
     rooms: Vec<String>,
     /// The agents that work: who they are, and in which room.
     workers: Vec<(Api, usize)>,
     human: Api,
     calls: Mutex<Vec<Call>>,
-    /// What the human has sent: to be edited and deleted.
+    /// The messages of the human, which are edited and deleted.
     own: Mutex<Vec<(usize, String)>>,
     answered: AtomicUsize,
     since: Instant,
@@ -115,12 +116,12 @@ impl Stage {
         stage
     }
 
-    /// How many calls have had a clear answer.
+    /// The number of calls with a clear outcome.
     pub fn answered(&self) -> usize {
         self.shared.answered.load(Ordering::SeqCst)
     }
 
-    /// Lets everybody finish what they are at, and looks at what there is; every server must say the same.
+    /// Lets all actors finish, then reads the final state, which must be the same on every server.
     pub async fn end(self, servers: &[Server]) -> History {
         self.shared.over.store(true, Ordering::SeqCst);
         for actor in self.actors {
@@ -158,8 +159,8 @@ impl Stage {
     }
 }
 
-/// Every message of a room, newest first, once nothing comes any more: what nobody waited for may still be on its way.
-/// The room's own count of its messages must be the same.
+/// Every message of a room, newest first, once no more arrive: requests that were given up may still be running. The
+/// room's own count of its messages must be the same.
 async fn settled(human: &Api, room: &str) -> Vec<Value> {
     let since = Instant::now();
     loop {
@@ -167,7 +168,7 @@ async fn settled(human: &Api, room: &str) -> Vec<Value> {
         let counted = human.get(&format!("/chats/{room}/messages?page=1&page_size=1")).await;
         let counted =
             counted.body["metadata"]["total_count"].as_u64().and_then(|total| usize::try_from(total).ok());
-        sleep(Duration::from_secs(1)).await;
+        elapse(Duration::from_secs(1)).await;
         let again = human.history(room).await;
         if counted == Some(rows.len()) && rows == again {
             return rows;
@@ -336,7 +337,7 @@ impl Actor {
             let (_, id) = own[self.random.place(own.len())].clone();
             let path = self.path(&format!("/{id}"));
             if self.random.percent(5) {
-                // Nobody else takes it from now on; who has it already may be told that it is gone.
+                // No other agent takes it from now on; one that has it already may get 404.
                 self.leave_alone(&id);
                 self.call(Operation::Delete { id }, (Method::DELETE, path, None), None, |_| Outcome::Done)
                     .await;

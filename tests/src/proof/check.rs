@@ -11,16 +11,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::history::{Call, History, Operation, Outcome, Row};
 
-/// What went wrong.
+/// A kind of anomaly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// A message was acknowledged and is not there.
     Lost,
-    /// A message was seen, nobody asked for its deletion, and it is not there.
+    /// A message that was read is missing, although no call deleted it.
     Vanished,
     /// One text, sent once or under one key, is two messages.
     Doubled,
-    /// A message that nobody sent, or whose sending was refused.
+    /// A message that was never sent, or whose send was refused.
     Phantom,
     /// A message stands before another one that was there before it was sent, or two readers saw two orders.
     Disordered,
@@ -38,7 +38,7 @@ pub enum Fault {
     Withheld,
     /// Attempts on a message have a gap, the same number twice, or another order than their calls.
     Misnumbered,
-    /// What is shown of the work on a message is not what was acknowledged.
+    /// The shown state of the work on a message differs from the acknowledged one.
     WrongState,
     /// A call was refused that must not be.
     WronglyRefused,
@@ -47,9 +47,9 @@ pub enum Fault {
 /// One thing that went wrong.
 #[derive(Clone, Debug)]
 pub struct Anomaly {
-    /// What kind of fault it is.
+    /// The kind of the anomaly.
     pub fault: Fault,
-    /// What was seen.
+    /// The evidence.
     pub what: String,
 }
 
@@ -58,21 +58,21 @@ struct Message {
     room: usize,
     text: String,
     agents: Vec<usize>,
-    /// When its first call began.
+    /// The start of its first call.
     begun: u64,
-    /// From then on everybody has to see it: somebody was told of it, or has read it.
+    /// The time from which all readers must see it, because it was acknowledged or read.
     visible: u64,
-    /// Whether its sender was told.
+    /// Set if its send was acknowledged.
     acknowledged: bool,
-    /// When a deletion that may have happened was first asked for.
+    /// The start of the first deletion that may have taken effect.
     deletion: u64,
-    /// When it was first acknowledged.
+    /// The time of the first acknowledgement.
     deleted: u64,
     /// Its place in its room when all was over.
     place: Option<usize>,
 }
 
-/// What a reader saw of a room at some moment of a call.
+/// The messages of a room that a reader saw at some moment of a call.
 struct Sight<'a> {
     call: &'a Call,
     rows: Vec<&'a Row>,
@@ -213,7 +213,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Everything acknowledged or seen is there when all is over, once, unless somebody wanted it gone.
+    /// Every message that was acknowledged or read exists once at the end, unless it was deleted.
     fn compare_with_the_end(&mut self) {
         let mut twice = Vec::new();
         for (number, room) in self.history.rooms.iter().enumerate() {

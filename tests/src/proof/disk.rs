@@ -49,7 +49,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Whoever still has a file open on it keeps it until then; the name is gone at once.
+        // Processes with an open file on it keep it until then, but the name disappears immediately.
         let _ = Command::new("umount").arg("-l").arg(self.place.path()).status();
     }
 }

@@ -1,14 +1,14 @@
-//! What callers did and were told, with the times at which each call began and ended.
+//! The calls of a run with their outcomes, and the times at which each began and ended.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// What a caller asked for. Rooms and agents are named by their place in the stage.
+/// The request of a call. Rooms and agents are named by their index in the stage.
 #[derive(Clone, Debug)]
 pub enum Operation {
-    /// A text that nobody else sends, and the agents it mentions; under a key where it may be sent again.
+    /// A unique text and the agents that it mentions, with an idempotency key if it may be sent again.
     Send { room: usize, text: String, agents: Vec<usize>, key: Option<String> },
-    /// Another text for a message; nobody else gives any message this text.
+    /// A new, unique text for a message.
     Edit { id: String, text: String },
     /// Removes a message.
     Delete { id: String },
@@ -41,7 +41,7 @@ impl Operation {
     }
 }
 
-/// A message as somebody saw it.
+/// A message as a reader saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Its id.
@@ -50,7 +50,7 @@ pub struct Row {
     pub text: String,
 }
 
-/// What the caller was told.
+/// The outcome of a call, as its caller saw it.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// The message has this id.
@@ -61,12 +61,12 @@ pub enum Outcome {
     Page {
         /// The messages.
         rows: Vec<Row>,
-        /// Whether it was asked for the newest ones.
+        /// Set if the newest page was requested.
         newest: bool,
-        /// Whether the answer says that there are none before them.
+        /// Set if the response says that there are no earlier messages.
         oldest: bool,
     },
-    /// What waits for the agent first.
+    /// The message that `/next` offered.
     Offered(Option<Row>),
     /// The number of the attempt that was begun or ended.
     Attempt(u64),
@@ -81,25 +81,25 @@ pub enum Outcome {
 /// One call, in microseconds since the history began.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Who called.
+    /// The caller.
     pub actor: String,
     /// Before anything was sent.
     pub begin: u64,
-    /// When the answer was there, or nobody waited for it any more.
+    /// The time of the response, or of the timeout.
     pub end: u64,
-    /// What was asked for.
+    /// The request.
     pub operation: Operation,
-    /// What was told.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
 impl Call {
-    /// Whether it may have happened.
+    /// Returns whether the call may have taken effect.
     pub fn is_possible(&self) -> bool {
         !matches!(self.outcome, Outcome::Refused(_) | Outcome::Unsent)
     }
 
-    /// Whether nobody knows whether it happened.
+    /// Returns whether the outcome is unclear.
     pub fn is_unclear(&self) -> bool {
         matches!(self.outcome, Outcome::Unclear)
     }
@@ -110,10 +110,10 @@ impl Call {
     }
 }
 
-/// What became of a message at an agent.
+/// The state of a message at an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Whether it is processed.
+    /// Set once the message is processed.
     pub processed: bool,
     /// The numbers of the attempts, in the order in which they are shown.
     pub attempts: Vec<u64>,
@@ -122,7 +122,7 @@ pub struct Work {
 /// A message when all was over.
 #[derive(Clone, Debug)]
 pub struct LastRow {
-    /// What everybody sees.
+    /// The messages that all readers see.
     pub row: Row,
     /// The work of those agents that have begun.
     pub work: BTreeMap<usize, Work>,
@@ -137,12 +137,12 @@ pub struct History {
     pub agents: Vec<usize>,
     /// Every room when all was over, oldest message first.
     pub rooms: Vec<Vec<LastRow>>,
-    /// What waits for each agent when all was over, oldest first.
+    /// The open messages of each agent at the end, oldest first.
     pub waiting: Vec<Vec<String>>,
 }
 
 impl History {
-    /// How many calls there are of each kind, and how many of them ended unclear.
+    /// The number of calls of each kind, and how many of them have an unclear outcome.
     pub fn counts(&self) -> BTreeMap<&'static str, (usize, usize)> {
         let mut counts = BTreeMap::<_, (usize, usize)>::new();
         for call in &self.calls {

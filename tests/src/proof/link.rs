@@ -8,14 +8,14 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// What becomes of what is sent.
+/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
     /// It arrives.
     None,
     /// Nothing arrives in either direction until the link is whole again; then all of it does.
     Stalled,
-    /// What is asked arrives; the answers do not, until the link is whole again.
+    /// Requests arrive, but responses are held back until the link is restored.
     Mute,
     /// Connections are broken, and new ones are broken at once.
     Broken,

@@ -12,7 +12,7 @@ impl Random {
         Self(seed)
     }
 
-    /// A seed that nobody knows.
+    /// A random seed.
     pub fn fresh_seed() -> u64 {
         RandomState::new().build_hasher().finish()
     }

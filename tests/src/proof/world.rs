@@ -3,10 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use testkit::elapse;
 use testkit::nats::Nats;
 use testkit::postgres::{Cluster, Database, Options};
 use tokio::task::block_in_place;
-use tokio::time::sleep;
 
 use super::clock::Clock;
 use super::disk::Disk;
@@ -60,7 +60,7 @@ impl fmt::Display for Strike {
     }
 }
 
-/// What a server is connected by.
+/// The connections of a server.
 struct Links {
     database: Link,
     nats: Option<Link>,
@@ -140,7 +140,7 @@ impl World {
         world
     }
 
-    /// What can strike here.
+    /// The failures that are possible here.
     pub fn strikes(&self) -> Vec<Strike> {
         let mut all = vec![Strike::Kill, Strike::Pause, Strike::Clock];
         if self.disk.is_some() {
@@ -166,30 +166,30 @@ impl World {
             Strike::Kill => self.servers[index].crash().await,
             Strike::Pause => {
                 self.servers[index].signal("-STOP");
-                sleep(for_long).await;
+                elapse(for_long).await;
                 self.servers[index].signal("-CONT");
             }
             Strike::Clock => {
                 let jumps = [-7_200, -90, -2, 2, 90, 7_200];
                 self.clocks[index].set(jumps[random.place(jumps.len())]);
-                sleep(for_long).await;
+                elapse(for_long).await;
                 self.clocks[index].set(0);
             }
             Strike::DiskFull => {
                 let disk = self.disk.as_ref().expect("it is offered only where there is one");
                 block_in_place(|| disk.fill());
-                sleep(for_long).await;
+                elapse(for_long).await;
                 disk.free();
                 if let Some((_, cluster)) = &self.database {
                     // It ends itself where it can write neither its log nor what it recovers from it.
-                    sleep(Duration::from_millis(100)).await;
+                    elapse(Duration::from_millis(100)).await;
                     block_in_place(|| cluster.start());
                 }
             }
             Strike::StopDatabase => {
                 let (_, cluster) = self.database.as_ref().expect("it is offered only where there is one");
                 block_in_place(|| cluster.stop_immediately());
-                sleep(Duration::from_millis(100)).await;
+                elapse(Duration::from_millis(100)).await;
                 block_in_place(|| cluster.start());
             }
             Strike::StallDatabase => cut(&self.links[index].database, Cut::Stalled, for_long).await,
@@ -198,13 +198,13 @@ impl World {
             Strike::KillNats => {
                 let nats = self.nats.as_mut().expect("it is offered only where there is one");
                 nats.kill();
-                sleep(for_long).await;
+                elapse(for_long).await;
                 block_in_place(|| nats.run());
             }
             Strike::PauseNats => {
                 let nats = self.nats.as_ref().expect("it is offered only where there is one");
                 nats.pause();
-                sleep(for_long).await;
+                elapse(for_long).await;
                 nats.resume();
             }
             Strike::PartNats => {
@@ -252,7 +252,7 @@ impl World {
 
 async fn cut(link: &Link, how: Cut, for_long: Duration) {
     link.cut(how);
-    sleep(for_long).await;
+    elapse(for_long).await;
     link.cut(Cut::None);
 }
 

@@ -10,7 +10,7 @@ async fn add(by: &Api, handle: &str) -> Answer {
     by.post("/contacts/add", json!({"handle": handle, "message": null})).await
 }
 
-/// What was accepted is there after a kill: contacts, and requests that can still be answered.
+/// Accepted changes survive a kill: contacts, and requests that can still be answered.
 #[tokio::test]
 async fn contacts_outlive_a_crash() {
     let mut server = Server::start().await;

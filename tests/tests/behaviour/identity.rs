@@ -1,4 +1,4 @@
-//! Who is whose peer.
+//! Peers.
 
 use e2e::Server;
 use e2e::cast::Cast;
@@ -21,7 +21,7 @@ async fn case_5_peers_are_owner_siblings_and_global_agents() {
     assert_eq!(column(peers.clone(), "id"), [cast.u1.id.clone(), cast.a2.id.clone(), globe.id.clone()]);
     assert_eq!(column(peers.clone(), "type"), ["User", "Agent", "Agent"]);
     assert_eq!(column(peers, "source"), ["registry", "registry", "registry"]);
-    // A stranger can be found by nobody, and added by nobody.
+    // A stranger can be neither found nor added.
     assert_eq!(refusal(&cast.a1.add(&cast.r1, &cast.a3.id).await), (404, "not_found"));
     assert_eq!(cast.a1.add(&cast.r1, &globe.id).await.status, 201);
     let left = cast.a1.get(&format!("/peers?not_in_chat={}", cast.r1)).await;

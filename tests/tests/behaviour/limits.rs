@@ -35,7 +35,7 @@ async fn case_41_too_many_requests_are_told_when_to_come_back() {
     assert!((1..=60).contains(&number(&headers, "retry-after")));
     assert!(number(&headers, "x-ratelimit-reset") > 1_700_000_000, "in seconds of the epoch");
     assert_eq!(number(&headers, "x-ratelimit-remaining"), 0);
-    // Somebody else's requests are counted by themselves, and health is never refused.
+    // Each caller has its own limit, and health checks are never refused.
     assert_eq!(fetch(&url, &ben.key).await.0, 200);
     for _ in 0..20 {
         assert_eq!(fetch(&format!("http://{}/health", server.address()), "").await.0, 200);

@@ -1,4 +1,4 @@
-//! What agents remember.
+//! Memories of agents.
 
 use e2e::cast::Cast;
 use e2e::{Api, Server, soon};

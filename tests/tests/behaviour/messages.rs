@@ -1,4 +1,4 @@
-//! What a stored message carries.
+//! The fields of a stored message.
 
 use e2e::Server;
 use e2e::cast::Cast;

@@ -27,22 +27,3 @@ async fn case_32_two_agents_work_apart() {
     assert_eq!(cast.a2.next(&cast.r1).await.as_deref(), Some(message.as_str()));
     assert_eq!(refusal(&cast.a2.step(&cast.r1, &message, "processed").await), (422, "validation_error"));
 }
-
-#[tokio::test]
-async fn case_35_parallel_starts_are_numbered_without_gaps() {
-    let server = Server::start().await;
-    let cast = Cast::on(&server).await;
-    let message = cast.u1.sent(&cast.r1, "work", &[&cast.a1.id]).await;
-    let starts = (0..20).map(|_| {
-        let (bot, chat, message) = (cast.a1.clone(), cast.r1.clone(), message.clone());
-        tokio::spawn(async move {
-            bot.step(&chat, &message, "processing").await.data()["attempt_number"].as_u64()
-        })
-    });
-    let mut numbers = Vec::new();
-    for start in starts.collect::<Vec<_>>() {
-        numbers.push(start.await.unwrap().unwrap());
-    }
-    numbers.sort_unstable();
-    assert_eq!(numbers, (1..=20).collect::<Vec<_>>());
-}

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use e2e::cast::Cast;
-use e2e::{Closed, Server, Socket, free_port};
+use e2e::{Closed, Server, Socket, elapse, free_port, until};
 use futures_util::future::join_all;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -23,7 +23,7 @@ struct Proxy {
 impl Proxy {
     fn before(servers: &[Server]) -> Self {
         let address = format!("127.0.0.1:{}", free_port());
-        // As many connections as anybody may open.
+        // The maximum number of connections.
         let config = include_str!("../../../deploy/haproxy.cfg").replace("maxconn 50000", "maxconn 200");
         let mut config = config.replace("bind :8080", &format!("bind {address}"));
         for (number, server) in (1..).zip(servers) {
@@ -71,11 +71,8 @@ async fn behind_the_proxy_a_rolling_restart_is_hardly_noticed() {
     let ready = format!("http://{}/ready", proxy.address);
     let chats = format!("http://{}/api/v1/me/chats", proxy.address);
     let client = reqwest::Client::new();
-    let since = Instant::now();
-    while !reqwest::get(&ready).await.is_ok_and(|answer| answer.status() == 200) {
-        assert!(since.elapsed() < Duration::from_secs(10), "the proxy finds no server");
-        sleep(Duration::from_millis(50)).await;
-    }
+    let is_ready = async || reqwest::get(&ready).await.is_ok_and(|answer| answer.status() == 200);
+    until("the proxy finds a server", is_ready).await;
     let mut sockets = Vec::new();
     for who in all {
         sockets.push((proxy.socket(&who.key).await.0, who.key.clone()));
@@ -102,7 +99,8 @@ async fn behind_the_proxy_a_rolling_restart_is_hardly_noticed() {
         assert!(moved.iter().all(|(_, _, ends)| *ends <= 1), "nobody is sent away twice");
         sockets = moved.into_iter().map(|(socket, key, _)| (socket, key)).collect();
         server.run().await;
-        sleep(Duration::from_secs(3)).await;
+        // The proxy checks a server several times before it uses it again.
+        elapse(Duration::from_secs(3)).await;
     }
     goes_on.store(false, Ordering::SeqCst);
     assert!(asking.await.unwrap() > 100);

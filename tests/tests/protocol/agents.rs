@@ -1,4 +1,4 @@
-//! What owners hear of their agents.
+//! Events about agents for their owners.
 
 use e2e::cast::Cast;
 use e2e::{Server, Socket};

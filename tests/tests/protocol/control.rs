@@ -1,4 +1,4 @@
-//! Takeover of an agent's socket, and the indicators of a room.
+//! Takeover of an agent's socket, and its end.
 
 use std::time::Duration;
 
@@ -6,29 +6,6 @@ use e2e::cast::Cast;
 use e2e::{Closed, Server, Socket};
 use futures_util::future::join_all;
 use serde_json::json;
-
-#[tokio::test]
-async fn case_64_a_newer_socket_takes_over() {
-    let server = Server::start().await;
-    let cast = Cast::on(&server).await;
-    let topic = format!("agent_control:{}", cast.a1.id);
-    let mut first = Socket::of(&server, &cast.a1).await;
-    first.join("1", &topic).await;
-    let mut second = Socket::of(&server, &cast.a1).await;
-    let told = first.event("1", &topic, "supersede").await;
-    assert_eq!(told["reason"], "session.already_connected");
-    assert_eq!(told["retryable"], false);
-    assert_eq!(told["target_socket_id"], json!(format!("agent_socket:{}", cast.a1.id)));
-    for name in ["message", "target_socket_id", "correlation_id"] {
-        assert!(told[name].is_string(), "{name}: {told}");
-    }
-    assert_eq!(first.closed().await, Closed::Code(1001));
-    second.join("1", &topic).await;
-    let rooms = format!("chat_room:{}", cast.r1);
-    second.join("2", &rooms).await;
-    let id = cast.u1.sent(&cast.r1, "to the newer", &[&cast.a1.id]).await;
-    assert_eq!(second.event("2", &rooms, "message_created").await["id"], json!(id));
-}
 
 /// However many come at the same instant, one is left, and it works.
 #[tokio::test]
@@ -62,21 +39,4 @@ async fn case_70_a_deleted_agent_is_sent_away() {
     assert_eq!(Socket::connect(&server, "vsn=2.0.0", &key).await.err(), Some(403));
     let query = format!("vsn=2.0.0&api_key={}&agent_id={}", cast.u1.key, cast.a1.id);
     assert_eq!(Socket::connect(&server, &query, &[]).await.err(), Some(403));
-}
-
-/// Of one server: who joins is told whom its own server knows to be at work.
-#[tokio::test]
-async fn case_71_who_joins_later_is_told_who_is_working() {
-    let server = Server::start_alone(&[]).await;
-    let cast = Cast::on(&server).await;
-    let topic = format!("room_activity:{}", cast.r1);
-    let mut early = Socket::of(&server, &cast.u1).await;
-    early.join_with("1", &topic, json!({ "working_agents": [] })).await;
-    let path = format!("/chats/{}/activity", cast.r1);
-    cast.a1.post(&path, json!({ "working": true })).await.data();
-    let working = early.event("1", &topic, "agent_activity_started").await;
-    let mut late = Socket::of(&server, &cast.u1).await;
-    late.join_with("1", &topic, json!({ "working_agents": [working] })).await;
-    cast.a1.post(&path, json!({ "working": false })).await.data();
-    late.event("1", &topic, "agent_activity_stopped").await;
 }

@@ -1,5 +1,5 @@
-//! Removals and deletions while others write: whoever has gone hears what was accepted before, and
-//! nothing of what comes after.
+//! Removals and deletions under concurrent writes: participants who leave receive every message accepted before, and
+//! none accepted after.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ struct Writers {
 
 const REMOVED: &str = "room_removed";
 
-/// Writers who write as fast as they can, and whoever acts beside them, are not to be told to wait.
+/// Writers and the callers beside them send as fast as they can, so there are no rate limits.
 const UNLIMITED: [(&str, &str); 1] = [("PARLANCE_RATE_LIMITS", "false")];
 
 impl Writers {

@@ -6,7 +6,6 @@ mod connect;
 mod contacts;
 mod control;
 mod endings;
-mod joins;
 mod messages;
 mod presence;
 mod rooms;

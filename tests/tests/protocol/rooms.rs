@@ -80,20 +80,6 @@ async fn case_38_every_room_may_be_joined_as_soon_as_it_is_told() {
 }
 
 #[tokio::test]
-async fn case_26_an_owner_listens_where_an_own_agent_is() {
-    let server = Server::start().await;
-    let cast = Cast::on(&server).await;
-    let chat = format!("chat_room:{}", cast.r1);
-    let mut socket = Socket::of(&server, &cast.u2).await;
-    socket.refused("1", &chat, "unauthorized").await;
-    acquaint(&cast.u1, "ben/three", &cast.a3).await;
-    assert_eq!(cast.u1.add(&cast.r1, &cast.a3.id).await.status, 201);
-    socket.join("2", &chat).await;
-    let id = cast.u1.sent(&cast.r1, "welcome", &[]).await;
-    assert_eq!(socket.event("2", &chat, "message_created").await["id"], json!(id));
-}
-
-#[tokio::test]
 async fn case_58_a_human_who_is_added() {
     let server = Server::start().await;
     let cast = Cast::on(&server).await;
@@ -174,25 +160,6 @@ async fn case_55_56_whoever_is_removed_hears_nothing_more() {
     assert_eq!((mention.status, mention.code()), (422, "mentioned_participant_not_in_room"));
     removed.silent().await;
     removed.refused("4", &chat, "unauthorized").await;
-}
-
-#[tokio::test]
-async fn case_57_a_deleted_room_is_silent() {
-    let server = Server::start().await;
-    let cast = Cast::on(&server).await;
-    let (chat, people) = (format!("chat_room:{}", cast.r1), format!("room_participants:{}", cast.r1));
-    let mut agent = Socket::of(&server, &cast.a1).await;
-    agent.join("1", &chat).await;
-    agent.join("2", &people).await;
-    assert_eq!(cast.u1.delete(&format!("/chats/{}", cast.r1)).await.status, 200);
-    assert_eq!(agent.event("2", &people, "room_deleted").await["id"], json!(cast.r1));
-    let mut ends = [agent.frame().await, agent.frame().await];
-    ends.sort_by_key(|frame| frame[0].to_string());
-    assert_eq!(ends[0], json!(["1", "1", chat, "phx_close", {}]));
-    assert_eq!(ends[1], json!(["2", "2", people, "phx_close", {}]));
-    assert_eq!(cast.u1.send(&cast.r1, "too late", &[]).await.status, 404);
-    agent.silent().await;
-    agent.refused("3", &chat, "unauthorized").await;
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ async fn case_14_silence_ends_a_socket_and_any_frame_keeps_it() {
 
 #[tokio::test]
 async fn case_16_a_stopping_server_closes_every_socket_with_1012() {
-    // One of several would take the time that it is given, and five seconds if nobody says otherwise.
+    // One of several servers would drain for five seconds by default.
     let mut server = Server::start_alone(&[("PARLANCE_DRAIN_MS", "0")]).await;
     let cast = Cast::on(&server).await;
     let mut sockets = vec![Socket::of(&server, &cast.a1).await, Socket::of(&server, &cast.u1).await];

@@ -43,7 +43,7 @@ fn own_key<'s>(scene: &'s Scene, operation: &Operation) -> &'s str {
     }
 }
 
-/// What a whole envelope says: status, code, and under which pointers something is wrong.
+/// The status, code, and pointers of an error response.
 fn told(answer: &Answer) -> (u16, String, Vec<String>) {
     let code = answer.code().to_owned();
     let details = answer.body["error"]["details"].as_object();
@@ -141,7 +141,7 @@ async fn deletions_have_no_body() {
     }
 }
 
-/// What needs no credential; all else must stand in the table.
+/// The operations that need no credential. All others must be in the table.
 const PUBLIC: [&str; 11] = [
     "GET /",
     "GET /health",

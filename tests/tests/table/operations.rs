@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// Who an operation is for.
+/// The callers of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Callers {
     /// Humans, under `/api/v1/me` and `/api/v1/auth`.
@@ -24,7 +24,7 @@ pub(crate) struct Operation {
     pub(crate) callers: Callers,
     /// Null when nothing is sent.
     pub(crate) body: Value,
-    /// How ids of another tenant are refused.
+    /// The refusal of ids of another tenant.
     pub(crate) foreign: (u16, &'static str),
     /// Members whose wrong values are refused with another status than 422: pointer, whether the
     /// value is a text, status.
@@ -89,13 +89,13 @@ fn message() -> Value {
     json!({"message": {"content": "hello", "mentions": [mention], "attachment_ids": []}})
 }
 
-/// An id that is no text at all is of the wrong kind; a text that is no id is nobody's.
+/// An id that is not a string has the wrong type; a string that is not an id is not found.
 const NOBODY: &[(&str, bool, u16)] = &[("/participant/participant_id", true, 404)];
 
-/// Whatever is no handle is told as one fault when somebody is looked up.
+/// A malformed handle is one fault in a lookup.
 const ANY_HANDLE: &[(&str, bool, u16)] = &[("/handle", true, 400), ("/handle", false, 400)];
 
-/// A text that is no handle is malformed; one that is no id is nobody's.
+/// A string that is not a handle is malformed; one that is not an id is not found.
 const HANDLES: &[(&str, bool, u16)] = &[
     ("/handle", true, 400),
     ("/contact_request/recipient_handle", true, 400),
@@ -244,7 +244,7 @@ fn organization() -> Vec<Operation> {
     ]
 }
 
-/// What both interfaces serve under `base`.
+/// The operations that both interfaces serve under `base`.
 fn rooms(base: &str) -> Vec<Operation> {
     let at = |path: &str| format!("{base}{path}");
     let chat = json!({"chat": {
@@ -273,7 +273,7 @@ fn rooms(base: &str) -> Vec<Operation> {
     all
 }
 
-/// What only agents do in a room.
+/// The operations on a room that only agents have.
 fn work() -> Vec<Operation> {
     let event =
         json!({"event": {"message_type": "thought", "content": "hm", "metadata": {"any": {"thing": 1}}}});

@@ -27,7 +27,7 @@ struct Tenant {
     session: String,
     member: String,
     invitation: String,
-    /// What the human can name, and what the agent can.
+    /// The ids that the human can use, and those that the agent can use.
     of_user: Ties,
     of_agent: Ties,
 }
@@ -134,7 +134,7 @@ impl Scene {
         self.foreign.ids(callers)
     }
 
-    /// What both tenants can see of what they have.
+    /// Everything that both tenants can read.
     pub(crate) async fn everything(&self) -> Vec<Value> {
         let mut seen = Vec::new();
         for tenant in [&self.own, &self.foreign] {

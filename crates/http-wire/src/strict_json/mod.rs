@@ -11,7 +11,7 @@ mod scan;
 
 use std::future::Future;
 use std::pin::Pin;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
@@ -20,6 +20,7 @@ use actix_web::web::{Bytes, BytesMut};
 use actix_web::{FromRequest, HttpRequest};
 use futures_util::StreamExt;
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 pub use description::Optionality;
 pub(crate) use faults::Faults;

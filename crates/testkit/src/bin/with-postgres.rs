@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// Keeps a server for whoever is at the other end of the input.
+/// Keeps a server running until the input is closed.
 fn obey() -> ExitCode {
     let cluster = Cluster::own(Options::default());
     let database = cluster.server().database();

@@ -1,4 +1,4 @@
-//! What the operator sees and does of accounts: lists of all of them, and keeping somebody out.
+//! Accounts as the operator sees them: lists of all, and disabling.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ pub async fn all_accounts_are_listed_by_handle(world: World) {
     }
 }
 
-/// With their figures, each once, in parts; deleted chats are not there, and nobody is counted after leaving.
+/// With their counts, each once, page by page, without deleted chats and former participants.
 pub async fn all_chats_are_listed_newest_first(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let bot = world.agent(&ben, "Bot").await;
@@ -103,7 +103,7 @@ pub async fn all_chats_are_listed_newest_first(world: World) {
     assert_eq!(ids(&listed(ChatFilter::Participant(at(&bot)), 1).await), [second]);
 }
 
-/// Whether whoever presents the key is let in, kept out, or not known.
+/// The outcome of a key: accepted, disabled, or unknown.
 async fn stands(world: &World, key: &str) -> Option<ParticipantId> {
     match world.accounts.authenticate(key).await {
         Ok(_) => None,
@@ -170,7 +170,7 @@ pub async fn who_is_disabled_is_let_in_nowhere(world: World) {
     assert_eq!(logged.into_iter().filter_map(|entry| entry.change).collect::<Vec<_>>(), expected);
 }
 
-/// What is there says since when; nobody is made by it, and a deleted agent stays so.
+/// Existing accounts show since when; disabling creates none, and a deleted agent stays deleted.
 pub async fn since_when_somebody_is_disabled_is_known(world: World) {
     let ann = world.user("ann").await;
     let (bot, gone) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Gone").await);

@@ -101,7 +101,7 @@ pub async fn a_deleted_agent_leaves_nothing_open(world: World) {
     assert_eq!(page.rows.len(), 2);
 }
 
-/// To an admin, a human, a member; to nobody where an owner is left; an empty room is closed.
+/// To an admin, a human, or a member; not if an owner is left; an empty room is closed.
 pub async fn the_rooms_of_a_deleted_agent_pass_on(world: World) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
@@ -177,7 +177,7 @@ pub async fn what_ends_with_an_agent_is_told_in_order(world: World) {
     assert_eq!(owners, met);
 }
 
-/// Whoever is left, in whatever roles and since whenever: the owner is whom the domain names.
+/// For all remaining participants, roles, and times of joining, the owner is the one that the domain names.
 pub async fn heirs_are_those_whom_the_rule_names(world: World) {
     const ROOMS: usize = 48;
     let ann = world.user("ann").await;
@@ -254,7 +254,7 @@ pub async fn a_deleted_agent_makes_nothing_more(world: World) {
     world.chat(ann.caller, &[]).await;
 }
 
-/// In steps, to the end, and nobody else's.
+/// In steps, completely, and only that of the agent.
 pub async fn work_is_erased_little_by_little(world: World) {
     let ann = world.user("ann").await;
     let (bot, other) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Other").await);

@@ -115,7 +115,7 @@ pub async fn a_refused_request_leaves_its_key_free(world: World) {
     assert_eq!(say(&world, &ann, chat, &bot, once("k", 2)).await.unwrap(), sent);
 }
 
-/// What was granted is answered as then, though it would be refused now.
+/// A repeated request gets its first response, even if it would be refused now.
 pub async fn a_first_answer_outlives_a_change_of_the_room(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let sent = say(&world, &ann, chat, &bot, once("k", 1)).await.unwrap();

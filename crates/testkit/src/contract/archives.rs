@@ -65,7 +65,7 @@ pub async fn what_is_moved_is_the_same_elsewhere(world: World) {
     assert_eq!(fixture.seen_in(&elsewhere).await, fixture.seen_in(&world).await);
 }
 
-/// What a store of another kind held is held here, and may be written again.
+/// Rows of another kind of store can be imported, and imported again.
 pub async fn what_comes_from_elsewhere_is_the_same_here(world: World) {
     let elsewhere = World::on(Stores::in_memory());
     let fixture = Fixture::in_world(&elsewhere).await;
@@ -80,7 +80,7 @@ pub async fn what_comes_from_elsewhere_is_the_same_here(world: World) {
     assert_eq!(fixture.seen_in(&world).await, fixture.seen_in(&elsewhere).await);
 }
 
-/// A snapshot sees nothing of what is written after it was taken, and hinders nobody.
+/// A snapshot does not see later writes, and does not block them.
 pub async fn a_snapshot_stays_as_it_was(world: World) {
     let ann = world.user("ann").await;
     let chat = world.chat(ann.caller, &[]).await;
@@ -94,7 +94,7 @@ pub async fn a_snapshot_stays_as_it_was(world: World) {
     assert_ne!(all_rows(&*world.stores.archive, 1000).await, before);
 }
 
-/// What is there with other content is refused by its key, what does not fit by its rule, and nothing stays.
+/// A row that exists with other content is refused by its key, an invalid one by its rule, and nothing is written.
 pub async fn rows_are_never_changed(world: World) {
     let ann = world.user("ann").await;
     let ben = world.user("ben").await;

@@ -43,7 +43,7 @@ pub(super) async fn log_of(
 
 type Told = (Option<String>, AuditAction, Option<String>, Option<String>, Option<String>);
 
-/// Who, what, to what, in what, which.
+/// Actor, action, subject, organization, and details.
 fn told(record: &AuditRecord) -> Told {
     let actor = record.actor.known().map(|actor| actor.name.clone().unwrap());
     let place = record.place.as_ref().and_then(|place| place.name.clone());
@@ -204,7 +204,7 @@ pub async fn entries_stay_in_their_organization(world: World) {
     assert_eq!(all.len(), of_ann.len() + of_ben.len());
 }
 
-/// An organization's admin reads its entries, its other members do not, and nobody reads those of another.
+/// Only admins of an organization read its entries.
 pub async fn only_admins_read_the_log(world: World) {
     let ann = world.user("ann").await;
     let ben = world.colleague("ben", "ann").await;
@@ -277,7 +277,7 @@ fn service(world: &World) -> AuditService {
     AuditService::new(world.stores.audit.clone())
 }
 
-/// What was sealed stays checkable, with an anchor from before too; what is not sealed yet is counted.
+/// Sealed entries stay verifiable, also with an earlier anchor; unsealed ones are counted.
 pub async fn sealed_entries_form_a_chain(world: World) {
     let service = service(&world);
     let empty = service.verify(None).await.unwrap();

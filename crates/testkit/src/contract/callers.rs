@@ -51,7 +51,7 @@ impl Cast {
         }
     }
 
-    /// Whoever was left alone is known still.
+    /// Callers that were not changed are still cached.
     async fn others_are_known(&self, world: &World) {
         let before = world.callers.counts();
         for key in &self.others {
@@ -61,7 +61,7 @@ impl Cast {
     }
 }
 
-/// What a credential is good for.
+/// The result of a credential.
 #[derive(Debug, PartialEq)]
 enum Look {
     /// Let in.
@@ -89,7 +89,7 @@ async fn by_token(world: &World, token: &str) -> Look {
     look(world.tokens.authenticate(token).await)
 }
 
-/// What the agent is called.
+/// The name of the agent.
 async fn name(world: &World, agent: &TestAgent) -> Option<String> {
     world.accounts.agent_record(agent.caller).await.unwrap().map(|agent| agent.name.clone())
 }
@@ -120,7 +120,7 @@ async fn organization(world: &World, key: &str) -> Option<domain::id::Organizati
     }
 }
 
-/// Nobody reads the log: the answer alone is enough.
+/// The change log is not read: the response alone invalidates the cache.
 pub async fn what_is_changed_here_holds_for_the_next_request(world: World) {
     let cast = Cast::known(&world).await;
     let Cast { ann, bot, .. } = &cast;
@@ -173,7 +173,7 @@ async fn follow(world: &World, position: ChangePosition) -> ChangePosition {
     changes.last().map_or(position, |last| last.position)
 }
 
-/// Whether the key's holder may call, as far as the plan goes.
+/// Returns whether the plan allows the key's holder to call.
 async fn may_call(world: &World, key: &str) -> Option<bool> {
     match by_key(world, key).await {
         Look::In(admitted) => Some(admitted.permits.human_interface),
@@ -205,7 +205,7 @@ pub async fn who_is_disabled_elsewhere_is_out_once_the_log_was_read(world: World
     }
 }
 
-/// An agent's record, a plan, what a plan allows, and where somebody belongs.
+/// An agent's record, a plan, the permissions of a plan, and the organization of a user.
 pub async fn what_is_changed_elsewhere_holds_once_the_log_was_read(world: World) {
     let cast = Cast::known(&world).await;
     let Cast { ann, bot, .. } = &cast;
@@ -262,7 +262,7 @@ pub async fn what_ends_elsewhere_ends_once_the_log_was_read(world: World) {
     cast.others_are_known(here).await;
 }
 
-/// Nobody reads the log: what was known counts for a second and no longer.
+/// The change log is not read: cached callers are used for a second and no longer.
 pub async fn what_is_changed_elsewhere_holds_while_the_log_is_stuck(world: World) {
     let cast = Cast::known(&world).await;
     let other = elsewhere(&world);

@@ -53,7 +53,7 @@ async fn thought(world: &World, bot: &TestAgent, chat: ChatId) -> MessageId {
     world.messages.post_event(bot.caller, chat, event).await.unwrap().id
 }
 
-/// Everybody reads the new text; who was mentioned, and what became of it, stays.
+/// All readers see the new text; its mentions and the work on it stay.
 pub async fn an_edit_changes_the_text_and_nothing_else(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let message = tell(&world, &ann, chat, &bot, "@Bot do this").await;
@@ -140,7 +140,7 @@ pub async fn a_deleted_text_is_nowhere(world: World) {
     assert_eq!((newest.id, newest.sequence), (next, 5), "the places of deleted texts stay empty");
 }
 
-/// Who has it in hand finds nothing to finish.
+/// An agent that works on it cannot finish it.
 pub async fn work_on_a_deleted_text_is_not_found(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let message = tell(&world, &ann, chat, &bot, "never mind").await;

@@ -59,7 +59,7 @@ pub async fn rooms_are_listed_newest_first_without_those_left_or_deleted(world: 
     );
 }
 
-/// Whoever is not in a room learns nothing of it; whoever is sees everybody, oldest first.
+/// Only participants see a room; they see all participants, oldest first.
 pub async fn rosters_are_for_participants(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let ben = world.user("ben").await;
@@ -104,7 +104,7 @@ pub async fn who_comes_back_is_as_new(world: World) {
     assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().map(|message| message.id), Some(open));
 }
 
-/// What is refused is neither kept nor announced.
+/// A refused change is neither stored nor announced.
 pub async fn refusals_leave_no_trace(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let ben = world.user("ben").await;

@@ -19,7 +19,7 @@ use crate::{TestAgent, TestUser, World};
 
 const FIRST: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 50 }, count: true };
 
-/// How long a request waits for its answer.
+/// The time until a request expires.
 const LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 const PENDING: SentFilter = SentFilter::Only(RequestStatus::Pending);
@@ -40,7 +40,7 @@ async fn try_ask(world: &World, by: impl Into<Caller>, handle: &str) -> Result<C
     })
 }
 
-/// What became of the request, in a word: a status, or why there is none.
+/// The outcome of a request in a word: a status, or the refusal.
 async fn answer(
     world: &World,
     by: impl Into<Caller>,
@@ -143,7 +143,7 @@ pub async fn handles_name_pending_requests(world: World) {
     assert_eq!(answer(&world, two.caller, by_handle(&one.handle), approve).await, "not found");
 }
 
-/// Who asks somebody who asks already becomes a contact at once; nothing stays pending.
+/// Inverse requests become a contact immediately, and nothing stays pending.
 pub async fn inverse_requests_are_approved(world: World) {
     let (ann, one, ben, _) = people(&world).await;
     let first = world.ask(ann.caller, "ben").await;
@@ -334,7 +334,7 @@ pub async fn requests_expire(world: World) {
     world.clock.advance(LIFETIME);
     assert_eq!(world.ask(two.caller, &one.handle).await.status, RequestStatus::Pending);
 
-    // Whoever listens hears of it without anybody asking.
+    // Subscribers are notified without a request.
     world.ask(ann.caller, "ben").await;
     world.clock.advance(LIFETIME);
     world.publisher.take();
@@ -381,7 +381,7 @@ pub async fn requests_are_listed_for_their_recipients(world: World) {
     assert_eq!(world.contacts.received_by_user(ben.caller, rest).await.unwrap().rows, expected[1..]);
 }
 
-/// Nobody learns of other people's requests, or changes anything about them.
+/// Callers can neither see nor change requests of others.
 pub async fn strangers_find_nothing(world: World) {
     let (ann, one, ben, two) = people(&world).await;
     let sibling = world.agent(&ann, "Sibling").await;

@@ -21,7 +21,7 @@ fn failed() -> DeliveryStep {
     DeliveryStep::Fail(FailureText::new("it did not work".to_owned()).unwrap())
 }
 
-/// What an agent may have done with a message: nothing, begun, finished it, failed.
+/// The states of an agent's work on a message: none, begun, finished, failed.
 fn histories() -> [Vec<DeliveryStep>; 4] {
     let begin = || DeliveryStep::Begin;
     [vec![], vec![begin()], vec![begin(), DeliveryStep::Succeed], vec![begin(), failed()]]
@@ -90,7 +90,7 @@ pub async fn states_choose_what_is_listed(world: World) {
     assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().sequence, 1);
 }
 
-/// An agent may keep a record of its own or anybody's message; it never waits for it.
+/// An agent can work on any message of the room; one that is not addressed to it is never offered.
 pub async fn work_on_what_is_not_addressed_is_never_offered(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let own = world.send(bot.caller, chat, "own", &[ParticipantId::User(ann.id)]).await.id;
@@ -166,7 +166,7 @@ pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
     assert_eq!(reopened.deliveries[0].processed_at(), None);
 }
 
-/// What is told when these are marked: the messages, in their order.
+/// The announcements when these are marked: the messages, in their order.
 async fn marked(world: &World, taken: &[DeliveryKey]) -> Vec<Message> {
     let told = Arc::new(Mutex::new(Vec::new()));
     let listening = told.clone();
@@ -259,7 +259,7 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
         .unwrap();
 }
 
-/// Every change is kept, and told where somebody wants to hear of it.
+/// Every change is stored, and announced where there is a subscriber.
 pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
     let (ann, bot, loud) = ann_and_bot(&world).await;
     let quiet = world.chat(ann.caller, &[bot.id.uuid()]).await;

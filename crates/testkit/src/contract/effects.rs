@@ -1,4 +1,4 @@
-//! What a change does beside what it is for, and that what is read is what was written.
+//! Side effects of changes; and reads return what was written.
 
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ pub async fn a_title_is_made_of_what_everybody_may_read(world: World) {
     let open = world.chat(ann.caller, &[bot.id.uuid(), other.id.uuid()]).await;
     world.send(bot.caller, open, "Plan", &to(&[&other])).await;
     assert_eq!(title(open).await.as_deref(), Some("Plan"), "a sender knows what it has sent");
-    // Whoever knows the text may leave and come back, and humans read all of it.
+    // Agents that know the text can leave and return, and humans read all of it.
     world.chats.remove_participant(ann.caller, open, other.id.uuid()).await.unwrap();
     world.add(ann.caller, open, other.id.uuid(), Role::Member).await;
     assert_eq!(title(open).await.as_deref(), Some("Plan"));

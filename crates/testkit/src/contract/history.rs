@@ -252,7 +252,7 @@ pub async fn every_list_is_exact_while_eight_write(world: World) {
     let total = writers * each;
     let written = (1..=i64::try_from(total).unwrap()).collect::<Vec<_>>();
 
-    // Oldest first: whoever follows to the end, while it moves, sees all that was ever written.
+    // Oldest first: a reader who follows the growing list to its end sees everything that was written.
     let mut context = Follower::default();
     let mut list = Follower::default();
     while context.seen.len() < written.len() || list.seen.len() < written.len() {
@@ -291,7 +291,7 @@ pub async fn every_list_is_exact_while_eight_write(world: World) {
     assert_eq!(rooms_once(&world, &ann).await as u64, total + 1);
 }
 
-/// Somebody who goes on reading at the end of a list that grows.
+/// A reader at the end of a growing list.
 #[derive(Default)]
 struct Follower {
     seen: Vec<i64>,

@@ -26,7 +26,7 @@ async fn invite(world: &World, by: Authority) -> Invited {
     world.organizations.invite(by, Invite::default()).await.unwrap()
 }
 
-/// What a user is in the organization, and which.
+/// The organization of a user, and the role in it.
 async fn role(world: &World, user: UserId) -> OrganizationRole {
     world.stores.accounts.find_user(user).await.unwrap().unwrap().organization_role
 }

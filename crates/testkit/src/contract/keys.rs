@@ -38,7 +38,7 @@ async fn is_good(world: &World, key: &str) -> bool {
     }
 }
 
-/// The names of the keys that somebody has, newest first; a key without a name is empty.
+/// The names of a holder's keys, newest first; a key without a name is empty.
 async fn names(world: &World, holder: ParticipantId) -> Vec<String> {
     let page = world.accounts.list_keys(holder, ALL).await.unwrap();
     assert_eq!(page.total, u64::try_from(page.rows.len()).ok());

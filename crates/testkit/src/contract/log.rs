@@ -90,7 +90,7 @@ pub async fn what_callers_carry_is_logged(world: World) {
     assert_eq!(behind(log, start).await.0, expected);
 }
 
-/// A room that lost somebody, or is gone; once for each, and nothing of what was refused or of who comes.
+/// A room that lost a participant or was deleted has one entry each; refusals and additions have none.
 pub async fn who_leaves_a_room_is_logged(world: World) {
     let log = &*world.stores.changes;
     let (ann, ben) = (world.user("ann").await, world.colleague("ben", "ann").await);

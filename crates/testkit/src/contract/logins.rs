@@ -47,7 +47,7 @@ async fn refresh(world: &World, token: &str) -> Option<LoggedIn> {
     }
 }
 
-/// What the log of changes tells from a place on.
+/// The entries of the change log after a position.
 async fn told_since(world: &World, start: ChangePosition) -> Vec<Change> {
     let log = world.stores.changes.changes_after(start, 200).await.unwrap();
     log.into_iter().filter_map(|entry| entry.change).collect()
@@ -102,7 +102,7 @@ pub async fn who_knows_the_password_is_let_in(world: World) {
     );
 }
 
-/// Whoever has guessed too much is answered as with a wrong password, by either name and with the right one.
+/// After too many guesses, both names get the response of a wrong password, even with the right one.
 pub async fn a_used_up_account_answers_like_a_wrong_password(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let by = async |name: &str, allowed: bool| {
@@ -165,7 +165,7 @@ pub async fn a_refresh_token_is_good_once(world: World) {
     for wrong in ["", "x", ".", "x.y", &format!("{}x", first.refresh_token)] {
         assert!(refresh(&world, wrong).await.is_none(), "{wrong:?}");
     }
-    // Nobody goes on with it for too long.
+    // A session cannot be refreshed forever.
     world.clock.advance(SESSION_LIFETIME);
     assert!(refresh(&world, &other.refresh_token).await.is_none());
 }
@@ -204,12 +204,12 @@ pub async fn who_logs_out_is_out(world: World) {
     }
     assert!(refresh(&world, &open.refresh_token).await.is_none());
     let next = refresh(&world, &other.refresh_token).await.unwrap();
-    // Somebody else has exchanged the token: that ends as well.
+    // If another client has exchanged the token, its session ends as well.
     world.logins.log_out(&other.refresh_token).await.unwrap();
     assert!(refresh(&world, &next.refresh_token).await.is_none());
 }
 
-/// By their user and nobody else: one, or all but one. Each end is told and recorded once.
+/// Only by their user: one, or all but one. Each end is announced and recorded once.
 pub async fn users_list_and_end_their_sessions(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let ben = user_with_password(&world, "ben").await;
@@ -331,7 +331,7 @@ pub async fn what_was_looked_at_meanwhile_counts_no_more(world: World) {
     assert_eq!((stored.hash.as_str(), stored.set_at), ("another", holder.password_set_at));
 }
 
-/// What others have opened ends, their access tokens too; the log tells every server.
+/// Other sessions end with their access tokens; the change log reaches every server.
 pub async fn another_password_ends_what_was_open(world: World) {
     let ann = user_with_password(&world, "ann").await;
     user_with_password(&world, "ben").await;
@@ -380,7 +380,7 @@ pub async fn a_reset_token_is_good_once(world: World) {
     assert!(log_in(&world, "ann", FIRST).await.is_none() && log_in(&world, "ann", SECOND).await.is_some());
 }
 
-/// What has expired goes little by little; nobody has more sessions than anybody may.
+/// Expired sessions are deleted in steps, and the number of sessions of a user is bounded.
 pub async fn old_sessions_are_forgotten(world: World) {
     user_with_password(&world, "ann").await;
     let first = log_in(&world, "ann", FIRST).await.unwrap();

@@ -37,7 +37,7 @@ fn name(text: &str) -> OrganizationName {
     OrganizationName::new(text).unwrap()
 }
 
-/// Whoever steps down or goes: unless nobody else is left.
+/// An admin can step down or leave unless no other admin would be left for the members.
 pub async fn an_organization_never_lacks_an_admin(world: World) {
     use OrganizationRole::{Admin, Member};
     let ann = world.user("ann").await;
@@ -150,7 +150,7 @@ pub async fn members_are_listed_oldest_first(world: World) {
     assert_eq!(seen, ["ann", "member-0", "member-1", "member-2", "member-3"]);
 }
 
-/// To the organization that was made for them, if nobody is in it, else to a fresh one.
+/// To the organization that was made for them, if it is empty, otherwise to a new one.
 pub async fn who_goes_falls_back_to_their_own(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let alone = world.organizations.leave(ben.caller).await;
@@ -165,7 +165,7 @@ pub async fn who_goes_falls_back_to_their_own(world: World) {
     assert_eq!((back.from, back.user.organization), (ann.caller.organization, ben.caller.organization));
     assert_eq!(back.user.organization_role, OrganizationRole::Admin);
 
-    // Somebody else is in it by now, and is its admin as the first who came.
+    // Another user joined it meanwhile, and is its admin as the first member.
     enter(ben.id, ann.caller.organization).await;
     let cai = world.user("cai").await;
     assert_eq!(enter(cai.id, ben.caller.organization).await.user.organization_role, OrganizationRole::Admin);

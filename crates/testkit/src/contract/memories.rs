@@ -266,7 +266,7 @@ pub async fn humans_read_what_concerns_them(world: World) {
     assert!(matches!(world.memories.delete(ann.caller, about.id).await, Err(ChangeMemoryError::NotFound)));
 }
 
-/// Its private ones go; what others read stays, of nobody.
+/// Private memories are deleted; the others stay, without a source.
 pub async fn memories_go_with_their_agent_or_stay(world: World) {
     let ann = world.user("ann").await;
     let (bot, sibling) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Sibling").await);
@@ -282,7 +282,7 @@ pub async fn memories_go_with_their_agent_or_stay(world: World) {
     assert!(matches!(gone, Err(StoreMemoryError::SourceGone)), "{gone:?}");
 }
 
-/// They weigh what they take in an answer, whoever reads them and in however many states they are.
+/// Memories count with their size in a response, for every reader and in every status.
 pub async fn heavy_memories_end_a_page_early(world: World) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;

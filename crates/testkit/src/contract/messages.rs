@@ -120,7 +120,7 @@ pub async fn refused_messages_leave_no_trace(world: World) {
     assert_eq!(stored.iter().map(|message| message.sequence).collect::<Vec<_>>(), [1]);
 }
 
-/// A request that was begun is finished, and told of, also when nobody waits for it.
+/// A request that has begun is finished and announced, even if its caller disconnects.
 pub async fn a_caller_that_has_gone_changes_nothing(world: World) {
     let (ann, _, chat) = ann_and_bot(&world).await;
     let (sender, told) = tokio::sync::oneshot::channel();
@@ -219,7 +219,7 @@ pub(super) async fn thought(world: &World, agent: &TestAgent, chat: ChatId) {
     world.messages.post_event(agent.caller, chat, event).await.unwrap();
 }
 
-/// What an agent sent, of any kind, and what was addressed to it; not where it is only spoken of.
+/// Everything that an agent sent, and texts addressed to it, but not those that only refer to it.
 pub async fn context_is_ones_own_part(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;

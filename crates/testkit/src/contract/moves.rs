@@ -40,7 +40,7 @@ async fn agent_caller(world: &World, agent: &TestAgent) -> AgentCaller {
     }
 }
 
-/// The handles of whom somebody may bring into rooms.
+/// The handles of a caller's peers.
 async fn peers(world: &World, caller: impl Into<Caller>) -> Vec<String> {
     let page = world.peers.list(caller, ListPeers::default(), ALL).await.unwrap();
     page.rows.into_iter().map(|listed| listed.peer.handle).collect()
@@ -91,7 +91,7 @@ pub async fn an_invitation_moves_whoever_accepts_it(world: World) {
     assert_eq!(came, 1);
 }
 
-/// Into the plan of where they come; whoever goes back to their own is not held.
+/// The quotas of the new organization apply; a user who returns to an own organization is not limited.
 pub async fn agents_must_fit_where_they_come(world: World) {
     let ann = world.user_with_plan("ann", Plan { agents: Some(3), chats: Some(1), ..plan("tiny") }).await;
     let ben = world.user("ben").await;
@@ -236,7 +236,7 @@ pub async fn tokens_end_with_a_move(world: World) {
     assert!(matches!(&told[..], [DomainEvent::UserMoved { user }] if *user == ben.id), "{told:?}");
 }
 
-/// What somebody could come back by ends when they go or step down; so does what leads to where nobody is.
+/// Invitations that users made end when they leave or step down, and so do those of an empty organization.
 pub async fn nobody_comes_back_by_an_invitation_of_their_own(world: World) {
     let (ann, ben, cai) = (world.user("ann").await, world.user("ben").await, world.user("cai").await);
     let admin = OrganizationRole::Admin;

@@ -10,8 +10,9 @@ use domain::node::{
     AgentClaim, CLEARS_HOLDING, Claiming, Connected, Granted, NodeRepository, Note, OnConflict, Registered,
     SocketNumber,
 };
-use tokio::time::sleep;
 use uuid::Uuid;
+
+use crate::elapse;
 
 /// The nodes of a store, and its log.
 #[derive(Clone)]
@@ -54,6 +55,9 @@ macro_rules! node_contract_tests {
 }
 
 const LONG: Duration = Duration::from_secs(60);
+
+/// For how long the people of a node that ends count as there.
+const GRACE: Duration = Duration::from_millis(300);
 
 fn node(number: u128) -> NodeId {
     NodeId::new(Uuid::from_u128(number))
@@ -276,9 +280,9 @@ pub async fn a_node_whose_lease_is_over_is_cleared(nodes: Nodes) {
 
 /// Nobody had noticed.
 pub async fn a_lease_that_is_over_may_be_renewed_until_it_is_cleared(nodes: Nodes) {
-    nodes.nodes.enter(node(1), Duration::from_millis(50)).await.unwrap();
+    nodes.nodes.enter(node(1), LONG).await.unwrap();
     let granted = nodes.claim(node(1), 7, NEWEST).await;
-    sleep(Duration::from_millis(100)).await;
+    nodes.end_lease(node(1)).await;
     assert!(nodes.nodes.renew(node(1), LONG).await.unwrap());
     assert_eq!(nodes.clear().await, 0);
     assert_eq!(nodes.of_agent(7).await, [on(7, node(1), granted)]);
@@ -289,13 +293,13 @@ pub async fn who_ends_in_order_leaves_the_others_time(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     let granted =
         nodes.register(one, &[Note::UserCame(user(5))], &[claim(7, NEWEST), claim(8, NEWEST)]).await;
-    nodes.nodes.leave(one, Duration::from_millis(300)).await.unwrap();
+    nodes.nodes.leave(one, GRACE).await.unwrap();
     assert_eq!(nodes.clear().await, 0);
     assert_eq!(nodes.of_agent(7).await, [on(7, one, granted[0])]);
     assert_eq!(nodes.nodes_of_user(5).await, [one]);
     let moved = nodes.claim(two, 8, GIVES_WAY).await;
     assert!(moved.is_some());
-    sleep(Duration::from_millis(400)).await;
+    elapse(GRACE * 4 / 3).await;
     assert_eq!(nodes.clear().await, 1);
     assert_eq!(nodes.of_agent(7).await, []);
     assert_eq!(nodes.of_agent(8).await, [on(8, two, moved)]);

@@ -16,7 +16,7 @@ const fn page(number: u32, size: u32) -> PageRequest {
     PageRequest { slice: Slice::Numbered { number, size }, count: true }
 }
 
-/// Two houses, an agent of each kind of visibility, and nobody in a contact.
+/// Two organizations, an agent of each visibility, and no contacts.
 struct Houses {
     world: World,
     ann: TestUser,
@@ -52,7 +52,7 @@ fn names(peers: &[ListedPeer]) -> Vec<&str> {
     peers.iter().map(|listed| listed.peer.name.as_str()).collect()
 }
 
-/// The list and the rule by which somebody may be added agree on every pair.
+/// The list and the rule for adding participants agree on every pair.
 pub async fn peers_are_whom_one_may_add(world: World) {
     let houses = Houses::of(world).await;
     let agents = [&houses.helper, &houses.scout, &houses.hermit, &houses.rival, &houses.globe];
@@ -107,7 +107,7 @@ pub async fn pages_of_peers_have_totals(world: World) {
     assert_eq!(online.map(|listed| listed.peer.id.uuid()).collect::<Vec<_>>(), [houses.scout.id.uuid()]);
 }
 
-/// Who is in the room already needs no adding; a room of others is none.
+/// Participants of the room are left out; a room of others is not found.
 pub async fn rooms_are_left_out(world: World) {
     let houses = Houses::of(world).await;
     let helper = houses.helper.caller;
@@ -122,7 +122,7 @@ pub async fn rooms_are_left_out(world: World) {
     assert!(matches!(stranger, Err(ListPeersError::ChatNotFound)), "{stranger:?}");
 }
 
-/// Beyond the registry, for as long as they are contacts; whoever is in a room by then stays there.
+/// Contacts are peers as long as they are contacts; participants stay in their rooms.
 pub async fn contacts_are_peers(world: World) {
     let houses = Houses::of(world).await;
     let (world, helper, rival) = (&houses.world, &houses.helper, &houses.rival);
@@ -151,7 +151,7 @@ pub async fn contacts_are_peers(world: World) {
     assert!(matches!(refused, Err(AddParticipantError::Refused(AddRefused::PeerNotFound))), "{refused:?}");
 }
 
-/// Who is listed is found by anybody, and is nobody's peer for it.
+/// A listed agent can be found by all, but that makes it no one's peer.
 pub async fn the_directory_is_for_all(world: World) {
     let houses = Houses::of(world).await;
     let listed = AgentChanges { listed_in_directory: Some(true), ..AgentChanges::default() };

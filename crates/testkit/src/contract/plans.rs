@@ -30,7 +30,7 @@ fn registration(number: u32) -> RegisterAgent {
     }
 }
 
-/// How many of `attempts` went well; what the others were told must be the same.
+/// The number of `attempts` that succeeded; all others must get the same refusal.
 async fn granted<T, E>(
     attempts: impl IntoIterator<Item = tokio::task::JoinHandle<Result<T, E>>>,
     reached: impl Fn(E) -> LimitReached,
@@ -114,7 +114,7 @@ pub async fn exactly_as_many_rooms_as_the_plan_allows(world: World) {
     assert!(world.chats.create(bot.caller, CreateChat::default()).await.is_err());
 }
 
-/// Who leaves makes room, and takes it again by coming back.
+/// A participant who leaves frees a place, and takes it again by returning.
 pub async fn exactly_as_many_participants_as_the_plan_allows(world: World) {
     let ann = world.user_with_plan("ann", Plan { participants: Some(3), ..plan("tiny") }).await;
     let mut agents = Vec::new();
@@ -144,7 +144,7 @@ pub async fn exactly_as_many_participants_as_the_plan_allows(world: World) {
     assert!(add(&world, back).await.unwrap().is_err());
 }
 
-/// Texts and events of a room together, whoever sends them; the plan is that of the room's maker.
+/// Texts and events of all senders in a room together, by the plan of the room's creator.
 pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
     let ann = world.user_with_plan("ann", Plan { messages: Some(6), ..plan("tiny") }).await;
     let bot = world.agent(&ann, "Bot").await;
@@ -180,7 +180,7 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
     assert!(say(&world, &ann, 100).await.unwrap().is_ok());
 }
 
-/// In all of its rooms, whoever sends there; what is deleted or erased makes room, and what is edited counts as it is.
+/// In all its rooms, from all senders; deleted and erased messages do not count, and edited ones count as they are.
 pub async fn what_an_organization_keeps_is_counted_and_limited(world: World) {
     let ann = world.user_with_plan("ann", Plan { bytes: Some(100), ..plan("tiny") }).await;
     let ben = world.user("ben").await;
@@ -289,7 +289,7 @@ pub async fn memories_count_towards_the_bytes_of_their_organization(world: World
     remember(&bot, "y", MemoryScope::Agent).await.unwrap();
 }
 
-/// What is configured is there; what is not goes, unless somebody has it.
+/// Configured plans exist; others are removed unless an organization uses them.
 pub async fn plans_are_taken_up_and_kept_while_in_use(world: World) {
     let names = |plans: Vec<domain::plan::PlanInUse>| {
         plans

@@ -1,4 +1,4 @@
-//! What no socket has taken yet.
+//! Deliveries that no socket has taken yet.
 
 use std::sync::{Arc, Mutex};
 
@@ -27,7 +27,7 @@ async fn found(world: &World, listening: &[Listening], limit: u32) -> Vec<(usize
     found.flat_map(|(of, one)| one.found.into_iter().map(move |new| (of, new.sequence))).collect()
 }
 
-/// What is announced as new at these places.
+/// The deliveries that are new at these positions.
 pub(super) async fn new_messages(
     world: &World,
     agent: &TestAgent,
@@ -108,7 +108,7 @@ pub async fn only_what_is_new_is_found(world: World) {
         .mark_delivered(taken, world.clock.now(), Box::new(|_| true), OnCommit::nothing())
         .await
         .unwrap();
-    // Work on what was not addressed leaves a record that is never new for anybody.
+    // Work on a message that is not addressed leaves a record that is never new.
     let unaddressed = send(&world, &ann, chat, &[]).await;
     world.deliveries.advance(bot.caller, chat, unaddressed, DeliveryStep::Begin).await.unwrap();
     let deleted = send(&world, &ann, chat, &[&bot]).await;
@@ -159,7 +159,7 @@ pub async fn new_messages_are_read_by_those_they_are_for(world: World) {
     assert!(cut.starts_with(&[first, second]) && (10..102).contains(&cut.len()), "{}", cut.len());
 }
 
-/// Whoever hears that an agent works on a message is not offered it as new afterwards.
+/// After an agent begins to work on a message, it is not offered as new.
 pub async fn what_is_new_is_told_before_every_step_on_it(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     for place in 1..=40 {

@@ -94,7 +94,7 @@ pub async fn a_guest_registers_into_the_organization(world: World) {
     register(&world, "dan", Some(bound.token.reveal())).await.unwrap();
 }
 
-/// Where nobody may, an invitation is no help.
+/// With closed registration, an invitation does not help.
 pub async fn who_may_register_is_said_by_the_operator(world: World) {
     let ann = world.user("ann").await;
     let invited = world.organizations.invite(Authority::Admin(ann.caller), Invite::default()).await.unwrap();

@@ -92,7 +92,7 @@ pub async fn rooms_are_listed_as_wanted(world: World) {
     assert_eq!(followed(&world, ParticipantId::User(ben.id), all).await, []);
 }
 
-/// A room that everybody has left, or from which the own agent went, is in no list.
+/// A room without participants, or that the own agent left, is in no list.
 pub async fn what_one_left_is_not_listed(world: World) {
     let (ann, bot, scout, [own, agents, mixed, task]) = scene(&world).await;
     let all = ChatListing { agent_rooms: true, ..ChatListing::default() };

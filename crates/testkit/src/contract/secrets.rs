@@ -1,4 +1,4 @@
-//! What the servers on one store share.
+//! Secrets that the servers on one store share.
 
 use domain::secret::Secret;
 

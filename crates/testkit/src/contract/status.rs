@@ -12,7 +12,7 @@ use crate::World;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What is there is counted, and what agents owe; nobody owes what is processed, or was sent in a chat that is gone.
+/// Records are counted, and open work, without processed messages and those of deleted chats.
 pub async fn the_store_is_seen_at_a_glance(world: World) {
     let empty = world.stores.status.status().await.unwrap();
     assert_eq!((empty.users, empty.messages, empty.work), (0, 0, OpenWork::default()));

@@ -14,7 +14,7 @@ use crate::free_port;
 const ROLE: &str = "parlance";
 
 /// Nothing here has to outlive a power cut (`fsync`); a stop without warning it does outlive.
-/// What processes share lies in the directory, is removed with it, and no container's limit applies to it.
+/// Shared memory is in files of the directory: it is removed with it, and no container limit applies.
 const SETTINGS: &str = "\
 listen_addresses = '127.0.0.1'
 fsync = off
@@ -26,7 +26,7 @@ jit = off
 dynamic_shared_memory_type = mmap
 ";
 
-/// How a cluster's TCP port is guarded. The Unix socket is never.
+/// The TLS setting of a cluster's TCP port. The Unix socket never uses TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tls {
     /// The server speaks no TLS.
@@ -34,11 +34,11 @@ pub enum Tls {
     Off,
     /// With TLS and without.
     Offered,
-    /// Who comes without TLS is refused.
+    /// Connections without TLS are refused.
     Required,
 }
 
-/// What a cluster of one's own is to be like.
+/// The options of a separate cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     tls: Tls,
@@ -82,7 +82,7 @@ impl Cluster {
     /// Makes and starts a cluster from the newest PostgreSQL that is installed.
     ///
     /// # Panics
-    /// When none is installed (the text says what to install) or it does not start.
+    /// If none is installed (the message says what to install) or it does not start.
     pub fn own(options: Options) -> Self {
         let mut supervisor = Supervisor::start(&programs::newest(), options.parent.as_deref());
         supervisor.create();
@@ -109,7 +109,7 @@ impl Cluster {
         Self { supervisor, server, port, certificate }
     }
 
-    /// Where databases are made.
+    /// The server on which databases are created.
     pub fn server(&self) -> &Arc<Server> {
         &self.server
     }

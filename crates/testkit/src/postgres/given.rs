@@ -1,8 +1,8 @@
-//! A server that somebody else runs: the one in `PARLANCE_TEST_DATABASE_URL`.
+//! An external server: the one in `PARLANCE_TEST_DATABASE_URL`.
 //!
-//! Nobody stops it after the tests, so what a killed test process left there must be found by the next
-//! one. The names of all databases of one process carry its number, and for as long as it lives it holds
-//! an advisory lock with that number. Databases whose number nobody holds belong to nobody.
+//! It is not stopped after the tests, so the next process must find the databases that a killed test process
+//! left there. The names of all databases of one process contain its number, and while it lives, it holds an
+//! advisory lock with that number. Databases whose number is not locked are left over.
 
 use tokio_postgres::{Client, Config, NoTls};
 
@@ -12,7 +12,7 @@ use super::{administration, programs, random};
 /// First key of the locks; the second is the number of the process.
 const LOCK: i32 = 0x7061_726c;
 
-/// What the names of all test databases begin with.
+/// The prefix of the names of all test databases.
 const PREFIX: &str = "parlance_test";
 
 /// Uses the server, and clears away what processes that are gone have left on it.

@@ -1,4 +1,4 @@
-//! Which PostgreSQL is installed here: the newest one, wherever its makers put it.
+//! Finds the newest installed PostgreSQL in the usual places.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +20,7 @@ const VERSIONED: [(&str, &str, &str); 6] = [
 /// The directory with the programs of the newest installed PostgreSQL.
 ///
 /// # Panics
-/// When there is none, or none that is new enough: a test that needs a database must not pass without it.
+/// If there is none, or none that is new enough: a test that needs a database must not pass without it.
 pub(super) fn newest() -> PathBuf {
     let found = candidates().into_iter().filter_map(|bin| Some((version(&bin)?, bin))).max();
     match found {

@@ -8,17 +8,17 @@ use tokio_postgres::Config;
 use super::supervisor::Supervisor;
 use super::{administration, random};
 
-/// How a server is reached.
+/// The connection settings of a server.
 pub(super) struct Access {
     /// A connection that may make databases.
     pub(super) administrator: Config,
-    /// Who owns the databases, if not who makes them.
+    /// The owner of the databases, if it is not the role that creates them.
     pub(super) owner: Option<&'static str>,
-    /// What stands before `/` and the database's name in a URL, and what after it.
+    /// The parts of a URL before `/` and after the database's name.
     pub(super) url: (String, String),
-    /// What names of databases begin with.
+    /// The prefix of the names of databases.
     pub(super) prefix: String,
-    /// The cluster stays up for as long as somebody has a database on it.
+    /// The cluster runs as long as a database on it is in use.
     #[expect(dead_code, reason = "it is there to be dropped")]
     pub(super) kept: Option<Arc<Mutex<Supervisor>>>,
 }
@@ -35,7 +35,7 @@ impl Server {
 
     /// A new, empty database.
     pub fn database(self: &Arc<Self>) -> Database {
-        // template0: nobody can be connected to it, and nobody has put anything into it.
+        // template0 allows no connections and has no content.
         self.create("template0")
     }
 
@@ -49,7 +49,7 @@ impl Server {
         let database = self.database();
         migrate(database.url()).await;
         let name = &database.name;
-        // PostgreSQL clones only what nobody is connected to, so nobody may be, from here on.
+        // PostgreSQL clones only databases without connections, so none are allowed from here on.
         self.execute(&[
             format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"),
             format!(
@@ -79,14 +79,14 @@ impl Server {
     }
 }
 
-/// A database of one test. It is dropped with this handle, whoever is still connected.
+/// A database of one test. It is dropped with this handle, even if clients are still connected.
 pub struct Database {
     server: Arc<Server>,
     name: String,
 }
 
 impl Database {
-    /// Where it is, as `postgres://…`.
+    /// The URL, as `postgres://…`.
     pub fn url(&self) -> String {
         let (before, after) = &self.server.access.url;
         format!("{before}/{}{after}", self.name)

@@ -92,7 +92,7 @@ impl Supervisor {
         if self.order("start").0 { Ok(()) } else { Err(self.order("log").1) }
     }
 
-    /// Stops the server as a crash would: nothing is written any more, nobody is waited for.
+    /// Stops the server like a crash: it writes nothing more and waits for no client.
     pub(super) fn stop_server(&mut self) {
         self.expect("stop");
     }

@@ -1,4 +1,4 @@
-//! Texts: each message is a register that its sender and its editors write and everybody reads.
+//! Texts: each message is a register that its sender and its editors write, and that all readers read.
 //!
 //! As no two writes have the same text, it is known which write each reader saw. A write and its reads form a cluster,
 //! and the clusters of a register can be put in an order exactly when no two of those that surely lasted for a time

@@ -14,13 +14,13 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// When the message was first asked to be processed by a call that may have done it.
+    /// The start of the first call that may have processed the message.
     fn finish(&self) -> u64 {
         self.finishes.iter().map(|call| call.begin).min().unwrap_or(u64::MAX)
     }
 
-    /// Whether the message is processed for good at this moment: whoever was told so, no attempt that may have begun
-    /// later has opened it again.
+    /// Returns whether the message is processed for good at this moment: its end was acknowledged, and no attempt that
+    /// may have begun later has opened it again.
     fn is_processed_at(&self, moment: u64) -> bool {
         let told = self.finishes.iter().filter(|call| call.latest() < moment).map(|call| call.begin).max();
         told.is_some_and(|finish| {
@@ -49,7 +49,7 @@ impl Check<'_> {
         steps
     }
 
-    /// Whether the open attempt may have been ended or superseded by another call than this one.
+    /// Returns whether another call may have ended or superseded the open attempt.
     pub(super) fn is_contended(&self, call: &Call, agent: usize, id: &str) -> bool {
         let is_other = |other: &&Call| {
             let is_its = matches!(&other.operation,

@@ -1,4 +1,4 @@
-//! What agents remember.
+//! Memories of agents.
 
 use domain::caller::Caller;
 use domain::id::MemoryId;

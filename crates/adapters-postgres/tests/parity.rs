@@ -1,13 +1,13 @@
-//! The same sequences of operations on SQLite and on PostgreSQL: every answer and every event is compared.
+//! Parity of SQLite and PostgreSQL: the same sequences of operations give the same responses and events.
 
 mod common;
 
 use common::store;
-use testkit::{Stores, same};
+use testkit::{Stores, parity};
 
 const STEPS: usize = 1000;
 
-/// One number says which sequence: `PARLANCE_TEST_SEED=7` plays that one alone.
+/// A seed determines a sequence; `PARLANCE_TEST_SEED=7` runs only that one.
 #[tokio::test]
 async fn every_answer_is_the_same_on_both_stores() {
     let seeds = match std::env::var_os("PARLANCE_TEST_SEED") {
@@ -20,6 +20,6 @@ async fn every_answer_is_the_same_on_both_stores() {
     };
     for seed in seeds {
         let (stores, _database) = store().await;
-        same::play(seed, STEPS, Stores::in_memory(), stores).await;
+        parity::play(seed, STEPS, Stores::in_memory(), stores).await;
     }
 }

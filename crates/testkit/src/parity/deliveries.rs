@@ -1,4 +1,4 @@
-//! What agents have to do, and do.
+//! Deliveries, and the work of agents on them.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -74,7 +74,7 @@ impl Cast {
         act!("mark_delivered", |world, taken| told(world.deliveries.mark_delivered(taken).await, nothing))
     }
 
-    /// What is still new for those who listen, and the messages themselves.
+    /// Deliveries that are still new for subscribers, and their messages.
     fn due(&mut self) -> Act {
         let mut listening = Vec::new();
         for subscription in 0..self.rng.of(&[1, 3]) {

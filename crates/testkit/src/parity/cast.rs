@@ -1,4 +1,4 @@
-//! Who and what there is to ask for, and which operation comes next.
+//! The existing users, agents, and rooms, and the choice of the next operation.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ pub(super) enum Made {
     Memory(MemoryId, AgentCaller),
     /// With its text.
     Key(ApiKeyId, String),
-    /// Where the next page of a list begins.
+    /// The cursor of the next page of a list.
     Next(&'static str, Position),
 }
 
@@ -54,7 +54,7 @@ type Asked = (ContactRequestId, [ParticipantId; 2]);
 
 type Draw = fn(&mut Cast) -> Act;
 
-/// How often each kind of operation comes.
+/// The weight of each kind of operation.
 const ACTS: [(usize, Draw); 10] = [
     (8, Cast::wait),
     (12, Cast::people),
@@ -68,7 +68,7 @@ const ACTS: [(usize, Draw); 10] = [
     (10, Cast::keys),
 ];
 
-/// Who must be there before chance decides.
+/// The callers that must exist before operations are drawn.
 const FIRST: usize = 9;
 
 impl Cast {
@@ -163,12 +163,12 @@ impl Cast {
         }
     }
 
-    /// Somebody or something, or nobody.
+    /// A user, an agent, or an unknown id.
     pub(super) fn anybody(&mut self) -> Uuid {
         if self.rng.one_in(12) { Uuid::from_u128(7) } else { self.caller().participant().uuid() }
     }
 
-    /// Whom the caller may bring along: its owner, and the owner's other agents; seldom anybody.
+    /// A peer of the caller: its owner, or the owner's other agents; rarely any other.
     pub(super) fn companion(&mut self, caller: Caller) -> Uuid {
         let owner = caller.accountable_user();
         let own = self.agents.iter().filter(|agent| agent.caller.owner == owner);
@@ -187,7 +187,7 @@ impl Cast {
         if lively.is_empty() || self.rng.one_in(4) { self.rng.of(&self.chats) } else { self.rng.of(&lively) }
     }
 
-    /// Who most often is or was in the room.
+    /// Mostly a present or former participant of the room.
     pub(super) fn member(&mut self, chat: ChatId) -> Caller {
         match self.members.get(&chat) {
             Some(members) if !members.is_empty() && !self.rng.one_in(12) => {
@@ -254,7 +254,7 @@ impl Cast {
         Some(IdempotentRequest { key, fingerprint: Fingerprint::new([self.rng.of(&[1, 1, 1, 2]); 32]) })
     }
 
-    /// What people write, and what they do not.
+    /// Contents of texts, usual and unusual ones.
     pub(super) fn text(&mut self) -> String {
         let texts = [
             "hello",
@@ -283,7 +283,7 @@ impl Cast {
     }
 }
 
-/// What a page of a list tells those who read on.
+/// The part of a page that matters for the next one.
 pub(super) fn next<T>(list: &'static str) -> impl FnOnce(Page<T>) -> Vec<Made> {
     move |page| page.next.map(|next| Made::Next(list, next)).into_iter().collect()
 }

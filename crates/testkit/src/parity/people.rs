@@ -292,7 +292,7 @@ impl Cast {
     }
 }
 
-/// What plans are checked against; the sum of all of it is compared.
+/// The counts that plans are checked against; their sum is compared.
 fn act_count_bytes() -> Act {
     let all = ();
     act!("count_bytes", |world, all| {

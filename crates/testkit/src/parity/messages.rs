@@ -26,7 +26,7 @@ impl Cast {
         }
     }
 
-    /// Seldom the sender, seldom somebody who is not there.
+    /// Rarely the sender, and rarely an unknown participant.
     fn mentions(&mut self, chat: ChatId, sender: Caller) -> Vec<RequestedMention> {
         let mut mentions = Vec::<RequestedMention>::new();
         for _ in 0..self.rng.of(&[0, 1, 1, 1, 2, 3]) {

@@ -1,8 +1,8 @@
-//! Two stores, one story: sequences of operations drawn by chance, whose every answer and every event must
-//! be the same on both.
+//! Differential tests of two stores: random sequences of operations must give the same responses and events
+//! on both.
 //!
-//! The clock, the ids and the keys of the two worlds are fixed, so that even the ids of what is made agree.
-//! What is asked for exists more often than not, but not always.
+//! Clocks, ids, and keys of the two worlds are deterministic, so that even new ids agree.
+//! Operations name mostly existing things, but not always.
 
 /// An operation of this name with these values, which each world gets its own copy of.
 macro_rules! act {
@@ -10,7 +10,7 @@ macro_rules! act {
         {
             let what = format!("{:?}", ($name, $(&$value),+));
             let given = ($($value,)+);
-            $crate::same::Act::new(what, move |$world| {
+            $crate::parity::Act::new(what, move |$world| {
                 let ($($value,)+) = Clone::clone(&given);
                 Box::pin(async move { $work })
             })
@@ -35,7 +35,7 @@ use cast::{Cast, Made};
 
 use crate::{Stores, World};
 
-/// What a step told, and what there is since.
+/// The outcome of a step, and the things that exist after it.
 struct Told {
     answer: String,
     made: Vec<Made>,
@@ -69,7 +69,7 @@ fn nothing<T>(_: T) -> Vec<Made> {
 /// Plays `steps` steps of the sequence with this number on both stores.
 ///
 /// # Panics
-/// When an answer or an event differs; the text says after which steps.
+/// If a response or an event differs; the message lists the steps before it.
 pub async fn play(seed: u64, steps: usize, one: Stores, other: Stores) {
     let (one, other) = (World::on(one), World::on(other));
     let mut cast = Cast::new(seed);
