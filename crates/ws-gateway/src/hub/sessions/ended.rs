@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::account::{Presented, PresentedToken};
 use domain::caller::Caller;
 use domain::id::{AgentId, ApiKeyId, SessionId, UserId};
 use domain::time::Timestamp;
+use tokio::time::Instant;
 
 /// The maximum time from the authentication of a socket to its claim, with a wide margin.
 const LONGEST_ADMISSION: Duration = Duration::from_secs(10 * 60);
