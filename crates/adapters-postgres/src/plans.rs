@@ -5,6 +5,7 @@
 //! after: the number of rows read, from the server's counters, and the plan.
 
 mod fill;
+mod hot;
 mod lists;
 mod work;
 

@@ -16,6 +16,7 @@ pub mod nodes;
 mod ports;
 pub mod postgres;
 pub mod same;
+pub mod sql;
 mod world;
 
 pub use fakes::{

@@ -1,22 +1,27 @@
-//! Frequent statements are prepared once per connection, and planned once.
+//! Frequent statements are prepared once per connection, planned once, and reviewed as text.
 
 use domain::delivery::FailureText;
 
 use super::*;
 
 impl Overheard {
-    /// Asserts that every statement since the last call is kept by its connection, and that its
-    /// plan does not depend on a value: SQLite would plan it again for every new one.
-    fn expect_kept(&self, what: &str) {
+    /// The statements since the last call.
+    fn all_statements(&self) -> Vec<String> {
         let statements = std::mem::take(&mut *self.statements.lock().unwrap());
-        assert!(!statements.is_empty(), "{what}: nothing was overheard");
+        statements.iter().map(|text| text.split(" -- binds").next().unwrap().to_owned()).collect()
+    }
+
+    /// The statements since the last call. Asserts that each is kept by its connection, and that its
+    /// plan does not depend on a value: SQLite would plan it again for every new one.
+    fn kept_statements(&self) -> Vec<String> {
+        let texts = self.all_statements();
         let kept = self.kept.lock().unwrap();
-        for text in &statements {
-            let text = text.split(" -- binds").next().unwrap().to_owned();
-            assert!(kept.contains(&text), "{what}: prepared anew each time: {text}");
+        for text in &texts {
+            assert!(kept.contains(text), "prepared anew each time: {text}");
             let planned_anew = text.contains("LIMIT ?") && !text.contains("LIMIT ? + 0");
-            assert!(!planned_anew, "{what}: planned anew each time: {text}");
+            assert!(!planned_anew, "planned anew each time: {text}");
         }
+        texts
     }
 
     async fn step(&self, agent: AgentId, chat: ChatId, message: MessageId, step: DeliveryStep) {
@@ -26,35 +31,46 @@ impl Overheard {
     }
 }
 
+/// The statements are those of `hot.sql`, where they are reviewed.
 #[tokio::test]
-async fn a_messages_way_takes_statements_that_are_kept() {
+async fn a_messages_way_takes_statements_that_are_kept_and_reviewed() {
     let heard = Overheard::open();
     let (ann, bot, chat, first) = at_work(&heard).await;
     let (world, store) = (&heard.world, heard.store.clone());
     let to = [ParticipantId::Agent(bot.id)];
+    let mut sql = Vec::new();
 
     store.find_key(KeyDigest::new([1; 32])).await.unwrap();
-    heard.expect_kept("a key");
+    sql.push(("find a key", heard.kept_statements()));
     let sent = world.send(ann.caller, chat, "three", &to).await.id;
-    heard.expect_kept("a user's message");
+    sql.push(("a user sends a message", heard.kept_statements()));
     world.send(bot.caller, chat, "four", &[ParticipantId::User(ann.id)]).await;
-    heard.expect_kept("an agent's message");
+    sql.push(("an agent sends a message", heard.kept_statements()));
     let now = Timestamp::from_micros(NOON);
     let taken = vec![DeliveryKey { message: sent, agent: bot.id }];
     store.mark_delivered(taken, now, Box::new(|_| true), OnCommit::nothing()).await.unwrap();
-    heard.expect_kept("what a socket took");
+    sql.push(("mark as delivered", heard.kept_statements()));
     store.tell_delivered(vec![sent], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
-    heard.expect_kept("telling of it");
+    sql.push(("announce as delivered", heard.kept_statements()));
     store.next(bot.id, chat).await.unwrap().unwrap().message.unwrap();
-    heard.expect_kept("next");
+    sql.push(("next message", heard.kept_statements()));
     let failure = FailureText::new("no".to_owned()).unwrap();
-    for step in [DeliveryStep::Succeed, DeliveryStep::Begin, DeliveryStep::Fail(failure)] {
+    for (what, step) in [
+        ("succeed", DeliveryStep::Succeed),
+        ("begin", DeliveryStep::Begin),
+        ("fail", DeliveryStep::Fail(failure)),
+    ] {
         heard.step(bot.id, chat, first, step).await;
-        heard.expect_kept("a step");
+        sql.push((what, heard.kept_statements()));
     }
     store.context(bot.id, chat, after(0)).await.unwrap().unwrap();
-    heard.expect_kept("context");
+    sql.push(("context", heard.kept_statements()));
+    let viewer = ParticipantId::User(ann.id);
+    store.history(viewer, chat, HistoryFilter::default(), after(0)).await.unwrap().unwrap();
+    sql.push(("a page of messages", heard.all_statements()));
     let who = ParticipantId::Agent(bot.id);
     domain::chat::ChatRepository::membership(&*store, who, chat).await.unwrap().unwrap();
-    heard.expect_kept("a membership");
+    sql.push(("a membership", heard.kept_statements()));
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/plans/hot.sql");
+    testkit::sql::compare(file.as_ref(), &sql);
 }

@@ -1,0 +1,438 @@
+-- Written by a test, with PARLANCE_UPDATE_SQL=1.
+
+-- find a key
+SELECT api_key.digest, agent.id, account.id, account.organization_id, coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE), api_key.id, api_key.expires_at, api_key.last_used_at, account.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL, api_key.read_only, api_key.only_chat_id, api_key.only_agent_id
+  FROM api_keys AS api_key
+  LEFT JOIN agents AS agent
+  ON agent.id = api_key.agent_id
+  AND agent.deleted_at IS NULL
+  JOIN users AS account
+  ON account.id = coalesce(api_key.user_id, agent.owner_id)
+  JOIN organizations AS organization
+  ON organization.id = account.organization_id
+  LEFT JOIN plans AS plan
+  ON plan.name = organization.plan
+  WHERE api_key.digest = $1
+  AND api_key.revoked_at IS NULL;
+
+-- the first message of a chat
+SELECT "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "participants"."joined_at", "participants"."account_id", "users"."handle", "users"."first_name", "users"."last_name", "agents"."handle", "agents"."name", "agents"."description", "agents"."kind"
+  FROM (("participants"
+      LEFT OUTER JOIN "users"
+      ON (("participants"."kind" = $1)
+        AND ("users"."id" = "participants"."participant_id")))
+    LEFT OUTER JOIN "agents"
+    ON (("participants"."kind" = $2)
+      AND ("agents"."id" = "participants"."participant_id")))
+  WHERE (("participants"."chat_id" = $3)
+    AND ("participants"."left_at" IS NULL))
+  ORDER BY "participants"."joined_at", "participants"."participant_id";
+SELECT id, title IS NULL
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, xmin::text
+  FROM chats
+  WHERE id = ANY($1)
+  AND deleted_at IS NULL
+  ORDER BY id
+  FOR NO KEY UPDATE;
+SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes
+  FROM chats
+  JOIN organizations
+  ON organizations.id = chats.organization_id
+  JOIN plans
+  ON plans.name = organizations.plan
+  WHERE chats.id = ANY($1)
+  AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes);
+SELECT stay.chat_id, stay.participant_id, stay.status
+  FROM unnest($1, $2) AS wanted (chat_id, participant_id)
+  CROSS JOIN LATERAL
+  (SELECT participants.*
+    FROM participants
+    WHERE participants.chat_id = wanted.chat_id
+    AND participants.participant_id = wanted.participant_id
+    AND participants.left_at IS NULL OFFSET 0) AS stay;
+SELECT "participants"."chat_id", "participants"."participant_id"
+  FROM "participants"
+  WHERE ((("participants"."chat_id" = ANY($1))
+      AND ("participants"."kind" = $2))
+    AND ("participants"."left_at" IS NULL));
+INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at)
+  SELECT *, created_at
+  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at);
+INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt)
+  SELECT message_id, agent_id, chat_id, sequence, TRUE, $1, 0
+  FROM unnest($2, $3, $4, $5) AS new (message_id, agent_id, chat_id, sequence);
+UPDATE chats
+  SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
+  FROM unnest($1, $2, $3, $4) AS new (id, last_sequence, at, bytes)
+  WHERE chats.id = new.id
+  RETURNING chats.xmin::text;
+SELECT "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at"
+  FROM "chats"
+  WHERE (("chats"."id" = $1)
+    AND ("chats"."deleted_at" IS NULL))
+  LIMIT $2;
+SELECT "participants"."participant_id"
+  FROM "participants"
+  WHERE ((("participants"."chat_id" = $1)
+      AND ("participants"."kind" = $2))
+    AND ("participants"."left_at" IS NULL))
+  ORDER BY "participants"."participant_id";
+SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
+  FROM unnest($1) AS room (id)
+  LEFT JOIN LATERAL
+  (SELECT TRUE AS yes
+    FROM participants
+    CROSS JOIN LATERAL
+    (SELECT
+      FROM deliveries
+      WHERE deliveries.agent_id = participants.participant_id
+      AND deliveries.chat_id = participants.chat_id
+      AND deliveries.status = 'processing'
+      LIMIT 1) AS work
+    WHERE participants.chat_id = room.id
+    AND participants.kind = 'Agent'
+    AND participants.left_at IS NULL
+    LIMIT 1) AS working
+  ON TRUE
+  LEFT JOIN LATERAL
+  (SELECT TRUE AS yes
+    FROM participants
+    CROSS JOIN LATERAL
+    (SELECT
+      FROM deliveries
+      WHERE deliveries.agent_id = participants.participant_id
+      AND deliveries.chat_id = participants.chat_id
+      AND deliveries.status = 'failed'
+      LIMIT 1) AS work
+    WHERE participants.chat_id = room.id
+    AND participants.kind = 'Agent'
+    AND participants.left_at IS NULL
+    LIMIT 1) AS failed
+  ON TRUE;
+SELECT head.chat_id, head.number, head.participant_id, head.kind, head.role, head.status, head.joined_at, head.account_id, users.handle, users.first_name, users.last_name, agents.handle, agents.name, agents.description, agents.kind
+  FROM
+  (SELECT chat_id, participant_id, kind, role, status, joined_at, account_id, row_number() OVER (PARTITION BY chat_id
+      ORDER BY participant_id) AS place, count(*) OVER (PARTITION BY chat_id) AS number
+    FROM participants
+    WHERE chat_id = ANY($1)
+    AND left_at IS NULL
+    AND kind = 'Agent' ) AS head
+  LEFT JOIN users
+  ON head.kind = 'User'
+  AND users.id = head.participant_id
+  LEFT JOIN agents
+  ON head.kind = 'Agent'
+  AND agents.id = head.participant_id
+  WHERE head.place <= 100;
+
+-- a message in a cached chat
+SELECT "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "participants"."joined_at", "participants"."account_id", "users"."handle", "users"."first_name", "users"."last_name", "agents"."handle", "agents"."name", "agents"."description", "agents"."kind"
+  FROM (("participants"
+      LEFT OUTER JOIN "users"
+      ON (("participants"."kind" = $1)
+        AND ("users"."id" = "participants"."participant_id")))
+    LEFT OUTER JOIN "agents"
+    ON (("participants"."kind" = $2)
+      AND ("agents"."id" = "participants"."participant_id")))
+  WHERE (("participants"."chat_id" = $3)
+    AND ("participants"."left_at" IS NULL))
+  ORDER BY "participants"."joined_at", "participants"."participant_id";
+WITH durable AS MATERIALIZED
+  (SELECT set_config('synchronous_commit', 'on', true)
+    WHERE current_setting('synchronous_commit') = 'off'), held AS MATERIALIZED
+  (SELECT chats.id, chats.organization_id
+    FROM unnest($1, $2) AS seen (id, version)
+    JOIN chats
+    ON chats.id = seen.id
+    WHERE chats.xmin::text = seen.version
+    AND chats.deleted_at IS NULL
+    FOR NO KEY UPDATE OF chats SKIP LOCKED), fit AS MATERIALIZED
+  (SELECT
+    (SELECT count(*)
+      FROM held) = $3
+    AND
+    (SELECT count(*)
+      FROM durable) >= 0
+    AND NOT EXISTS
+    (SELECT 1
+      FROM
+      (SELECT DISTINCT organization_id AS id
+        FROM held) AS own
+      JOIN organizations
+      ON organizations.id = own.id
+      JOIN plans
+      ON plans.name = organizations.plan
+      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes) AS all_of_it), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at)
+    SELECT *, created_at
+    FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at)
+    WHERE
+    (SELECT all_of_it
+      FROM fit)), delivery AS (INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt)
+    SELECT message_id, agent_id, chat_id, sequence, TRUE, $15, 0
+    FROM unnest($16, $17, $18, $19) AS new (message_id, agent_id, chat_id, sequence)
+    WHERE
+    (SELECT all_of_it
+      FROM fit)), room AS (UPDATE chats
+    SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
+    FROM unnest($20, $21, $22, $23) AS new (id, last_sequence, at, bytes)
+    WHERE chats.id = new.id
+    AND
+    (SELECT all_of_it
+      FROM fit)
+    RETURNING chats.xmin)
+  SELECT xmin::text
+  FROM room
+  LIMIT 1;
+
+-- mark as delivered
+SELECT id, chat_id
+  FROM messages
+  WHERE id = ANY($1);
+SELECT id
+  FROM messages
+  WHERE id = ANY($1)
+  ORDER BY id
+  FOR NO KEY UPDATE;
+UPDATE deliveries
+  SET status = $1, delivered_at = $2
+  FROM
+  (SELECT *
+    FROM unnest($3, $4) AS given (message_id, agent_id)
+    ORDER BY message_id, agent_id) AS taken
+  WHERE deliveries.message_id = taken.message_id
+  AND deliveries.agent_id = taken.agent_id
+  AND deliveries.status = 'new'
+  RETURNING deliveries.message_id;
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM messages
+  WHERE id = ANY($1)
+  ORDER BY chat_id, sequence;
+SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
+  FROM deliveries
+  WHERE message_id = ANY($1)
+  ORDER BY agent_id;
+SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, attempts.completed_at, substring(convert_to(attempts.error, 'UTF8')
+    FROM 1
+    FOR 513)
+  FROM attempts
+  JOIN deliveries
+  ON deliveries.message_id = attempts.message_id
+  AND deliveries.agent_id = attempts.agent_id
+  WHERE attempts.message_id = ANY($1)
+  AND attempts.number > deliveries.current_attempt - $2
+  ORDER BY attempts.number;
+
+-- next message
+SELECT participants.status,
+  (SELECT deliveries.sequence
+    FROM deliveries
+    WHERE deliveries.agent_id = participants.participant_id
+    AND deliveries.chat_id = participants.chat_id
+    AND deliveries.status <> 'processed'
+    AND deliveries.addressed
+    ORDER BY deliveries.sequence
+    LIMIT 1)
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  WHERE participants.chat_id = $1
+  AND participants.participant_id = $2
+  AND participants.left_at IS NULL;
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM
+  (SELECT messages.*, sum($1 + octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)) OVER
+    (ORDER BY sequence ASC ROWS BETWEEN UNBOUNDED PRECEDING
+      AND 1 PRECEDING) AS before
+    FROM messages
+    WHERE chat_id = $2
+    AND sequence = ANY($3)) AS part
+  WHERE coalesce(before, 0) <= $4
+  ORDER BY sequence ASC;
+SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
+  FROM deliveries
+  JOIN messages
+  ON messages.id = deliveries.message_id
+  WHERE messages.chat_id = $1
+  AND messages.sequence = ANY($2)
+  AND deliveries.agent_id = $3
+  ORDER BY deliveries.agent_id;
+
+-- begin
+SELECT stay.chat_id, stay.participant_id, stay.status
+  FROM unnest($1, $2) AS wanted (chat_id, participant_id)
+  CROSS JOIN LATERAL
+  (SELECT participants.*
+    FROM participants
+    WHERE participants.chat_id = wanted.chat_id
+    AND participants.participant_id = wanted.participant_id
+    AND participants.left_at IS NULL OFFSET 0) AS stay;
+SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
+  FROM deliveries
+  WHERE message_id = ANY($1)
+  ORDER BY agent_id;
+SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, attempts.completed_at, substring(convert_to(attempts.error, 'UTF8')
+    FROM 1
+    FOR 513)
+  FROM attempts
+  JOIN deliveries
+  ON deliveries.message_id = attempts.message_id
+  AND deliveries.agent_id = attempts.agent_id
+  WHERE attempts.message_id = ANY($1)
+  AND attempts.number > deliveries.current_attempt - $2
+  ORDER BY attempts.number;
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM messages
+  WHERE id = ANY($1)
+  ORDER BY id
+  FOR NO KEY UPDATE SKIP LOCKED;
+SELECT deliveries.message_id, deliveries.agent_id
+  FROM unnest($1, $2) AS wanted (message_id, agent_id)
+  JOIN deliveries
+  ON deliveries.message_id = wanted.message_id
+  AND deliveries.agent_id = wanted.agent_id
+  ORDER BY deliveries.message_id, deliveries.agent_id
+  FOR NO KEY UPDATE OF deliveries SKIP LOCKED;
+UPDATE deliveries
+  SET status = new.status, current_attempt = new.current_attempt, delivered_at = new.delivered_at, processed_at = new.processed_at
+  FROM unnest($1, $2, $3, $4, $5, $6) AS new (message_id, agent_id, status, current_attempt, delivered_at, processed_at)
+  WHERE deliveries.message_id = new.message_id
+  AND deliveries.agent_id = new.agent_id;
+INSERT INTO attempts (message_id, agent_id, number, status, started_at, completed_at, error)
+  SELECT *
+  FROM unnest($1, $2, $3, $4, $5, $6, $7)
+  ON CONFLICT (message_id, agent_id, number) DO UPDATE
+  SET status = excluded.status, completed_at = excluded.completed_at, error = excluded.error;
+
+-- context
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM
+  (SELECT messages.*, sum($1 + octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)) OVER
+    (ORDER BY sequence ASC ROWS BETWEEN UNBOUNDED PRECEDING
+      AND 1 PRECEDING) AS before
+    FROM messages
+    WHERE chat_id = $2
+    AND sequence = ANY($3)) AS part
+  WHERE coalesce(before, 0) <= $4
+  ORDER BY sequence ASC;
+SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
+  FROM deliveries
+  JOIN messages
+  ON messages.id = deliveries.message_id
+  WHERE messages.chat_id = $1
+  AND messages.sequence = ANY($2)
+  AND deliveries.agent_id = $3
+  ORDER BY deliveries.agent_id;
+SELECT "participants"."role", "participants"."status"
+  FROM ("participants"
+    INNER JOIN "chats"
+    ON ("participants"."chat_id" = "chats"."id"))
+  WHERE (((("participants"."chat_id" = $1)
+        AND ("participants"."participant_id" = $2))
+      AND ("participants"."left_at" IS NULL))
+    AND ("chats"."deleted_at" IS NULL))
+  LIMIT $3;
+(SELECT sequence
+    FROM messages
+    WHERE chat_id = $1
+    AND (sender_id, sequence) > ($2, $3)
+    AND (sender_id, sequence) <= ($4, 9223372036854775807)
+    ORDER BY sender_id, sequence
+    LIMIT $5)
+  UNION ALL
+  (SELECT sequence
+    FROM deliveries
+    WHERE chat_id = $6
+    AND agent_id = $7
+    AND sequence > $8
+    AND addressed
+    ORDER BY sequence
+    LIMIT $9)
+  ORDER BY sequence
+  LIMIT $10 OFFSET $11;
+SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, attempts.completed_at, substring(convert_to(attempts.error, 'UTF8')
+    FROM 1
+    FOR 513)
+  FROM attempts
+  JOIN deliveries
+  ON deliveries.message_id = attempts.message_id
+  AND deliveries.agent_id = attempts.agent_id
+  WHERE attempts.message_id = ANY($1)
+  AND attempts.number > deliveries.current_attempt - $2
+  AND attempts.agent_id = $3
+  ORDER BY attempts.number;
+
+-- a page of messages
+SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, attempts.completed_at, substring(convert_to(attempts.error, 'UTF8')
+    FROM 1
+    FOR 513)
+  FROM attempts
+  JOIN deliveries
+  ON deliveries.message_id = attempts.message_id
+  AND deliveries.agent_id = attempts.agent_id
+  WHERE attempts.message_id = ANY($1)
+  AND attempts.number > deliveries.current_attempt - $2
+  ORDER BY attempts.number;
+SELECT "participants"."chat_id", "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."last_sequence"
+  FROM ("participants"
+    INNER JOIN "chats"
+    ON ("participants"."chat_id" = "chats"."id"))
+  WHERE (((("participants"."chat_id" = $1)
+        AND ("participants"."left_at" IS NULL))
+      AND ("chats"."deleted_at" IS NULL))
+    AND ("participants"."account_id" = $2))
+  ORDER BY "participants"."participant_id";
+SELECT sequence
+  FROM messages
+  WHERE chat_id = $1
+  AND sequence > $2
+  AND sequence < $3
+  ORDER BY sequence DESC
+  LIMIT $4 OFFSET $5;
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM
+  (SELECT messages.*, sum($1 + octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)) OVER
+    (ORDER BY sequence DESC ROWS BETWEEN UNBOUNDED PRECEDING
+      AND 1 PRECEDING) AS before
+    FROM messages
+    WHERE chat_id = $2
+    AND sequence = ANY($3)) AS part
+  WHERE coalesce(before, 0) <= $4
+  ORDER BY sequence DESC;
+SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
+  FROM deliveries
+  JOIN messages
+  ON messages.id = deliveries.message_id
+  WHERE messages.chat_id = $1
+  AND messages.sequence = ANY($2)
+  ORDER BY deliveries.agent_id;

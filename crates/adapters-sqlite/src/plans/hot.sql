@@ -1,0 +1,452 @@
+-- Written by a test, with PARLANCE_UPDATE_SQL=1.
+
+-- find a key
+BEGIN DEFERRED;
+SELECT key.id, key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id, coalesce(plan.human_interface, TRUE) AS human_interface, coalesce(plan.memories, TRUE) AS memories, key.expires_at, key.last_used_at, user.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL AS is_disabled, key.read_only, key.only_chat_id, key.only_agent_id
+  FROM api_keys AS key
+  LEFT JOIN agents AS agent
+  ON agent.id = key.agent_id
+  AND agent.deleted_at IS NULL
+  JOIN users AS user
+  ON user.id = coalesce(key.user_id, agent.owner_id)
+  JOIN organizations AS organization
+  ON organization.id = user.organization_id
+  LEFT JOIN plans AS plan
+  ON plan.name = organization.plan
+  WHERE key.digest = ?
+  AND key.revoked_at IS NULL;
+ROLLBACK;
+
+-- a user sends a message
+BEGIN DEFERRED;
+SELECT participants.chat_id, participant_id, participants.kind, role, participants.status
+  FROM chats
+  CROSS JOIN participants INDEXED BY participants_of_account
+  ON participants.chat_id = chats.id
+  AND participants.left_at IS NULL
+  WHERE chats.id = ?
+  AND participants.account_id = ?
+  AND chats.deleted_at IS NULL
+  ORDER BY participant_id;
+SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`joined_at`, `participants`.`account_id`, `users`.`handle`, `users`.`first_name`, `users`.`last_name`, `agents`.`handle`, `agents`.`name`, `agents`.`description`, `agents`.`kind`
+  FROM ((`participants`
+      LEFT OUTER JOIN `users`
+      ON ((`participants`.`kind` = ?)
+        AND (`users`.`id` = `participants`.`participant_id`)))
+    LEFT OUTER JOIN `agents`
+    ON ((`participants`.`kind` = ?)
+      AND (`agents`.`id` = `participants`.`participant_id`)))
+  WHERE ((`participants`.`chat_id` = ?)
+    AND (`participants`.`left_at` IS NULL))
+  ORDER BY `participants`.`joined_at`, `participants`.`participant_id`;
+ROLLBACK;
+BEGIN IMMEDIATE;
+SELECT `participants`.`status`, ((`chats`.`title` IS NULL)
+    AND (`chats`.`titled_by` IS NULL)), `chats`.`last_sequence`, `chats`.`deleted_messages`, `chats`.`last_message_at`, `chats`.`content_bytes`, `plans`.`name`, `plans`.`messages`, `plans`.`bytes`, `organizations`.`content_bytes`
+  FROM (((`participants`
+        INNER JOIN `chats`
+        ON (`participants`.`chat_id` = `chats`.`id`))
+      LEFT OUTER JOIN `organizations`
+      ON (`chats`.`organization_id` = `organizations`.`id`))
+    LEFT OUTER JOIN `plans`
+    ON (`organizations`.`plan` = `plans`.`name`))
+  WHERE ((((`participants`.`chat_id` = ?)
+        AND (`participants`.`participant_id` = ?))
+      AND (`participants`.`left_at` IS NULL))
+    AND (`chats`.`deleted_at` IS NULL));
+SELECT `participants`.`joined_at`
+  FROM `participants`
+  WHERE (((`participants`.`chat_id` = ?)
+      AND (`participants`.`participant_id` = ?))
+    AND (`participants`.`left_at` IS NULL));
+UPDATE chats
+  SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
+  WHERE id = ?;
+INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO `deliveries` (`message_id`, `agent_id`, `chat_id`, `sequence`, `addressed`, `status`, `current_attempt`)
+  VALUES (?, ?, ?, ?, ?, ?, ?);
+COMMIT;
+
+-- an agent sends a message
+BEGIN DEFERRED;
+SELECT `participants`.`role`, `participants`.`status`
+  FROM (`participants`
+    INNER JOIN `chats`
+    ON (`participants`.`chat_id` = `chats`.`id`))
+  WHERE ((((`participants`.`chat_id` = ?)
+        AND (`participants`.`participant_id` = ?))
+      AND (`participants`.`left_at` IS NULL))
+    AND (`chats`.`deleted_at` IS NULL));
+SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`joined_at`, `participants`.`account_id`, `users`.`handle`, `users`.`first_name`, `users`.`last_name`, `agents`.`handle`, `agents`.`name`, `agents`.`description`, `agents`.`kind`
+  FROM ((`participants`
+      LEFT OUTER JOIN `users`
+      ON ((`participants`.`kind` = ?)
+        AND (`users`.`id` = `participants`.`participant_id`)))
+    LEFT OUTER JOIN `agents`
+    ON ((`participants`.`kind` = ?)
+      AND (`agents`.`id` = `participants`.`participant_id`)))
+  WHERE ((`participants`.`chat_id` = ?)
+    AND (`participants`.`left_at` IS NULL))
+  ORDER BY `participants`.`joined_at`, `participants`.`participant_id`;
+ROLLBACK;
+BEGIN IMMEDIATE;
+SELECT `participants`.`status`, ((`chats`.`title` IS NULL)
+    AND (`chats`.`titled_by` IS NULL)), `chats`.`last_sequence`, `chats`.`deleted_messages`, `chats`.`last_message_at`, `chats`.`content_bytes`, `plans`.`name`, `plans`.`messages`, `plans`.`bytes`, `organizations`.`content_bytes`
+  FROM (((`participants`
+        INNER JOIN `chats`
+        ON (`participants`.`chat_id` = `chats`.`id`))
+      LEFT OUTER JOIN `organizations`
+      ON (`chats`.`organization_id` = `organizations`.`id`))
+    LEFT OUTER JOIN `plans`
+    ON (`organizations`.`plan` = `plans`.`name`))
+  WHERE ((((`participants`.`chat_id` = ?)
+        AND (`participants`.`participant_id` = ?))
+      AND (`participants`.`left_at` IS NULL))
+    AND (`chats`.`deleted_at` IS NULL));
+SELECT `participants`.`joined_at`
+  FROM `participants`
+  WHERE (((`participants`.`chat_id` = ?)
+      AND (`participants`.`participant_id` = ?))
+    AND (`participants`.`left_at` IS NULL));
+UPDATE chats
+  SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
+  WHERE id = ?;
+INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+COMMIT;
+
+-- mark as delivered
+BEGIN IMMEDIATE;
+UPDATE deliveries
+  SET status = ?, delivered_at = ?
+  WHERE message_id = ?
+  AND agent_id = ?
+  AND status = ?
+  RETURNING chat_id;
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM `messages`
+  WHERE (`messages`.`id` = ?);
+SELECT message.key, agent_id, addressed, current_attempt, delivered_at
+  FROM json_each(?) AS message
+  CROSS JOIN deliveries
+  ON message_id = unhex(message.value)
+  ORDER BY agent_id;
+COMMIT;
+
+-- announce as delivered
+BEGIN IMMEDIATE;
+SELECT `messages`.`chat_id`
+  FROM `messages`
+  WHERE (`messages`.`id` = ?);
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM `messages`
+  WHERE (`messages`.`id` = ?);
+SELECT message.key, agent_id, addressed, current_attempt, delivered_at
+  FROM json_each(?) AS message
+  CROSS JOIN deliveries
+  ON message_id = unhex(message.value)
+  ORDER BY agent_id;
+COMMIT;
+
+-- next message
+BEGIN DEFERRED;
+SELECT `participants`.`role`, `participants`.`status`
+  FROM (`participants`
+    INNER JOIN `chats`
+    ON (`participants`.`chat_id` = `chats`.`id`))
+  WHERE ((((`participants`.`chat_id` = ?)
+        AND (`participants`.`participant_id` = ?))
+      AND (`participants`.`left_at` IS NULL))
+    AND (`chats`.`deleted_at` IS NULL));
+SELECT sequence
+  FROM deliveries INDEXED BY deliveries_open
+  WHERE agent_id = ?
+  AND chat_id = ?
+  AND status <> 'processed'
+  AND addressed = 1
+  ORDER BY sequence
+  LIMIT 1;
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM `messages`
+  WHERE ((`messages`.`chat_id` = ?)
+    AND `messages`.`sequence` IN
+    (SELECT value
+      FROM json_each(?)))
+  ORDER BY `messages`.`sequence` ASC;
+SELECT message.key, agent_id, addressed, current_attempt, delivered_at
+  FROM json_each(?) AS message
+  CROSS JOIN deliveries
+  ON message_id = unhex(message.value)
+  AND agent_id = ?;
+SELECT record.key, number, status, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM json_each(?) AS record
+  CROSS JOIN attempts
+  ON message_id = unhex(record.value ->> 0)
+  AND agent_id = unhex(record.value ->> 1)
+  AND number > record.value ->> 2
+  ORDER BY number;
+ROLLBACK;
+
+-- succeed
+BEGIN IMMEDIATE;
+SELECT `participants`.`role`, `participants`.`status`
+  FROM (`participants`
+    INNER JOIN `chats`
+    ON (`participants`.`chat_id` = `chats`.`id`))
+  WHERE ((((`participants`.`chat_id` = ?)
+        AND (`participants`.`participant_id` = ?))
+      AND (`participants`.`left_at` IS NULL))
+    AND (`chats`.`deleted_at` IS NULL));
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM `messages`
+  WHERE ((`messages`.`id` = ?)
+    AND (`messages`.`chat_id` = ?));
+SELECT `deliveries`.`agent_id`, `deliveries`.`addressed`, `deliveries`.`current_attempt`, `deliveries`.`delivered_at`
+  FROM `deliveries`
+  WHERE ((`deliveries`.`message_id` = ?)
+    AND (`deliveries`.`agent_id` = ?));
+SELECT number, status, started_at, completed_at, error
+  FROM attempts
+  WHERE message_id = ?
+  AND agent_id = ?
+  ORDER BY number DESC
+  LIMIT 1;
+INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt, delivered_at, processed_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (message_id, agent_id) DO UPDATE
+  SET status = excluded.status, current_attempt = excluded.current_attempt, delivered_at = excluded.delivered_at, processed_at = excluded.processed_at;
+INSERT INTO attempts (message_id, agent_id, number, started_at, status, completed_at, error)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (message_id, agent_id, number) DO UPDATE
+  SET status = excluded.status, completed_at = excluded.completed_at, error = excluded.error;
+SELECT message.key, agent_id, addressed, current_attempt, delivered_at
+  FROM json_each(?) AS message
+  CROSS JOIN deliveries
+  ON message_id = unhex(message.value)
+  ORDER BY agent_id;
+SELECT record.key, number, status, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM json_each(?) AS record
+  CROSS JOIN attempts
+  ON message_id = unhex(record.value ->> 0)
+  AND agent_id = unhex(record.value ->> 1)
+  AND number > record.value ->> 2
+  ORDER BY number;
+COMMIT;
+
+-- begin
+BEGIN IMMEDIATE;
+SELECT `participants`.`role`, `participants`.`status`
+  FROM (`participants`
+    INNER JOIN `chats`
+    ON (`participants`.`chat_id` = `chats`.`id`))
+  WHERE ((((`participants`.`chat_id` = ?)
+        AND (`participants`.`participant_id` = ?))
+      AND (`participants`.`left_at` IS NULL))
+    AND (`chats`.`deleted_at` IS NULL));
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM `messages`
+  WHERE ((`messages`.`id` = ?)
+    AND (`messages`.`chat_id` = ?));
+SELECT `deliveries`.`agent_id`, `deliveries`.`addressed`, `deliveries`.`current_attempt`, `deliveries`.`delivered_at`
+  FROM `deliveries`
+  WHERE ((`deliveries`.`message_id` = ?)
+    AND (`deliveries`.`agent_id` = ?));
+SELECT number, status, started_at, completed_at, error
+  FROM attempts
+  WHERE message_id = ?
+  AND agent_id = ?
+  ORDER BY number DESC
+  LIMIT 1;
+INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt, delivered_at, processed_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (message_id, agent_id) DO UPDATE
+  SET status = excluded.status, current_attempt = excluded.current_attempt, delivered_at = excluded.delivered_at, processed_at = excluded.processed_at;
+INSERT INTO attempts (message_id, agent_id, number, started_at, status, completed_at, error)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (message_id, agent_id, number) DO UPDATE
+  SET status = excluded.status, completed_at = excluded.completed_at, error = excluded.error;
+SELECT message.key, agent_id, addressed, current_attempt, delivered_at
+  FROM json_each(?) AS message
+  CROSS JOIN deliveries
+  ON message_id = unhex(message.value)
+  ORDER BY agent_id;
+SELECT record.key, number, status, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM json_each(?) AS record
+  CROSS JOIN attempts
+  ON message_id = unhex(record.value ->> 0)
+  AND agent_id = unhex(record.value ->> 1)
+  AND number > record.value ->> 2
+  ORDER BY number;
+COMMIT;
+
+-- fail
+BEGIN IMMEDIATE;
+SELECT `participants`.`role`, `participants`.`status`
+  FROM (`participants`
+    INNER JOIN `chats`
+    ON (`participants`.`chat_id` = `chats`.`id`))
+  WHERE ((((`participants`.`chat_id` = ?)
+        AND (`participants`.`participant_id` = ?))
+      AND (`participants`.`left_at` IS NULL))
+    AND (`chats`.`deleted_at` IS NULL));
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM `messages`
+  WHERE ((`messages`.`id` = ?)
+    AND (`messages`.`chat_id` = ?));
+SELECT `deliveries`.`agent_id`, `deliveries`.`addressed`, `deliveries`.`current_attempt`, `deliveries`.`delivered_at`
+  FROM `deliveries`
+  WHERE ((`deliveries`.`message_id` = ?)
+    AND (`deliveries`.`agent_id` = ?));
+SELECT number, status, started_at, completed_at, error
+  FROM attempts
+  WHERE message_id = ?
+  AND agent_id = ?
+  ORDER BY number DESC
+  LIMIT 1;
+INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt, delivered_at, processed_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (message_id, agent_id) DO UPDATE
+  SET status = excluded.status, current_attempt = excluded.current_attempt, delivered_at = excluded.delivered_at, processed_at = excluded.processed_at;
+INSERT INTO attempts (message_id, agent_id, number, started_at, status, completed_at, error)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (message_id, agent_id, number) DO UPDATE
+  SET status = excluded.status, completed_at = excluded.completed_at, error = excluded.error;
+SELECT message.key, agent_id, addressed, current_attempt, delivered_at
+  FROM json_each(?) AS message
+  CROSS JOIN deliveries
+  ON message_id = unhex(message.value)
+  ORDER BY agent_id;
+SELECT record.key, number, status, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM json_each(?) AS record
+  CROSS JOIN attempts
+  ON message_id = unhex(record.value ->> 0)
+  AND agent_id = unhex(record.value ->> 1)
+  AND number > record.value ->> 2
+  ORDER BY number;
+COMMIT;
+
+-- context
+BEGIN DEFERRED;
+SELECT `participants`.`role`, `participants`.`status`
+  FROM (`participants`
+    INNER JOIN `chats`
+    ON (`participants`.`chat_id` = `chats`.`id`))
+  WHERE ((((`participants`.`chat_id` = ?)
+        AND (`participants`.`participant_id` = ?))
+      AND (`participants`.`left_at` IS NULL))
+    AND (`chats`.`deleted_at` IS NULL));
+SELECT sequence
+  FROM messages
+  WHERE sender_id = ?
+  AND chat_id = ?
+  AND sequence > ?
+  UNION ALL
+  SELECT sequence
+  FROM deliveries
+  WHERE agent_id = ?
+  AND chat_id = ?
+  AND sequence > ?
+  AND addressed = 1
+  ORDER BY sequence
+  LIMIT ? + 0 OFFSET ? + 0;
+SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)
+  FROM json_each(?) AS place
+  CROSS JOIN messages
+  ON sequence = place.value
+  AND chat_id = ?
+  ORDER BY place.key;
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM `messages`
+  WHERE ((`messages`.`chat_id` = ?)
+    AND `messages`.`sequence` IN
+    (SELECT value
+      FROM json_each(?)))
+  ORDER BY `messages`.`sequence` ASC;
+SELECT message.key, agent_id, addressed, current_attempt, delivered_at
+  FROM json_each(?) AS message
+  CROSS JOIN deliveries
+  ON message_id = unhex(message.value)
+  AND agent_id = ?;
+SELECT record.key, number, status, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM json_each(?) AS record
+  CROSS JOIN attempts
+  ON message_id = unhex(record.value ->> 0)
+  AND agent_id = unhex(record.value ->> 1)
+  AND number > record.value ->> 2
+  ORDER BY number;
+ROLLBACK;
+
+-- a page of messages
+BEGIN DEFERRED;
+SELECT participants.chat_id, participant_id, participants.kind, role, participants.status
+  FROM chats
+  CROSS JOIN participants INDEXED BY participants_of_account
+  ON participants.chat_id = chats.id
+  AND participants.left_at IS NULL
+  WHERE chats.id = ?
+  AND participants.account_id = ?
+  AND chats.deleted_at IS NULL
+  ORDER BY participant_id;
+SELECT sequence AS number
+  FROM messages INDEXED BY messages_order
+  WHERE chat_id = ?1
+  AND sequence > ?2
+  AND sequence < ?3
+  ORDER BY number DESC
+  LIMIT ?4 OFFSET ?5;
+ROLLBACK;
+
+-- a membership
+BEGIN DEFERRED;
+SELECT `participants`.`role`, `participants`.`status`
+  FROM (`participants`
+    INNER JOIN `chats`
+    ON (`participants`.`chat_id` = `chats`.`id`))
+  WHERE ((((`participants`.`chat_id` = ?)
+        AND (`participants`.`participant_id` = ?))
+      AND (`participants`.`left_at` IS NULL))
+    AND (`chats`.`deleted_at` IS NULL));
+ROLLBACK;
