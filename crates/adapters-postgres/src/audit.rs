@@ -1,6 +1,9 @@
 //! The audit log. Entries become visible when their transactions commit, so one may appear behind a
 //! reader who has passed its time; nothing depends on that.
 
+#[path = "../../sql-rows/audit.rs"]
+mod entry;
+
 use std::collections::HashMap;
 
 use async_trait::async_trait;
@@ -10,10 +13,9 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bytea, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::audit::{
-    Actor, AuditAction, AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope,
-    AuditState, ChainDigest, NamedObject, RecordedActor, Seal, SealedEntry, StoredEntry, StoredObject,
+    AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope, AuditState, ChainDigest,
+    Seal, SealedEntry,
 };
-use domain::id::OrganizationId;
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest, Position};
 use domain::store::StoreError;
@@ -21,11 +23,12 @@ use domain::time::Timestamp;
 use futures_util::FutureExt;
 use uuid::Uuid;
 
+use self::entry::AuditRow;
 use crate::PostgresStore;
 use crate::error::Fault;
 use crate::lock;
 use crate::organization::member;
-use crate::row::{self, At};
+use crate::row::At;
 use crate::run::{Db, Never};
 use crate::schema::{audit, audit_chain, chats};
 use crate::statement::statement;
@@ -137,81 +140,6 @@ pub(crate) async fn append_on(
             .await?;
     }
     Ok(())
-}
-
-/// The subject kind of chats.
-const CHAT: &str = "Chat";
-
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = audit)]
-struct AuditRow {
-    id: Uuid,
-    at: At,
-    organization_id: Option<Uuid>,
-    actor_kind: String,
-    actor_id: Option<Uuid>,
-    action: String,
-    subject_kind: String,
-    subject_id: Uuid,
-    place_kind: Option<String>,
-    place_id: Option<Uuid>,
-    detail: Option<String>,
-    actor_name: Option<String>,
-    subject_name: Option<String>,
-    place_name: Option<String>,
-}
-
-impl AuditRow {
-    /// The chats that it names.
-    fn rooms(&self) -> impl Iterator<Item = Uuid> {
-        let subject = (Some(self.subject_kind.as_str()), Some(self.subject_id));
-        let named = [subject, (self.place_kind.as_deref(), self.place_id)].into_iter();
-        named.filter(|(kind, _)| *kind == Some(CHAT)).filter_map(|(_, id)| id)
-    }
-
-    /// With the current titles of its chats.
-    fn titled(self, titles: &HashMap<Uuid, String>) -> Self {
-        let subject_name = self.subject_name.or_else(|| titles.get(&self.subject_id).cloned());
-        let place_name = self.place_name.or_else(|| titles.get(&self.place_id?).cloned());
-        Self { subject_name, place_name, ..self }
-    }
-
-    fn into_record(self) -> Result<AuditRecord, Fault> {
-        let named = |kind: &str, id: Uuid, name: Option<String>| {
-            let object = row::word(kind, |kind| AuditObject::from_parts(kind, id))?;
-            Ok::<_, Fault>(NamedObject { object, name })
-        };
-        let actor = match self.actor_id {
-            Some(id) => RecordedActor::Known(named(&self.actor_kind, id, self.actor_name)?),
-            None if self.actor_kind == Actor::Anonymous.parts().0 => RecordedActor::Anonymous,
-            None => RecordedActor::Operator,
-        };
-        let place = self.place_kind.zip(self.place_id);
-        Ok(AuditRecord {
-            id: self.id,
-            at: self.at.0,
-            actor,
-            action: row::word(&self.action, AuditAction::parse)?,
-            subject: named(&self.subject_kind, self.subject_id, self.subject_name)?,
-            place: place.map(|(kind, id)| named(&kind, id, self.place_name)).transpose()?,
-            detail: self.detail,
-            organization: self.organization_id.map(OrganizationId::new),
-        })
-    }
-
-    fn into_stored(self) -> StoredEntry {
-        let object = |kind, id, name| StoredObject { kind, id, name };
-        StoredEntry {
-            id: self.id,
-            at: self.at.0,
-            organization: self.organization_id,
-            actor: object(Some(self.actor_kind), self.actor_id, self.actor_name),
-            action: self.action,
-            subject: object(Some(self.subject_kind), Some(self.subject_id), self.subject_name),
-            place: object(self.place_kind, self.place_id, self.place_name),
-            detail: self.detail,
-        }
-    }
 }
 
 fn wanted(filter: &AuditFilter) -> audit::BoxedQuery<'static, Pg> {

@@ -20,6 +20,7 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::error::Fault;
 use crate::message::load;
+use crate::message::row::{mentions_column, stored_mentions};
 use crate::row::At;
 use crate::run::{Db, Never};
 use crate::schema::idempotency_records;
@@ -131,14 +132,14 @@ pub(crate) async fn earlier_on(
     }
     let mentions =
         row_of(claim).select(idempotency_records::deleted_mentions).first::<Option<String>>(&mut db).await?;
-    let mentions = mentions.as_deref().map(load::stored_mentions).transpose()?.unwrap_or_default();
+    let mentions = mentions.as_deref().map(stored_mentions).transpose()?.unwrap_or_default();
     Ok(PriorResult::Deleted(DeletedText { id, mentions }))
 }
 
 /// Keeps the data of the answer to the request that made this message, which is being deleted.
 pub(crate) async fn keep_on(mut db: &Db, message: &Message) -> Result<(), Fault> {
     let made = idempotency_records::table.filter(idempotency_records::record_id.eq(message.id.uuid()));
-    let mentions = load::mentions_column(&message.mentions)?;
+    let mentions = mentions_column(&message.mentions)?;
     diesel::update(made).set(idempotency_records::deleted_mentions.eq(mentions)).execute(&mut db).await?;
     Ok(())
 }

@@ -6,13 +6,30 @@ use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::pg::{Pg, PgValue};
 use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::{BigInt, Timestamptz};
+use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
 use domain::id::{ParticipantId, ParticipantKind};
 use domain::text::without_nul;
 use domain::time::Timestamp;
 use uuid::Uuid;
 
 use crate::error::Fault;
+
+/// An id as a column value.
+#[derive(AsExpression, FromSqlRow, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[diesel(sql_type = SqlUuid)]
+pub(crate) struct Id(pub(crate) Uuid);
+
+impl ToSql<SqlUuid, Pg> for Id {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        ToSql::<SqlUuid, Pg>::to_sql(&self.0, out)
+    }
+}
+
+impl FromSql<SqlUuid, Pg> for Id {
+    fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
+        FromSql::<SqlUuid, Pg>::from_sql(value).map(Self)
+    }
+}
 
 /// The beginning of PostgreSQL's time (2000-01-01), in microseconds since 1970.
 const EPOCH: i64 = 946_684_800_000_000;

@@ -1,5 +1,8 @@
 //! The audit log.
 
+#[path = "../../sql-rows/audit.rs"]
+mod entry;
+
 use std::collections::HashMap;
 use std::convert::Infallible;
 
@@ -9,18 +12,19 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::audit::{
-    Actor, AuditAction, AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope,
-    AuditState, ChainDigest, NamedObject, RecordedActor, Seal, SealedEntry, StoredEntry, StoredObject,
+    AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope, AuditState, ChainDigest,
+    Seal, SealedEntry,
 };
-use domain::id::OrganizationId;
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest, Position};
 use domain::store::StoreError;
+use uuid::Uuid;
 
+use self::entry::AuditRow;
 use crate::SqliteStore;
 use crate::error::Fault;
 use crate::organization::member;
-use crate::row;
+use crate::row::{self, Id};
 use crate::schema::{audit, audit_chain, chats};
 
 /// The current name of a subject. That of a chat is not stored, since its title may derive from a
@@ -124,84 +128,6 @@ pub(crate) fn append_on(
     Ok(())
 }
 
-/// The subject kind of chats.
-const CHAT: &str = "Chat";
-
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = audit)]
-struct AuditRow {
-    id: Vec<u8>,
-    at: i64,
-    organization_id: Option<Vec<u8>>,
-    actor_kind: String,
-    actor_id: Option<Vec<u8>>,
-    action: String,
-    subject_kind: String,
-    subject_id: Vec<u8>,
-    place_kind: Option<String>,
-    place_id: Option<Vec<u8>>,
-    detail: Option<String>,
-    actor_name: Option<String>,
-    subject_name: Option<String>,
-    place_name: Option<String>,
-}
-
-impl AuditRow {
-    /// The chats that it names.
-    fn rooms(&self) -> impl Iterator<Item = Vec<u8>> {
-        let subject = (Some(self.subject_kind.as_str()), Some(&self.subject_id));
-        let named = [subject, (self.place_kind.as_deref(), self.place_id.as_ref())].into_iter();
-        named.filter(|(kind, _)| *kind == Some(CHAT)).filter_map(|(_, id)| id.cloned())
-    }
-
-    /// With the current titles of its chats.
-    fn titled(self, titles: &HashMap<Vec<u8>, String>) -> Self {
-        let subject_name = self.subject_name.or_else(|| titles.get(&self.subject_id).cloned());
-        let place_name = self.place_name.or_else(|| titles.get(self.place_id.as_ref()?).cloned());
-        Self { subject_name, place_name, ..self }
-    }
-
-    fn into_record(self) -> Result<AuditRecord, Fault> {
-        let named = |kind: &str, id: &[u8], name: Option<String>| {
-            let id = row::uuid(id)?;
-            let object = row::word(kind, |kind| AuditObject::from_parts(kind, id))?;
-            Ok::<_, Fault>(NamedObject { object, name })
-        };
-        let actor = match self.actor_id {
-            Some(id) => RecordedActor::Known(named(&self.actor_kind, &id, self.actor_name)?),
-            None if self.actor_kind == Actor::Anonymous.parts().0 => RecordedActor::Anonymous,
-            None => RecordedActor::Operator,
-        };
-        let place = self.place_kind.zip(self.place_id);
-        let organization = self.organization_id.as_deref().map(row::uuid).transpose()?;
-        Ok(AuditRecord {
-            id: row::uuid(&self.id)?,
-            at: row::time(self.at),
-            actor,
-            action: row::word(&self.action, AuditAction::parse)?,
-            subject: named(&self.subject_kind, &self.subject_id, self.subject_name)?,
-            place: place.map(|(kind, id)| named(&kind, &id, self.place_name)).transpose()?,
-            detail: self.detail,
-            organization: organization.map(OrganizationId::new),
-        })
-    }
-
-    fn into_stored(self) -> Result<StoredEntry, Fault> {
-        let id = |id: Option<Vec<u8>>| id.as_deref().map(row::uuid).transpose();
-        let object = |kind, held, name| Ok::<_, Fault>(StoredObject { kind, id: id(held)?, name });
-        Ok(StoredEntry {
-            id: row::uuid(&self.id)?,
-            at: row::time(self.at),
-            organization: id(self.organization_id)?,
-            actor: object(Some(self.actor_kind), self.actor_id, self.actor_name)?,
-            action: self.action,
-            subject: object(Some(self.subject_kind), Some(self.subject_id), self.subject_name)?,
-            place: object(self.place_kind, self.place_id, self.place_name)?,
-            detail: self.detail,
-        })
-    }
-}
-
 fn wanted(filter: &AuditFilter) -> audit::BoxedQuery<'static, Sqlite> {
     let mut rows = audit::table.into_boxed();
     if let AuditScope::Of(by) = filter.scope {
@@ -247,16 +173,15 @@ fn list_on(
     Ok(Ok(Page::from_overfetch(records, page, total, position)))
 }
 
-fn titles_on(
-    connection: &mut SqliteConnection,
-    rooms: Vec<Vec<u8>>,
-) -> Result<HashMap<Vec<u8>, String>, Fault> {
+fn titles_on(connection: &mut SqliteConnection, rooms: Vec<Uuid>) -> Result<HashMap<Uuid, String>, Fault> {
     if rooms.is_empty() {
         return Ok(HashMap::new());
     }
-    let titled = chats::table.filter(chats::id.eq_any(rooms)).filter(chats::title.is_not_null());
+    let titled =
+        chats::table.filter(chats::id.eq_any(rooms.into_iter().map(Id))).filter(chats::title.is_not_null());
     let named = titled.select((chats::id, chats::title.assume_not_null()));
-    Ok(named.load::<(Vec<u8>, String)>(connection)?.into_iter().collect())
+    let named = named.load::<(Id, String)>(connection)?;
+    Ok(named.into_iter().map(|(id, title)| (id.0, title)).collect())
 }
 
 fn is_sealed_on(connection: &mut SqliteConnection) -> Result<bool, Fault> {
@@ -275,7 +200,7 @@ fn seal_on(connection: &mut SqliteConnection, limit: u32) -> Result<u32, Fault> 
         .load(connection)?;
     let count = u32::try_from(rows.len()).unwrap_or(u32::MAX);
     for row in rows {
-        let entry = row.into_stored()?;
+        let entry = row.into_stored();
         seal = seal.next(&entry);
         diesel::update(audit::table.find(row::bytes(entry.id)))
             .set((audit::number.eq(seal.number), audit::digest.eq(seal.digest.0.as_slice())))
@@ -325,9 +250,9 @@ fn sealed_on(
         .load::<(AuditRow, i64, Option<Vec<u8>>)>(connection)?;
     let sealed = |(row, number, digest): (AuditRow, i64, Option<Vec<u8>>)| {
         let seal = Seal { number, digest: digest_of(digest.unwrap_or_default()) };
-        Ok(SealedEntry { seal, entry: row.into_stored()? })
+        SealedEntry { seal, entry: row.into_stored() }
     };
-    rows.into_iter().map(sealed).collect()
+    Ok(rows.into_iter().map(sealed).collect())
 }
 
 #[cfg(test)]

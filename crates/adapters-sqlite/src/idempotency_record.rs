@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::SqliteStore;
 use crate::error::Fault;
 use crate::message::load;
+use crate::message::row::{mentions_column, stored_mentions};
 use crate::row;
 use crate::schema::idempotency_records;
 
@@ -106,7 +107,7 @@ pub(crate) fn earlier_on(
         ))
         .select(idempotency_records::deleted_mentions)
         .get_result::<Option<String>>(connection)?;
-    let mentions = mentions.as_deref().map(load::stored_mentions).transpose()?.unwrap_or_default();
+    let mentions = mentions.as_deref().map(stored_mentions).transpose()?.unwrap_or_default();
     Ok(PriorResult::Deleted(DeletedText { id, mentions }))
 }
 
@@ -114,7 +115,7 @@ pub(crate) fn earlier_on(
 pub(crate) fn keep_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {
     let made =
         idempotency_records::table.filter(idempotency_records::record_id.eq(row::bytes(message.id.uuid())));
-    let mentions = load::mentions_column(&message.mentions)?;
+    let mentions = mentions_column(&message.mentions)?;
     diesel::update(made).set(idempotency_records::deleted_mentions.eq(mentions)).execute(connection)?;
     Ok(())
 }

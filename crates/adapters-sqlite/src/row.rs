@@ -1,5 +1,10 @@
 //! Conversion between columns and values: ids, times, words.
 
+use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::expression::AsExpression;
+use diesel::serialize::{self, IsNull, Output, ToSql};
+use diesel::sql_types::{BigInt, Binary};
+use diesel::sqlite::{Sqlite, SqliteValue};
 use domain::account::KeyDigest;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind, UserId};
 use domain::time::Timestamp;
@@ -8,6 +13,50 @@ use uuid::Uuid;
 use crate::error::Fault;
 
 /// An id as a column value.
+#[derive(AsExpression, FromSqlRow, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[diesel(sql_type = Binary)]
+pub(crate) struct Id(pub(crate) Uuid);
+
+impl Id {
+    /// As an element of a JSON list, for SQLite's `unhex`.
+    pub(crate) fn hex(self) -> String {
+        self.0.simple().to_string()
+    }
+}
+
+impl ToSql<Binary, Sqlite> for Id {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.as_bytes().as_slice());
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<Binary, Sqlite> for Id {
+    fn from_sql(mut value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        Ok(Self(Uuid::from_slice(value.read_blob())?))
+    }
+}
+
+/// A timestamp as a column value.
+#[derive(AsExpression, FromSqlRow, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[diesel(sql_type = BigInt)]
+pub(crate) struct At(pub(crate) Timestamp);
+
+impl ToSql<BigInt, Sqlite> for At {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(self.0.micros());
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<BigInt, Sqlite> for At {
+    fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
+        let micros = <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)?;
+        Ok(Self(Timestamp::from_micros(micros)))
+    }
+}
+
+/// The bytes of an id, as a column value.
 pub(crate) fn bytes(id: Uuid) -> Vec<u8> {
     id.as_bytes().to_vec()
 }
@@ -38,8 +87,8 @@ pub(crate) fn message_id(column: &[u8]) -> Result<MessageId, Fault> {
     uuid(column).map(MessageId::new)
 }
 
-pub(crate) fn participant_id(kind: &str, column: &[u8]) -> Result<ParticipantId, Fault> {
-    Ok(word(kind, ParticipantKind::parse)?.with_uuid(uuid(column)?))
+pub(crate) fn participant_id(kind: &str, id: Uuid) -> Result<ParticipantId, Fault> {
+    Ok(word(kind, ParticipantKind::parse)?.with_uuid(id))
 }
 
 /// A SHA-256 digest.

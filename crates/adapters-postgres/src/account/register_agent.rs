@@ -16,7 +16,7 @@ use crate::audit;
 use crate::error::Fault;
 use crate::lock;
 use crate::plan::quota;
-use crate::row::At;
+use crate::row::{At, Id};
 use crate::run::Db;
 use crate::schema::{agents, users};
 
@@ -71,8 +71,8 @@ async fn place_on(mut db: &Db, owner: UserId) -> Result<Option<(String, Organiza
 
 async fn insert_on(mut db: &Db, new: &NewAgent, handle: &AgentHandle) -> Result<Agent, Fault> {
     let agent = AgentRow {
-        id: new.id.uuid(),
-        owner_id: new.owner.uuid(),
+        id: Id(new.id.uuid()),
+        owner_id: Id(new.owner.uuid()),
         name: new.name.as_str().to_owned(),
         handle: handle.as_str().to_owned(),
         description: new.description.as_ref().map_or_else(String::new, |text| text.as_str().to_owned()),

@@ -10,7 +10,7 @@ use domain::time::Timestamp;
 use futures_util::future::try_join3;
 use uuid::Uuid;
 
-use super::row::{locked_chat_on, standing_on};
+use super::load::{locked_chat_on, standing_on};
 use crate::audit;
 use crate::change;
 use crate::error::Fault;

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::row::{ParticipantRow, StandingRow};
 use crate::error::Fault;
-use crate::row::At;
+use crate::row::{At, Id};
 use crate::run::Db;
 use crate::schema::participants;
 use crate::statement::statement;
@@ -88,12 +88,12 @@ impl HeadRow {
         let user = user_handle.zip(first).zip(last);
         let agent = agent_handle.zip(name).zip(description).zip(kind);
         ParticipantRow {
-            participant_id: self.participant_id,
+            participant_id: Id(self.participant_id),
             kind: self.kind,
             role: self.role,
             status: self.status,
             joined_at: self.joined_at,
-            account_id: self.account_id,
+            account_id: Id(self.account_id),
             user: user.map(|((handle, first), last)| (handle, first, last)),
             agent: agent.map(|(((handle, name), description), kind)| (handle, name, description, kind)),
         }
@@ -148,7 +148,7 @@ pub(super) async fn standings_on(
         .await?;
     let mut standings: HashMap<ChatId, Standing> = HashMap::with_capacity(rooms.len());
     for found in rows {
-        let standing = standings.entry(ChatId::new(found.chat_id)).or_default();
+        let standing = standings.entry(ChatId::new(found.chat_id.0)).or_default();
         found.add_to(ParticipantId::User(viewer), standing)?;
     }
     Ok(standings)

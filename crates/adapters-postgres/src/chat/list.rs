@@ -17,8 +17,9 @@ use futures_util::future::{try_join, try_join4};
 use uuid::Uuid;
 
 use super::details::{details_on, heads_on, standings_on};
+use super::load::{CHAT_COLUMNS, SqlChat};
 use super::newest::{Newest, newest_on, newest_weights_on};
-use super::row::{CHAT_COLUMNS, ChatRow, SqlChat};
+use super::row::ChatRow;
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;

@@ -5,11 +5,13 @@ mod create;
 mod delete;
 pub(crate) mod details;
 mod list;
+pub(crate) mod load;
 mod newest;
 mod overview;
 mod read;
 mod remove_participant;
 pub(crate) mod rename;
+#[path = "../../../sql-rows/chat.rs"]
 pub(crate) mod row;
 
 use async_trait::async_trait;
@@ -80,7 +82,7 @@ impl ChatRepository for PostgresStore {
         who: ParticipantId,
         chat: ChatId,
     ) -> Result<Option<ParticipantStatus>, StoreError> {
-        let found = self.ask((who, chat), |db, (who, chat)| row::membership_on(db, *who, *chat).boxed());
+        let found = self.ask((who, chat), |db, (who, chat)| load::membership_on(db, *who, *chat).boxed());
         Ok(found.await?.map(|(_, status)| status))
     }
 

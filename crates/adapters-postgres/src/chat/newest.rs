@@ -13,7 +13,8 @@ use uuid::Uuid;
 
 use super::details::uuids;
 use crate::error::Fault;
-use crate::message::load::{MessageRow, Records, messages_on};
+use crate::message::load::{Records, messages_on};
+use crate::message::row::MessageRow;
 use crate::run::Db;
 use crate::schema::messages;
 use crate::statement::statement;

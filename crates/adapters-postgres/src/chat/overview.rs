@@ -6,7 +6,8 @@ use domain::chat::{ChatFilter, ChatOverview};
 use domain::id::ChatId;
 use uuid::Uuid;
 
-use super::row::{CHAT_COLUMNS, ChatRow, SqlChat};
+use super::load::{CHAT_COLUMNS, SqlChat};
+use super::row::ChatRow;
 use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;

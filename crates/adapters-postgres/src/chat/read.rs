@@ -9,7 +9,7 @@ use domain::message::MessageKind;
 use futures_util::future::try_join;
 
 use super::details::details_on;
-use super::row::{participants_on, sight_on};
+use super::load::{participants_on, sight_on};
 use crate::error::Fault;
 use crate::row;
 use crate::run::Db;

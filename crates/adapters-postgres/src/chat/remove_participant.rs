@@ -11,7 +11,7 @@ use domain::time::Timestamp;
 use futures_util::future::try_join3;
 use uuid::Uuid;
 
-use super::row::{locked_chat_on, membership_on, participants_on};
+use super::load::{locked_chat_on, membership_on, participants_on};
 use super::touch_on;
 use crate::audit;
 use crate::change;

@@ -9,7 +9,7 @@ use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::details::details_on;
-use super::row::{locked_chat_on, standing_on};
+use super::load::{locked_chat_on, standing_on};
 use crate::audit;
 use crate::error::Fault;
 use crate::row::At;

@@ -7,7 +7,8 @@ use domain::contact::{AnswerRefused, AnswerRequest, Answered, RequestAction, Req
 use domain::id::{ContactRequestId, ParticipantId};
 use futures_util::future::try_join;
 
-use super::row::{RequestRow, connect_on, pending_between_on, people_on, person_with_on, settle_on};
+use super::load::{connect_on, pending_between_on, people_on, person_with_on, settle_on};
+use super::row::RequestRow;
 use crate::error::Fault;
 use crate::lock;
 use crate::run::Db;
@@ -35,7 +36,7 @@ pub(super) async fn answer_on(
 
     let approved = status == RequestStatus::Approved;
     let both_present =
-        people.person(request.requester_id)?.present && people.person(request.recipient_id)?.present;
+        people.person(request.requester_id.0)?.present && people.person(request.recipient_id.0)?.present;
     if approved && !both_present {
         return Ok(Err(AnswerRefused::NotFound));
     }
@@ -81,7 +82,7 @@ async fn find_on(
         WhichRequest::Id(id) => locked_on(db, id).await,
         WhichRequest::With(_) => {
             let pending = pending_between_on(db, requester, recipient).await?;
-            Ok(pending.into_iter().find(|request| request.requester_id == requester.uuid()))
+            Ok(pending.into_iter().find(|request| request.requester_id.0 == requester.uuid()))
         }
     }
 }

@@ -5,7 +5,8 @@ use diesel_async::RunQueryDsl;
 use domain::contact::ContactRequest;
 use domain::time::Timestamp;
 
-use super::row::{RequestRow, people_of_on};
+use super::load::people_of_on;
+use super::row::RequestRow;
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;

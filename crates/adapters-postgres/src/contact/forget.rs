@@ -9,7 +9,8 @@ use domain::time::Timestamp;
 use futures_util::future::try_join;
 use uuid::Uuid;
 
-use super::row::{RequestRow, is_pending, people_of_on};
+use super::load::people_of_on;
+use super::row::{RequestRow, is_pending};
 use crate::error::Fault;
 use crate::row::{self, At};
 use crate::run::Db;
@@ -72,6 +73,6 @@ async fn requests_on(mut db: &Db, who: ParticipantId, now: Timestamp) -> Result<
         .returning(RequestRow::as_returning())
         .get_results(&mut db)
         .await?;
-    requests.sort_by_key(|request| (request.requester_id != id, request.created_at, request.id));
+    requests.sort_by_key(|request| (request.requester_id.0 != id, request.created_at, request.id));
     Ok(requests)
 }

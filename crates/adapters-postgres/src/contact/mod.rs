@@ -6,8 +6,10 @@
 mod answer;
 mod expire;
 mod forget;
+mod load;
 mod read;
 mod remove;
+#[path = "../../../sql-rows/contact.rs"]
 mod row;
 mod send;
 

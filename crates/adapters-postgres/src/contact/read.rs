@@ -11,7 +11,8 @@ use domain::page::{Page, PageRequest, Position};
 use domain::time::Timestamp;
 use futures_util::future::try_join;
 
-use super::row::{ContactRow, RequestRow, people_of_on, people_on, person_with_on};
+use super::load::{people_of_on, people_on, person_with_on};
+use super::row::{ContactRow, RequestRow};
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
@@ -44,7 +45,7 @@ pub(super) async fn contacts_on(
 ) -> Result<Page<Contact>, Fault> {
     let (total, rows) =
         try_join(count_contacts_on(db, owner, page.count), records_on(db, owner, page)).await?;
-    let people = people_on(db, rows.iter().map(|row| row.contact_id)).await?;
+    let people = people_on(db, rows.iter().map(|row| row.contact_id.0)).await?;
     let rows = rows.iter().map(|row| row.to_contact(&people)).collect::<Result<Vec<_>, _>>()?;
     Ok(Page::from_overfetch(rows, page, total, |contact| {
         Position::at(contact.created_at.micros(), contact.id.uuid())

@@ -6,7 +6,7 @@ use domain::contact::{NoSuchContact, RemoveContact, RemovedContact, WhichContact
 use domain::id::{AgentId, ContactId, ParticipantId, UserId};
 use uuid::Uuid;
 
-use super::row::person_with_on;
+use super::load::person_with_on;
 use crate::error::Fault;
 use crate::lock;
 use crate::row;

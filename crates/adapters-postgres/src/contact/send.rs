@@ -1,17 +1,17 @@
 //! Storing a request, or the contact that it completes.
 
 use diesel_async::RunQueryDsl;
-use domain::contact::request::{Between, Sending, decide_send};
-use domain::contact::{Answered, NewRequest, RequestMessage, RequestStatus, SendRefused, SentRequest};
+use domain::contact::request::{Between, decide_send};
+use domain::contact::{Answered, NewRequest, RequestStatus, SendRefused, SentRequest};
 use domain::id::ParticipantId;
 use futures_util::future::{try_join, try_join3};
 
+use super::load::{connect_on, pending_between_on, people_on, person_with_on, settle_on};
 use super::read::are_contacts_on;
-use super::row::{Person, RequestRow, connect_on, pending_between_on, people_on, person_with_on, settle_on};
+use super::row::{Person, RequestRow};
 use crate::account::find::is_gone_on;
 use crate::error::Fault;
 use crate::lock;
-use crate::row::At;
 use crate::run::Db;
 use crate::schema::contact_requests;
 
@@ -42,7 +42,7 @@ pub(super) async fn send_on(
     }
     let is_live = |request: &RequestRow| !request.is_over_age(new.expired_until);
     let asks = |who: ParticipantId| {
-        pending.iter().any(|request| request.requester_id == who.uuid() && is_live(request))
+        pending.iter().any(|request| request.requester_id.0 == who.uuid() && is_live(request))
     };
     let between = Between { same: own == theirs, contacts, asked: asks(own), asked_back: asks(theirs) };
     let decided = match decide_send(between) {
@@ -56,36 +56,15 @@ pub(super) async fn send_on(
         if !is_live(&request) {
             let request = settle_on(db, request, RequestStatus::Expired, None).await?;
             expired.push(request.to_request(&people, new.expired_until)?);
-        } else if request.requester_id == theirs.uuid() {
+        } else if request.requester_id.0 == theirs.uuid() {
             let inverse = settle_on(db, request, RequestStatus::Approved, Some(new.now)).await?;
             let contacts = connect_on(db, new.contacts, &inverse, &people, new.now).await?;
             let request = inverse.to_request(&people, new.expired_until)?;
             approval = Some(Answered { request, contacts });
         }
     }
-    let request = stored(new, other, decided);
+    let request = RequestRow::of(new, other, decided);
     diesel::insert_into(contact_requests::table).values(&request).execute(&mut db).await?;
     let request = request.to_request(&people, new.expired_until)?;
     Ok(Ok(SentRequest { request, approval, expired }))
-}
-
-fn stored(new: &NewRequest, other: &Person, decided: Sending) -> RequestRow {
-    let (status, responded_at) = match decided {
-        Sending::Ask => (RequestStatus::Pending, None),
-        Sending::Approve => (RequestStatus::Approved, Some(At(new.now))),
-    };
-    let (own, theirs) = (new.by.participant(), other.profile.id);
-    RequestRow {
-        id: new.id.uuid(),
-        requester_id: own.uuid(),
-        requester_kind: own.kind().as_str().to_owned(),
-        requester_user_id: new.by.accountable_user().uuid(),
-        recipient_id: theirs.uuid(),
-        recipient_kind: theirs.kind().as_str().to_owned(),
-        recipient_user_id: other.user.uuid(),
-        message: new.message.as_ref().map(RequestMessage::as_str).map(str::to_owned),
-        status: status.as_str().to_owned(),
-        created_at: At(new.now),
-        responded_at,
-    }
 }

@@ -7,7 +7,7 @@ use domain::id::ParticipantId;
 use futures_util::future::{join3, try_join3};
 
 use crate::chat::activate_on;
-use crate::chat::row::membership_on;
+use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::lock;
 use crate::message::load::{AttemptRow, DeliveryRow, message_on};

@@ -9,7 +9,7 @@ use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
 use domain::page::{Order, PAGE_BYTES, Page, PageRequest};
 
-use crate::chat::row::membership_on;
+use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{Records, part_on, position};
 use crate::row;

@@ -8,7 +8,7 @@ use domain::message::Message;
 use domain::page::{NUMBERED_PAGE_BYTES, Order};
 use uuid::Uuid;
 
-use crate::chat::row::membership_on;
+use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{Records, part_on};
 use crate::row::At;

@@ -23,7 +23,7 @@ use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::row::{COLUMNS, MemoryRow, MemoryTypes, NAMES};
-use crate::chat::row::standing_on;
+use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;

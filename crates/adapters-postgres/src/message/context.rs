@@ -11,7 +11,7 @@ use domain::page::{Order, Page, PageRequest};
 use futures_util::future::try_join3;
 
 use super::load::{Records, part_on, position};
-use crate::chat::row::membership_on;
+use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;

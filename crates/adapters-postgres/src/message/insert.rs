@@ -6,7 +6,7 @@ use domain::delivery::DeliveryStatus;
 use domain::message::{Message, RoomState};
 use uuid::Uuid;
 
-use super::load::mentions_column;
+use super::row::mentions_column;
 use crate::error::Fault;
 use crate::row::{self, At};
 use crate::run::Db;

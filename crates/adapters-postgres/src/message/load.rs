@@ -4,83 +4,25 @@
 use std::collections::{HashMap, HashSet};
 
 use diesel::dsl::{AsSelect, SqlTypeOf};
-use diesel::expression::{AppearsOnTable, Expression, SelectableExpression, ValidGrouping};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::result::QueryResult;
-use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{
     Attempt, AttemptNumber, AttemptStatus, Delivery, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error,
 };
-use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, parse_uuid};
-use domain::message::{Mention, MentionKind, Message, MessageKind};
+use domain::id::{AgentId, ChatId, MessageId};
+use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
 use futures_util::future::{try_join, try_join3};
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::row::{MessageRow, SenderHandle};
 use crate::error::Fault;
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::schema::{attempts, deliveries, messages};
 use crate::statement::{Statement, statement};
-
-/// A row of `messages`.
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = messages)]
-pub(crate) struct MessageRow {
-    pub(crate) id: Uuid,
-    pub(crate) chat_id: Uuid,
-    pub(crate) sequence: i64,
-    pub(crate) kind: String,
-    pub(crate) content: String,
-    pub(crate) sender_id: Uuid,
-    pub(crate) sender_kind: String,
-    pub(crate) sender_name: String,
-    pub(crate) mentions: String,
-    pub(crate) metadata: Option<String>,
-    pub(crate) created_at: At,
-    pub(crate) updated_at: At,
-    #[diesel(select_expression = SenderHandle, select_expression_type = SenderHandle)]
-    pub(crate) sender_handle: Option<String>,
-}
-
-/// The handle of a message's sender, who may be deleted.
-#[derive(Clone, Copy, QueryId)]
-pub(crate) struct SenderHandle;
-
-impl SenderHandle {
-    const TEXT: &'static str = "(CASE sender_kind \
-         WHEN 'User' THEN (SELECT handle FROM users WHERE users.id = sender_id) \
-         ELSE (SELECT handle FROM agents WHERE agents.id = sender_id) END)";
-}
-
-impl Expression for SenderHandle {
-    type SqlType = Nullable<Text>;
-}
-
-impl<Source> AppearsOnTable<Source> for SenderHandle where messages::sender_id: AppearsOnTable<Source> {}
-
-impl<Source> SelectableExpression<Source> for SenderHandle where
-    messages::sender_id: SelectableExpression<Source>
-{
-}
-
-impl<By> ValidGrouping<By> for SenderHandle
-where
-    messages::sender_id: ValidGrouping<By>,
-{
-    type IsAggregate = <messages::sender_id as ValidGrouping<By>>::IsAggregate;
-}
-
-impl QueryFragment<Pg> for SenderHandle {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(Self::TEXT);
-        Ok(())
-    }
-}
 
 /// The selection of delivery records.
 #[derive(Clone, Copy)]
@@ -151,11 +93,11 @@ pub(crate) async fn part_on(
     let rows = rows_at_on(db, chat, places, order, budget);
     let (mut rows, mut found) = try_join(rows, records_at_on(db, chat, places, records)).await?;
     let weigh = |row: &MessageRow| {
-        let records = found.get(&row.id).into_iter().flatten().map(DeliveryRow::weight).sum::<usize>();
+        let records = found.get(&row.id.0).into_iter().flatten().map(DeliveryRow::weight).sum::<usize>();
         row.weight() + records
     };
     rows.truncate(fitting(budget, rows.iter().map(weigh)));
-    let kept = rows.iter().map(|row| row.id).collect::<HashSet<_>>();
+    let kept = rows.iter().map(|row| row.id.0).collect::<HashSet<_>>();
     found.retain(|id, _| kept.contains(id));
     let cut = rows.len() < places.len();
     let worked_on = found.iter().filter(|(_, records)| records.iter().any(|r| r.current_attempt > 0));
@@ -173,7 +115,7 @@ pub(crate) async fn messages_on(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let ids = rows.iter().map(|row| row.id).collect::<Vec<_>>();
+    let ids = rows.iter().map(|row| row.id.0).collect::<Vec<_>>();
     let found = records_on(db, ids.clone(), records);
     let (found, tries) = try_join(found, tries_on(db, ids, records)).await?;
     assembled(rows, found, tries)
@@ -219,32 +161,6 @@ async fn rows_at_on(
         .bind::<Array<BigInt>, _>(places)
         .bind::<BigInt, _>(i64::try_from(budget).unwrap_or(i64::MAX));
     Ok(rows.load(&mut db).await?)
-}
-
-impl MessageRow {
-    /// The approximate size in an answer.
-    fn weight(&self) -> usize {
-        let metadata = self.metadata.as_ref().map_or(0, String::len);
-        weight::of_message(&self.content, self.mentions.len(), metadata)
-    }
-
-    pub(crate) fn into_message(self, deliveries: Vec<Delivery>) -> Result<Message, Fault> {
-        Ok(Message {
-            id: MessageId::new(self.id),
-            chat_id: ChatId::new(self.chat_id),
-            sequence: self.sequence,
-            kind: row::word(&self.kind, MessageKind::parse)?,
-            content: self.content,
-            sender: row::participant_id(&self.sender_kind, self.sender_id)?,
-            sender_name: self.sender_name,
-            sender_handle: self.sender_handle,
-            mentions: stored_mentions(&self.mentions)?,
-            metadata: self.metadata.as_deref().map(row::json).transpose()?,
-            created_at: self.created_at.0,
-            updated_at: self.updated_at.0,
-            deliveries,
-        })
-    }
 }
 
 #[derive(Queryable, Selectable)]
@@ -389,7 +305,7 @@ fn assembled(
     mut tries: Tries,
 ) -> Result<Vec<Message>, Fault> {
     let with_records = |row: MessageRow| {
-        let records = records.remove(&row.id).unwrap_or_default().into_iter().map(|record| {
+        let records = records.remove(&row.id.0).unwrap_or_default().into_iter().map(|record| {
             let key = (record.message_id, record.agent_id);
             record.into_delivery(tries.remove(&key).unwrap_or_default())
         });
@@ -397,37 +313,4 @@ fn assembled(
         row.into_message(records)
     };
     rows.into_iter().map(with_records).collect()
-}
-
-/// A mention in the column `mentions`.
-#[derive(Serialize, Deserialize)]
-struct StoredMention {
-    id: String,
-    of: String,
-    handle: String,
-    name: String,
-    kind: String,
-}
-
-pub(crate) fn mentions_column(mentions: &[Mention]) -> Result<String, Fault> {
-    let stored = mentions.iter().map(|mention| StoredMention {
-        id: mention.id.to_string(),
-        of: mention.id.kind().as_str().to_owned(),
-        handle: mention.handle.clone(),
-        name: mention.name.clone(),
-        kind: mention.kind.as_str().to_owned(),
-    });
-    row::to_json(&stored.collect::<Vec<_>>())
-}
-
-pub(crate) fn stored_mentions(column: &str) -> Result<Vec<Mention>, Fault> {
-    let stored = row::json::<Vec<StoredMention>>(column)?.into_iter().map(|stored| {
-        Ok(Mention {
-            id: row::word(&stored.of, ParticipantKind::parse)?.with_uuid(row::word(&stored.id, parse_uuid)?),
-            handle: stored.handle,
-            name: stored.name,
-            kind: row::word(&stored.kind, MentionKind::parse)?,
-        })
-    });
-    stored.collect()
 }

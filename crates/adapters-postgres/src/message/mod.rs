@@ -10,6 +10,8 @@ pub(crate) mod load;
 mod optimistic;
 mod places;
 mod retention;
+#[path = "../../../sql-rows/message.rs"]
+pub(crate) mod row;
 mod surroundings;
 pub(crate) mod title;
 

@@ -10,7 +10,7 @@ use futures_util::future::try_join;
 
 use super::load::{Records, part_on};
 use super::places::{Between, places_on};
-use crate::chat::row::standing_on;
+use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::run::Db;
 use crate::schema::messages;

@@ -8,8 +8,8 @@ use domain::message::Titling;
 use uuid::Uuid;
 
 use super::load::message_on;
+use crate::chat::load::chat_on;
 use crate::chat::rename::renamed_on;
-use crate::chat::row::chat_on;
 use crate::error::Fault;
 use crate::run::Db;
 use crate::schema::chats;

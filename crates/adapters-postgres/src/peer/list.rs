@@ -14,7 +14,7 @@ use domain::peer::{ListPeers, Peer, PeerSource};
 use futures_util::future::try_join;
 use uuid::Uuid;
 
-use crate::chat::row::membership_on;
+use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::row;
 use crate::run::Db;

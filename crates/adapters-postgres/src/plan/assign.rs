@@ -13,8 +13,9 @@ use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanName, Whic
 use domain::time::Timestamp;
 use uuid::Uuid;
 
-use super::list::{PlanRow, organization_on};
+use super::list::organization_on;
 use super::quota::limit_of;
+use super::row::PlanRow;
 use crate::audit;
 use crate::change;
 use crate::error::Fault;

@@ -4,6 +4,8 @@ pub(crate) mod assign;
 mod bytes;
 pub(crate) mod list;
 pub(crate) mod quota;
+#[path = "../../../sql-rows/plan.rs"]
+pub(crate) mod row;
 
 use std::collections::HashMap;
 

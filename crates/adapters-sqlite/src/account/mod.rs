@@ -10,6 +10,7 @@ mod keys;
 mod leave;
 mod list_agents;
 mod register_agent;
+#[path = "../../../sql-rows/account.rs"]
 pub(crate) mod row;
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use super::row::AgentRow;
 use crate::audit;
 use crate::error::Fault;
 use crate::plan::quota;
-use crate::row;
+use crate::row::{self, At, Id};
 use crate::schema::{agents, users};
 
 pub(super) fn register_agent_on(
@@ -41,8 +41,8 @@ pub(super) fn register_agent_on(
     let owner_handle = UserHandle::from_stored(owner_handle);
     let handle = free_handle_on(connection, new, &owner_handle)?;
     let agent = AgentRow {
-        id: row::bytes(new.id.uuid()),
-        owner_id: owner,
+        id: Id(new.id.uuid()),
+        owner_id: Id(new.owner.uuid()),
         name: new.name.as_str().to_owned(),
         handle: handle.as_str().to_owned(),
         description: new.description.as_ref().map_or_else(String::new, |text| text.as_str().to_owned()),
@@ -54,8 +54,8 @@ pub(super) fn register_agent_on(
         registry_access: true,
         shared_with_organization: false,
         is_global: false,
-        created_at: new.now.micros(),
-        updated_at: new.now.micros(),
+        created_at: At(new.now),
+        updated_at: At(new.now),
         disabled_at: None,
     };
     diesel::insert_into(agents::table).values(&agent).execute(connection)?;

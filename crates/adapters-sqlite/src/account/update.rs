@@ -16,7 +16,7 @@ use super::row::AgentRow;
 use crate::audit;
 use crate::change;
 use crate::error::Fault;
-use crate::row;
+use crate::row::{self, At};
 use crate::schema::{agents, users};
 
 pub(super) fn update_agent_on(
@@ -28,10 +28,10 @@ pub(super) fn update_agent_on(
     };
     if let Some(name) = &command.changes.name {
         let same_name = agents::table
-            .filter(agents::owner_id.eq(&agent.owner_id))
+            .filter(agents::owner_id.eq(agent.owner_id))
             .filter(agents::name.eq(name.as_str()))
             .filter(agents::deleted_at.is_null())
-            .filter(agents::id.ne(&agent.id));
+            .filter(agents::id.ne(agent.id));
         if select(exists(same_name)).get_result(connection)? {
             return Ok(Err(UpdateAgentRefused::NameTaken));
         }
@@ -105,8 +105,8 @@ pub(super) fn mark_agent_on(
 }
 
 fn save_on(connection: &mut SqliteConnection, mut agent: AgentRow, now: Timestamp) -> Result<Agent, Fault> {
-    agent.updated_at = now.micros();
-    diesel::update(agents::table.find(agent.id.clone())).set(&agent).execute(connection)?;
+    agent.updated_at = At(now);
+    diesel::update(agents::table.find(agent.id)).set(&agent).execute(connection)?;
     let agent = agent.into_agent()?;
     change::append_on(connection, [Change::AgentUpdated(agent.id)], now)?;
     Ok(agent)

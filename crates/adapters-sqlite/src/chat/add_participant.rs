@@ -7,7 +7,7 @@ use domain::chat::membership::{Candidate, decide_add};
 use domain::chat::{AddParticipant, AddRefused, AddedParticipant, ParticipantStatus};
 use domain::id::ParticipantId;
 
-use super::row::{account_on, chat_on, membership_on, participants_on};
+use super::load::{account_on, chat_on, membership_on, participants_on};
 use crate::audit;
 use crate::error::Fault;
 use crate::message::title;

@@ -7,7 +7,7 @@ use domain::chat::{Chat, CreateRefused, NewChat, ParticipantStatus, Role};
 use domain::id::OrganizationId;
 use domain::idempotency::Verdict;
 
-use super::row::account_on;
+use super::load::account_on;
 use crate::account::find::is_gone_on;
 use crate::audit;
 use crate::error::Fault;

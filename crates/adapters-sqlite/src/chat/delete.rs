@@ -6,11 +6,11 @@ use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::chat::{DeleteChat, DeleteRefused, DeletedChat};
 
-use super::row::{chat_on, standing_on};
+use super::load::{chat_on, standing_on};
 use crate::audit;
 use crate::change;
 use crate::error::Fault;
-use crate::row;
+use crate::row::{self, Id};
 use crate::schema::{chats, participants};
 
 pub(super) fn delete_on(
@@ -31,9 +31,9 @@ pub(super) fn delete_on(
         .filter(participants::left_at.is_null())
         .order((participants::joined_at, participants::participant_id))
         .select((participants::kind, participants::participant_id))
-        .load::<(String, Vec<u8>)>(connection)?;
+        .load::<(String, Id)>(connection)?;
     let present =
-        present.iter().map(|(kind, id)| row::participant_id(kind, id)).collect::<Result<Vec<_>, _>>()?;
+        present.iter().map(|(kind, id)| row::participant_id(kind, id.0)).collect::<Result<Vec<_>, _>>()?;
     // A deleted chat has no participants, so that no list has to skip it.
     diesel::update(participants::table)
         .filter(participants::chat_id.eq(&column))

@@ -9,14 +9,15 @@ use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::{ChatDetails, RoomAgent, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
 use domain::delivery::SHOWN_ATTEMPTS;
-use domain::id::{ChatId, UserId};
+use domain::id::{ChatId, ParticipantId, UserId};
 use domain::message::Message;
 use domain::page::weight::{ATTEMPT_BYTES, RECORD_BYTES};
 
 use super::row::{ParticipantRow, StandingRow};
 use crate::error::Fault;
-use crate::message::load::{MessageRow, Records, messages_on};
-use crate::row;
+use crate::message::load::{Records, messages_on};
+use crate::message::row::MessageRow;
+use crate::row::{self, At, Id};
 use crate::schema::{chats, messages};
 
 /// The agents of chats, and whether they are at work.
@@ -82,7 +83,7 @@ struct HeadRow {
     #[diesel(sql_type = BigInt)]
     number: i64,
     #[diesel(sql_type = Binary)]
-    participant_id: Vec<u8>,
+    participant_id: Id,
     #[diesel(sql_type = Text)]
     kind: String,
     #[diesel(sql_type = Text)]
@@ -90,9 +91,9 @@ struct HeadRow {
     #[diesel(sql_type = Text)]
     status: String,
     #[diesel(sql_type = BigInt)]
-    joined_at: i64,
+    joined_at: At,
     #[diesel(sql_type = Binary)]
-    account_id: Vec<u8>,
+    account_id: Id,
     #[diesel(sql_type = Nullable<Text>)]
     user_handle: Option<String>,
     #[diesel(sql_type = Nullable<Text>)]
@@ -175,8 +176,8 @@ pub(super) fn standings_on(
     let rows = rows.bind::<Binary, _>(row::bytes(viewer.uuid())).load::<StandingRow>(connection)?;
     let mut standings: HashMap<ChatId, Standing> = HashMap::with_capacity(rooms.len());
     for found in rows {
-        let chat = row::chat_id(&found.chat_id)?;
-        found.add_to(standings.entry(chat).or_default())?;
+        let chat = ChatId::new(found.chat_id.0);
+        found.add_to(ParticipantId::User(viewer), standings.entry(chat).or_default())?;
     }
     Ok(standings)
 }

@@ -5,10 +5,12 @@ mod create;
 mod delete;
 pub(crate) mod details;
 mod list;
+pub(crate) mod load;
 mod overview;
 mod read;
 mod remove_participant;
 pub(crate) mod rename;
+#[path = "../../../sql-rows/chat.rs"]
 pub(crate) mod row;
 
 use async_trait::async_trait;
@@ -70,7 +72,7 @@ impl ChatRepository for SqliteStore {
         who: ParticipantId,
         chat: ChatId,
     ) -> Result<Option<ParticipantStatus>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| row::membership_on(connection, who, chat);
+        let work = move |connection: &mut SqliteConnection| load::membership_on(connection, who, chat);
         Ok(self.read(work).await?.map(|(_, status)| status))
     }
 

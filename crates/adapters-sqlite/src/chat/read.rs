@@ -8,7 +8,7 @@ use domain::id::{ChatId, ParticipantId, UserId};
 use domain::message::MessageKind;
 
 use super::details::details_on;
-use super::row::{chat_on, participants_on, standing_on};
+use super::load::{chat_on, participants_on, standing_on};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{chats, messages};

@@ -7,7 +7,7 @@ use domain::change::Change;
 use domain::chat::membership::decide_remove;
 use domain::chat::{Chat, RemoveParticipant, RemoveRefused, RemovedParticipant, Role};
 
-use super::row::{chat_on, membership_on, participants_on};
+use super::load::{chat_on, membership_on, participants_on};
 use crate::audit;
 use crate::change;
 use crate::error::Fault;

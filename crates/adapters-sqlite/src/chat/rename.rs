@@ -6,7 +6,7 @@ use domain::audit::AuditEntry;
 use domain::chat::{Chat, RenameChat, RenameRefused, RenamedChat};
 
 use super::details::details_on;
-use super::row::{chat_on, standing_on};
+use super::load::{chat_on, standing_on};
 use crate::audit;
 use crate::error::Fault;
 use crate::row;

@@ -5,7 +5,8 @@ use diesel::sqlite::SqliteConnection;
 use domain::contact::request::{AnswerForbidden, Answering, decide_answer};
 use domain::contact::{AnswerRefused, AnswerRequest, Answered, RequestAction, RequestStatus, WhichRequest};
 
-use super::row::{RequestRow, connect_on, pending_on, people_of_on, person_with_on, settle_on};
+use super::load::{connect_on, pending_on, people_of_on, person_with_on, settle_on};
+use super::row::RequestRow;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::contact_requests;
@@ -29,7 +30,7 @@ pub(super) fn answer_on(
     let people = people_of_on(connection, std::slice::from_ref(&request))?;
     let approved = status == RequestStatus::Approved;
     let both_present =
-        people.person(&request.requester_id)?.present && people.person(&request.recipient_id)?.present;
+        people.person(request.requester_id.0)?.present && people.person(request.recipient_id.0)?.present;
     if approved && !both_present {
         return Ok(Err(AnswerRefused::NotFound));
     }

@@ -5,7 +5,8 @@ use diesel::sqlite::SqliteConnection;
 use domain::contact::{ContactRequest, RequestStatus};
 use domain::time::Timestamp;
 
-use super::row::{RequestRow, is_pending, people_of_on};
+use super::load::people_of_on;
+use super::row::{RequestRow, is_pending};
 use crate::error::Fault;
 use crate::schema::contact_requests;
 

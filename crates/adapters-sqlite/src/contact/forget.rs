@@ -7,9 +7,10 @@ use domain::contact::{Parted, RequestStatus};
 use domain::id::{ContactId, ParticipantId};
 use domain::time::Timestamp;
 
-use super::row::{RequestRow, is_pending, people_of_on};
+use super::load::people_of_on;
+use super::row::{RequestRow, is_pending};
 use crate::error::Fault;
-use crate::row;
+use crate::row::{self, At, Id};
 use crate::schema::{contact_requests, contacts};
 
 /// The records that others have of the account. SQLite returns them in any order.
@@ -20,11 +21,11 @@ const OTHER_SIDES: &str = "DELETE FROM contacts WHERE contact_id = ?1 \
 #[derive(QueryableByName)]
 struct OtherSide {
     #[diesel(sql_type = Binary)]
-    id: Vec<u8>,
+    id: Id,
     #[diesel(sql_type = Text)]
     owner_kind: String,
     #[diesel(sql_type = Binary)]
-    owner_id: Vec<u8>,
+    owner_id: Id,
 }
 
 pub(crate) fn forget_on(
@@ -35,12 +36,12 @@ pub(crate) fn forget_on(
     let id = row::bytes(who.uuid());
     let mut others = diesel::sql_query(OTHER_SIDES).bind::<Binary, _>(&id).load::<OtherSide>(connection)?;
     diesel::delete(contacts::table.filter(contacts::owner_id.eq(&id))).execute(connection)?;
-    others.sort_by(|one, other| one.id.cmp(&other.id));
+    others.sort_by_key(|side| side.id);
     let contacts = others
         .iter()
         .map(|side| {
-            let owner = row::participant_id(&side.owner_kind, &side.owner_id)?;
-            Ok((owner, ContactId::new(row::uuid(&side.id)?)))
+            let owner = row::participant_id(&side.owner_kind, side.owner_id.0)?;
+            Ok((owner, ContactId::new(side.id.0)))
         })
         .collect::<Result<Vec<_>, Fault>>()?;
 
@@ -64,7 +65,7 @@ pub(crate) fn forget_on(
     diesel::update(received()).set(ended).execute(connection)?;
     for request in &mut requests {
         RequestStatus::Cancelled.as_str().clone_into(&mut request.status);
-        request.responded_at = Some(now.micros());
+        request.responded_at = Some(At(now));
     }
     let people = people_of_on(connection, &requests)?;
     // All of them are settled, so none can be expired.

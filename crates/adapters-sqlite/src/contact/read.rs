@@ -10,7 +10,8 @@ use domain::id::{ParticipantId, UserId};
 use domain::page::{Page, PageRequest, Position};
 use domain::time::Timestamp;
 
-use super::row::{ContactRow, RequestRow, people_of_on, people_on, person_with_on};
+use super::load::{people_of_on, people_on, person_with_on};
+use super::row::{ContactRow, RequestRow};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{contact_requests, contacts};
@@ -59,7 +60,7 @@ pub(super) fn contacts_on(
         .limit(i64::from(page.slice.limit()) + 1)
         .offset(page.slice.offset())
         .load(connection)?;
-    let people = people_on(connection, rows.iter().map(|row| &row.contact_id))?;
+    let people = people_on(connection, rows.iter().map(|row| row.contact_id.0))?;
     let rows = rows.iter().map(|row| row.to_contact(&people)).collect::<Result<Vec<_>, _>>()?;
     Ok(Page::from_overfetch(rows, &page, total.map(i64::cast_unsigned), |contact| {
         Position::at(contact.created_at.micros(), contact.id.uuid())

@@ -5,9 +5,9 @@ use diesel::sqlite::SqliteConnection;
 use domain::contact::{NoSuchContact, RemoveContact, RemovedContact, WhichContact};
 use domain::id::ContactId;
 
-use super::row::person_with_on;
+use super::load::person_with_on;
 use crate::error::Fault;
-use crate::row;
+use crate::row::{self, Id};
 use crate::schema::contacts;
 
 pub(super) fn remove_on(
@@ -28,10 +28,10 @@ pub(super) fn remove_on(
             contacts::table.filter(contacts::owner_id.eq(owner)).filter(contacts::contact_id.eq(contact));
         let removed = diesel::delete(records)
             .returning((contacts::owner_kind, contacts::owner_id, contacts::id))
-            .get_result::<(String, Vec<u8>, Vec<u8>)>(connection)
+            .get_result::<(String, Id, Id)>(connection)
             .optional()?;
         if let Some((kind, owner, id)) = removed {
-            sides.push((row::participant_id(&kind, &owner)?, ContactId::new(row::uuid(&id)?)));
+            sides.push((row::participant_id(&kind, owner.0)?, ContactId::new(id.0)));
         }
     }
     Ok(if sides.is_empty() { Err(NoSuchContact) } else { Ok(RemovedContact { sides }) })

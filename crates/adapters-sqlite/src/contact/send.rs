@@ -2,14 +2,14 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::contact::request::{Between, Sending, decide_send};
-use domain::contact::{Answered, NewRequest, RequestMessage, RequestStatus, SendRefused, SentRequest};
+use domain::contact::request::{Between, decide_send};
+use domain::contact::{Answered, NewRequest, RequestStatus, SendRefused, SentRequest};
 
+use super::load::{connect_on, pending_on, people_on, person_with_on, settle_on};
 use super::read::are_contacts_on;
-use super::row::{Person, RequestRow, connect_on, pending_on, people_on, person_with_on, settle_on};
+use super::row::RequestRow;
 use crate::account::find::is_gone_on;
 use crate::error::Fault;
-use crate::row;
 use crate::schema::contact_requests;
 
 pub(super) fn send_on(
@@ -38,7 +38,7 @@ pub(super) fn send_on(
         Err(refused) => return Ok(Err(refused)),
     };
 
-    let people = people_on(connection, [&row::bytes(own.uuid()), &row::bytes(theirs.uuid())])?;
+    let people = people_on(connection, [own.uuid(), theirs.uuid()])?;
     let mut expired = Vec::new();
     let mut inverse = None;
     for (pending, goes_back) in [(asked, false), (asked_back, true)] {
@@ -59,29 +59,8 @@ pub(super) fn send_on(
         }
         None => None,
     };
-    let request = stored(new, &other, decided);
+    let request = RequestRow::of(new, &other, decided);
     diesel::insert_into(contact_requests::table).values(&request).execute(connection)?;
     let request = request.to_request(&people, new.expired_until)?;
     Ok(Ok(SentRequest { request, approval, expired }))
-}
-
-fn stored(new: &NewRequest, other: &Person, decided: Sending) -> RequestRow {
-    let (status, responded_at) = match decided {
-        Sending::Ask => (RequestStatus::Pending, None),
-        Sending::Approve => (RequestStatus::Approved, Some(new.now.micros())),
-    };
-    let (own, theirs) = (new.by.participant(), other.profile.id);
-    RequestRow {
-        id: row::bytes(new.id.uuid()),
-        requester_id: row::bytes(own.uuid()),
-        requester_kind: own.kind().as_str().to_owned(),
-        requester_user_id: row::bytes(new.by.accountable_user().uuid()),
-        recipient_id: row::bytes(theirs.uuid()),
-        recipient_kind: theirs.kind().as_str().to_owned(),
-        recipient_user_id: row::bytes(other.user.uuid()),
-        message: new.message.as_ref().map(RequestMessage::as_str).map(str::to_owned),
-        status: status.as_str().to_owned(),
-        created_at: new.now.micros(),
-        responded_at,
-    }
 }

@@ -9,7 +9,7 @@ use domain::id::ParticipantId;
 use domain::time::Timestamp;
 
 use crate::chat::activate_on;
-use crate::chat::row::membership_on;
+use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{AttemptRow, DeliveryRow, HeadColumns, Records, message_row_on, messages_on};
 use crate::row;

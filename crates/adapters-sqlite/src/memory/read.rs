@@ -20,7 +20,7 @@ use domain::page::{Page, PageRequest, Position, fitting};
 use uuid::Uuid;
 
 use super::row::{COLUMNS, MemoryRow, NAMES};
-use crate::chat::row::standing_on;
+use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row;
 

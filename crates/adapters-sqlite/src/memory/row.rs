@@ -78,7 +78,7 @@ impl MemoryRow {
 
     pub(super) fn into_memory(self) -> Result<Memory, Fault> {
         let subject = match (&self.subject_kind, &self.subject_id) {
-            (Some(kind), Some(id)) => Some(row::participant_id(kind, id)?),
+            (Some(kind), Some(id)) => Some(row::participant_id(kind, row::uuid(id)?)?),
             _ => None,
         };
         let person = match (self.first_name, self.last_name) {

@@ -10,13 +10,13 @@ use domain::id::{AgentId, ChatId, ParticipantKind};
 use domain::message::{AppendRefused, Appended, Message, NewMessage, PriorResult, RoomPlan, RoomState};
 use uuid::Uuid;
 
-use super::load::{MessageRow, mentions_column};
+use super::row::{MessageRow, mentions_column};
 use super::title;
 use crate::chat::activate_on;
 use crate::error::Fault;
 use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
-use crate::row;
+use crate::row::{self, At, Id};
 use crate::schema::{chats, deliveries, messages, organizations, participants, plans};
 use crate::statement::statement;
 
@@ -141,18 +141,18 @@ fn present_on(connection: &mut SqliteConnection, new: &NewMessage) -> Result<Has
 
 fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {
     let row = MessageRow {
-        id: row::bytes(message.id.uuid()),
-        chat_id: row::bytes(message.chat_id.uuid()),
+        id: Id(message.id.uuid()),
+        chat_id: Id(message.chat_id.uuid()),
         sequence: message.sequence,
         kind: message.kind.as_str().to_owned(),
         content: message.content.clone(),
-        sender_id: row::bytes(message.sender.uuid()),
+        sender_id: Id(message.sender.uuid()),
         sender_kind: message.sender.kind().as_str().to_owned(),
         sender_name: message.sender_name.clone(),
         mentions: mentions_column(&message.mentions)?,
         metadata: message.metadata.as_ref().map(row::to_json).transpose()?,
-        created_at: message.created_at.micros(),
-        updated_at: message.updated_at.micros(),
+        created_at: At(message.created_at),
+        updated_at: At(message.updated_at),
         sender_handle: message.sender_handle.clone(),
     };
     diesel::insert_into(messages::table).values(row).execute(connection)?;

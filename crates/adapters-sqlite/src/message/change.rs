@@ -10,7 +10,7 @@ use domain::message::{ChangeRefused, ChangedMessage, DeleteMessage, EditMessage,
 use super::load::message_on;
 use super::title;
 use crate::audit;
-use crate::chat::row::membership_on;
+use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::idempotency_record;
 use crate::plan::quota;

@@ -12,7 +12,7 @@ use domain::message::Message;
 use domain::page::{Order, Page, PageRequest};
 
 use super::load::{Records, part_on, position};
-use crate::chat::row::membership_on;
+use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{deliveries, messages};

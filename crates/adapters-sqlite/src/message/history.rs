@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::load::{Records, part_on};
 use super::places::{Between, count_on, places_on};
-use crate::chat::row::standing_on;
+use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{chats, messages};

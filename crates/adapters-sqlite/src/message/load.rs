@@ -1,80 +1,21 @@
 //! Loads messages with their deliveries: three statements for a whole page.
 
-use diesel::expression::{AppearsOnTable, Expression, SelectableExpression, ValidGrouping};
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::result::QueryResult;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
-use diesel::sqlite::{Sqlite, SqliteConnection};
+use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
     Attempt, AttemptNumber, AttemptStatus, Delivery, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error,
 };
-use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, parse_uuid};
-use domain::message::{Mention, MentionKind, Message, MessageKind};
+use domain::id::{AgentId, ChatId, MessageId};
+use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::row::MessageRow;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{deliveries, messages};
 use crate::statement::{Listed, statement};
-
-/// A row of `messages`.
-#[derive(Queryable, Selectable, Insertable)]
-#[diesel(table_name = messages, treat_none_as_default_value = false)]
-pub(crate) struct MessageRow {
-    pub(crate) id: Vec<u8>,
-    pub(crate) chat_id: Vec<u8>,
-    pub(crate) sequence: i64,
-    pub(crate) kind: String,
-    pub(crate) content: String,
-    pub(crate) sender_id: Vec<u8>,
-    pub(crate) sender_kind: String,
-    pub(crate) sender_name: String,
-    pub(crate) mentions: String,
-    pub(crate) metadata: Option<String>,
-    pub(crate) created_at: i64,
-    pub(crate) updated_at: i64,
-    #[diesel(select_expression = SenderHandle, select_expression_type = SenderHandle)]
-    #[diesel(skip_insertion)]
-    pub(crate) sender_handle: Option<String>,
-}
-
-/// The handle of a message's sender, who may be deleted.
-#[derive(Clone, Copy, QueryId)]
-pub(crate) struct SenderHandle;
-
-impl SenderHandle {
-    const TEXT: &'static str = "(CASE sender_kind \
-         WHEN 'User' THEN (SELECT handle FROM users WHERE users.id = sender_id) \
-         ELSE (SELECT handle FROM agents WHERE agents.id = sender_id) END)";
-}
-
-impl Expression for SenderHandle {
-    type SqlType = Nullable<Text>;
-}
-
-impl<Source> AppearsOnTable<Source> for SenderHandle where messages::sender_id: AppearsOnTable<Source> {}
-
-impl<Source> SelectableExpression<Source> for SenderHandle where
-    messages::sender_id: SelectableExpression<Source>
-{
-}
-
-impl<By> ValidGrouping<By> for SenderHandle
-where
-    messages::sender_id: ValidGrouping<By>,
-{
-    type IsAggregate = <messages::sender_id as ValidGrouping<By>>::IsAggregate;
-}
-
-impl QueryFragment<Sqlite> for SenderHandle {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        out.push_sql(Self::TEXT);
-        Ok(())
-    }
-}
 
 /// The selection of delivery records.
 #[derive(Clone, Copy)]
@@ -157,32 +98,6 @@ pub(crate) fn messages_on(
     with_attempts_on(connection, rows, found)
 }
 
-impl MessageRow {
-    /// The approximate size in an answer.
-    fn weight(&self) -> usize {
-        let metadata = self.metadata.as_ref().map_or(0, String::len);
-        weight::of_message(&self.content, self.mentions.len(), metadata)
-    }
-
-    pub(crate) fn into_message(self, deliveries: Vec<Delivery>) -> Result<Message, Fault> {
-        Ok(Message {
-            id: row::message_id(&self.id)?,
-            chat_id: row::chat_id(&self.chat_id)?,
-            sequence: self.sequence,
-            kind: row::word(&self.kind, MessageKind::parse)?,
-            content: self.content,
-            sender: row::participant_id(&self.sender_kind, &self.sender_id)?,
-            sender_name: self.sender_name,
-            sender_handle: self.sender_handle,
-            mentions: stored_mentions(&self.mentions)?,
-            metadata: self.metadata.as_deref().map(row::json).transpose()?,
-            created_at: row::time(self.created_at),
-            updated_at: row::time(self.updated_at),
-            deliveries,
-        })
-    }
-}
-
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = deliveries)]
 pub(crate) struct DeliveryRow {
@@ -242,8 +157,8 @@ fn records_of(
     rows: &[MessageRow],
     wanted: Records,
 ) -> Result<Vec<Vec<DeliveryRow>>, Fault> {
-    let ids = rows.iter().map(|row| row::hex(&row.id));
-    let ids = row::to_json(&ids.collect::<Result<Vec<_>, Fault>>()?)?;
+    let ids = rows.iter().map(|row| row.id.hex());
+    let ids = row::to_json(&ids.collect::<Vec<_>>())?;
     let found = match wanted {
         Records::All => statement!(
             "SELECT message.key, agent_id, addressed, current_attempt, delivered_at \
@@ -308,7 +223,7 @@ fn attempts_of(
     let mut worked_on = Vec::new();
     for (row, records) in rows.iter().zip(records) {
         for record in records.iter().filter(|record| record.current_attempt != 0) {
-            let (message, agent) = (row::hex(&row.id)?, row::hex(&record.agent_id)?);
+            let (message, agent) = (row.id.hex(), row::hex(&record.agent_id)?);
             worked_on.push((message, agent, record.current_attempt - shown));
         }
     }
@@ -361,37 +276,4 @@ pub(crate) fn message_row_on(
         .get_result(connection)
         .optional()?;
     Ok(found)
-}
-
-/// A mention in the column `mentions`.
-#[derive(Serialize, Deserialize)]
-struct StoredMention {
-    id: String,
-    of: String,
-    handle: String,
-    name: String,
-    kind: String,
-}
-
-pub(crate) fn mentions_column(mentions: &[Mention]) -> Result<String, Fault> {
-    let stored = mentions.iter().map(|mention| StoredMention {
-        id: mention.id.to_string(),
-        of: mention.id.kind().as_str().to_owned(),
-        handle: mention.handle.clone(),
-        name: mention.name.clone(),
-        kind: mention.kind.as_str().to_owned(),
-    });
-    row::to_json(&stored.collect::<Vec<_>>())
-}
-
-pub(crate) fn stored_mentions(column: &str) -> Result<Vec<Mention>, Fault> {
-    let stored = row::json::<Vec<StoredMention>>(column)?.into_iter().map(|stored| {
-        Ok(Mention {
-            id: row::word(&stored.of, ParticipantKind::parse)?.with_uuid(row::word(&stored.id, parse_uuid)?),
-            handle: stored.handle,
-            name: stored.name,
-            kind: row::word(&stored.kind, MentionKind::parse)?,
-        })
-    });
-    stored.collect()
 }

@@ -7,6 +7,8 @@ mod history;
 pub(crate) mod load;
 mod places;
 mod retention;
+#[path = "../../../sql-rows/message.rs"]
+pub(crate) mod row;
 mod surroundings;
 pub(crate) mod title;
 

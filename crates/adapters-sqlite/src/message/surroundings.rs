@@ -9,7 +9,7 @@ use domain::page::{Order, PAGE_BYTES};
 
 use super::load::{Records, part_on};
 use super::places::{Between, places_on};
-use crate::chat::row::standing_on;
+use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::messages;

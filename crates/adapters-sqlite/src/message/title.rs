@@ -7,8 +7,8 @@ use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::{Message, Titling};
 
 use super::load::message_on;
+use crate::chat::load::chat_on;
 use crate::chat::rename::renamed_on;
-use crate::chat::row::chat_on;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::chats;

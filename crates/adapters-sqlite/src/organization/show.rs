@@ -15,7 +15,8 @@ use super::member::{check_on, count_on};
 use crate::audit;
 use crate::error::Fault;
 use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
-use crate::plan::list::{PlanRow, organization_on};
+use crate::plan::list::organization_on;
+use crate::plan::row::PlanRow;
 use crate::row;
 use crate::schema::{organizations, plans, users};
 

@@ -13,9 +13,9 @@ use domain::page::{Page, PageRequest, Position};
 use domain::peer::{ListPeers, Peer, PeerSource};
 use uuid::Uuid;
 
-use crate::chat::row::membership_on;
+use crate::chat::load::membership_on;
 use crate::error::Fault;
-use crate::row;
+use crate::row::{self, Id};
 
 /// The registry of an agent: its owner, its siblings, agents that colleagues of its owner share,
 /// and the global agents. `?1` is the caller, `?2` the accountable user, `?3` their organization.
@@ -63,7 +63,7 @@ const ORDER: &str = "ORDER BY found.place, coalesce(agent.created_at, user.creat
 #[derive(QueryableByName)]
 struct PeerRow {
     #[diesel(sql_type = Binary)]
-    id: Vec<u8>,
+    id: Id,
     #[diesel(sql_type = Text)]
     kind: String,
     #[diesel(sql_type = BigInt)]
@@ -92,7 +92,7 @@ struct PeerRow {
 
 impl PeerRow {
     fn into_peer(self) -> Result<Peer, Fault> {
-        let id = row::participant_id(&self.kind, &self.id)?;
+        let id = row::participant_id(&self.kind, self.id.0)?;
         let name = match (self.name, self.first_name, self.last_name) {
             (Some(name), ..) => name,
             (None, Some(first), Some(last)) => PersonName { first, last }.full(),

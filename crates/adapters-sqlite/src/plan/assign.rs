@@ -12,7 +12,8 @@ use domain::id::OrganizationId;
 use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanName, WhichOrganization};
 use domain::time::Timestamp;
 
-use super::list::{PlanRow, organization_on};
+use super::list::organization_on;
+use super::row::PlanRow;
 use crate::audit;
 use crate::change;
 use crate::error::Fault;

@@ -4,53 +4,13 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::id::OrganizationId;
-use domain::plan::{Organization, Plan, PlanInUse, PlanName};
+use domain::plan::{Organization, PlanInUse, PlanName};
 
-use super::quota::{bytes_of, limit_of};
+use super::quota::bytes_of;
+use super::row::PlanRow;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{organizations, plans, users};
-
-#[derive(Queryable, Selectable, Insertable, AsChangeset)]
-#[diesel(table_name = plans, treat_none_as_null = true)]
-pub(crate) struct PlanRow {
-    pub(super) name: String,
-    agents: Option<i64>,
-    chats: Option<i64>,
-    participants: Option<i64>,
-    messages: Option<i64>,
-    bytes: Option<i64>,
-    human_interface: bool,
-    memories: bool,
-}
-
-impl PlanRow {
-    pub(super) fn of(plan: &Plan) -> Self {
-        Self {
-            name: plan.name.as_str().to_owned(),
-            agents: plan.agents.map(i64::from),
-            chats: plan.chats.map(i64::from),
-            participants: plan.participants.map(i64::from),
-            messages: plan.messages.map(i64::from),
-            bytes: plan.bytes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
-            human_interface: plan.human_interface,
-            memories: plan.memories,
-        }
-    }
-
-    pub(crate) fn into_plan(self) -> Plan {
-        Plan {
-            name: PlanName::from_stored(self.name),
-            agents: self.agents.map(limit_of),
-            chats: self.chats.map(limit_of),
-            participants: self.participants.map(limit_of),
-            messages: self.messages.map(limit_of),
-            bytes: self.bytes.map(bytes_of),
-            human_interface: self.human_interface,
-            memories: self.memories,
-        }
-    }
-}
 
 pub(super) fn plans_on(connection: &mut SqliteConnection) -> Result<Vec<PlanInUse>, Fault> {
     let rows = plans::table.order(plans::name).select(PlanRow::as_select()).load(connection)?;

@@ -1,50 +1,23 @@
-//! Chats and memberships as rows.
+//! Reads chats, memberships, and participants.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::chat::{Chat, ChatKind, ChatStatus, Membership, Participant, ParticipantStatus, Role, Standing};
-use domain::id::{ChatId, ParticipantId, ParticipantKind, TaskId, UserId};
+use domain::chat::{Chat, Participant, ParticipantStatus, Role, Standing};
+use domain::id::{ChatId, ParticipantId};
 use uuid::Uuid;
 
+use super::row::{ChatRow, ParticipantRow, StandingRow};
 use crate::error::Fault;
-use crate::row::{self, At};
+use crate::row;
 use crate::run::Db;
 use crate::schema::{agents, chats, participants, users};
-
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = chats)]
-pub(crate) struct ChatRow {
-    id: Uuid,
-    title: Option<String>,
-    task_id: Option<Uuid>,
-    kind: String,
-    status: String,
-    created_at: At,
-    updated_at: At,
-    last_message_at: Option<At>,
-}
 
 /// The columns of [`ChatRow`], and their types.
 pub(super) const CHAT_COLUMNS: &str = "chats.id, chats.title, chats.task_id, chats.kind, chats.status, \
      chats.created_at, chats.updated_at, chats.last_message_at";
 pub(super) type SqlChat =
     (SqlUuid, Nullable<Text>, Nullable<SqlUuid>, Text, Text, Timestamptz, Timestamptz, Nullable<Timestamptz>);
-
-impl ChatRow {
-    pub(crate) fn into_chat(self) -> Result<Chat, Fault> {
-        Ok(Chat {
-            id: ChatId::new(self.id),
-            title: self.title,
-            task_id: self.task_id.map(TaskId::new),
-            kind: row::word(&self.kind, ChatKind::parse)?,
-            status: row::word(&self.status, ChatStatus::parse)?,
-            created_at: self.created_at.0,
-            updated_at: self.updated_at.0,
-            last_message_at: self.last_message_at.map(|at| at.0),
-        })
-    }
-}
 
 /// A chat that is not deleted.
 pub(crate) async fn chat_on(mut db: &Db, chat: ChatId) -> Result<Option<Chat>, Fault> {
@@ -127,76 +100,6 @@ pub(super) async fn sight_on(mut db: &Db, viewer: ParticipantId, chat: ChatId) -
         sight.seen = Some((chat, last_sequence));
     }
     Ok(sight)
-}
-
-/// A membership of a viewer, or of a user's own agent.
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = participants)]
-pub(crate) struct StandingRow {
-    pub(crate) chat_id: Uuid,
-    participant_id: Uuid,
-    kind: String,
-    role: String,
-    status: String,
-}
-
-impl StandingRow {
-    pub(crate) fn add_to(self, viewer: ParticipantId, standing: &mut Standing) -> Result<(), Fault> {
-        let role = row::word(&self.role, Role::parse)?;
-        match row::participant_id(&self.kind, self.participant_id)? {
-            who if who == viewer => {
-                let status = row::word(&self.status, ParticipantStatus::parse)?;
-                standing.own = Some(Membership { role, status });
-            }
-            ParticipantId::Agent(agent) => standing.agents.push((agent, role)),
-            ParticipantId::User(_) => {}
-        }
-        Ok(())
-    }
-}
-
-#[derive(Queryable)]
-pub(crate) struct ParticipantRow {
-    pub(crate) participant_id: Uuid,
-    pub(crate) kind: String,
-    pub(crate) role: String,
-    pub(crate) status: String,
-    pub(crate) joined_at: At,
-    pub(crate) account_id: Uuid,
-    /// Handle, first name, last name.
-    pub(crate) user: Option<(String, String, String)>,
-    /// Handle, name, description, kind.
-    pub(crate) agent: Option<(String, String, String, String)>,
-}
-
-impl ParticipantRow {
-    pub(crate) fn into_participant(self) -> Result<Participant, Fault> {
-        let id = row::participant_id(&self.kind, self.participant_id)?;
-        let (name, handle, description, is_external) = match (id.kind(), self.user, self.agent) {
-            (ParticipantKind::User, Some((handle, first, last)), _) => {
-                (domain::account::PersonName { first, last }.full(), handle, None, None)
-            }
-            (ParticipantKind::Agent, _, Some((handle, name, description, kind))) => {
-                (name, handle, Some(description), Some(kind == "external"))
-            }
-            _ => return Err(Fault::Row(format!("the participant {id} without an account"))),
-        };
-        let owner = match id {
-            ParticipantId::User(_) => None,
-            ParticipantId::Agent(_) => Some(UserId::new(self.account_id)),
-        };
-        Ok(Participant {
-            id,
-            name,
-            handle,
-            description,
-            is_external,
-            owner,
-            role: row::word(&self.role, Role::parse)?,
-            status: row::word(&self.status, ParticipantStatus::parse)?,
-            joined_at: self.joined_at.0,
-        })
-    }
 }
 
 /// All participants of a chat, or only `who`; oldest first.

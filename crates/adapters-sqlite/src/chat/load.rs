@@ -1,42 +1,15 @@
-//! Chats and memberships as rows.
+//! Reads chats, memberships, and participants.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Text};
-use domain::chat::{Chat, ChatKind, ChatStatus, Membership, Participant, ParticipantStatus, Role, Standing};
-use domain::id::{ChatId, ParticipantId, ParticipantKind, TaskId};
+use domain::chat::{Chat, Membership, Participant, ParticipantStatus, Role, Standing};
+use domain::id::{ChatId, ParticipantId};
 
+use super::row::{ChatRow, ParticipantRow, StandingRow};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{agents, chats, participants, users};
 use crate::statement::statement;
-
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = chats)]
-pub(crate) struct ChatRow {
-    id: Vec<u8>,
-    title: Option<String>,
-    task_id: Option<Vec<u8>>,
-    kind: String,
-    status: String,
-    created_at: i64,
-    updated_at: i64,
-    last_message_at: Option<i64>,
-}
-
-impl ChatRow {
-    pub(crate) fn into_chat(self) -> Result<Chat, Fault> {
-        Ok(Chat {
-            id: row::chat_id(&self.id)?,
-            title: self.title,
-            task_id: self.task_id.as_deref().map(row::uuid).transpose()?.map(TaskId::new),
-            kind: row::word(&self.kind, ChatKind::parse)?,
-            status: row::word(&self.status, ChatStatus::parse)?,
-            created_at: row::time(self.created_at),
-            updated_at: row::time(self.updated_at),
-            last_message_at: self.last_message_at.map(row::time),
-        })
-    }
-}
 
 /// A chat that is not deleted.
 pub(crate) fn chat_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Option<Chat>, Fault> {
@@ -93,37 +66,8 @@ pub(crate) fn standing_on(
         .bind::<Binary, _>(row::bytes(user.uuid()))
         .load::<StandingRow>(connection)?;
     let mut standing = Standing::default();
-    rows.into_iter().try_for_each(|row| row.add_to(&mut standing))?;
+    rows.into_iter().try_for_each(|row| row.add_to(viewer, &mut standing))?;
     Ok(standing)
-}
-
-/// A membership of a user or of an own agent.
-#[derive(Queryable, QueryableByName)]
-pub(crate) struct StandingRow {
-    #[diesel(sql_type = Binary)]
-    pub(crate) chat_id: Vec<u8>,
-    #[diesel(sql_type = Binary)]
-    participant_id: Vec<u8>,
-    #[diesel(sql_type = Text)]
-    kind: String,
-    #[diesel(sql_type = Text)]
-    role: String,
-    #[diesel(sql_type = Text)]
-    status: String,
-}
-
-impl StandingRow {
-    pub(crate) fn add_to(self, standing: &mut Standing) -> Result<(), Fault> {
-        let role = row::word(&self.role, Role::parse)?;
-        match row::participant_id(&self.kind, &self.participant_id)? {
-            ParticipantId::User(_) => {
-                let status = row::word(&self.status, ParticipantStatus::parse)?;
-                standing.own = Some(Membership { role, status });
-            }
-            ParticipantId::Agent(agent) => standing.agents.push((agent, role)),
-        }
-        Ok(())
-    }
 }
 
 /// The accountable user of a participant, as stored in the column `account_id`.
@@ -134,50 +78,6 @@ pub(crate) fn account_on(connection: &mut SqliteConnection, who: ParticipantId) 
         ParticipantId::Agent(_) => {
             Ok(agents::table.find(id).select(agents::owner_id).get_result(connection)?)
         }
-    }
-}
-
-#[derive(Queryable)]
-pub(crate) struct ParticipantRow {
-    pub(crate) participant_id: Vec<u8>,
-    pub(crate) kind: String,
-    pub(crate) role: String,
-    pub(crate) status: String,
-    pub(crate) joined_at: i64,
-    pub(crate) account_id: Vec<u8>,
-    /// Handle, first name, last name.
-    pub(crate) user: Option<(String, String, String)>,
-    /// Handle, name, description, kind.
-    pub(crate) agent: Option<(String, String, String, String)>,
-}
-
-impl ParticipantRow {
-    pub(crate) fn into_participant(self) -> Result<Participant, Fault> {
-        let id = row::participant_id(&self.kind, &self.participant_id)?;
-        let (name, handle, description, is_external) = match (id.kind(), self.user, self.agent) {
-            (ParticipantKind::User, Some((handle, first, last)), _) => {
-                (domain::account::PersonName { first, last }.full(), handle, None, None)
-            }
-            (ParticipantKind::Agent, _, Some((handle, name, description, kind))) => {
-                (name, handle, Some(description), Some(kind == "external"))
-            }
-            _ => return Err(Fault::Row(format!("the participant {id} without an account"))),
-        };
-        let owner = match id {
-            ParticipantId::User(_) => None,
-            ParticipantId::Agent(_) => Some(row::user_id(&self.account_id)?),
-        };
-        Ok(Participant {
-            id,
-            name,
-            handle,
-            description,
-            is_external,
-            owner,
-            role: row::word(&self.role, Role::parse)?,
-            status: row::word(&self.status, ParticipantStatus::parse)?,
-            joined_at: row::time(self.joined_at),
-        })
     }
 }
 

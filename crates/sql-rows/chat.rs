@@ -1,0 +1,108 @@
+//! Chats and memberships as rows. Compiled into each store, whose tables it names.
+
+use diesel::prelude::*;
+use domain::account::PersonName;
+use domain::chat::{Chat, ChatKind, ChatStatus, Membership, Participant, ParticipantStatus, Role, Standing};
+use domain::id::{ChatId, ParticipantId, ParticipantKind, TaskId, UserId};
+
+use crate::error::Fault;
+use crate::row::{self, At, Id};
+use crate::schema::{chats, participants};
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = chats)]
+pub(crate) struct ChatRow {
+    id: Id,
+    title: Option<String>,
+    task_id: Option<Id>,
+    kind: String,
+    status: String,
+    created_at: At,
+    updated_at: At,
+    last_message_at: Option<At>,
+}
+
+impl ChatRow {
+    pub(crate) fn into_chat(self) -> Result<Chat, Fault> {
+        Ok(Chat {
+            id: ChatId::new(self.id.0),
+            title: self.title,
+            task_id: self.task_id.map(|id| TaskId::new(id.0)),
+            kind: row::word(&self.kind, ChatKind::parse)?,
+            status: row::word(&self.status, ChatStatus::parse)?,
+            created_at: self.created_at.0,
+            updated_at: self.updated_at.0,
+            last_message_at: self.last_message_at.map(|at| at.0),
+        })
+    }
+}
+
+/// A membership of a viewer, or of a user's own agent.
+#[derive(Queryable, QueryableByName, Selectable)]
+#[diesel(table_name = participants)]
+pub(crate) struct StandingRow {
+    pub(crate) chat_id: Id,
+    participant_id: Id,
+    kind: String,
+    role: String,
+    status: String,
+}
+
+impl StandingRow {
+    pub(crate) fn add_to(self, viewer: ParticipantId, standing: &mut Standing) -> Result<(), Fault> {
+        let role = row::word(&self.role, Role::parse)?;
+        match row::participant_id(&self.kind, self.participant_id.0)? {
+            who if who == viewer => {
+                let status = row::word(&self.status, ParticipantStatus::parse)?;
+                standing.own = Some(Membership { role, status });
+            }
+            ParticipantId::Agent(agent) => standing.agents.push((agent, role)),
+            ParticipantId::User(_) => {}
+        }
+        Ok(())
+    }
+}
+
+#[derive(Queryable)]
+pub(crate) struct ParticipantRow {
+    pub(crate) participant_id: Id,
+    pub(crate) kind: String,
+    pub(crate) role: String,
+    pub(crate) status: String,
+    pub(crate) joined_at: At,
+    pub(crate) account_id: Id,
+    /// Handle, first name, last name.
+    pub(crate) user: Option<(String, String, String)>,
+    /// Handle, name, description, kind.
+    pub(crate) agent: Option<(String, String, String, String)>,
+}
+
+impl ParticipantRow {
+    pub(crate) fn into_participant(self) -> Result<Participant, Fault> {
+        let id = row::participant_id(&self.kind, self.participant_id.0)?;
+        let (name, handle, description, is_external) = match (id.kind(), self.user, self.agent) {
+            (ParticipantKind::User, Some((handle, first, last)), _) => {
+                (PersonName { first, last }.full(), handle, None, None)
+            }
+            (ParticipantKind::Agent, _, Some((handle, name, description, kind))) => {
+                (name, handle, Some(description), Some(kind == "external"))
+            }
+            _ => return Err(Fault::Row(format!("the participant {id} without an account"))),
+        };
+        let owner = match id {
+            ParticipantId::User(_) => None,
+            ParticipantId::Agent(_) => Some(UserId::new(self.account_id.0)),
+        };
+        Ok(Participant {
+            id,
+            name,
+            handle,
+            description,
+            is_external,
+            owner,
+            role: row::word(&self.role, Role::parse)?,
+            status: row::word(&self.status, ParticipantStatus::parse)?,
+            joined_at: self.joined_at.0,
+        })
+    }
+}
