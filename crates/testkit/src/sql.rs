@@ -36,7 +36,7 @@ pub fn compare(file: &Path, operations: &[(&str, Vec<String>)]) {
     let mut text = String::from("-- Written by a test, with PARLANCE_UPDATE_SQL=1.\n");
     for (operation, statements) in operations {
         assert!(!statements.is_empty(), "{operation} sends no statement");
-        text.push_str(&format!("\n-- {operation}\n"));
+        text.extend(["\n-- ", operation, "\n"]);
         for statement in statements {
             text.push_str(&broken(statement));
             text.push_str(";\n");

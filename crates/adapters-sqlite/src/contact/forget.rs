@@ -36,7 +36,7 @@ pub(crate) fn forget_on(
     let id = row::bytes(who.uuid());
     let mut others = diesel::sql_query(OTHER_SIDES).bind::<Binary, _>(&id).load::<OtherSide>(connection)?;
     diesel::delete(contacts::table.filter(contacts::owner_id.eq(&id))).execute(connection)?;
-    others.sort_by(|one, other| one.id.cmp(&other.id));
+    others.sort_by_key(|side| side.id);
     let contacts = others
         .iter()
         .map(|side| {

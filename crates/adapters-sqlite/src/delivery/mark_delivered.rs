@@ -76,6 +76,6 @@ fn told_on(connection: &mut SqliteConnection, told: BTreeSet<Vec<u8>>) -> Result
         let found = messages::table.find(message).select(MessageRow::as_select());
         rows.extend(found.get_result(connection).optional()?);
     }
-    rows.sort_unstable_by(|a, b| (a.chat_id, a.sequence).cmp(&(b.chat_id, b.sequence)));
+    rows.sort_unstable_by_key(|row| (row.chat_id, row.sequence));
     messages_on(connection, rows, Records::All)
 }
