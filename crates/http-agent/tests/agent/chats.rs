@@ -41,70 +41,23 @@ async fn rooms_are_created_from_every_form_of_body() {
 }
 
 #[actix_web::test]
-async fn wrong_rooms_are_refused() {
-    let api = Api::new().await;
-    let answer =
-        api.post(&api.helper, "/chats", json!({"chat": {"title": "x".repeat(121), "task_id": "1"}})).await;
-    assert_eq!(answer.refusal(), (422, "validation_error", vec!["/chat/task_id", "/chat/title"]));
-    let answer = api.post(&api.helper, "/chats", json!({"chat": {"name": "x"}})).await;
-    assert_eq!(answer.refusal(), (400, "bad_request", vec!["/chat/name"]));
-    assert_eq!(*api.get(&api.helper, "/chats").await.data(), json!([]));
-}
-
-#[actix_web::test]
 async fn pages_are_exact() {
     let api = Api::new().await;
     let mut newest_first = Vec::new();
-    for _ in 0..45 {
+    for _ in 0..3 {
         newest_first.insert(0, api.empty_room(api.helper.caller).await.to_string());
         api.world.clock.advance(Duration::from_secs(1));
     }
-    let metadata = |page: u32, size: u32, pages: u32| json!({"page": page, "page_size": size, "total_count": 45, "total_pages": pages});
+    let metadata = |page: u32, size: u32, pages: u32| json!({"page": page, "page_size": size, "total_count": 3, "total_pages": pages});
     for (query, rows, expected) in [
-        ("", 0..20, metadata(1, 20, 3)),
-        ("?page=1", 0..20, metadata(1, 20, 3)),
-        ("?page=3", 40..45, metadata(3, 20, 3)),
-        ("?page=4", 45..45, metadata(4, 20, 3)),
-        ("?page=2&page_size=10", 10..20, metadata(2, 10, 5)),
-        ("?page_size=100", 0..45, metadata(1, 100, 1)),
-        ("?page_size=101", 0..45, metadata(1, 100, 1)),
-        ("?page=4294967295&page_size=45", 45..45, metadata(u32::MAX, 45, 1)),
+        ("", 0..3, metadata(1, 20, 1)),
+        ("?page=2&page_size=2", 2..3, metadata(2, 2, 2)),
+        ("?page=4294967295&page_size=101", 3..3, metadata(u32::MAX, 100, 1)),
     ] {
         let answer = api.get(&api.helper, &format!("/chats{query}")).await;
         assert_eq!(answer.column("id"), newest_first[rows], "{query}");
         assert_eq!(answer.body["metadata"], expected, "{query}");
     }
-}
-
-#[actix_web::test]
-async fn an_empty_list_has_no_pages() {
-    let api = Api::new().await;
-    let answer = api.get(&api.helper, "/chats").await;
-    let metadata = json!({"page": 1, "page_size": 20, "total_count": 0, "total_pages": 0});
-    assert_eq!((answer.status, answer.body), (200, json!({"data": [], "metadata": metadata})));
-}
-
-#[actix_web::test]
-async fn wrong_page_numbers_are_refused() {
-    let api = Api::new().await;
-    for (query, pointer) in
-        [("page=0", "/page"), ("page_size=-5", "/page_size"), ("page=x", "/page"), ("cursor=x", "/cursor")]
-    {
-        let answer = api.get(&api.helper, &format!("/chats?{query}")).await;
-        assert_eq!(answer.refusal(), (422, "validation_error", vec![pointer]), "{query}");
-    }
-}
-
-#[actix_web::test]
-async fn a_room_that_was_left_is_gone_from_the_list() {
-    let api = Api::new().await;
-    let chat = api.room().await;
-    assert_eq!(api.get(&api.scout, "/chats").await.column("id"), [chat.to_string()]);
-    let left = api.delete(&api.scout, &format!("/chats/{chat}/participants/{}", api.scout.id)).await;
-    assert_eq!(left.status, 200);
-    assert_eq!(*api.get(&api.scout, "/chats").await.data(), json!([]));
-    assert_eq!(api.get(&api.scout, &format!("/chats/{chat}")).await.code(), (404, "not_found"));
-    assert_eq!(api.post(&api.scout, &format!("/chats/{chat}"), Value::Null).await.status, 405);
 }
 
 #[actix_web::test]

