@@ -1,6 +1,6 @@
 //! The hub: connected sockets, their subscriptions, and the fan-out of events.
 //!
-//! [`Hub::publish`] is called after the commit and in commit order, by one thread. It puts the
+//! `Hub::publish` is called after the commit and in commit order, by one thread. It puts the
 //! event into the inbox of every subscribed socket that may see it, and never waits for a socket.
 
 mod basis;
