@@ -6,8 +6,11 @@
     reason = "this crate is for tests, where a panic is the failure"
 )]
 
+pub mod cast;
 mod fleet;
+pub mod proof;
 mod rest;
+pub mod secrets;
 mod server;
 mod socket;
 pub mod soon;
@@ -18,12 +21,3 @@ pub use server::{Server, is_spread, isolated, on_postgres, program};
 pub use socket::{Closed, Socket, reply};
 pub use soon::{LEASE, at_once, figure, is_full, p99, soon, until};
 pub use testkit::{elapse, free_port};
-
-/// The search for secrets in logs.
-pub mod secrets;
-
-/// A room with its people, as the protocol cases want it.
-pub mod cast;
-
-/// The proof that nothing is lost while something fails.
-pub mod proof;

@@ -1,7 +1,7 @@
-//! Secrets in logs: keys, tokens and passwords that a test has seen must stand in no line that a server has written.
+//! Secrets in logs: no line of a server's log may contain a key, token, or password that a test has seen.
 //!
-//! Whatever goes through the REST client is looked at, requests and answers, and so is the file of the keys that sign
-//! tokens. Beside that, whatever looks like a key or a token is one. When a [`Server`](crate::Server) goes, its log is
+//! Secrets are collected from requests and responses of the REST client, and from the file of signing keys. Anything
+//! else that looks like a key or a token counts as one too. When a [`Server`](crate::Server) is dropped, its log is
 //! searched, and a line with a secret fails the test.
 
 use std::collections::HashSet;

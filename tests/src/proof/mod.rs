@@ -1,6 +1,6 @@
-//! Proof that nothing is lost while servers, databases and networks fail, in the manner of Jepsen: [callers](Stage)
-//! record what they ask and are told, a [world](World) strikes what serves them, and a [checker](check()) looks for
-//! anything in the [history](History) that must not be.
+//! Proof that nothing is lost while servers, databases, and networks fail, in the manner of Jepsen: [callers](Stage)
+//! record their requests and the outcomes, a [world](World) causes failures, and a [checker](check()) searches the
+//! [history](History) for anomalies.
 
 mod actors;
 mod check;

@@ -179,7 +179,7 @@ const FIT: &str = "fit AS MATERIALIZED (SELECT (SELECT count(*) FROM held) = ? A
      JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \
      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes) AS all_of_it)";
 
-/// The statement is a transaction of its own, and requests a durable commit like every other ([`begin`]).
+/// The statement is a transaction of its own, and requests a durable commit like every other (`begin!`).
 const DURABLE: &str = concat!("durable AS MATERIALIZED (", durable!("true"), ")");
 
 static WRITE: LazyLock<String> = LazyLock::new(|| {

@@ -198,7 +198,7 @@ pub trait ChatRepository: Send + Sync {
         on_commit: OnCommit<Chat>,
     ) -> Result<Result<Chat, CreateRefused>, StoreError>;
 
-    /// The chat, if `viewer` [may read](Standing::may_read) it.
+    /// The chat, if `viewer` [may read](super::standing::Standing::may_read) it.
     async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError>;
 
     /// The chat as a human reads it, if `viewer` may; its messages are counted only on demand,
@@ -229,7 +229,7 @@ pub trait ChatRepository: Send + Sync {
         chat: ChatId,
     ) -> Result<Option<ParticipantStatus>, StoreError>;
 
-    /// All participants of the chat, if `viewer` [may read](Standing::may_read) it.
+    /// All participants of the chat, if `viewer` [may read](super::standing::Standing::may_read) it.
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError>;
 
     /// All participants of the chat, without a check of access; `None` if it was deleted.
@@ -259,14 +259,14 @@ pub trait ChatRepository: Send + Sync {
         on_commit: OnCommit<RemovedParticipant>,
     ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError>;
 
-    /// Renames a chat, as [`Standing::decide_rename`] decides.
+    /// Renames a chat, as [`decide_rename`](super::standing::Standing::decide_rename) decides.
     async fn rename(
         &self,
         command: RenameChat,
         on_commit: OnCommit<RenamedChat>,
     ) -> Result<Result<RenamedChat, RenameRefused>, StoreError>;
 
-    /// Deletes a chat softly, as [`Standing::decide_delete`] decides.
+    /// Deletes a chat softly, as [`decide_delete`](super::standing::Standing::decide_delete) decides.
     async fn delete(
         &self,
         command: DeleteChat,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use actix_web::http::header::HeaderMap;
 
-/// The address that a request comes from. All clients behind it are counted under [`Self::key`].
+/// The address that a request comes from. All clients behind it are counted under `Self::key`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source(IpAddr);
 

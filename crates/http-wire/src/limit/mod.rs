@@ -1,7 +1,7 @@
 //! Rate limiting.
 //!
 //! Authenticated callers are counted by identity, in a few classes of operations. An address is
-//! counted for failed authentication only ([`throttle`]): after too many failures, only credentials
+//! counted for failed authentication only (`auth_throttle`): after too many failures, only credentials
 //! that were valid a short time ago are checked, so that guessing costs no store access and does
 //! not affect other clients behind the same address. A credential that was rejected a moment ago is
 //! rejected again without a check: a client that repeats a revoked key is not guessing, and costs

@@ -10,7 +10,7 @@
 //! later, even if the store or the reader of the log is stuck.
 //!
 //! Invariant: an entry was read from the store after every earlier invalidation of it, and is
-//! dropped by every later one ([`read_through`]).
+//! dropped by every later one (`read_through`).
 
 mod invalidation;
 mod read_through;
