@@ -1,7 +1,6 @@
-//! What NATS reports of the link, until the task asks for it.
+//! The events of the link, until the task takes them.
 //!
-//! A flood is bounded, since equal reports are the same report: NATS may report every message that
-//! it drops.
+//! NATS may report every message that it drops, so events of one kind are counted and not queued.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! What the local sockets need of NATS, in order, until it is in effect.
+//! The requests of the local sockets to begin or end a subscription, in order.
 //!
 //! The queue is bounded by the interests of this node: if it is long, the newest request for each
 //! interest remains, which decides alone whether there is a subscription.

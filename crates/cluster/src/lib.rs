@@ -5,8 +5,8 @@
 //! - [`cluster_member`](ClusterMember): the lease, the claims, and presence on the other nodes
 //!   (`remote_presence`);
 //! - [`node_events`](NodeEvents): events of this node and of others on their way to its sockets;
-//!   rooms of which others have told something are compared with the store, and joins that were
-//!   announced are remembered (`recent_joins`);
+//!   chats whose participants changed according to others are compared with the store, and joins
+//!   that were announced are remembered (`recent_joins`);
 //! - [`change_feed`](ChangeFeed): follows the change log, also on a single server, whose store is
 //!   changed by commands as well;
 //! - `resync`: reads the store after events were lost.

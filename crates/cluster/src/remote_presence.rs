@@ -7,8 +7,8 @@ use domain::id::{NodeId, ParticipantId};
 use domain::node::Connected;
 use ws_gateway::Hub;
 
-/// The nodes of each user and agent that is connected elsewhere. The hub is told under the lock, so
-/// that it is told in order.
+/// The nodes of each user and agent that is connected elsewhere. The hub is called under the lock, so
+/// that it sees the changes in order.
 #[derive(Default)]
 pub(crate) struct RemotePresence(Mutex<HashMap<ParticipantId, Vec<NodeId>>>);
 

@@ -30,7 +30,7 @@ const LAST: Duration = Duration::from_secs(1);
 /// The maximum number of joins per read.
 const PAGE: u32 = 1_000;
 
-/// Reads what was lost, in the background.
+/// Resynchronises in the background.
 pub struct Resync {
     port: Arc<Node>,
     events: Arc<NodeEvents>,

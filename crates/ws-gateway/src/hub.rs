@@ -5,7 +5,7 @@
 //! commit and in commit order, by one thread. It puts the event into the inbox of every subscribed
 //! socket that may see it, and never waits for a socket.
 
-mod claim;
+pub(crate) mod claim;
 mod config;
 mod drain;
 mod figures;
@@ -35,7 +35,6 @@ use presence::{Presence, Turn};
 use sessions::Sessions;
 use subscriptions::{ListeningAgent, Subscriptions};
 
-pub use claim::SocketClaim;
 pub use config::HubConfig;
 pub(crate) use domain::node::OnConflict;
 pub use figures::Figures;

@@ -40,7 +40,8 @@ pub mod topic;
 use actix_web::web;
 
 pub use context::SocketContext;
-pub use hub::{ClaimRefused, Departure, Figures, Hub, HubConfig, SocketClaim};
+pub use hub::claim::SocketClaim;
+pub use hub::{ClaimRefused, Departure, Figures, Hub, HubConfig};
 pub use person::Person;
 pub use receipts::ReceiptBuffer;
 pub use redelivery::Redeliverer;

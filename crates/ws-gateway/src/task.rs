@@ -15,7 +15,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::context::SocketContext;
 use crate::frame::Version;
-use crate::hub::{Departure, SocketClaim};
+use crate::hub::Departure;
+use crate::hub::claim::SocketClaim;
 use crate::inbox::{Orders, SocketCommand, Ticket};
 use crate::machine::{Action, Connection, PendingJoin, TOO_MANY_TOPICS, Verdict};
 use crate::outbox::{LINGER, Outbox};

@@ -109,7 +109,7 @@ impl Sockets {
         self.order(sockets, || SocketCommand::Revoked);
     }
 
-    /// Tells the older socket of an agent that the one with this number took over.
+    /// Ends the older socket of an agent, which the one with this number supersedes.
     fn supersede(&self, agent: AgentId, older: Option<SocketId>, number: u64) {
         let payload = || Arc::new(payload::supersede(agent, number));
         self.order(older, || SocketCommand::Superseded { payload: payload() });

@@ -3,6 +3,7 @@
 mod presence;
 mod revalidate;
 
+use super::claim::SocketClaim;
 use super::*;
 use actix_web::web::Data;
 use domain::activity::AgentActivity;

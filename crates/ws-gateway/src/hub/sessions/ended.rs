@@ -14,7 +14,7 @@ use tokio::time::Instant;
 /// The maximum time from the authentication of a socket to its claim, with a wide margin.
 const LONGEST_ADMISSION: Duration = Duration::from_secs(10 * 60);
 
-/// Whatever no new socket may use.
+/// The users, agents, and credentials that no new socket may have.
 #[derive(Default)]
 pub(super) struct Ended {
     pub(super) agents: Recent<AgentId>,

@@ -17,7 +17,8 @@ use testkit::{FixedClock, NOON};
 use uuid::Uuid;
 
 use super::{ROOM, agent, agent_id, open, participant, user};
-use crate::hub::{Departure, Hub, HubConfig, SocketClaim};
+use crate::hub::claim::SocketClaim;
+use crate::hub::{Departure, Hub, HubConfig};
 use crate::inbox::{Event, Reader, SocketCommand};
 use crate::payload;
 use crate::topic::Topic;

@@ -14,7 +14,8 @@ use testkit::{TestAgent, TestUser, World};
 use uuid::Uuid;
 
 use super::{house, hub, open};
-use crate::hub::{Hub, SocketClaim};
+use crate::hub::Hub;
+use crate::hub::claim::SocketClaim;
 use crate::inbox::{Reader, SocketCommand};
 use crate::topic::Topic;
 
