@@ -87,6 +87,8 @@ SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
       FROM deliveries
       WHERE deliveries.agent_id = participants.participant_id
       AND deliveries.chat_id = participants.chat_id
+      AND deliveries.processed_at IS NULL
+      AND deliveries.current_attempt > 0
       AND deliveries.status = 'processing'
       LIMIT 1) AS work
     WHERE participants.chat_id = room.id
@@ -102,6 +104,8 @@ SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
       FROM deliveries
       WHERE deliveries.agent_id = participants.participant_id
       AND deliveries.chat_id = participants.chat_id
+      AND deliveries.processed_at IS NULL
+      AND deliveries.current_attempt > 0
       AND deliveries.status = 'failed'
       LIMIT 1) AS work
     WHERE participants.chat_id = room.id
@@ -229,46 +233,48 @@ SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status,
   ORDER BY attempts.number;
 
 -- next message
-SELECT participants.status,
-  (SELECT deliveries.sequence
-    FROM deliveries
-    WHERE deliveries.agent_id = participants.participant_id
-    AND deliveries.chat_id = participants.chat_id
-    AND deliveries.status <> 'processed'
-    AND deliveries.addressed
-    ORDER BY deliveries.sequence
-    LIMIT 1)
+SELECT participants.status, message.*, deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, newest.*
   FROM participants
   JOIN chats
   ON chats.id = participants.chat_id
   AND chats.deleted_at IS NULL
+  LEFT JOIN LATERAL
+  (SELECT *
+    FROM deliveries
+    WHERE deliveries.agent_id = participants.participant_id
+    AND deliveries.chat_id = participants.chat_id
+    AND deliveries.processed_at IS NULL
+    AND deliveries.addressed
+    ORDER BY deliveries.sequence
+    LIMIT 1) AS deliveries
+  ON TRUE
+  LEFT JOIN LATERAL
+  (SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+      (SELECT handle
+        FROM users
+        WHERE users.id = sender_id) ELSE
+      (SELECT handle
+        FROM agents
+        WHERE agents.id = sender_id) END)
+    FROM messages
+    WHERE messages.id = deliveries.message_id) AS message
+  ON TRUE
+  LEFT JOIN LATERAL
+  (SELECT array_agg(number), array_agg(status), array_agg(started_at), array_agg(completed_at), array_agg(error)
+    FROM
+    (SELECT number, status, started_at, completed_at, substring(convert_to(attempts.error, 'UTF8')
+        FROM 1
+        FOR 513) AS error
+      FROM attempts
+      WHERE deliveries.current_attempt > 0
+      AND attempts.message_id = deliveries.message_id
+      AND attempts.agent_id = deliveries.agent_id
+      AND attempts.number > deliveries.current_attempt - 50
+      ORDER BY number) AS attempts) AS newest
+  ON TRUE
   WHERE participants.chat_id = $1
   AND participants.participant_id = $2
   AND participants.left_at IS NULL;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
-    (SELECT handle
-      FROM users
-      WHERE users.id = sender_id) ELSE
-    (SELECT handle
-      FROM agents
-      WHERE agents.id = sender_id) END)
-  FROM
-  (SELECT messages.*, sum($1 + octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)) OVER
-    (ORDER BY sequence ASC ROWS BETWEEN UNBOUNDED PRECEDING
-      AND 1 PRECEDING) AS before
-    FROM messages
-    WHERE chat_id = $2
-    AND sequence = ANY($3)) AS part
-  WHERE coalesce(before, 0) <= $4
-  ORDER BY sequence ASC;
-SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
-  FROM deliveries
-  JOIN messages
-  ON messages.id = deliveries.message_id
-  WHERE messages.chat_id = $1
-  AND messages.sequence = ANY($2)
-  AND deliveries.agent_id = $3
-  ORDER BY deliveries.agent_id;
 
 -- begin
 SELECT stay.chat_id, stay.participant_id, stay.status
@@ -323,30 +329,6 @@ INSERT INTO attempts (message_id, agent_id, number, status, started_at, complete
   SET status = excluded.status, completed_at = excluded.completed_at, error = excluded.error;
 
 -- context
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
-    (SELECT handle
-      FROM users
-      WHERE users.id = sender_id) ELSE
-    (SELECT handle
-      FROM agents
-      WHERE agents.id = sender_id) END)
-  FROM
-  (SELECT messages.*, sum($1 + octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)) OVER
-    (ORDER BY sequence ASC ROWS BETWEEN UNBOUNDED PRECEDING
-      AND 1 PRECEDING) AS before
-    FROM messages
-    WHERE chat_id = $2
-    AND sequence = ANY($3)) AS part
-  WHERE coalesce(before, 0) <= $4
-  ORDER BY sequence ASC;
-SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
-  FROM deliveries
-  JOIN messages
-  ON messages.id = deliveries.message_id
-  WHERE messages.chat_id = $1
-  AND messages.sequence = ANY($2)
-  AND deliveries.agent_id = $3
-  ORDER BY deliveries.agent_id;
 SELECT "participants"."role", "participants"."status"
   FROM ("participants"
     INNER JOIN "chats"
@@ -374,6 +356,30 @@ SELECT "participants"."role", "participants"."status"
     LIMIT $9)
   ORDER BY sequence
   LIMIT $10 OFFSET $11;
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM
+  (SELECT messages.*, sum($1 + octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)) OVER
+    (ORDER BY sequence ASC ROWS BETWEEN UNBOUNDED PRECEDING
+      AND 1 PRECEDING) AS before
+    FROM messages
+    WHERE chat_id = $2
+    AND sequence = ANY($3)) AS part
+  WHERE coalesce(before, 0) <= $4
+  ORDER BY sequence ASC;
+SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
+  FROM deliveries
+  JOIN messages
+  ON messages.id = deliveries.message_id
+  WHERE messages.chat_id = $1
+  AND messages.sequence = ANY($2)
+  AND deliveries.agent_id = $3
+  ORDER BY deliveries.agent_id;
 SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, attempts.completed_at, substring(convert_to(attempts.error, 'UTF8')
     FROM 1
     FOR 513)

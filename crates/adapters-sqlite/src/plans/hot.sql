@@ -175,7 +175,7 @@ SELECT sequence
   FROM deliveries INDEXED BY deliveries_open
   WHERE agent_id = ?
   AND chat_id = ?
-  AND status <> 'processed'
+  AND processed_at IS NULL
   AND addressed = 1
   ORDER BY sequence
   LIMIT 1;
