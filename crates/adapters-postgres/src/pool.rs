@@ -23,6 +23,8 @@ pub(crate) struct Pool {
     connections: deadpool::managed::Pool<Manager>,
     /// One permit for each change that may run at the same time.
     changes: Arc<Semaphore>,
+    /// One permit for each lane of changes that may wait for locked rows at the same time.
+    lanes: Arc<Semaphore>,
     /// The number of connections made so far.
     made: Arc<AtomicU64>,
     patience: Duration,
@@ -58,7 +60,8 @@ impl Pool {
         let connections = pool.expect("the only fault of a pool is a time-out without a runtime");
         // Changes may wait for each other while they hold connections; reads continue beside them.
         let changes = Arc::new(Semaphore::new((size / 2).max(1)));
-        Self { connections, changes, made, patience: wait, limit }
+        let lanes = Arc::new(Semaphore::new((size / 4).max(1)));
+        Self { connections, changes, lanes, made, patience: wait, limit }
     }
 
     /// Waits until one more change may run.
@@ -68,15 +71,16 @@ impl Pool {
         Ok(permit.expect("it is never closed"))
     }
 
+    /// Waits until one more lane of changes may use a connection. The lanes have a quarter of the
+    /// connections in all, so that locked rows leave another quarter to reads.
+    pub(crate) async fn lane(&self) -> SemaphorePermit<'_> {
+        self.lanes.acquire().await.expect("it is never closed")
+    }
+
     /// The number of connections made so far: while it is constant, all are to the same database as
     /// before.
     pub(crate) fn connections_made(&self) -> u64 {
         self.made.load(Ordering::Acquire)
-    }
-
-    /// The maximum number of connections.
-    pub(crate) fn max_size(&self) -> usize {
-        self.connections.status().max_size
     }
 
     /// How long a request waits for a connection before it fails.

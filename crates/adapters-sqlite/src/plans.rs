@@ -28,6 +28,7 @@ use domain::message::{HistoryFilter, MessageRepository};
 use domain::organization::Authority;
 use domain::page::{PageRequest, Position, Slice};
 use domain::peer::{ListPeers, PeerRepository};
+use domain::status::StatusRepository;
 use domain::store::OnCommit;
 use domain::time::Timestamp;
 use testkit::{NOON, Stores, TestAgent, TestUser, World};
@@ -227,6 +228,17 @@ async fn an_agents_reads_run_along_indexes() {
     heard.expect("mark delivered", &["PRIMARY KEY", "sqlite_autoindex_messages_1"]);
     store.tell_delivered(vec![taken.message], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     heard.expect("tell what was delivered", &["sqlite_autoindex_messages_1"]);
+}
+
+#[tokio::test]
+async fn open_work_is_counted_along_indexes() {
+    let mut heard = Overheard::open();
+    at_work(&heard).await;
+    heard.store.status().await.unwrap();
+    let steps = heard.steps();
+    for index in ["deliveries_open", "deliveries_unaddressed"] {
+        assert!(steps.iter().any(|(step, _)| step.contains(index)), "{index} is not used in {steps:#?}");
+    }
 }
 
 #[tokio::test]

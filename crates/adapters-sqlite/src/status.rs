@@ -26,11 +26,12 @@ const COUNTS: &str = "SELECT (SELECT page_count * page_size FROM pragma_page_cou
      (SELECT count(*) FROM agents WHERE deleted_at IS NULL), (SELECT count(*) FROM chats WHERE deleted_at IS NULL), \
      (SELECT coalesce(sum(last_sequence - deleted_messages), 0) FROM chats WHERE deleted_at IS NULL)";
 
-/// Both halves use an index that only holds open work.
+/// The first half runs along the index of open work, the second along the index of work on messages that do not
+/// mention the agent, which is rare.
 const WORK: &str = "SELECT work.status, count(*), min(messages.created_at) FROM (\
-         SELECT message_id, agent_id, chat_id, status FROM deliveries WHERE status <> 'processed' AND addressed = 1 \
+         SELECT message_id, agent_id, chat_id, status FROM deliveries WHERE processed_at IS NULL AND addressed = 1 \
          UNION ALL \
-         SELECT message_id, agent_id, chat_id, status FROM deliveries WHERE status <> 'processed' AND addressed = 0\
+         SELECT message_id, agent_id, chat_id, status FROM deliveries WHERE processed_at IS NULL AND addressed = 0\
      ) AS work \
      JOIN participants ON participants.chat_id = work.chat_id AND participants.participant_id = work.agent_id \
          AND participants.left_at IS NULL \

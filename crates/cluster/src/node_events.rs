@@ -162,6 +162,10 @@ impl EventPublisher for RemoteEventSink {
         };
         events.stale_chats.add(chat);
     }
+
+    fn is_heard(&self, chat: ChatId) -> bool {
+        self.0.is_heard(chat)
+    }
 }
 
 #[cfg(test)]

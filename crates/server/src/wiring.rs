@@ -198,13 +198,15 @@ impl Wiring {
         begun.await.map_err(|cause| Failure::new("cannot read the change log", cause))
     }
 
-    /// Starts to receive events of other servers, if there are any: they go to the local sockets,
-    /// and invalidate cached callers.
+    /// Starts to follow other servers, if there are any: their events go to the local sockets, and
+    /// invalidate cached callers; what was learned of them is revalidated, also without a bus.
     pub(crate) fn hear_others(&self) -> JoinSet<()> {
-        let (Some(bus), Some((_, events))) = (&self.bus, self.node.clone()) else { return JoinSet::new() };
-        let others = Arc::new(events.of_others());
+        let Some((_, events)) = self.node.clone() else { return JoinSet::new() };
         let mut tasks = JoinSet::new();
-        tasks.spawn(bus.clone().run(Arc::new(CacheInvalidation::new(self.services.callers.clone(), others))));
+        if let Some(bus) = &self.bus {
+            let others = CacheInvalidation::new(self.services.callers.clone(), Arc::new(events.of_others()));
+            tasks.spawn(bus.clone().run(Arc::new(others)));
+        }
         let chats = self.services.chats.clone();
         tasks.spawn(async move { events.revalidate_stale_chats(&chats).await });
         tasks

@@ -1,6 +1,6 @@
 //! The hub: connected sockets, their subscriptions, and the fan-out of events.
 //!
-//! It is the front of three parts that share nothing: `Sessions`, `Subscriptions`, and `Presence`.
+//! It combines three parts that share no state: `Sessions`, `Subscriptions`, and `Presence`.
 //! `Hub::publish` is called after the commit and in commit order, by one thread. It puts the event
 //! into the inbox of every subscribed socket that may see it, and never waits for a socket.
 

@@ -15,7 +15,7 @@ CREATE INDEX deliveries_open ON deliveries (agent_id, chat_id, sequence) WHERE p
 DROP INDEX deliveries_at_work;
 CREATE INDEX deliveries_at_work ON deliveries (agent_id, chat_id, sequence) WHERE processed_at IS NULL AND current_attempt > 0;
 
--- Times follow the sequence, so a time is found by halving. Texts are most messages, and are read in the chat's order.
+-- Times follow the sequence, so a time is found by halving. Most messages are texts, which are read in the chat's order.
 DROP INDEX messages_by_time;
 DROP INDEX messages_by_kind;
 CREATE INDEX messages_events ON messages (chat_id, kind, sequence) WHERE kind <> 'text';

@@ -39,8 +39,8 @@ pub(super) fn uuids(rooms: &[ChatId]) -> Vec<Uuid> {
     rooms.iter().map(|chat| chat.uuid()).collect()
 }
 
-/// Seeks from each agent of a chat to its unfinished work there, however many deliveries there are. The limits keep PostgreSQL from reading all open work of the agents
-/// elsewhere.
+/// Seeks from each agent of a chat to its unfinished work there, that is, attempts under way and
+/// failed ones. The limits keep PostgreSQL from reading all open work of the agents elsewhere.
 async fn works_on(mut db: &Db, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
     let any = |status: &str| {
         format!(

@@ -2,8 +2,8 @@
 //! all are written at once.
 //!
 //! A batch does not wait for locked messages and deliveries, and only briefly for locked attempts. A
-//! step that meets such a lock, or needs more than its delivery, is taken apart, one step after the
-//! other ([`super::advance`]), as are the steps of a batch whose outcome was in doubt.
+//! step that meets such a lock, or needs more than its delivery, is written separately
+//! ([`super::advance`]), as are the steps of a batch whose outcome was in doubt.
 
 #[cfg(test)]
 mod tests;

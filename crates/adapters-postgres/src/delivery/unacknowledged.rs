@@ -1,6 +1,6 @@
 //! Deliveries that no socket has acknowledged.
 
-use diesel::sql_types::{Array, BigInt, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{EXAMINED, Listening, Searched, Unacknowledged};
 use domain::id::{AgentId, ChatId, ParticipantId};
@@ -15,22 +15,23 @@ use crate::row::At;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// Reads the index of open deliveries once per listener. The condition on the status is on the rows, so
-/// that a mark changes no index.
+/// Reads the index of open deliveries for each listener. The condition on the status is on the rows, so
+/// that a mark changes no index. How far the search went is only of interest if it found nothing.
 fn search() -> String {
+    let open = format!(
+        "FROM deliveries WHERE deliveries.agent_id = listening.agent_id \
+         AND deliveries.chat_id = listening.chat_id AND deliveries.processed_at IS NULL AND deliveries.addressed \
+         AND deliveries.sequence > listening.since ORDER BY deliveries.sequence LIMIT {EXAMINED}"
+    );
     format!(
-        "SELECT listening.place, searched.examined_to, new.sequence, messages.created_at \
+        "SELECT listening.place, examined.last, new.sequence, messages.created_at \
          FROM unnest(?, ?, ?, ?) AS listening (place, agent_id, chat_id, since) \
-         CROSS JOIN LATERAL (SELECT max(sequence) AS examined_to, \
-         array_agg(sequence ORDER BY sequence) FILTER (WHERE status = 'new') AS new \
-         FROM (SELECT sequence, status FROM deliveries \
-         WHERE deliveries.agent_id = listening.agent_id AND deliveries.chat_id = listening.chat_id \
-         AND deliveries.processed_at IS NULL AND deliveries.addressed \
-         AND deliveries.sequence > listening.since ORDER BY deliveries.sequence LIMIT {EXAMINED}) AS open) \
-         AS searched \
-         LEFT JOIN LATERAL unnest(searched.new[1:?]) AS new (sequence) ON TRUE \
+         LEFT JOIN LATERAL (SELECT sequence FROM (SELECT sequence, status {open}) AS open \
+         WHERE status = 'new' ORDER BY sequence LIMIT ?) AS new ON TRUE \
+         LEFT JOIN LATERAL (SELECT max(sequence) AS last FROM (SELECT sequence {open}) AS open \
+         WHERE new.sequence IS NULL) AS examined ON TRUE \
          LEFT JOIN messages ON messages.chat_id = listening.chat_id AND messages.sequence = new.sequence \
-         WHERE searched.examined_to IS NOT NULL ORDER BY listening.place, new.sequence"
+         WHERE new.sequence IS NOT NULL OR examined.last IS NOT NULL ORDER BY listening.place, new.sequence"
     )
 }
 
@@ -43,19 +44,19 @@ pub(super) async fn unacknowledged_on(
         return Ok(Vec::new());
     }
     let count = i64::try_from(listening.len()).unwrap_or(i64::MAX);
-    let found = statement::<(BigInt, BigInt, Nullable<BigInt>, Nullable<Timestamptz>)>(search())
+    let found = statement::<(BigInt, Nullable<BigInt>, Nullable<BigInt>, Nullable<Timestamptz>)>(search())
         .bind::<Array<BigInt>, _>((0..count).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(listening.iter().map(|one| one.agent.uuid()).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(listening.iter().map(|one| one.chat.uuid()).collect::<Vec<_>>())
         .bind::<Array<BigInt>, _>(listening.iter().map(|one| one.since).collect::<Vec<_>>())
-        .bind::<Integer, _>(i32::try_from(limit).unwrap_or(i32::MAX))
-        .load::<(i64, i64, Option<i64>, Option<At>)>(&mut db)
+        .bind::<BigInt, _>(i64::from(limit))
+        .load::<(i64, Option<i64>, Option<i64>, Option<At>)>(&mut db)
         .await?;
     let mut searched = vec![Searched::default(); listening.len()];
     for (place, examined_to, sequence, written_at) in found {
         let one = usize::try_from(place).ok().and_then(|place| searched.get_mut(place));
         let one = one.ok_or_else(|| Fault::Row(format!("the listener {place}")))?;
-        one.examined_to = Some(examined_to);
+        one.examined_to = examined_to;
         if let (Some(sequence), Some(At(written_at))) = (sequence, written_at) {
             one.found.push(Unacknowledged { sequence, written_at });
         }

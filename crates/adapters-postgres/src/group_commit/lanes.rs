@@ -9,7 +9,6 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Semaphore, SemaphorePermit};
 use uuid::Uuid;
 
 use super::batch::Job;
@@ -21,8 +20,6 @@ pub(super) struct Lanes<W: BatchWork> {
     /// The number of lanes. Only the task that queues changes adds one.
     open: AtomicUsize,
     queues: Mutex<Queues<W>>,
-    /// One for each lane that may wait on a connection at the same time.
-    permits: Semaphore,
 }
 
 struct Queues<W: BatchWork> {
@@ -32,10 +29,9 @@ struct Queues<W: BatchWork> {
 }
 
 impl<W: BatchWork> Lanes<W> {
-    /// At most a quarter of the connections waits for locked rows, so that the others remain available.
-    pub(super) fn of(connections: usize) -> Self {
+    pub(super) fn new() -> Self {
         let queues = Mutex::new(Queues { waiting: HashMap::new(), changes: 0 });
-        Self { open: AtomicUsize::new(0), queues, permits: Semaphore::new((connections / 4).max(1)) }
+        Self { open: AtomicUsize::new(0), queues }
     }
 
     /// Queues the change if its lane is written apart; else returns it.
@@ -55,10 +51,14 @@ impl<W: BatchWork> Lanes<W> {
         None
     }
 
-    /// Queues changes of one lane. Returns `true` if the lane was not written apart yet: the caller
-    /// must then drain it.
-    pub(super) fn defer(&self, lane: Uuid, jobs: Vec<Job<W>>) -> bool {
+    /// Queues changes of one lane, and refuses those for which there is no room. Returns `true` if the
+    /// lane was not written apart yet: the caller must then drain it.
+    pub(super) fn defer(&self, lane: Uuid, mut jobs: Vec<Job<W>>) -> bool {
         let mut queues = self.queues();
+        let room = QUEUE.saturating_sub(queues.changes);
+        for job in jobs.drain(room.min(jobs.len())..) {
+            job.reply.answer(Err(crowded()));
+        }
         queues.changes += jobs.len();
         match queues.waiting.entry(lane) {
             Entry::Occupied(queue) => {
@@ -85,11 +85,6 @@ impl<W: BatchWork> Lanes<W> {
             return None;
         }
         Some(jobs)
-    }
-
-    /// Waits until one more lane may use a connection.
-    pub(super) async fn permit(&self) -> SemaphorePermit<'_> {
-        self.permits.acquire().await.expect("it is never closed")
     }
 
     fn queues(&self) -> MutexGuard<'_, Queues<W>> {

@@ -1,8 +1,8 @@
 //! Group commit: one task takes the changes that have queued while it wrote the previous batch, and
 //! writes them in one transaction.
 //!
-//! The first change never waits for others. The results are those of the same changes one after the
-//! other. A row that another transaction has locked does not stop the batch: the changes that need
+//! The first change never waits for others. The result is the same as if they were written one
+//! after the other. A row that another transaction has locked does not stop the batch: the changes that need
 //! it go to a [lane](lanes) of their own, as do changes that cannot share a transaction. If the
 //! connection is lost during the commit, the store is asked whether the batch was committed.
 //!
@@ -18,6 +18,7 @@ use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use domain::store::{OnCommit, StoreError};
@@ -168,7 +169,7 @@ impl<W: BatchWork> GroupCommit<W> {
     /// Starts the task in the runtime that this is called in.
     pub(crate) fn start(work: W, pool: Pool, commit_order: Arc<CommitOrder>) -> Self {
         let (sender, jobs) = channel(QUEUE);
-        let lanes = Lanes::of(pool.max_size());
+        let lanes = Lanes::new();
         tokio::spawn(Arc::new(Writer { work, pool, commit_order, lanes }).run(jobs));
         Self(sender)
     }
@@ -241,6 +242,9 @@ impl<W: BatchWork> Writer<W> {
             // One change caused the failure; the others must not fail with it.
             Err(fault) if fault.remedy() == Remedy::None && batch.changes.len() > 1 => {
                 for job in batch.jobs() {
+                    // The first change of a lane may have been deferred meanwhile, and the next must not overtake it.
+                    let job = if patience == Patience::Brief { self.lanes.queue(job) } else { Some(job) };
+                    let Some(job) = job else { continue };
                     let mut alone = Batch::of(job);
                     if let Err(fault) = self.commit(&mut alone, patience).await {
                         alone.fail(&fault);
@@ -268,7 +272,7 @@ impl<W: BatchWork> Writer<W> {
     /// Writes the changes of one lane until there are none.
     fn drain(self: Arc<Self>, lane: Uuid) -> BoxFuture<'static, ()> {
         let drain = async move {
-            let permit = timeout(self.pool.limit(), self.lanes.permit()).await;
+            let permit = timeout(self.pool.limit(), self.pool.lane()).await;
             while let Some(jobs) = self.lanes.next(lane) {
                 match &permit {
                     Ok(_) => self.write_all(jobs).await,
@@ -307,20 +311,29 @@ impl<W: BatchWork> Writer<W> {
 
     /// Commits, announces and answers all changes, or none.
     async fn commit(self: &Arc<Self>, batch: &mut Batch<W>, patience: Patience) -> Result<(), Fault> {
+        let is_committing = AtomicBool::new(false);
         // A panic must not end the writing task.
-        let committed = AssertUnwindSafe(self.commit_in_tries(batch, patience)).catch_unwind().await;
-        committed.unwrap_or_else(|_| Err(Fault::Row(format!("the writing of {} panicked", W::NAME))))
+        let writing = AssertUnwindSafe(self.commit_in_tries(batch, patience, &is_committing));
+        writing.catch_unwind().await.unwrap_or_else(|_| {
+            if is_committing.load(Ordering::Relaxed) {
+                self.commit_order.record_in_doubt();
+                return Err(Fault::Uncertain);
+            }
+            Err(Fault::Row(format!("the writing of {} panicked", W::NAME)))
+        })
     }
 
     async fn commit_in_tries(
         self: &Arc<Self>,
         batch: &mut Batch<W>,
         mut patience: Patience,
+        is_committing: &AtomicBool,
     ) -> Result<(), Fault> {
         let (mut tries, mut in_doubt, mut asking) = (Tries::default(), None, None);
         let mut doubted = false;
         while !batch.changes.is_empty() {
-            match self.commit_once(batch, &mut in_doubt, patience).await {
+            is_committing.store(in_doubt.is_some(), Ordering::Relaxed);
+            match self.commit_once(batch, &mut in_doubt, patience, is_committing).await {
                 Err(_) if in_doubt.is_some() => {
                     if asking.get_or_insert_with(Instant::now).elapsed() >= self.pool.patience() {
                         self.commit_order.record_in_doubt();
@@ -350,11 +363,12 @@ impl<W: BatchWork> Writer<W> {
         batch: &mut Batch<W>,
         in_doubt: &mut Option<InDoubt<W>>,
         patience: Patience,
+        is_committing: &AtomicBool,
     ) -> Result<(), Fault> {
         let mut lease = self.pool.lease().await?;
         let connections = self.pool.connections_made();
         if in_doubt.is_none() && patience == Patience::Brief {
-            match self.commit_cached(lease, batch, in_doubt, connections).await? {
+            match self.commit_cached(lease, batch, in_doubt, connections, is_committing).await? {
                 Some(unused) => lease = unused,
                 None => return Ok(()),
             }
@@ -385,6 +399,7 @@ impl<W: BatchWork> Writer<W> {
         }
         // Later writers to these rows get later slots.
         let slot = self.commit_order.slot();
+        is_committing.store(true, Ordering::Relaxed);
         match self.pool.timed(execute(lease.db(), "COMMIT")).await {
             Ok(()) => lease.give_back(),
             Err(fault) => {
@@ -412,12 +427,14 @@ impl<W: BatchWork> Writer<W> {
         batch: &mut Batch<W>,
         in_doubt: &mut Option<InDoubt<W>>,
         connections: u64,
+        is_committing: &AtomicBool,
     ) -> Result<Option<Lease>, Fault> {
         let Some(mut decided) = self.work.decide_cached(&batch.changes, connections) else {
             return Ok(Some(lease));
         };
         // Transactions with earlier slots on these rows have ended, or there is a conflict.
         let slot = self.commit_order.slot();
+        is_committing.store(true, Ordering::Relaxed);
         match self.pool.timed(self.work.write_cached_on(lease.db(), &mut decided)).await {
             Ok(true) => {
                 lease.give_back();
@@ -426,6 +443,7 @@ impl<W: BatchWork> Writer<W> {
                 Ok(None)
             }
             Ok(false) => {
+                is_committing.store(false, Ordering::Relaxed);
                 self.work.learn(&decided, Fate::Conflict);
                 Ok(Some(lease))
             }

@@ -64,7 +64,7 @@ pub(super) async fn history_on(
 }
 
 /// Halves the part that contains the boundary. All messages up to `low` are at `since` or before, all
-/// behind `high` are after; deleted messages leave gaps, so each step looks at the next message from
+/// after `high` are later; deleted messages leave gaps, so each step looks at the next message from
 /// the middle on.
 const FLOOR: &str = "WITH RECURSIVE search (low, high) AS (\
      SELECT 0::bigint, last_sequence FROM chats WHERE id = ? UNION ALL \

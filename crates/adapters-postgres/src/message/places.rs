@@ -93,7 +93,7 @@ async fn events_on(mut db: &Db, chat: ChatId, kinds: Kinds, part: Between) -> Re
     Ok(counted.get_result::<i64>(&mut db).await?.cast_unsigned())
 }
 
-/// The words of these kinds but for text.
+/// The words of these kinds except text.
 fn words(kinds: Kinds) -> Vec<&'static str> {
     kinds.without(Kinds::of(&[MessageKind::Text])).iter().map(MessageKind::as_str).collect()
 }

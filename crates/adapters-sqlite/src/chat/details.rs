@@ -54,7 +54,8 @@ struct WorkRow {
     failed: bool,
 }
 
-/// Seeks from each agent of a chat to its unfinished work there, however many deliveries there are.
+/// Seeks from each agent of a chat to its unfinished work there, that is, attempts under way and
+/// failed ones.
 fn works_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
     let any = |status: &str| {
         format!(

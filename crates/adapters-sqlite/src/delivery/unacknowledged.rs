@@ -17,8 +17,8 @@ use crate::row;
 struct Found {
     #[diesel(sql_type = BigInt)]
     place: i64,
-    #[diesel(sql_type = BigInt)]
-    examined_to: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    examined_to: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
     sequence: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
@@ -31,8 +31,9 @@ struct Place {
     sequence: i64,
 }
 
-/// One statement, which reads the index of open deliveries once per listener. The condition on the
-/// status is on the rows, so that a mark changes no index.
+/// One statement, which reads the index of open deliveries for each listener. The condition on the
+/// status is on the rows, so that a mark changes no index. How far the search went is only of interest
+/// if it found nothing.
 pub(super) fn unacknowledged_on(
     connection: &mut SqliteConnection,
     listening: &[Listening],
@@ -49,15 +50,13 @@ pub(super) fn unacknowledged_on(
          AND deliveries.sequence > listening.since ORDER BY deliveries.sequence LIMIT {EXAMINED}"
     );
     let mut query = diesel::sql_query(format!(
-        "WITH listening (place, agent_id, chat_id, since) AS (VALUES {values}), \
-         searched AS (SELECT *, (SELECT max(sequence) FROM (SELECT sequence {open})) AS examined_to \
-         FROM listening) \
-         SELECT listening.place, listening.examined_to, messages.sequence, messages.created_at \
-         FROM searched AS listening LEFT JOIN messages INDEXED BY messages_order \
+        "WITH listening (place, agent_id, chat_id, since) AS (VALUES {values}) \
+         SELECT listening.place, messages.sequence, messages.created_at, CASE WHEN messages.sequence IS NULL \
+         THEN (SELECT max(sequence) FROM (SELECT sequence {open})) END AS examined_to \
+         FROM listening LEFT JOIN messages INDEXED BY messages_order \
          ON messages.chat_id = listening.chat_id AND messages.sequence IN ( \
          SELECT sequence FROM (SELECT sequence, status {open}) \
-         WHERE status = 'new' ORDER BY sequence LIMIT {limit}) \
-         WHERE listening.examined_to IS NOT NULL"
+         WHERE status = 'new' ORDER BY sequence LIMIT {limit})"
     ))
     .into_boxed();
     for (place, one) in (0_i64..).zip(listening) {
@@ -73,7 +72,7 @@ pub(super) fn unacknowledged_on(
     for Found { place, examined_to, sequence, created_at } in found {
         let one = usize::try_from(place).ok().and_then(|place| searched.get_mut(place));
         let one = one.ok_or_else(|| Fault::Row(format!("the listener {place}")))?;
-        one.examined_to = Some(examined_to);
+        one.examined_to = examined_to;
         if let (Some(sequence), Some(created_at)) = (sequence, created_at) {
             one.found.push(Unacknowledged { sequence, written_at: row::time(created_at) });
         }

@@ -52,7 +52,7 @@ pub(super) fn history_on(
 /// of the chat.
 ///
 /// Halves the part that contains the boundary: all messages up to `low` are at `since` or before, all
-/// behind `high` are after. Deleted messages leave gaps, so each step looks at the next message from
+/// after `high` are later. Deleted messages leave gaps, so each step looks at the next message from
 /// the middle on.
 fn floor_on(connection: &mut SqliteConnection, chat: ChatId, since: Timestamp) -> Result<i64, Fault> {
     let chat = row::bytes(chat.uuid());

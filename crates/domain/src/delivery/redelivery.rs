@@ -31,8 +31,8 @@ pub struct Listening {
 pub struct Searched {
     /// The oldest unacknowledged deliveries after [`Listening::since`], in the order of their sequences.
     pub found: Vec<Unacknowledged>,
-    /// The sequence of the last open delivery that was examined; `None` if none is open. Up to it, only `found`
-    /// is unacknowledged.
+    /// If nothing was found, the sequence of the last open delivery that was examined: up to it, nothing is
+    /// unacknowledged. `None` if none is open.
     pub examined_to: Option<i64>,
 }
 
@@ -50,8 +50,8 @@ pub const EXAMINED: u32 = 4096;
 
 /// The number of sequences that a subscription must have behind it before the schedule remembers its progress.
 ///
-/// Acknowledged deliveries that their agent has not processed stay open, and a search passes over them. An agent
-/// that keeps up has few of them, and takes no memory here.
+/// Acknowledged deliveries that their agent has not processed stay open, and a search passes over them. The
+/// subscription of an agent that keeps up takes memory only once that much has been written in its chat.
 const REMEMBERED_PROGRESS: i64 = 64;
 
 /// Times and limits of redelivery.
@@ -82,7 +82,7 @@ impl RedeliveryPolicy {
 #[derive(Debug)]
 pub struct RedeliverySchedule {
     policy: RedeliveryPolicy,
-    /// By subscription; only those with outstanding messages.
+    /// By subscription; only those with outstanding messages, or with progress to remember.
     subscriptions: HashMap<u64, Outstanding>,
     round: u64,
 }

@@ -38,7 +38,7 @@ const RETRY_SECONDS: u32 = 5;
 const HANDSHAKE: u8 = 22;
 
 /// The response to a plain-text client on a TLS port.
-pub(crate) const PLAIN_REFUSED: &str = "This port uses TLS: connect with https:// or wss://.";
+pub(crate) const PLAIN_REFUSED: &str = "This port uses TLS. Connect with https:// or wss:// instead.";
 
 /// The number of bytes that are read of a request without an answer.
 const UNANSWERED_BYTES: u64 = 64 * 1024;

@@ -97,7 +97,7 @@ impl DeliveryRepository for Damaged {
             return broken();
         }
         let new = Unacknowledged { sequence: 1, written_at: Timestamp::from_micros(0) };
-        Ok(vec![Searched { found: vec![new], examined_to: Some(1) }; listening.len()])
+        Ok(vec![Searched { found: vec![new], examined_to: None }; listening.len()])
     }
 
     async fn new_messages(
