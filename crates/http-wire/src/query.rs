@@ -24,7 +24,7 @@ pub trait FromQuery: Sized + 'static {
     /// Takes every known parameter from `query`, and records all faults instead of returning at the
     /// first. Remaining parameters are unknown.
     ///
-    /// This also describes the parameters ([`parameters`]): an operation is documented as it is read.
+    /// This also describes the parameters (`parameters`): an operation is documented as it is read.
     fn from_query(query: &mut QueryReader) -> Result<Self, Rejected>;
 }
 

@@ -49,7 +49,7 @@ pub trait FromBody: Sized + 'static {
     /// Takes every known property from `body`, and records all faults instead of returning at the
     /// first. Remaining properties are unknown.
     ///
-    /// This also describes the body ([`schema`]): an operation is documented as it is read.
+    /// This also describes the body (`schema`): an operation is documented as it is read.
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected>;
 }
 
