@@ -15,7 +15,7 @@ const LONG: usize = 16 * 1024;
 /// The maximum number of requests that are taken at a time.
 const AT_ONCE: usize = 1024;
 
-/// A change of what the local sockets need.
+/// A change of the events that the local sockets need.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum SubscriptionRequest {
     Begin(Interest),

@@ -61,7 +61,7 @@ async fn the_schema_in_code_is_that_of_the_tables() {
          AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.oid, a.attnum";
     let (mut live, mut listed) = (lines(&client, columns).await, listed());
     assert!(live.len() > 100, "{live:?}");
-    // Tables may stand in any order, columns may not.
+    // The order of the tables does not matter; that of their columns does.
     let table = |line: &String| line.split('.').next().unwrap().to_owned();
     live.sort_by_key(table);
     listed.sort_by_key(table);

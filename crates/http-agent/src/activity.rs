@@ -31,7 +31,7 @@ impl FromBody for ReportActivityBody {
     }
 }
 
-/// The schema of what [`activity`] reads, where one property depends on another.
+/// The schema of the body that [`activity`] reads. One property of it depends on another.
 fn activity_schema() -> Value {
     let plain = object([("kind", word(&["reasoning", "memory", "permission"]))]);
     let call = object([("kind", word(&["tool_call"])), ("name", some_text(MAX_NAME_CHARS))]);

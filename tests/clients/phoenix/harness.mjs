@@ -163,3 +163,15 @@ export async function join_topic(socket, topic) {
   });
   return { channel, pushed, ...answer };
 }
+
+/// Leaves a topic, and waits for the server's answer. The client itself reports a leave at once, so what is sent
+/// right after it by another way could overtake it.
+export async function leave_topic(socket, channel) {
+  await new Promise((resolve) => {
+    let push;
+    socket.onMessage(({ event, ref }) => {
+      if (event === "phx_reply" && push && ref === push.ref) resolve();
+    });
+    push = channel.leave();
+  });
+}

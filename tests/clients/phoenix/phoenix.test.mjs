@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { join_topic, Server, until, VERSIONS } from "./harness.mjs";
+import { join_topic, leave_topic, Server, until, VERSIONS } from "./harness.mjs";
 
 for (const version of VERSIONS) {
   for (const vsn of ["2.0.0", "1.0.0"]) {
@@ -44,8 +44,7 @@ for (const version of VERSIONS) {
         assert.equal(event.event, "message_created");
         assert.deepEqual([event.payload.id, words(event)], [said.id, "hello"]);
 
-        const left = new Promise((resolve) => joined.channel.leave().receive("ok", resolve));
-        await left;
+        await leave_topic(socket, joined.channel);
         await ann.say(room, "nobody listens", echo);
         const again = await join_topic(socket, `chat_room:${room}`);
         await ann.say(room, "here again", echo);

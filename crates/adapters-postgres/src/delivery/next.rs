@@ -1,5 +1,7 @@
 //! The backlog of an agent: its first open message.
 
+use std::sync::LazyLock;
+
 use diesel::OptionalExtension;
 use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -36,7 +38,7 @@ type Attempts =
 /// The agent's membership in the chat with its first open message, its record of that, and the newest
 /// attempts. All in one statement, and so on one snapshot in one round trip: agents ask this most
 /// often, and most answers are empty.
-fn text() -> String {
+static NEXT: LazyLock<String> = LazyLock::new(|| {
     let (handle, error) = (SenderHandle::TEXT, shown_error_column());
     format!(
         "SELECT participants.status, message.*, {RECORD}, newest.* \
@@ -55,11 +57,11 @@ fn text() -> String {
          AS newest ON TRUE \
          WHERE participants.chat_id = ? AND participants.participant_id = ? AND participants.left_at IS NULL"
     )
-}
+});
 
 pub(super) async fn next_on(mut db: &Db, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, Fault> {
     type Row = (String, Option<(MessageRow, DeliveryRow)>, Option<AttemptsRow>);
-    let found = statement::<(Text, Nullable<(Message, Record)>, Nullable<Attempts>)>(text())
+    let found = statement::<(Text, Nullable<(Message, Record)>, Nullable<Attempts>)>(NEXT.as_str())
         .bind::<SqlUuid, _>(chat.uuid())
         .bind::<SqlUuid, _>(agent.uuid())
         .get_result::<Row>(&mut db)

@@ -141,7 +141,7 @@ async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Decided, Fau
     Ok(decided)
 }
 
-/// Begins a transaction, and locks all rows, whoever has locked them.
+/// Begins a transaction and locks all rows. Waits for those that other transactions have locked.
 async fn lock_on(mut db: &Db, commands: &[AdvanceDelivery]) -> Result<(), Fault> {
     let ids = commands.iter().map(|command| command.message.uuid()).collect::<Vec<_>>();
     let messages = statement::<SqlUuid>(LOCK_MESSAGES).bind::<Array<SqlUuid>, _>(ids);

@@ -1,5 +1,7 @@
 //! Deliveries that no socket has acknowledged.
 
+use std::sync::LazyLock;
+
 use diesel::sql_types::{Array, BigInt, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{EXAMINED, Listening, Searched, Unacknowledged};
@@ -17,7 +19,7 @@ use crate::statement::statement;
 
 /// Reads the index of open deliveries for each listener. The condition on the status is on the rows, so
 /// that a mark changes no index. How far the search went is only of interest if it found nothing.
-fn search() -> String {
+static SEARCH: LazyLock<String> = LazyLock::new(|| {
     let open = format!(
         "FROM deliveries WHERE deliveries.agent_id = listening.agent_id \
          AND deliveries.chat_id = listening.chat_id AND deliveries.processed_at IS NULL AND deliveries.addressed \
@@ -33,7 +35,7 @@ fn search() -> String {
          LEFT JOIN messages ON messages.chat_id = listening.chat_id AND messages.sequence = new.sequence \
          WHERE new.sequence IS NOT NULL OR examined.last IS NOT NULL ORDER BY listening.place, new.sequence"
     )
-}
+});
 
 pub(super) async fn unacknowledged_on(
     mut db: &Db,
@@ -44,14 +46,15 @@ pub(super) async fn unacknowledged_on(
         return Ok(Vec::new());
     }
     let count = i64::try_from(listening.len()).unwrap_or(i64::MAX);
-    let found = statement::<(BigInt, Nullable<BigInt>, Nullable<BigInt>, Nullable<Timestamptz>)>(search())
-        .bind::<Array<BigInt>, _>((0..count).collect::<Vec<_>>())
-        .bind::<Array<SqlUuid>, _>(listening.iter().map(|one| one.agent.uuid()).collect::<Vec<_>>())
-        .bind::<Array<SqlUuid>, _>(listening.iter().map(|one| one.chat.uuid()).collect::<Vec<_>>())
-        .bind::<Array<BigInt>, _>(listening.iter().map(|one| one.since).collect::<Vec<_>>())
-        .bind::<BigInt, _>(i64::from(limit))
-        .load::<(i64, Option<i64>, Option<i64>, Option<At>)>(&mut db)
-        .await?;
+    let found =
+        statement::<(BigInt, Nullable<BigInt>, Nullable<BigInt>, Nullable<Timestamptz>)>(SEARCH.as_str())
+            .bind::<Array<BigInt>, _>((0..count).collect::<Vec<_>>())
+            .bind::<Array<SqlUuid>, _>(listening.iter().map(|one| one.agent.uuid()).collect::<Vec<_>>())
+            .bind::<Array<SqlUuid>, _>(listening.iter().map(|one| one.chat.uuid()).collect::<Vec<_>>())
+            .bind::<Array<BigInt>, _>(listening.iter().map(|one| one.since).collect::<Vec<_>>())
+            .bind::<BigInt, _>(i64::from(limit))
+            .load::<(i64, Option<i64>, Option<i64>, Option<At>)>(&mut db)
+            .await?;
     let mut searched = vec![Searched::default(); listening.len()];
     for (place, examined_to, sequence, written_at) in found {
         let one = usize::try_from(place).ok().and_then(|place| searched.get_mut(place));

@@ -2,9 +2,9 @@
 //! writes them in one transaction.
 //!
 //! The first change never waits for others. The result is the same as if they were written one
-//! after the other. A row that another transaction has locked does not stop the batch: the changes that need
-//! it go to a [lane](lanes) of their own, as do changes that cannot share a transaction. If the
-//! connection is lost during the commit, the store is asked whether the batch was committed.
+//! after the other. A row that another transaction has locked does not stop the batch: the changes
+//! that need it go to a [lane](lanes) of their own, as do changes that cannot share a transaction.
+//! If the connection is lost during the commit, the store is asked whether the batch was committed.
 //!
 //! What is written is up to a [`BatchWork`]: messages ([`crate::message::append`]) and delivery
 //! steps ([`crate::delivery::steps`]).
@@ -67,7 +67,7 @@ impl Patience {
 
 /// What became of a batch, as far as cached rows are concerned.
 pub(crate) enum Fate {
-    /// It was committed, when so many connections had been made.
+    /// It was committed. `connections` is the number of connections made before.
     Committed { connections: u64 },
     /// The cached rows had changed.
     Conflict,

@@ -65,11 +65,10 @@ pub(super) async fn places_on(
 /// The number of messages of these kinds in the part. Texts are counted as the rest, so that no
 /// message is read.
 pub(super) async fn count_on(db: &Db, chat: ChatId, kinds: Kinds, part: Between) -> Result<u64, Fault> {
-    let texts = Kinds::of(&[MessageKind::Text]);
     if !kinds.contains(MessageKind::Text) {
         return events_on(db, chat, kinds, part).await;
     }
-    let others = events_on(db, chat, Kinds::ALL.without(kinds).without(texts), part);
+    let others = events_on(db, chat, Kinds::ALL.without(kinds), part);
     let (all, others) = try_join(all_on(db, chat, part), others).await?;
     Ok(all.saturating_sub(others))
 }

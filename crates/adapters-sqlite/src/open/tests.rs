@@ -334,7 +334,7 @@ fn the_schema_in_code_is_that_of_the_tables() {
         }
     }
     assert!(live.len() > 60, "{live:?}");
-    // Tables may stand in any order, columns may not.
+    // The order of the tables does not matter; that of their columns does.
     let table = |line: &String| line.split('.').next().unwrap().to_owned();
     live.sort_by_key(table);
     listed.sort_by_key(table);

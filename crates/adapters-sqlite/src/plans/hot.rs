@@ -17,9 +17,9 @@ impl Overheard {
         let texts = self.all_statements();
         let kept = self.kept.lock().unwrap();
         for text in &texts {
-            assert!(kept.contains(text), "prepared anew each time: {text}");
+            assert!(kept.contains(text), "prepared again each time: {text}");
             let planned_anew = text.contains("LIMIT ?") && !text.contains("LIMIT ? + 0");
-            assert!(!planned_anew, "planned anew each time: {text}");
+            assert!(!planned_anew, "planned again each time: {text}");
         }
         texts
     }

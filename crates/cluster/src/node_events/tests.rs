@@ -83,7 +83,7 @@ async fn nobody_listens_through_an_agent_that_is_said_late_to_have_come() {
     let (_claim, mut ben) = scene.join(scene.ben.caller).await;
     scene.others.publish(DomainEvent::ParticipantAdded { chat_id: scene.room, participant: late });
     scene.settle().await;
-    assert_eq!(told(&mut ben), ["participant_added"], "it is told, as it was");
+    assert_eq!(told(&mut ben), ["participant_added"], "it is announced as before");
     let one = scene.participant(&scene.bots[0]).await;
     scene.remove(&scene.bots[0]).await;
     scene.events.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: one });

@@ -171,7 +171,7 @@ async fn a_clock_that_jumps_changes_no_limit() {
         assert!(limits.spend(who, Class::General).unwrap().is_err(), "no quota is given again");
         clock.advance(1);
         let rate = limits.spend(who, Class::General).unwrap().expect("one a second, as always");
-        assert_eq!(rate.reset, clock.now().plus(Duration::from_secs(2)), "callers are told a date");
+        assert_eq!(rate.reset, clock.now().plus(Duration::from_secs(2)), "the reset is a point in time");
         clock.advance(9);
         assert_eq!(tried(&limits, here, "expired meanwhile", true).await, Ok(()), "it is looked at again");
         for guess in ["a", "b", "c"] {

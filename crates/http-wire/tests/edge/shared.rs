@@ -1,4 +1,5 @@
-//! Tests of what both interfaces serve alike. The crate root of a test gives the caller: `Api::caller`.
+//! Tests of the operations that both interfaces share. The crate that includes them defines the caller,
+//! `Api::caller`.
 
 use actix_web::http::Method;
 use serde_json::Value;
