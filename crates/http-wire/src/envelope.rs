@@ -1,8 +1,12 @@
 //! Successful responses: `{"data": …}`, lists with `metadata` beside it.
 
-use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
+use actix_web::http::header::ContentType;
+use actix_web::{HttpResponse, web};
 use serde::Serialize;
+
+use crate::error::ApiError;
+use crate::response_budget::FREE_BYTES;
 
 /// One record.
 #[derive(Debug, Serialize)]
@@ -63,17 +67,48 @@ pub struct List<T, M> {
 }
 
 impl<T: Serialize, M: Serialize> List<T, M> {
-    /// 200.
-    pub fn ok(rows: impl IntoIterator<Item = T>, metadata: M) -> HttpResponse {
-        HttpResponse::Ok().json(Self { data: rows.into_iter().collect(), meta: None, metadata })
+    /// These rows, with metadata.
+    pub fn new(rows: impl IntoIterator<Item = T>, metadata: M) -> Self {
+        Self { data: rows.into_iter().collect(), meta: None, metadata }
     }
 
-    /// 200, with the metadata under both its names.
-    pub fn ok_with_meta(rows: impl IntoIterator<Item = T>, metadata: M) -> HttpResponse
+    /// These rows, with the metadata under both its names.
+    pub fn with_meta(rows: impl IntoIterator<Item = T>, metadata: M) -> Self
     where
         M: Clone,
     {
         let meta = Some(metadata.clone());
-        HttpResponse::Ok().json(Self { data: rows.into_iter().collect(), meta, metadata })
+        Self { data: rows.into_iter().collect(), meta, metadata }
     }
+
+    /// 200.
+    pub fn ok(rows: impl IntoIterator<Item = T>, metadata: M) -> HttpResponse {
+        HttpResponse::Ok().json(Self::new(rows, metadata))
+    }
+
+    /// The list as JSON.
+    ///
+    /// # Errors
+    /// If a value has no form in JSON.
+    pub fn encode(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(self)
+    }
+}
+
+/// 200 with a list that `encode` makes of rows with about so many bytes of text. Encoding megabytes would delay every
+/// other connection of this thread, so another thread does it.
+///
+/// # Errors
+/// 500 if the rows cannot be encoded.
+pub async fn ok_off_thread<F>(bytes: usize, encode: F) -> Result<HttpResponse, ApiError>
+where
+    F: FnOnce() -> serde_json::Result<Vec<u8>> + Send + 'static,
+{
+    let encoded = if bytes as u64 > FREE_BYTES {
+        web::block(encode).await.map_err(|_| ApiError::defect("the thread that encodes a list has ended"))?
+    } else {
+        encode()
+    };
+    let body = encoded.map_err(|_| ApiError::defect("a list cannot be encoded"))?;
+    Ok(HttpResponse::Ok().content_type(ContentType::json()).body(body))
 }

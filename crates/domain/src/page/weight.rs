@@ -1,5 +1,7 @@
 //! The approximate size of a row in an answer, for the limit of a page.
 
+use serde_json::{Map, Value};
+
 use crate::delivery::{SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES};
 
 /// The size of a message and of a delivery record in an answer, without content.
@@ -30,6 +32,21 @@ pub fn of_text(text: &str) -> usize {
     text.len() + text.bytes().map(more).sum::<usize>()
 }
 
+/// The approximate size of a JSON value, without what escapes add.
+pub fn of_json(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| of_json(item) + 1).sum::<usize>() + 2,
+        Value::Object(members) => of_members(members),
+    }
+}
+
+/// See [`of_json`].
+pub fn of_members(members: &Map<String, Value>) -> usize {
+    members.iter().map(|(name, value)| name.len() + of_json(value) + 4).sum::<usize>() + 2
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,6 +57,14 @@ mod tests {
             assert_eq!(of_text(text) + 2, serde_json::to_string(text).unwrap().len(), "{text:?}");
         }
         assert!(of_text("a\nb\tc") >= serde_json::to_string("a\nb\tc").unwrap().len() - 2);
+    }
+
+    #[test]
+    fn values_weigh_about_what_they_take_as_json() {
+        let value =
+            serde_json::json!({"name": "x".repeat(900), "of": ["a", null, 1, true], "in": {"it": "y"}});
+        let (weight, size) = (of_json(&value), value.to_string().len());
+        assert!(weight.abs_diff(size) < 30, "{weight} of {size}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use actix_web::{HttpResponse, web};
 use domain::message::MessageService;
 use http_wire::auth::AgentAuth;
 use http_wire::cursor::CursorScope;
-use http_wire::envelope::List;
+use http_wire::envelope::{List, ok_off_thread};
 use http_wire::error::ApiError;
 use http_wire::page::PageQuery;
 use http_wire::path::ChatPath;
@@ -24,6 +24,10 @@ pub(crate) async fn context(
     let window = query.window_or(scope, DEFAULT_ROWS)?;
     let page = messages.context(caller, path.chat, window.request.clone()).await?;
     window.whole(&page)?;
-    let rows = page.rows.iter().map(|message| MessageView::for_agent(message, caller.agent));
-    Ok(window.mark(List::ok_with_meta(rows, window.metadata(&page))))
+    let metadata = window.metadata(&page);
+    let context = ok_off_thread(MessageView::bytes(&page.rows), move || {
+        let rows = page.rows.iter().map(|message| MessageView::for_agent(message, caller.agent));
+        List::with_meta(rows, metadata).encode()
+    });
+    Ok(window.mark(context.await?))
 }

@@ -4,7 +4,7 @@ use actix_web::{HttpResponse, web};
 use domain::delivery::{DeliveryFilter, DeliveryService, Order};
 use http_wire::auth::AgentAuth;
 use http_wire::cursor::CursorScope;
-use http_wire::envelope::List;
+use http_wire::envelope::{List, ok_off_thread};
 use http_wire::error::ApiError;
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
@@ -68,6 +68,9 @@ pub(crate) async fn list(
     let page = deliveries.list(caller, path.chat, filter, order, window.request.clone()).await?;
     window.whole(&page)?;
     let metadata = ListMessagesMetadata { page: window.metadata(&page), status_filter };
-    let rows = page.rows.iter().map(|message| MessageView::for_agent(message, caller.agent));
-    Ok(window.mark(List::ok(rows, metadata)))
+    let list = ok_off_thread(MessageView::bytes(&page.rows), move || {
+        let rows = page.rows.iter().map(|message| MessageView::for_agent(message, caller.agent));
+        List::new(rows, metadata).encode()
+    });
+    Ok(window.mark(list.await?))
 }

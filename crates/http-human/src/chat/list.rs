@@ -1,17 +1,19 @@
 //! `GET /chats`: the caller's chats, filtered and sorted, with the requested parts.
 
+use std::slice;
+
 use actix_web::{HttpResponse, web};
 use domain::activity::ActivityService;
 use domain::chat::{ChatDetails, ChatKind, ChatListing, ChatParts, ChatService, ChatSort, ChatStatus};
 use domain::page::Order;
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
-use http_wire::envelope::List;
+use http_wire::envelope::{List, ok_off_thread};
 use http_wire::error::ApiError;
 use http_wire::page::PageQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Rejected;
-use http_wire::view::RoomRowView;
+use http_wire::view::{MessageView, RoomRowView};
 
 /// The optional parts of the list and of its rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,11 +95,17 @@ pub(crate) async fn list(
     let window = if query.total_count { window.with_total() } else { window };
     let page = chats.list_rooms(caller, listing, window.request.clone()).await?;
     window.whole(&page)?;
-    let none = ChatDetails::default();
-    let rows = page.rows.iter().map(|listed| {
-        let details = listed.details.as_ref().unwrap_or(&none);
-        let work = activity.work_status(listed.chat.id, details.work);
-        RoomRowView::new(listed, details, work, listing.parts.last_message, |one| chats.is_online(one))
+    let metadata = window.metadata(&page);
+    let last_messages = page.rows.iter().filter_map(|listed| listed.last_message.as_ref());
+    let bytes = last_messages.map(|message| MessageView::bytes(slice::from_ref(message))).sum();
+    let list = ok_off_thread(bytes, move || {
+        let none = ChatDetails::default();
+        let rows = page.rows.iter().map(|listed| {
+            let details = listed.details.as_ref().unwrap_or(&none);
+            let work = activity.work_status(listed.chat.id, details.work);
+            RoomRowView::new(listed, details, work, listing.parts.last_message, |one| chats.is_online(one))
+        });
+        List::new(rows, metadata).encode()
     });
-    Ok(window.mark(List::ok(rows, window.metadata(&page))))
+    Ok(window.mark(list.await?))
 }

@@ -5,7 +5,7 @@ use domain::id::{AgentId, ChatId};
 use domain::memory::{HumanListing, HumanScope, MemoryService};
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
-use http_wire::envelope::List;
+use http_wire::envelope::{List, ok_off_thread};
 use http_wire::error::ApiError;
 use http_wire::memories::MemoryListQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
@@ -54,6 +54,9 @@ pub(crate) async fn list(
     let window = common.page.clone().window(common.scope(scope))?;
     let page = memories.list_for_human(caller, listing, window.request.clone()).await?;
     window.whole(&page)?;
-    let rows = page.rows.iter().map(MemoryView::new);
-    Ok(window.mark(List::ok_with_meta(rows, window.metadata(&page))))
+    let metadata = window.metadata(&page);
+    let list = ok_off_thread(MemoryView::bytes(&page.rows), move || {
+        List::with_meta(page.rows.iter().map(MemoryView::new), metadata).encode()
+    });
+    Ok(window.mark(list.await?))
 }

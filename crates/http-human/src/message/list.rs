@@ -3,10 +3,10 @@
 
 use actix_web::{HttpResponse, web};
 use domain::id::MessageId;
-use domain::message::{Anchor, HistoryFilter, Kinds, MessageKind, MessageService};
+use domain::message::{Anchor, HistoryFilter, Kinds, Message, MessageKind, MessageService};
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
-use http_wire::envelope::List;
+use http_wire::envelope::{List, ok_off_thread};
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
@@ -76,7 +76,7 @@ pub(crate) async fn list(
         let found = messages.surroundings(caller, path.chat, anchor, kinds, limit).await?;
         let (has_older, has_newer) = (Some(found.has_older), Some(found.has_newer));
         let metadata = HistoryMetadata { page: PageMetadata::anchored(limit), has_older, has_newer };
-        return Ok(List::ok(found.rows.iter().map(MessageView::for_user), metadata));
+        return ok(found.rows, metadata).await;
     }
     // The position of a cursor contains the time, so `since` is not part of the scope.
     let words = kinds.iter().map(MessageKind::as_str).collect::<Vec<_>>().join(",");
@@ -88,7 +88,12 @@ pub(crate) async fn list(
     let page = messages.history(caller, path.chat, query.filter, window.request.clone()).await?;
     window.whole(&page)?;
     let metadata = HistoryMetadata { page: window.metadata(&page), has_older: None, has_newer: None };
-    Ok(window.mark(List::ok(page.rows.iter().map(MessageView::for_user), metadata)))
+    Ok(window.mark(ok(page.rows, metadata).await?))
+}
+
+async fn ok(rows: Vec<Message>, metadata: HistoryMetadata) -> Result<HttpResponse, ApiError> {
+    let encode = move |rows: &[Message]| List::new(rows.iter().map(MessageView::for_user), metadata).encode();
+    ok_off_thread(MessageView::bytes(&rows), move || encode(&rows)).await
 }
 
 /// Page metadata. `has_older` and `has_newer` are present if the request has `after`, `before`, or `around`.

@@ -2,8 +2,23 @@
 
 use serde_json::{Map, Value, json};
 
-/// One line with something on it: no control characters, not blank.
-const LINE: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$";
+/// What is trimmed from both ends of a line, as part of a character class: white space, some of it control characters.
+macro_rules! blanks {
+    () => {
+        "\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
+    };
+}
+
+/// Control characters, as part of a character class.
+macro_rules! controls {
+    () => {
+        "\\u0000-\\u001f\\u007f-\\u009f"
+    };
+}
+
+/// One line with something on it: trimmed, it is not blank and has no control characters.
+const LINE: &str =
+    concat!("^[", blanks!(), "]*[^", blanks!(), controls!(), "][^", controls!(), "]*[", blanks!(), "]*$");
 
 /// The schema of a value, with its description. Only becomes JSON for the API's document.
 #[derive(Clone, Copy, Debug)]

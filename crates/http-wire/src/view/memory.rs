@@ -2,12 +2,16 @@
 
 use domain::id::{AgentId, MemoryId, OrganizationId, ParticipantId, ParticipantKind};
 use domain::memory::Memory;
+use domain::page::weight::of_members;
 use domain::time::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::Shown;
+
+/// The size of a memory in an answer, without content.
+const MEMORY_BYTES: usize = 650;
 
 /// A memory, in both APIs.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,6 +49,13 @@ pub struct MemoryView<'a> {
 }
 
 impl<'a> MemoryView<'a> {
+    /// The approximate size of these memories as JSON, in bytes.
+    pub fn bytes(memories: &[Memory]) -> usize {
+        let of_one =
+            |memory: &Memory| memory.content.len() + memory.thought.len() + of_members(&memory.metadata);
+        memories.iter().map(|memory| MEMORY_BYTES + of_one(memory)).sum()
+    }
+
     /// Shows `memory`.
     pub fn new(memory: &'a Memory) -> Self {
         Self {

@@ -3,6 +3,7 @@
 use domain::delivery::{Attempt, Delivery, DeliveryStatus};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
 use domain::message::{Mention, Message};
+use domain::page::weight::{MESSAGE_BYTES, of_members};
 use domain::time::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
@@ -50,6 +51,13 @@ impl<'a> MessageView<'a> {
     /// As `reader` sees it: only its own delivery record.
     pub fn for_agent(message: &'a Message, reader: AgentId) -> Self {
         Self::new(message, Some(reader))
+    }
+
+    /// The approximate size of these messages as JSON, in bytes.
+    pub fn bytes(messages: &[Message]) -> usize {
+        let of_one =
+            |message: &Message| message.content.len() + message.metadata.as_ref().map_or(0, of_members);
+        messages.iter().map(|message| MESSAGE_BYTES + of_one(message)).sum()
     }
 
     fn new(message: &'a Message, reader: Option<AgentId>) -> Self {
