@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_nats::connection::State;
 use async_nats::{Client, Subject};
 use async_trait::async_trait;
-use domain::bus::{Address, EventBus, Interest, Note, Peers, RunningBus, Seen};
+use domain::bus::{Address, EventBus, Interest, PeerMessage, Peers, RunningBus, Seen};
 use domain::event::DomainEvent;
 use domain::id::NodeId;
 use domain::ports::{Clock, EventPublisher};
@@ -174,10 +174,10 @@ impl NatsBus {
         }
     }
 
-    /// Sends a note to the other nodes; a note that cannot be sent is requested by them later.
+    /// Sends a message to the other nodes; a message that cannot be sent is requested by them later.
     /// Returns whether the link took it: a hanging link is not waited for.
-    pub(crate) async fn tell(&self, note: &Note) -> bool {
-        let (kind, body) = wire::encode_note(note);
+    pub(crate) async fn tell(&self, message: &PeerMessage) -> bool {
+        let (kind, body) = wire::encode_peer_message(message);
         let subject = self.subjects.nodes();
         let head = Head { kind, node: self.node, sent_at: self.now(), number: 0 };
         let message = self.seal.seal(&subject, head, &body);
@@ -188,7 +188,7 @@ impl NatsBus {
         true
     }
 
-    /// The maximum number of interests in a note that NATS accepts.
+    /// The maximum number of interests in a message that NATS accepts.
     pub(crate) fn most_interests(&self) -> usize {
         self.client.max_payload().saturating_sub(OVERHEAD + wire::BESIDE_INTERESTS) / wire::INTEREST
     }

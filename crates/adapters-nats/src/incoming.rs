@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_nats::Message;
-use domain::bus::Note;
+use domain::bus::PeerMessage;
 use domain::id::NodeId;
 use measure::BusDrop;
 
@@ -39,15 +39,15 @@ impl NatsBus {
         }
     }
 
-    /// The note of another node, if it is one.
-    pub(crate) fn take_note(&self, message: &Message) -> Option<(NodeId, Note)> {
+    /// The peer message of another node, if it is one.
+    pub(crate) fn take_peer_message(&self, message: &Message) -> Option<(NodeId, PeerMessage)> {
         let (head, body) = self.open(message)?;
-        if !wire::is_note(head.kind) {
+        if !wire::is_peer_message(head.kind) {
             measure::bus_dropped(BusDrop::Malformed);
             return None;
         }
-        match wire::decode_note(head.kind, body) {
-            Ok(Some(note)) => return Some((head.node, note)),
+        match wire::decode_peer_message(head.kind, body) {
+            Ok(Some(peer_message)) => return Some((head.node, peer_message)),
             Ok(None) => measure::bus_dropped(BusDrop::Unknown),
             Err(wire::Malformed) => measure::bus_dropped(BusDrop::Malformed),
         }

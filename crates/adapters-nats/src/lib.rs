@@ -3,7 +3,7 @@
 //!
 //! - [`settings`](Settings), `connect`: the servers, and permanent failures;
 //! - `subject`: one subject for each address, and two for all nodes;
-//! - `wire`: events and notes as bytes, `seal`: the envelope and its signature;
+//! - `wire`: events and peer messages as bytes, `seal`: the envelope and its signature;
 //! - `bus`: the port, `outgoing`: the bounded send queue, `incoming`: checks of received messages;
 //! - `requests`: what the local sockets need, `reports`: what NATS reports of the link; both
 //!   bounded;

@@ -27,12 +27,12 @@ impl Losses {
 
     /// Records that events since then may not have been sent to all nodes that need them.
     pub(crate) fn unsent_since(&self, since: Timestamp) {
-        of(&self.unsent).note(since);
+        of(&self.unsent).record(since);
     }
 
     /// Records that events since then may not have been received.
     pub(crate) fn unheard(&self, since: Timestamp) {
-        of(&self.unheard).note(since);
+        of(&self.unheard).record(since);
     }
 
     pub(crate) fn take_unsent(&self) -> Option<Timestamp> {

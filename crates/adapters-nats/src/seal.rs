@@ -4,7 +4,7 @@
 //! NATS may serve others as well, and any client of it could send events to sockets. Every message
 //! is therefore signed with a secret of the store (HMAC-SHA-256), which covers the subject, the
 //! head and the body: nothing can be forged, altered, or moved to another subject. A recorded
-//! message can be replayed for a minute; a repeated event is published once, and an old note
+//! message can be replayed for a minute; a repeated event is published once, and an old peer message
 //! changes nothing.
 //!
 //! ```text

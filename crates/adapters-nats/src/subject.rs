@@ -1,5 +1,5 @@
 //! Subjects: `PREFIX.t.room.ID`, `PREFIX.t.user.ID`, and `PREFIX.t.agent.ID` for the events of an
-//! address, `PREFIX.all` for those that every node needs, `PREFIX.nodes` for the notes of nodes.
+//! address, `PREFIX.all` for those that every node needs, `PREFIX.nodes` for peer messages.
 
 use domain::bus::Address;
 use uuid::Uuid;
@@ -25,7 +25,7 @@ impl Subjects {
         }
     }
 
-    /// The subject of notes.
+    /// The subject of peer messages.
     pub(crate) fn nodes(&self) -> String {
         format!("{}.nodes", self.prefix)
     }

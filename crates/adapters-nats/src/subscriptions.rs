@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_nats::{RequestErrorKind, Subscriber};
 use domain::bus::peers::BEAT;
-use domain::bus::{Address, Answer, Interest, Note, OwnInterests, RunningBus};
+use domain::bus::{Address, Answer, Interest, OwnInterests, PeerMessage, RunningBus};
 use domain::id::NodeId;
 use futures_util::StreamExt;
 use measure::{BusDrop, Outage};
@@ -96,8 +96,8 @@ impl SubscriptionManager {
                     }
                 }
                 Some(message) = nodes.next() => {
-                    if let Some((from, note)) = self.bus.take_note(&message) {
-                        self.on_note(from, note);
+                    if let Some((from, peer_message)) = self.bus.take_peer_message(&message) {
+                        self.on_peer_message(from, peer_message);
                     }
                 }
                 report = bus.reports().take() => {
@@ -144,27 +144,27 @@ impl SubscriptionManager {
         });
     }
 
-    /// Announces that this node stops; any later note would bring it back.
+    /// Announces that this node stops; any later message would bring it back.
     async fn leave(&self) {
-        self.bus.tell(&Note::Gone).await;
+        self.bus.tell(&PeerMessage::Leaving).await;
         let _ = self.bus.client().flush().await;
         self.bus.leave();
     }
 
-    fn on_note(&mut self, from: NodeId, note: Note) {
+    fn on_peer_message(&mut self, from: NodeId, peer_message: PeerMessage) {
         let now = self.bus.now();
-        match self.bus.peers_mut().hear(from, note, now) {
+        match self.bus.peers_mut().hear(from, peer_message, now) {
             Some(Answer::Tell) => self.is_asked = true,
             Some(Answer::Ask(other)) => {
                 self.asks.insert(other);
             }
             None => {}
         }
-        self.note_silence();
+        self.record_silence();
     }
 
     /// Events in both directions may be lost while a node is silent.
-    fn note_silence(&self) {
+    fn record_silence(&self) {
         if let Some(since) = self.bus.peers_mut().take_lost() {
             self.bus.losses().unheard(since);
             self.bus.losses().unsent_since(since);
@@ -218,7 +218,7 @@ impl SubscriptionManager {
         self.tell_changed(&[], &over).await;
         if self.is_up {
             self.bus.peers_mut().expire(now);
-            self.note_silence();
+            self.record_silence();
             self.answer().await;
         }
         let nodes = self.bus.peers().count();
@@ -245,7 +245,7 @@ impl SubscriptionManager {
         self.bus.peers_mut().begin_again(self.bus.now());
         self.bus.set_stale(false);
         self.subscribe_all().await;
-        self.bus.tell(&Note::Ask { of: None }).await;
+        self.bus.tell(&PeerMessage::AskInterests { of: None }).await;
         self.is_asked = true;
         self.beat_at = Instant::now();
     }
@@ -279,18 +279,18 @@ impl SubscriptionManager {
         }
     }
 
-    /// Sends the notes that have accumulated since the last call, and the heartbeat.
+    /// Sends the peer messages that have accumulated since the last call, and the heartbeat.
     async fn answer(&mut self) {
         if std::mem::take(&mut self.is_asked) {
-            for note in self.own.whole(self.bus.most_interests()) {
-                if !self.bus.tell(&note).await {
+            for peer_message in self.own.whole(self.bus.most_interests()) {
+                if !self.bus.tell(&peer_message).await {
                     self.is_asked = true;
                     return;
                 }
             }
         }
         for node in std::mem::take(&mut self.asks) {
-            self.bus.tell(&Note::Ask { of: Some(node) }).await;
+            self.bus.tell(&PeerMessage::AskInterests { of: Some(node) }).await;
         }
         if self.beat_at <= Instant::now() {
             self.beat_at = Instant::now() + BEAT;
@@ -300,8 +300,8 @@ impl SubscriptionManager {
 
     async fn tell_changed(&mut self, begun: &[Interest], over: &[Interest]) {
         // If it cannot be sent, the number advances nonetheless, so that others detect the gap.
-        for note in self.own.changed(begun, over, self.bus.most_interests()) {
-            if !self.is_up || !self.bus.tell(&note).await {
+        for peer_message in self.own.changed(begun, over, self.bus.most_interests()) {
+            if !self.is_up || !self.bus.tell(&peer_message).await {
                 return;
             }
         }

@@ -148,7 +148,7 @@ impl PostgresStore {
     }
 
     /// Runs a change that is not announced, since other processes read it from the log. It
-    /// therefore has no commit slot, and an unknown outcome needs no resynchronisation: the writer
+    /// therefore has no commit slot, and an unknown outcome needs no resynchronization: the writer
     /// repeats it.
     pub(crate) async fn change_quietly<G, T, R, W>(
         &self,

@@ -177,7 +177,7 @@ impl ChangeFeed {
         Ok(())
     }
 
-    /// Starts a resynchronisation when events of another node may be lost: it reported the loss, or
+    /// Starts a resynchronization when events of another node may be lost: it reported the loss, or
     /// it died before it sent them.
     fn look_up(&self, change: Change) {
         let since = match change {

@@ -13,7 +13,7 @@ use domain::bus::RunningBus;
 use domain::id::{NodeId, ParticipantId};
 use domain::node::{
     AgentClaim, CLEARED_EVERY, CLEARS_HOLDING, Claiming, Connected, Contact, GRACE, Granted, LEASE,
-    NodeRepository, Note, RENEWED_EVERY, Registered,
+    NodeRepository, PresenceChange, RENEWED_EVERY, Registered,
 };
 use domain::ports::{Clock, IdGenerator};
 use domain::store::StoreError;
@@ -22,7 +22,7 @@ use measure::Outage;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep, timeout};
 use ws_gateway::Hub;
 
-use crate::node::{Batch, Node, NodeState};
+use crate::node::{Batch, LocalNode, NodeState};
 use crate::node_events::NodeEvents;
 use crate::remote_presence::RemotePresence;
 use crate::resync::Resync;
@@ -46,7 +46,7 @@ const TRIES: usize = 3;
 
 /// A server as one of several nodes.
 pub struct ClusterMember {
-    port: Arc<Node>,
+    node: Arc<LocalNode>,
     events: Arc<NodeEvents>,
     nodes: Arc<dyn NodeRepository>,
     remote: RemotePresence,
@@ -56,23 +56,23 @@ pub struct ClusterMember {
 }
 
 impl ClusterMember {
-    /// Registers a node for the sockets of this hub, whose port is `port`; must precede the first
+    /// Registers a node for the sockets of this hub, which report to `node`; must precede the first
     /// connection.
     ///
     /// # Errors
     /// Those of the store.
     pub async fn begin(
-        port: Arc<Node>,
+        node: Arc<LocalNode>,
         events: Arc<NodeEvents>,
         nodes: Arc<dyn NodeRepository>,
         bus: Option<Arc<dyn RunningBus>>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
     ) -> Result<Self, StoreError> {
-        nodes.enter(port.id(), LEASE).await?;
+        nodes.enter(node.id(), LEASE).await?;
         let remote = RemotePresence::default();
-        let resync = Resync::new(port.clone(), events.clone(), nodes.clone(), clock.clone(), bus);
-        Ok(Self { port, events, nodes, remote, resync, clock, ids })
+        let resync = Resync::new(node.clone(), events.clone(), nodes.clone(), clock.clone(), bus);
+        Ok(Self { node, events, nodes, remote, resync, clock, ids })
     }
 
     fn hub(&self) -> &Hub {
@@ -81,7 +81,7 @@ impl ClusterMember {
 
     /// The current id of the node.
     pub fn node(&self) -> NodeId {
-        self.port.id()
+        self.node.id()
     }
 
     /// Resynchronisation after events were lost.
@@ -93,8 +93,8 @@ impl ClusterMember {
     pub async fn run(&self) {
         let mut outage = Outage::default();
         loop {
-            self.port.some().await;
-            while let Some(batch) = self.port.take() {
+            self.node.queued().await;
+            while let Some(batch) = self.node.take_batch() {
                 match self.write(batch).await {
                     Ok(()) => {
                         if let Some(lasted) = outage.ends() {
@@ -114,9 +114,9 @@ impl ClusterMember {
     }
 
     async fn write(&self, batch: Batch) -> Result<(), StoreError> {
-        let Batch { claims, noted, waiters } = batch;
+        let Batch { claims, presence, waiters } = batch;
         let asked = claims.iter().map(|pending| pending.claim()).collect::<Vec<_>>();
-        let outcome = match self.register(self.hub().notes(&noted), asked).await {
+        let outcome = match self.register(self.hub().presence_changes(&presence), asked).await {
             Ok(granted) => {
                 for (pending, granted) in claims.into_iter().zip(granted) {
                     pending.settle(granted);
@@ -125,9 +125,9 @@ impl ClusterMember {
             }
             Err(error) => {
                 // The outcome is unknown, so their presence is written again.
-                self.port.note_all(noted);
+                self.node.queue_presence(presence);
                 for pending in claims {
-                    self.port.note_all([ParticipantId::Agent(pending.claim().agent)]);
+                    self.node.queue_presence([ParticipantId::Agent(pending.claim().agent)]);
                     pending.fail();
                 }
                 Err(error)
@@ -137,16 +137,20 @@ impl ClusterMember {
         outcome
     }
 
-    async fn register(&self, notes: Vec<Note>, claims: Vec<AgentClaim>) -> Result<Vec<Granted>, StoreError> {
+    async fn register(
+        &self,
+        changes: Vec<PresenceChange>,
+        claims: Vec<AgentClaim>,
+    ) -> Result<Vec<Granted>, StoreError> {
         for _ in 0..TRIES {
             self.return_if_cleared().await?;
             let node = self.node();
-            if notes.is_empty() && claims.is_empty() {
+            if changes.is_empty() && claims.is_empty() {
                 return Ok(Vec::new());
             }
-            match self.nodes.register(node, notes.clone(), claims.clone()).await? {
+            match self.nodes.register(node, changes.clone(), claims.clone()).await? {
                 Registered::Done(granted) => return Ok(granted),
-                Registered::Cleared => self.port.cleared(node),
+                Registered::Cleared => self.node.cleared(node),
             }
         }
         Err(StoreError::Unavailable("this node is removed repeatedly".into()))
@@ -154,23 +158,23 @@ impl ClusterMember {
 
     /// Registers as a new node if this one was cleared. Its sockets stay open, except those that were superseded.
     async fn return_if_cleared(&self) -> Result<(), StoreError> {
-        if self.port.state() == NodeState::Cleared {
+        if self.node.state() == NodeState::Cleared {
             tracing::warn!("lease of this node expired; registering as a new node");
             let node = NodeId::new(self.ids.generate(self.clock.now()));
             self.nodes.enter(node, LEASE).await?;
-            self.port.return_as(node);
+            self.node.return_as(node);
         }
-        if self.port.state() != NodeState::Returning {
+        if self.node.state() != NodeState::Returning {
             return Ok(());
         }
         let (agents, others) = self.hub().who_is_here();
-        self.port.note_all(others);
+        self.node.queue_presence(others);
         for part in agents.chunks(KEPT_AT_ONCE) {
             let node = self.node();
             let claim = |agent: &_| AgentClaim { agent: *agent, claiming: Claiming::Kept };
             let claims = part.iter().map(claim).collect();
             let Registered::Done(granted) = self.nodes.register(node, Vec::new(), claims).await? else {
-                self.port.cleared(node);
+                self.node.cleared(node);
                 return Err(StoreError::Unavailable("this node was removed while it was registering".into()));
             };
             let mut taken_over = Vec::new();
@@ -182,7 +186,7 @@ impl ClusterMember {
             }
             self.look_for(taken_over).await?;
         }
-        self.port.returned();
+        self.node.returned();
         Ok(())
     }
 
@@ -246,7 +250,7 @@ impl ClusterMember {
     async fn renew(&self) -> Result<(), StoreError> {
         let node = self.node();
         if !self.nodes.renew(node, LEASE).await? {
-            self.port.cleared(node);
+            self.node.cleared(node);
         }
         Ok(())
     }
@@ -332,7 +336,7 @@ impl ClusterMember {
 
     /// Applies that a node was cleared, this one perhaps.
     pub(crate) fn node_cleared(&self, node: NodeId) {
-        self.port.cleared(node);
+        self.node.cleared(node);
         self.remote.clear(self.hub(), node);
     }
 }

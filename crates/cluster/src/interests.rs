@@ -1,14 +1,13 @@
 //! The interests of this node on the bus: the events that its subscriptions need from other nodes.
 //!
-//! A subscription holds the interests of its topic. The bus is notified when the first holder
-//! appears and when the last one is gone.
+//! A subscription has the interests of its topic. The bus is notified when the first subscription
+//! with an interest begins, and when the last one ends.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::bus::{EventBus, Interest};
-use ws_gateway::other_nodes::Holders;
 use ws_gateway::topic::Topic;
 
 /// The number of subscriptions per interest.
@@ -22,17 +21,21 @@ impl Interests {
         Arc::new(Self { bus, counts: Mutex::default() })
     }
 
+    /// Counts the interests of one more subscription.
+    pub(crate) fn take(self: &Arc<Self>, topic: Topic, is_human: bool) -> TakenInterest {
+        self.add(topic, is_human);
+        TakenInterest { of: self.clone(), topic, is_human }
+    }
+
     /// Waits until events for all current interests arrive from other nodes.
-    pub(crate) async fn settled(&self) {
+    pub(crate) async fn confirmed(&self) {
         self.bus.settled().await;
     }
 
     fn counts(&self) -> MutexGuard<'_, HashMap<Interest, usize>> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Holders for Interests {
     fn add(&self, topic: Topic, is_human: bool) {
         let mut counts = self.counts();
         for interest in topic.interests(is_human) {
@@ -55,6 +58,19 @@ impl Holders for Interests {
                 self.bus.end(interest);
             }
         }
+    }
+}
+
+/// The interests of one subscription, until it is dropped.
+pub(crate) struct TakenInterest {
+    of: Arc<Interests>,
+    topic: Topic,
+    is_human: bool,
+}
+
+impl Drop for TakenInterest {
+    fn drop(&mut self) {
+        self.of.remove(self.topic, self.is_human);
     }
 }
 

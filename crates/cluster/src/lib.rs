@@ -1,6 +1,6 @@
 //! A server as one of several nodes on one store.
 //!
-//! - [`node`](Node): the port of the hub: claims and presence to be stored, and the events that its
+//! - [`node`](LocalNode): the port of the hub: claims and presence to be stored, and the events that its
 //!   subscriptions need (`interests`);
 //! - [`cluster_member`](ClusterMember): the lease, the claims, and presence on the other nodes
 //!   (`remote_presence`);
@@ -12,7 +12,7 @@
 //! - `resync`: reads the store after events were lost.
 //!
 //! A single server has the change feed alone; its hub has the port
-//! [`Alone`](ws_gateway::other_nodes::Alone).
+//! [`SingleNode`](ws_gateway::other_nodes::SingleNode).
 
 mod change_feed;
 mod cluster_member;
@@ -25,7 +25,7 @@ mod resync;
 
 pub use change_feed::{ChangeFeed, forget_changes};
 pub use cluster_member::ClusterMember;
-pub use node::Node;
+pub use node::LocalNode;
 pub use node_events::{NodeEvents, RemoteEventSink};
 pub use resync::Resync;
 

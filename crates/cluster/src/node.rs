@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use domain::bus::EventBus;
 use domain::id::{NodeId, ParticipantId};
 use tokio::sync::{Notify, oneshot};
-use ws_gateway::other_nodes::{Held, OtherNodes, PendingClaim};
+use ws_gateway::other_nodes::{InterestGuard, OtherNodes, PendingClaim};
 use ws_gateway::topic::Topic;
 
 use crate::interests::Interests;
@@ -20,12 +20,12 @@ use crate::interests::Interests;
 const CLAIMS: usize = 256;
 
 /// The maximum number of presence changes per transaction.
-const NOTES: usize = 2_000;
+const PRESENCE_CHANGES: usize = 2_000;
 
 /// The contents of one write transaction.
 pub(crate) struct Batch {
     pub(crate) claims: Vec<Box<dyn PendingClaim>>,
-    pub(crate) noted: Vec<ParticipantId>,
+    pub(crate) presence: Vec<ParticipantId>,
     /// Notified by being dropped.
     pub(crate) waiters: Vec<oneshot::Sender<()>>,
 }
@@ -45,24 +45,24 @@ struct Waiting {
     node: NodeId,
     state: NodeState,
     claims: VecDeque<Box<dyn PendingClaim>>,
-    noted: HashSet<ParticipantId>,
+    presence: HashSet<ParticipantId>,
     waiters: Vec<oneshot::Sender<()>>,
 }
 
 /// The port of a hub in a cluster. A [`ClusterMember`](crate::ClusterMember) stores what is queued
 /// here.
-pub struct Node {
+pub struct LocalNode {
     waiting: Mutex<Waiting>,
-    some: Notify,
+    queued: Notify,
     interests: Option<Arc<Interests>>,
 }
 
-impl Node {
+impl LocalNode {
     /// Makes a node; without a bus it receives no events of other nodes.
     pub fn new(node: NodeId, bus: Option<Arc<dyn EventBus>>) -> Arc<Self> {
-        let (claims, noted, waiters) = Default::default();
-        let waiting = Mutex::new(Waiting { node, state: NodeState::Alive, claims, noted, waiters });
-        Arc::new(Self { waiting, some: Notify::new(), interests: bus.map(Interests::new) })
+        let (claims, presence, waiters) = Default::default();
+        let waiting = Mutex::new(Waiting { node, state: NodeState::Alive, claims, presence, waiters });
+        Arc::new(Self { waiting, queued: Notify::new(), interests: bus.map(Interests::new) })
     }
 
     /// The current id of this node.
@@ -79,7 +79,7 @@ impl Node {
         let mut waiting = self.waiting();
         if waiting.node == node {
             waiting.state = NodeState::Cleared;
-            self.some.notify_one();
+            self.queued.notify_one();
         }
     }
 
@@ -98,31 +98,31 @@ impl Node {
     }
 
     /// Queues changes of the presence of several users and agents.
-    pub(crate) fn note_all(&self, who: impl IntoIterator<Item = ParticipantId>) {
-        self.waiting().noted.extend(who);
-        self.some.notify_one();
+    pub(crate) fn queue_presence(&self, who: impl IntoIterator<Item = ParticipantId>) {
+        self.waiting().presence.extend(who);
+        self.queued.notify_one();
     }
 
     /// Resolves when there is something to write.
-    pub(crate) async fn some(&self) {
-        self.some.notified().await;
+    pub(crate) async fn queued(&self) {
+        self.queued.notified().await;
     }
 
     /// Takes the next batch, if there is something to write.
-    pub(crate) fn take(&self) -> Option<Batch> {
+    pub(crate) fn take_batch(&self) -> Option<Batch> {
         let mut waiting = self.waiting();
         // A claim whose client has gone must not supersede a later socket.
         waiting.claims.retain(|pending| !pending.is_abandoned());
         let count = waiting.claims.len().min(CLAIMS);
         let claims = waiting.claims.drain(..count).collect::<Vec<_>>();
-        let noted = waiting.noted.iter().copied().take(NOTES).collect::<Vec<_>>();
-        for who in &noted {
-            waiting.noted.remove(who);
+        let presence = waiting.presence.iter().copied().take(PRESENCE_CHANGES).collect::<Vec<_>>();
+        for who in &presence {
+            waiting.presence.remove(who);
         }
-        let all = waiting.noted.is_empty();
+        let all = waiting.presence.is_empty();
         let waiters = if all { std::mem::take(&mut waiting.waiters) } else { Vec::new() };
-        let is_idle = claims.is_empty() && noted.is_empty() && waiting.state == NodeState::Alive;
-        (!is_idle).then_some(Batch { claims, noted, waiters })
+        let is_idle = claims.is_empty() && presence.is_empty() && waiting.state == NodeState::Alive;
+        (!is_idle).then_some(Batch { claims, presence, waiters })
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -131,31 +131,32 @@ impl Node {
 }
 
 #[async_trait]
-impl OtherNodes for Node {
+impl OtherNodes for LocalNode {
     fn claim(&self, pending: Box<dyn PendingClaim>) {
         self.waiting().claims.push_back(pending);
-        self.some.notify_one();
+        self.queued.notify_one();
     }
 
-    fn note(&self, who: ParticipantId) {
-        self.note_all([who]);
+    fn presence_changed(&self, who: ParticipantId) {
+        self.queue_presence([who]);
     }
 
-    async fn written(&self) {
-        let (waiter, written) = oneshot::channel();
+    async fn stored(&self) {
+        let (waiter, stored) = oneshot::channel();
         self.waiting().waiters.push(waiter);
-        self.some.notify_one();
+        self.queued.notify_one();
         // The sender is dropped as the notification.
-        let _ = written.await;
+        let _ = stored.await;
     }
 
-    fn hold(&self, topic: Topic, is_human: bool) -> Held {
-        self.interests.as_ref().map_or_else(Held::default, |all| Held::by(all.clone(), topic, is_human))
+    fn take_interest(&self, topic: Topic, is_human: bool) -> Option<InterestGuard> {
+        let taken = self.interests.as_ref()?.take(topic, is_human);
+        Some(Box::new(taken))
     }
 
-    async fn settled(&self) {
+    async fn interests_confirmed(&self) {
         if let Some(interests) = &self.interests {
-            interests.settled().await;
+            interests.confirmed().await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Recent `room_added` events, so that a resynchronisation from the store does not repeat them.
+//! Recent `room_added` events, so that a resynchronization from the store does not repeat them.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;

@@ -10,7 +10,7 @@ use domain::store::StoreError;
 use domain::time::Timestamp;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::node::Node;
+use crate::node::LocalNode;
 use crate::node_events::NodeEvents;
 
 /// The interval of reads while events may be missing, and the pause as a multiple of the duration
@@ -32,7 +32,7 @@ const PAGE: u32 = 1_000;
 
 /// Resynchronises in the background.
 pub struct Resync {
-    port: Arc<Node>,
+    node: Arc<LocalNode>,
     events: Arc<NodeEvents>,
     nodes: Arc<dyn NodeRepository>,
     clock: Arc<dyn Clock>,
@@ -45,14 +45,14 @@ pub struct Resync {
 
 impl Resync {
     pub(crate) fn new(
-        port: Arc<Node>,
+        node: Arc<LocalNode>,
         events: Arc<NodeEvents>,
         nodes: Arc<dyn NodeRepository>,
         clock: Arc<dyn Clock>,
         bus: Option<Arc<dyn RunningBus>>,
     ) -> Self {
         let (healing, unlogged) = Default::default();
-        Self { port, events, nodes, clock, bus, healing, unlogged }
+        Self { node, events, nodes, clock, bus, healing, unlogged }
     }
 
     /// Returns whether events of other nodes arrive.
@@ -67,7 +67,7 @@ impl Resync {
 
     /// Events of this server since now may be lost.
     pub fn unsent(&self) {
-        lock(&self.unlogged).note(self.clock.now());
+        lock(&self.unlogged).record(self.clock.now());
     }
 
     /// Resynchronises, until it is dropped.
@@ -102,7 +102,7 @@ impl Resync {
             self.unheard(since);
         }
         if let Some(since) = unsent {
-            lock(&self.unlogged).note(since);
+            lock(&self.unlogged).record(since);
         }
     }
 
@@ -110,10 +110,10 @@ impl Resync {
     async fn log_loss(&self) -> bool {
         let unlogged = lock(&self.unlogged).take();
         let Some(since) = unlogged else { return false };
-        let noted = since.max(self.clock.now().minus(OLDEST));
-        let is_logged = self.nodes.tell_loss(self.port.id(), noted).await.is_ok();
+        let since = since.max(self.clock.now().minus(OLDEST));
+        let is_logged = self.nodes.tell_loss(self.node.id(), since).await.is_ok();
         if !is_logged {
-            lock(&self.unlogged).note(since);
+            lock(&self.unlogged).record(since);
         }
         is_logged
     }

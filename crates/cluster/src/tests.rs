@@ -10,12 +10,12 @@ use ws_gateway::inbox::{Reader, SocketCommand};
 use ws_gateway::other_nodes::PendingClaim;
 use ws_gateway::{Hub, SocketClaim};
 
-use crate::Node;
+use crate::LocalNode;
 
 /// Opens a socket on a node whose claims no store decides.
-pub(crate) async fn open(port: &Node, hub: &Arc<Hub>, caller: Caller) -> (SocketClaim, Reader) {
+pub(crate) async fn open(node: &LocalNode, hub: &Arc<Hub>, caller: Caller) -> (SocketClaim, Reader) {
     let decided = async {
-        let claims = port.take().into_iter().flat_map(|batch| batch.claims);
+        let claims = node.take_batch().into_iter().flat_map(|batch| batch.claims);
         claims.for_each(PendingClaim::open);
     };
     let (opened, ()) = join(hub.open(caller, BARE, OnConflict::Supersede), decided).await;

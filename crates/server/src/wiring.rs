@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::bus;
-use cluster::{ChangeFeed, ClusterMember, Node, NodeEvents};
+use cluster::{ChangeFeed, ClusterMember, LocalNode, NodeEvents};
 use domain::account::cache::CacheInvalidation;
 use domain::account::{AccountService, AdministrationService, TokenService};
 use domain::bus::{EventBus, RunningBus, SharedEvents};
@@ -35,7 +35,7 @@ pub(crate) struct Wiring {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) hub: Arc<Hub>,
     /// Set if the server is one of several.
-    pub(crate) node: Option<(Arc<Node>, Arc<NodeEvents>)>,
+    pub(crate) node: Option<(Arc<LocalNode>, Arc<NodeEvents>)>,
     pub(crate) bus: Option<Arc<dyn RunningBus>>,
     pub(crate) services: Services,
     pub(crate) limits: Arc<RateLimits>,
@@ -223,7 +223,7 @@ impl Wiring {
         };
         let bus = bus(config, &*store).await?;
         let (hub, node) = if config.is_one_of_several() {
-            let node = Node::new(node_id(), bus.clone().map(|bus| bus as Arc<dyn EventBus>));
+            let node = LocalNode::new(node_id(), bus.clone().map(|bus| bus as Arc<dyn EventBus>));
             let hub = Hub::in_cluster(bounds, clock.clone(), node.clone());
             (hub.clone(), Some((node, NodeEvents::new(hub, clock.clone()))))
         } else {

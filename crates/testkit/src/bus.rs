@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use domain::account::{Presented, PresentedToken};
-use domain::bus::{Address, Answer, EventBus, Interest, Note, OwnInterests, Peers, Seen};
+use domain::bus::{Address, Answer, EventBus, Interest, OwnInterests, PeerMessage, Peers, Seen};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::event::DomainEvent;
@@ -55,7 +55,7 @@ pub enum Load {
     /// An event, with its number.
     Event(u64, DomainEvent),
     /// What a node tells of itself.
-    Note(Note),
+    PeerMessage(PeerMessage),
 }
 
 /// The end of a node.
@@ -123,8 +123,8 @@ impl Wire {
             let now = bus.clock.now();
             let over = lock(&bus.own).over(now);
             let changed = lock(&bus.own).changed(&[], &over, usize::MAX);
-            for note in changed {
-                bus.tell(&note);
+            for message in changed {
+                bus.tell(&message);
             }
             lock(&bus.peers).expire(now);
             let here = lock(&bus.own).here();
@@ -159,8 +159,8 @@ impl MemoryBus {
                     self.into.get().expect("the node is there").publish(event);
                 }
             }
-            Load::Note(note) => {
-                let answer = lock(&self.peers).hear(from, note, now);
+            Load::PeerMessage(message) => {
+                let answer = lock(&self.peers).hear(from, message, now);
                 match answer {
                     Some(Answer::Tell) => {
                         let whole = lock(&self.own).whole(usize::MAX);
@@ -168,15 +168,15 @@ impl MemoryBus {
                             self.tell(part);
                         }
                     }
-                    Some(Answer::Ask(other)) => self.tell(&Note::Ask { of: Some(other) }),
+                    Some(Answer::Ask(other)) => self.tell(&PeerMessage::AskInterests { of: Some(other) }),
                     None => {}
                 }
             }
         }
     }
 
-    fn tell(&self, note: &Note) {
-        self.wire.send(self.node, |_| true, &Load::Note(note.clone()));
+    fn tell(&self, message: &PeerMessage) {
+        self.wire.send(self.node, |_| true, &Load::PeerMessage(message.clone()));
     }
 }
 
@@ -200,9 +200,9 @@ impl EventBus for MemoryBus {
 
     fn begin(&self, interest: Interest) {
         if lock(&self.own).begin(interest) {
-            let notes = lock(&self.own).changed(&[interest], &[], usize::MAX);
-            for note in notes {
-                self.tell(&note);
+            let messages = lock(&self.own).changed(&[interest], &[], usize::MAX);
+            for message in messages {
+                self.tell(&message);
             }
         }
     }

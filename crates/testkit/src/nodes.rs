@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::id::{AgentId, NodeId, ParticipantId, UserId};
 use domain::node::{
-    AgentClaim, Connected, Entrant, EntrantPlace, Granted, Holder, NodeRepository, Note, Registered,
-    SocketNumber,
+    AgentClaim, Connected, Entrant, EntrantPlace, Granted, Holder, NodeRepository, PresenceChange,
+    Registered, SocketNumber,
 };
 use domain::store::StoreError;
 use domain::time::Timestamp;
@@ -87,24 +87,24 @@ impl Rows {
         i64::try_from(self.log.len()).unwrap()
     }
 
-    fn note(&mut self, at: NodeId, note: Note) {
-        match note {
-            Note::UserCame(user) => {
+    fn record(&mut self, at: NodeId, change: PresenceChange) {
+        match change {
+            PresenceChange::UserConnected(user) => {
                 if self.users.insert((user, at)) {
                     self.tell(Change::SessionMoved(ParticipantId::User(user)));
                 }
             }
-            Note::UserWent(user) => {
+            PresenceChange::UserDisconnected(user) => {
                 if self.users.remove(&(user, at)) {
                     self.tell(Change::SessionMoved(ParticipantId::User(user)));
                 }
             }
-            Note::AgentLost(agent) => {
+            PresenceChange::AgentLost(agent) => {
                 if let Some(place) = self.agents.get_mut(&agent).filter(|place| place.node == at) {
                     place.is_open = false;
                 }
             }
-            Note::AgentWent(agent) => {
+            PresenceChange::AgentDisconnected(agent) => {
                 if self.agents.get(&agent).is_some_and(|place| place.node == at) {
                     self.agents.remove(&agent);
                     self.tell(Change::SessionMoved(ParticipantId::Agent(agent)));
@@ -203,15 +203,15 @@ impl NodeRepository for MemoryNodes {
     async fn register(
         &self,
         node: NodeId,
-        notes: Vec<Note>,
+        changes: Vec<PresenceChange>,
         claims: Vec<AgentClaim>,
     ) -> Result<Registered, StoreError> {
         let mut rows = self.rows()?;
         if !rows.is_known(node) {
             return Ok(Registered::Cleared);
         }
-        for note in notes {
-            rows.note(node, note);
+        for change in changes {
+            rows.record(node, change);
         }
         Ok(Registered::Done(claims.into_iter().map(|claim| rows.claim(node, claim)).collect()))
     }

@@ -42,13 +42,13 @@ pub(crate) async fn connect(
     let parameters = Parameters::read(&request)?;
     let asked = Asked::read(&request, &offered, &parameters)?;
     let (caller, presented, rate) = admit(&context, &request, asked).await?;
-    let told = |error: ApiError| match rate {
+    let with_rate = |error: ApiError| match rate {
         Some(rate) => limit::with_rate(error, rate),
         None => error,
     };
-    let on_conflict = parameters.on_conflict().map_err(told)?;
+    let on_conflict = parameters.on_conflict().map_err(with_rate)?;
     let claimed = context.hub.open(caller, presented, on_conflict).await;
-    let (mut claim, inbox) = claimed.map_err(|why| told(refused(why)))?;
+    let (mut claim, inbox) = claimed.map_err(|why| with_rate(refused(why)))?;
 
     let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics)
         .limited_to(presented.scope());

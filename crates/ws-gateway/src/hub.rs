@@ -1,6 +1,6 @@
 //! The hub: connected sockets, their subscriptions, and the fan-out of events.
 //!
-//! It combines three parts that share no state: `Sessions`, `Subscriptions`, and `Presence`.
+//! It combines three parts that share no state: `OpenSockets`, `Subscriptions`, and `Presence`.
 //! `Hub::publish` is called after the commit and in commit order, by one thread. It puts the event
 //! into the inbox of every subscribed socket that may see it, and never waits for a socket.
 
@@ -8,10 +8,10 @@ pub(crate) mod claim;
 mod config;
 mod drain;
 mod figures;
+mod open_sockets;
 mod presence;
 mod publish;
 mod quotas;
-mod sessions;
 mod subscriptions;
 
 use std::sync::Arc;
@@ -21,31 +21,31 @@ use domain::change::Change;
 use domain::chat::{ChatService, Participant};
 use domain::delivery::Listening;
 use domain::id::{AgentId, ChatId, ParticipantId};
-use domain::node::{Connected, Note, SocketNumber};
+use domain::node::{Connected, PresenceChange, SocketNumber};
 use domain::ports::{self, Clock};
 use domain::store::StoreError;
 
 use crate::inbox::Payload;
-use crate::other_nodes::{Alone, OtherNodes};
+use crate::other_nodes::{OtherNodes, SingleNode};
 use crate::payload;
 use crate::receipts::ReceiptBuffer;
 use crate::topic::Topic;
+use open_sockets::OpenSockets;
 use presence::{Presence, Turn};
-use sessions::Sessions;
 use subscriptions::{ListeningAgent, Subscriptions};
 
 pub use config::HubConfig;
 pub(crate) use domain::node::OnConflict;
 pub use figures::Figures;
+pub use open_sockets::ClaimRefused;
 pub use presence::Departure;
 pub(crate) use quotas::ConnectionSlot;
-pub use sessions::ClaimRefused;
 
 /// The sockets of this process.
 pub struct Hub {
     config: HubConfig,
     clock: Arc<dyn Clock>,
-    sessions: Sessions,
+    open_sockets: OpenSockets,
     subscriptions: Subscriptions,
     presence: Presence,
     receipts: Arc<ReceiptBuffer>,
@@ -56,13 +56,13 @@ impl Hub {
     /// Makes the hub of a single server, without sockets; `clock` measures how long a caller has been
     /// disconnected.
     pub fn new(config: HubConfig, clock: Arc<dyn Clock>) -> Arc<Self> {
-        Self::in_cluster(config, clock, Arc::new(Alone))
+        Self::in_cluster(config, clock, Arc::new(SingleNode))
     }
 
     /// Makes the hub of one of several nodes.
     pub fn in_cluster(config: HubConfig, clock: Arc<dyn Clock>, others: Arc<dyn OtherNodes>) -> Arc<Self> {
         Arc::new(Self {
-            sessions: Sessions::new(config.queue_bytes, config.max_sockets_per_caller),
+            open_sockets: OpenSockets::new(config.queue_bytes, config.max_sockets_per_caller),
             subscriptions: Subscriptions::new(),
             presence: Presence::new(clock.clone()),
             receipts: Arc::default(),
@@ -79,13 +79,13 @@ impl Hub {
 
     /// The number of open sockets.
     pub fn socket_count(&self) -> usize {
-        self.sessions.count()
+        self.open_sockets.count()
     }
 
     /// The current figures.
     pub fn figures(&self) -> Figures {
         let mut figures = Figures::default();
-        self.sessions.measure(&mut figures);
+        self.open_sockets.measure(&mut figures);
         self.subscriptions.measure(&mut figures);
         self.presence.measure(&mut figures);
         figures
@@ -93,18 +93,18 @@ impl Hub {
 
     /// Counts a socket that is closed because its queue exceeded its limit.
     pub(crate) fn count_too_slow(&self) {
-        self.sessions.count_too_slow();
+        self.open_sockets.count_too_slow();
     }
 
     /// Closes every open socket, so that its client reconnects and joins again what it still may:
     /// for a commit whose outcome is unknown. New sockets are accepted.
     pub fn end_sockets(&self) {
-        self.sessions.stop_all();
+        self.open_sockets.stop_all();
     }
 
     /// Closes every socket because the server stops, and refuses new ones from now on.
     pub fn shut_down(&self) {
-        drain::shut_down(&self.sessions);
+        drain::shut_down(&self.open_sockets);
     }
 
     /// Does the same, but spreads the closes evenly over this time, so that the clients do not all
@@ -112,12 +112,12 @@ impl Hub {
     /// may need it to notice that the server is not ready. If the future is dropped, the remaining
     /// sockets stay open.
     pub async fn drain(&self, over: Duration) {
-        drain::drain(&self.sessions, over).await;
+        drain::drain(&self.open_sockets, over).await;
     }
 
     /// Applies a change that this process or another has made.
     pub fn follow(&self, change: Change) {
-        self.sessions.follow(change);
+        self.open_sockets.follow(change);
         if let Change::AgentDeleted(agent) = change {
             self.subscriptions.end_observers(agent);
         }
@@ -125,7 +125,7 @@ impl Hub {
 
     /// Ends the sockets whose keys and tokens have expired; must be called about once a second.
     pub fn expire_credentials(&self) {
-        self.sessions.expire(self.clock.now());
+        self.open_sockets.expire(self.clock.now());
     }
 
     /// Publishes the absence of users and agents whose connection broke and who did not return;
@@ -136,7 +136,7 @@ impl Hub {
             // It may have reconnected meanwhile.
             if turn.is_overdue() {
                 let news = turn.expire();
-                self.others.note(who);
+                self.others.presence_changed(who);
                 self.announce(&turn, news);
             }
         }
@@ -171,13 +171,13 @@ impl Hub {
     }
 
     /// Waits until the events of other nodes arrive that the subscriptions need.
-    pub(crate) async fn settled(&self) {
-        self.others.settled().await;
+    pub(crate) async fn interests_confirmed(&self) {
+        self.others.interests_confirmed().await;
     }
 
     /// The local presence of these users and agents.
-    pub fn notes(&self, of: &[ParticipantId]) -> Vec<Note> {
-        self.presence.notes(of)
+    pub fn presence_changes(&self, of: &[ParticipantId]) -> Vec<PresenceChange> {
+        self.presence.presence_changes(of)
     }
 
     /// The agents with a live local socket, and all others that are present on this node.
@@ -187,7 +187,7 @@ impl Hub {
 
     /// Gives the local socket of an agent another number, if there is one.
     pub fn renumber(&self, agent: AgentId, number: SocketNumber) {
-        self.sessions.renumber(agent, number);
+        self.open_sockets.renumber(agent, number);
     }
 
     /// Applies the connections of one user or agent to other nodes, as the store has them. A newer
@@ -196,7 +196,7 @@ impl Hub {
         let turn = self.presence.turn(who);
         if let ([Connected { number: Some(number), .. }], Some(agent)) = (remote, who.agent())
             // The list may be older than a claim of this node that was granted meanwhile.
-            && !self.sessions.give_up(agent, *number)
+            && !self.open_sockets.give_up(agent, *number)
         {
             return;
         }

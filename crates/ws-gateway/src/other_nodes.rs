@@ -1,7 +1,5 @@
 //! The port to the other nodes of a cluster: what sockets report to them, and need of them.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use domain::id::ParticipantId;
 use domain::node::{AgentClaim, Granted};
@@ -15,18 +13,22 @@ pub trait OtherNodes: Send + Sync {
     fn claim(&self, pending: Box<dyn PendingClaim>);
 
     /// Records that the presence of a user or agent on this node has changed.
-    fn note(&self, who: ParticipantId);
+    fn presence_changed(&self, who: ParticipantId);
 
-    /// Resolves when everything recorded before is known to the other nodes, or has failed.
-    async fn written(&self);
+    /// Resolves when every claim and change of presence recorded before is stored, or has failed.
+    async fn stored(&self);
 
-    /// Takes the events of other nodes that a new subscription needs.
-    fn hold(&self, topic: Topic, is_human: bool) -> Held;
+    /// Takes an interest in the events of other nodes that a new subscription needs, until the guard
+    /// is dropped.
+    fn take_interest(&self, topic: Topic, is_human: bool) -> Option<InterestGuard>;
 
-    /// Waits until the events that are held arrive, so that no event is missed that is stored after
-    /// the store is read.
-    async fn settled(&self);
+    /// Waits until the events of all interests arrive, so that no event is missed that is stored
+    /// after the store is read.
+    async fn interests_confirmed(&self);
 }
+
+/// The interest of one subscription in events of other nodes; dropping it ends the interest.
+pub type InterestGuard = Box<dyn Send + Sync>;
 
 /// A socket of an agent that waits for its claim.
 pub trait PendingClaim: Send {
@@ -46,57 +48,22 @@ pub trait PendingClaim: Send {
     fn fail(self: Box<Self>);
 }
 
-/// Counts the subscriptions that need the events of a topic.
-pub trait Holders: Send + Sync {
-    /// A subscription has begun.
-    fn add(&self, topic: Topic, is_human: bool);
-
-    /// A subscription has ended.
-    fn remove(&self, topic: Topic, is_human: bool);
-}
-
-/// The events that one subscription needs; released when it is dropped.
-#[derive(Default)]
-pub struct Held(Option<Box<Needs>>);
-
-struct Needs {
-    holders: Arc<dyn Holders>,
-    topic: Topic,
-    is_human: bool,
-}
-
-impl Held {
-    /// Counts a subscription with these holders, until it is dropped.
-    pub fn by(holders: Arc<dyn Holders>, topic: Topic, is_human: bool) -> Self {
-        holders.add(topic, is_human);
-        Self(Some(Box::new(Needs { holders, topic, is_human })))
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        if let Some(needs) = &self.0 {
-            needs.holders.remove(needs.topic, needs.is_human);
-        }
-    }
-}
-
-/// Stands for the other nodes on a single server.
-pub struct Alone;
+/// Stands for the other nodes on a single server: there are none.
+pub struct SingleNode;
 
 #[async_trait]
-impl OtherNodes for Alone {
+impl OtherNodes for SingleNode {
     fn claim(&self, pending: Box<dyn PendingClaim>) {
         pending.open();
     }
 
-    fn note(&self, _: ParticipantId) {}
+    fn presence_changed(&self, _: ParticipantId) {}
 
-    async fn written(&self) {}
+    async fn stored(&self) {}
 
-    fn hold(&self, _: Topic, _: bool) -> Held {
-        Held::default()
+    fn take_interest(&self, _: Topic, _: bool) -> Option<InterestGuard> {
+        None
     }
 
-    async fn settled(&self) {}
+    async fn interests_confirmed(&self) {}
 }

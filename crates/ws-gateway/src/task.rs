@@ -183,7 +183,7 @@ impl Socket {
 
     /// The response to a granted join, or the reason for refusing it.
     async fn admit(&self, join: &PendingJoin, ticket: Ticket) -> Result<String, &'static str> {
-        self.context.hub.settled().await;
+        self.context.hub.interests_confirmed().await;
         let entrance = self.enter(join).await?;
         self.claim.settle(join.topic, ticket, &entrance);
         self.snapshot(join.topic).await

@@ -11,7 +11,7 @@ use domain::time::Timestamp;
 
 /// Returns whether a kind is that of an event, including those that only newer nodes know.
 pub(crate) const fn is_event(kind: u8) -> bool {
-    kind > 0 && !super::is_note(kind)
+    kind > 0 && !super::is_peer_message(kind)
 }
 
 super::bodies! {

@@ -1,4 +1,4 @@
-//! Events and notes as bytes.
+//! Events and peer messages as bytes.
 //!
 //! The kind of a body is a number in the head of the message; a number is never reused. A body is
 //! JSON, and its members are the fields of the domain's types by their serde attributes
@@ -7,12 +7,14 @@
 //! does not compile, and `golden.txt` holds the bytes.
 
 mod event;
-mod note;
+mod peer_message;
 
 use serde::Serialize;
 
 pub(crate) use event::{decode, encode, is_event};
-pub(crate) use note::{BESIDE_INTERESTS, INTEREST, decode as decode_note, encode as encode_note, is_note};
+pub(crate) use peer_message::{
+    BESIDE_INTERESTS, INTEREST, decode as decode_peer_message, encode as encode_peer_message, is_peer_message,
+};
 
 /// A body that does not match its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use domain::account::{Agent, AgentHandle, AgentKind};
 use domain::activity::AgentActivity;
-use domain::bus::{Interest, Note};
+use domain::bus::{Interest, PeerMessage};
 use domain::chat::{
     Chat, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, RoomAgent, WorkStatus,
 };
@@ -173,31 +173,35 @@ fn events() -> Vec<DomainEvent> {
     ]
 }
 
-/// One note of each kind.
-fn notes() -> Vec<Note> {
+/// One message of each kind.
+fn messages() -> Vec<PeerMessage> {
     let interests =
         vec![Interest::Room(ROOM), Interest::RoomAsHuman(ROOM), Interest::User(USER), Interest::Agent(AGENT)];
     vec![
-        Note::Here { revision: 7 },
-        Note::Changed { revision: 8, begun: interests.clone(), over: vec![Interest::User(USER)] },
-        Note::Whole { revision: 9, part: 1, parts: 2, interests },
-        Note::Ask { of: None },
-        Note::Ask { of: Some(NodeId::new(Uuid::from_u128(20))) },
-        Note::Gone,
+        PeerMessage::Heartbeat { revision: 7 },
+        PeerMessage::InterestsChanged {
+            revision: 8,
+            begun: interests.clone(),
+            over: vec![Interest::User(USER)],
+        },
+        PeerMessage::AllInterests { revision: 9, part: 1, parts: 2, interests },
+        PeerMessage::AskInterests { of: None },
+        PeerMessage::AskInterests { of: Some(NodeId::new(Uuid::from_u128(20))) },
+        PeerMessage::Leaving,
     ]
 }
 
-/// The bus format: kind and body of every event and note, one per line. Nodes of other versions
+/// The bus format: kind and body of every event and message, one per line. Nodes of other versions
 /// read and send exactly this, so a line changes only with a plan for a rolling upgrade.
 const GOLDEN: &str = include_str!("golden.txt");
 
 #[test]
 fn the_bytes_on_the_bus_do_not_change() {
     let events = events().iter().map(encode).collect::<Vec<_>>();
-    let notes = notes().iter().map(encode_note).collect::<Vec<_>>();
+    let messages = messages().iter().map(encode_peer_message).collect::<Vec<_>>();
     let lines = events
         .into_iter()
-        .chain(notes)
+        .chain(messages)
         .map(|(kind, body)| format!("{kind} {}", String::from_utf8(body).unwrap()).trim_end().to_owned());
     assert_eq!(lines.collect::<Vec<_>>(), GOLDEN.lines().collect::<Vec<_>>());
 }
@@ -207,7 +211,7 @@ fn every_event_is_read_back() {
     let mut kinds = std::collections::BTreeSet::new();
     for event in events() {
         let (kind, body) = encode(&event);
-        assert!(is_event(kind) && !is_note(kind) && kinds.insert(kind), "{event:?}");
+        assert!(is_event(kind) && !is_peer_message(kind) && kinds.insert(kind), "{event:?}");
         let read = decode(kind, &body).unwrap().unwrap();
         assert_eq!(format!("{read:?}"), format!("{event:?}"));
     }
@@ -223,7 +227,7 @@ fn what_a_newer_program_adds_is_passed_over() {
         let read = decode(kind, value.to_string().as_bytes()).unwrap().unwrap();
         assert_eq!(format!("{read:?}"), format!("{event:?}"));
     }
-    assert!(matches!(decode(199, b"{}"), Ok(None)) && matches!(decode_note(250, b"{}"), Ok(None)));
+    assert!(matches!(decode(199, b"{}"), Ok(None)) && matches!(decode_peer_message(250, b"{}"), Ok(None)));
 }
 
 #[test]
@@ -263,30 +267,33 @@ fn what_is_none_of_its_kind_is_refused() {
 
 #[test]
 fn every_note_is_read_back() {
-    for note in notes() {
-        let (kind, body) = encode_note(&note);
-        assert!(is_note(kind) && !is_event(kind));
-        assert_eq!(decode_note(kind, &body), Ok(Some(note)));
+    for message in messages() {
+        let (kind, body) = encode_peer_message(&message);
+        assert!(is_peer_message(kind) && !is_event(kind));
+        assert_eq!(decode_peer_message(kind, &body), Ok(Some(message)));
     }
-    assert_eq!(decode_note(encode_note(&Note::Here { revision: 7 }).0, b"{}"), Err(Malformed));
+    assert_eq!(
+        decode_peer_message(encode_peer_message(&PeerMessage::Heartbeat { revision: 7 }).0, b"{}"),
+        Err(Malformed)
+    );
 }
 
 #[test]
 fn notes_are_as_large_as_is_reckoned() {
     let largest = [Interest::RoomAsHuman(ROOM); 500];
     for interests in [&largest[..0], &largest[..1], &largest] {
-        let notes = [
-            Note::Changed { revision: u64::MAX, begun: interests.to_vec(), over: Vec::new() },
-            Note::Changed { revision: u64::MAX, begun: Vec::new(), over: interests.to_vec() },
-            Note::Whole {
+        let messages = [
+            PeerMessage::InterestsChanged { revision: u64::MAX, begun: interests.to_vec(), over: Vec::new() },
+            PeerMessage::InterestsChanged { revision: u64::MAX, begun: Vec::new(), over: interests.to_vec() },
+            PeerMessage::AllInterests {
                 revision: u64::MAX,
                 part: u32::MAX,
                 parts: u32::MAX,
                 interests: interests.to_vec(),
             },
         ];
-        for note in notes {
-            let bytes = encode_note(&note).1.len();
+        for message in messages {
+            let bytes = encode_peer_message(&message).1.len();
             assert!(bytes <= BESIDE_INTERESTS + interests.len() * INTEREST, "{bytes} bytes");
         }
     }

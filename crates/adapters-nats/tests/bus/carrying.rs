@@ -164,7 +164,7 @@ async fn a_node_that_has_said_that_it_ends_says_nothing_more() {
     let _newcomer = Node::at(&nats.url()).await;
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     let told = spy.heard("test.chat.nodes").into_iter();
-    let kinds = told.filter(|(_, note)| note[3..19] == *one.id.as_bytes()).map(|(_, note)| note[2]);
+    let kinds = told.filter(|(_, body)| body[3..19] == *one.id.as_bytes()).map(|(_, body)| body[2]);
     let (said, gone) = (kinds.collect::<Vec<_>>(), 205);
     assert_eq!(said.iter().position(|kind| *kind == gone), Some(said.len() - 1), "{said:?}");
 }

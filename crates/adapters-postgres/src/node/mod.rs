@@ -13,7 +13,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::change::Change;
 use domain::id::{AgentId, NodeId, ParticipantId, UserId};
-use domain::node::{AgentClaim, Connected, Entrant, EntrantPlace, NodeRepository, Note, Registered};
+use domain::node::{
+    AgentClaim, Connected, Entrant, EntrantPlace, NodeRepository, PresenceChange, Registered,
+};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use futures_util::FutureExt;
@@ -66,12 +68,12 @@ impl NodeRepository for PostgresStore {
     async fn register(
         &self,
         node: NodeId,
-        notes: Vec<Note>,
+        changes: Vec<PresenceChange>,
         claims: Vec<AgentClaim>,
     ) -> Result<Registered, StoreError> {
-        let given = (node, notes, claims);
-        let done = self.change_quietly(given, |db, (node, notes, claims)| {
-            register::register_on(db, *node, notes, claims).boxed()
+        let given = (node, changes, claims);
+        let done = self.change_quietly(given, |db, (node, changes, claims)| {
+            register::register_on(db, *node, changes, claims).boxed()
         });
         let Ok(registered) = done.await?;
         Ok(registered)

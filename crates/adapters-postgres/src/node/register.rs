@@ -6,7 +6,7 @@ use diesel::sql_types::{Array, BigInt, Bool, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::change::Change;
 use domain::id::{AgentId, NodeId, ParticipantId, UserId};
-use domain::node::{AgentClaim, Granted, Holder, Note, Registered, SocketNumber};
+use domain::node::{AgentClaim, Granted, Holder, PresenceChange, Registered, SocketNumber};
 use uuid::Uuid;
 
 use crate::error::Fault;
@@ -63,7 +63,7 @@ pub(super) async fn tell_on(mut db: &Db, changes: Vec<Change>) -> Result<Vec<i64
 pub(super) async fn register_on(
     mut db: &Db,
     node: NodeId,
-    notes: &[Note],
+    changes: &[PresenceChange],
     claims: &[AgentClaim],
 ) -> Result<Result<Registered, Never>, Fault> {
     alone_on(db).await?;
@@ -71,7 +71,7 @@ pub(super) async fn register_on(
     if !is_node.get_result::<bool>(&mut db).await? {
         return Ok(Ok(Registered::Cleared));
     }
-    let moved = note_on(db, node, notes).await?;
+    let moved = record_presence(db, node, changes).await?;
     let decided = decide_on(db, node, claims).await?;
     let is_granted = |(_, granted): &(&AgentClaim, &bool)| **granted;
     let granted = claims.iter().zip(&decided).filter(is_granted).map(|(claim, _)| claim.agent);
@@ -86,15 +86,19 @@ pub(super) async fn register_on(
     Ok(Ok(Registered::Done(answers)))
 }
 
-/// Writes the notes; returns the users and agents whose connections have changed.
-async fn note_on(db: &Db, node: NodeId, notes: &[Note]) -> Result<Vec<ParticipantId>, Fault> {
+/// Writes the changes; returns the users and agents whose connections have changed.
+async fn record_presence(
+    db: &Db,
+    node: NodeId,
+    changes: &[PresenceChange],
+) -> Result<Vec<ParticipantId>, Fault> {
     let (mut came, mut went, mut lost, mut gone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for note in notes {
-        match note {
-            Note::UserCame(user) => came.push(user.uuid()),
-            Note::UserWent(user) => went.push(user.uuid()),
-            Note::AgentLost(agent) => lost.push(agent.uuid()),
-            Note::AgentWent(agent) => gone.push(agent.uuid()),
+    for change in changes {
+        match change {
+            PresenceChange::UserConnected(user) => came.push(user.uuid()),
+            PresenceChange::UserDisconnected(user) => went.push(user.uuid()),
+            PresenceChange::AgentLost(agent) => lost.push(agent.uuid()),
+            PresenceChange::AgentDisconnected(agent) => gone.push(agent.uuid()),
         }
     }
     let user = |id| ParticipantId::User(UserId::new(id));

@@ -38,10 +38,10 @@ impl Drop for Server {
     }
 }
 
-fn node(id: NodeId, clock: &Arc<FixedClock>) -> (Arc<Node>, Arc<Hub>) {
-    let port = Node::new(id, None);
-    let hub = Hub::in_cluster(HubConfig::default(), clock.clone(), port.clone());
-    (port, hub)
+fn node(id: NodeId, clock: &Arc<FixedClock>) -> (Arc<LocalNode>, Arc<Hub>) {
+    let node = LocalNode::new(id, None);
+    let hub = Hub::in_cluster(HubConfig::default(), clock.clone(), node.clone());
+    (node, hub)
 }
 
 /// Makes `count` servers on one store.
@@ -50,10 +50,10 @@ async fn several(count: usize) -> (Vec<Server>, Arc<MemoryNodes>) {
     let mut nodes = Vec::new();
     for _ in 0..count {
         let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
-        let (port, hub) = node(NodeId::new(ids.generate(clock.now())), &clock);
+        let (node, hub) = node(NodeId::new(ids.generate(clock.now())), &clock);
         let events = NodeEvents::new(hub.clone(), clock.clone());
         let begun =
-            ClusterMember::begin(port, events.clone(), store.clone(), None, clock.clone(), ids.clone());
+            ClusterMember::begin(node, events.clone(), store.clone(), None, clock.clone(), ids.clone());
         let cluster_member = Arc::new(begun.await.unwrap());
         let running = cluster_member.clone();
         let writer = tokio::spawn(async move { running.run().await });
@@ -78,7 +78,7 @@ impl Server {
 
     /// Writes the queued changes, and applies those of other nodes.
     async fn follow(&mut self) {
-        self.cluster_member.port.written().await;
+        self.cluster_member.node.stored().await;
         loop {
             let entries = self.store.changes_after(self.position, 3).await.unwrap();
             let Some(last) = entries.last() else { return };
@@ -361,13 +361,13 @@ async fn who_looks_around_sees_everybody() {
 #[tokio::test]
 async fn a_claim_that_is_overtaken_opens_nothing() {
     let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
-    let (port, hub) = node(NodeId::new(Uuid::from_u128(1)), &clock);
+    let (local, hub) = node(NodeId::new(Uuid::from_u128(1)), &clock);
     let (who, node) = (agent(1).participant(), NodeId::new(Uuid::from_u128(2)));
     hub.observe(who, &[Connected { who, node, number: Some(SocketNumber(11)) }]);
     for (number, is_open) in [(10, false), (12, true)] {
         let mut opening = Box::pin(hub.open(agent(1), BARE, OnConflict::Supersede));
         assert!((&mut opening).now_or_never().is_none());
-        for pending in port.take().unwrap().claims {
+        for pending in local.take_batch().unwrap().claims {
             pending.settle(Some(SocketNumber(number)));
         }
         let opened = opening.await;
@@ -380,12 +380,12 @@ async fn a_claim_that_is_overtaken_opens_nothing() {
 #[tokio::test]
 async fn a_claim_that_nobody_waits_for_any_more_is_not_made() {
     let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
-    let (port, hub) = node(NodeId::new(Uuid::from_u128(1)), &clock);
+    let (node, hub) = node(NodeId::new(Uuid::from_u128(1)), &clock);
     assert!(hub.open(agent(1), BARE, OnConflict::Supersede).now_or_never().is_none());
-    assert!(port.take().is_none());
+    assert!(node.take_batch().is_none());
     let mut waits = Box::pin(hub.open(agent(1), BARE, OnConflict::Supersede));
     assert!((&mut waits).now_or_never().is_none());
-    assert_eq!(port.take().map(|batch| batch.claims.len()), Some(1));
+    assert_eq!(node.take_batch().map(|batch| batch.claims.len()), Some(1));
 }
 
 /// A list that was read may be older than a claim that was granted meanwhile.

@@ -22,7 +22,7 @@ use crate::tests::{open, told};
 const TOPICS: [Topic; 2] = [Topic::ChatRoom(ROOM), Topic::RoomParticipants(ROOM)];
 
 struct Node {
-    port: Arc<crate::Node>,
+    local: Arc<crate::LocalNode>,
     hub: Arc<Hub>,
     bus: Arc<MemoryBus>,
     events: SharedEvents,
@@ -37,10 +37,10 @@ struct Pair {
 
 fn node(wire: &Arc<Wire>, clock: &Arc<FixedClock>) -> Node {
     let bus = wire.join(clock);
-    let port = crate::Node::new(NodeId::new(Uuid::nil()), Some(bus.clone()));
-    let hub = Hub::in_cluster(HubConfig::default(), clock.clone(), port.clone());
+    let local = crate::LocalNode::new(NodeId::new(Uuid::nil()), Some(bus.clone()));
+    let hub = Hub::in_cluster(HubConfig::default(), clock.clone(), local.clone());
     bus.publish_to(hub.clone());
-    Node { port, events: SharedEvents::new(hub.clone(), bus.clone()), hub, bus }
+    Node { local, events: SharedEvents::new(hub.clone(), bus.clone()), hub, bus }
 }
 
 impl Pair {
@@ -65,7 +65,7 @@ impl Pair {
 
 /// A socket that is subscribed to the chat.
 async fn listen(node: &Node, caller: Caller) -> (SocketClaim, Reader) {
-    let (claim, reader) = open(&node.port, &node.hub, caller).await;
+    let (claim, reader) = open(&node.local, &node.hub, caller).await;
     for topic in TOPICS {
         claim.subscribe(topic);
     }
@@ -135,8 +135,8 @@ async fn what_nobody_elsewhere_wants_is_not_sent() {
 async fn the_last_of_many_listeners_ends_the_interest() {
     let two = Pair::new();
     let topics = [Topic::ChatRoom(ROOM), Topic::RoomActivity(ROOM)];
-    let (first, _first) = open(&two.two.port, &two.two.hub, user(100)).await;
-    let (second, _second) = open(&two.two.port, &two.two.hub, user(101)).await;
+    let (first, _first) = open(&two.two.local, &two.two.hub, user(100)).await;
+    let (second, _second) = open(&two.two.local, &two.two.hub, user(101)).await;
     let tickets = topics.map(|topic| (first.subscribe(topic), second.subscribe(topic)));
     // A second subscription adds no interest.
     let again = first.subscribe(topics[0]);

@@ -22,7 +22,7 @@ pub struct Loss(Option<Timestamp>);
 
 impl Loss {
     /// Records a loss since then; the earliest one counts.
-    pub fn note(&mut self, since: Timestamp) {
+    pub fn record(&mut self, since: Timestamp) {
         self.0 = Some(self.0.map_or(since, |earlier| earlier.min(since)));
     }
 
@@ -102,7 +102,7 @@ mod tests {
     fn of_several_losses_the_earliest_counts_once() {
         let mut loss = Loss::default();
         for since in [7, 5, 6] {
-            loss.note(at(since));
+            loss.record(at(since));
         }
         assert_eq!((loss.take(), loss.take()), (Some(at(5)), None));
     }

@@ -7,8 +7,8 @@
 //! the traffic of a node grows with the topics that its sockets have joined and not with the number
 //! of nodes.
 //!
-//! Nodes exchange their interests: the changes ([`Note::Changed`]), numbered, so that a node that
-//! missed one asks for [the full list](Note::Whole); and a heartbeat every second. A node whose
+//! Nodes exchange their interests: the changes ([`PeerMessage::InterestsChanged`]), numbered, so that a node that
+//! missed one asks for [the full list](PeerMessage::AllInterests); and a heartbeat every second. A node whose
 //! heartbeat stops has no interests ([`peers`]). While the interests of a node are not known for
 //! certain, it counts as interested in everything.
 //!
@@ -20,8 +20,8 @@
 //! Everything here is pure, or a port; the time is an argument.
 
 pub mod healing;
-pub mod note;
 pub mod own;
+pub mod peer_message;
 pub mod peers;
 pub mod port;
 pub mod route;
@@ -29,8 +29,8 @@ pub mod seen;
 pub mod shared;
 
 pub use healing::{CLOCKS_APART, Healing, Loss};
-pub use note::Note;
 pub use own::OwnInterests;
+pub use peer_message::PeerMessage;
 pub use peers::{Answer, Peers};
 pub use port::{EventBus, RunningBus};
 pub use route::{Address, Interest, narrowed, routes};

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use super::note::Note;
+use super::peer_message::PeerMessage;
 use super::route::{Address, Interest};
 use crate::time::Timestamp;
 
@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 /// join.
 pub const LINGER: Duration = Duration::from_secs(5);
 
-/// The maximum number of interests per note, some hundred kilobytes.
+/// The maximum number of interests per message, some hundred kilobytes.
 const MOST: usize = 4096;
 
 /// The interests of this node.
@@ -52,33 +52,33 @@ impl OwnInterests {
         over
     }
 
-    /// The notes for the changes, with at most `most` interests each.
-    pub fn changed(&mut self, begun: &[Interest], over: &[Interest], most: usize) -> Vec<Note> {
+    /// The messages for the changes, with at most `most` interests each.
+    pub fn changed(&mut self, begun: &[Interest], over: &[Interest], most: usize) -> Vec<PeerMessage> {
         let most = most.clamp(1, MOST);
         let begun = begun.chunks(most).map(|some| (some.to_vec(), Vec::new()));
         let over = over.chunks(most).map(|some| (Vec::new(), some.to_vec()));
         let numbered = |(begun, over)| {
             self.revision += 1;
-            Note::Changed { revision: self.revision, begun, over }
+            PeerMessage::InterestsChanged { revision: self.revision, begun, over }
         };
         begun.chain(over).map(numbered).collect()
     }
 
     /// The heartbeat.
-    pub fn here(&self) -> Note {
-        Note::Here { revision: self.revision }
+    pub fn here(&self) -> PeerMessage {
+        PeerMessage::Heartbeat { revision: self.revision }
     }
 
-    /// The notes for all interests, with at most `most` in each.
-    pub fn whole(&self, most: usize) -> Vec<Note> {
+    /// The messages for all interests, with at most `most` in each.
+    pub fn whole(&self, most: usize) -> Vec<PeerMessage> {
         let most = most.clamp(1, MOST);
         let all = self.all.keys().copied().collect::<Vec<_>>();
         let parts = u32::try_from(all.len().div_ceil(most).max(1)).unwrap_or(u32::MAX);
         let revision = self.revision;
         if all.is_empty() {
-            return vec![Note::Whole { revision, part: 0, parts, interests: all }];
+            return vec![PeerMessage::AllInterests { revision, part: 0, parts, interests: all }];
         }
-        let part = |(part, interests): (u32, &[Interest])| Note::Whole {
+        let part = |(part, interests): (u32, &[Interest])| PeerMessage::AllInterests {
             revision,
             part,
             parts,
@@ -150,16 +150,24 @@ mod tests {
     fn changes_are_numbered_and_the_whole_is_told_in_parts() {
         let mut own = OwnInterests::default();
         assert_eq!(own.changed(&[], &[], 10), []);
-        assert_eq!(own.whole(10), [Note::Whole { revision: 0, part: 0, parts: 1, interests: vec![] }]);
+        assert_eq!(
+            own.whole(10),
+            [PeerMessage::AllInterests { revision: 0, part: 0, parts: 1, interests: vec![] }]
+        );
         for number in 0..5000 {
             own.begin(room(number));
         }
-        let notes = own.changed(&[room(1)], &[], 10);
-        assert_eq!(notes, [Note::Changed { revision: 1, begun: vec![room(1)], over: vec![] }]);
-        assert_eq!(own.here(), Note::Here { revision: 1 });
+        let messages = own.changed(&[room(1)], &[], 10);
+        assert_eq!(
+            messages,
+            [PeerMessage::InterestsChanged { revision: 1, begun: vec![room(1)], over: vec![] }]
+        );
+        assert_eq!(own.here(), PeerMessage::Heartbeat { revision: 1 });
         let told = |most| {
-            let parts = own.whole(most).into_iter().map(|note| match note {
-                Note::Whole { revision, part, parts, interests } => (revision, part, parts, interests.len()),
+            let parts = own.whole(most).into_iter().map(|message| match message {
+                PeerMessage::AllInterests { revision, part, parts, interests } => {
+                    (revision, part, parts, interests.len())
+                }
                 other => panic!("{other:?}"),
             });
             parts.collect::<Vec<_>>()
@@ -168,19 +176,19 @@ mod tests {
         assert_eq!(told(2_000), [(1, 0, 3, 2_000), (1, 1, 3, 2_000), (1, 2, 3, 1_000)]);
     }
 
-    /// A receiver of all notes knows the interests; one that misses a note detects it.
+    /// A receiver of all messages knows the interests; one that misses a message detects it.
     #[test]
     fn a_large_change_is_several() {
         let mut own = OwnInterests::default();
         let (begun, over) = ([1, 2, 3].map(room), [4, 5].map(room));
-        let of = |revision, begun: &[Interest], over: &[Interest]| Note::Changed {
+        let of = |revision, begun: &[Interest], over: &[Interest]| PeerMessage::InterestsChanged {
             revision,
             begun: begun.to_vec(),
             over: over.to_vec(),
         };
         let expected = [of(1, &begun[..2], &[]), of(2, &begun[2..], &[]), of(3, &[], &over)];
         assert_eq!(own.changed(&begun, &over, 2), expected);
-        assert_eq!(own.here(), Note::Here { revision: 3 });
+        assert_eq!(own.here(), PeerMessage::Heartbeat { revision: 3 });
         assert_eq!(own.changed(&begun, &[], 0).len(), 3, "one at least");
         let many = (0..10_000).map(room).collect::<Vec<_>>();
         assert_eq!(own.changed(&many, &[], usize::MAX).len(), 3);

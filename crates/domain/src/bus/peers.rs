@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::healing::Loss;
-use super::note::Note;
+use super::peer_message::PeerMessage;
 use super::route::Interest;
 use crate::id::NodeId;
 use crate::time::Timestamp;
@@ -24,7 +24,7 @@ const INTRODUCTION: Duration = Duration::from_secs(2);
 /// How long a silent node may return.
 const MISSED: Duration = Duration::from_secs(60 * 60);
 
-/// The answer that a note needs.
+/// The answer that a message needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Send the full list of own interests.
@@ -38,7 +38,7 @@ pub enum Answer {
 pub struct Peers {
     own: NodeId,
     others: HashMap<NodeId, Peer>,
-    /// The nodes that fell silent without a farewell, with the time of the last note.
+    /// The nodes that fell silent without a farewell, with the time of the last message.
     missing: HashMap<NodeId, Timestamp>,
     /// The time since which events from or for another node may be lost.
     lost: Loss,
@@ -64,7 +64,7 @@ struct Parts {
 }
 
 impl Peers {
-    /// No node is known yet; notes arrive from now on.
+    /// No node is known yet; messages arrive from now on.
     pub fn new(own: NodeId, now: Timestamp) -> Self {
         let (others, missing) = (HashMap::new(), HashMap::new());
         Self {
@@ -77,7 +77,7 @@ impl Peers {
         }
     }
 
-    /// Starts over after a time without notes. All nodes should then be asked for their lists.
+    /// Starts over after a time without messages. All nodes should then be asked for their lists.
     pub fn begin_again(&mut self, now: Timestamp) {
         for peer in self.others.values_mut() {
             peer.forget(now);
@@ -86,46 +86,50 @@ impl Peers {
         self.is_complete = false;
     }
 
-    /// Applies a note of a node.
-    pub fn hear(&mut self, from: NodeId, note: Note, now: Timestamp) -> Option<Answer> {
+    /// Applies a message of a node.
+    pub fn hear(&mut self, from: NodeId, message: PeerMessage, now: Timestamp) -> Option<Answer> {
         if from == self.own {
             return None;
         }
-        if note == Note::Gone {
+        if message == PeerMessage::Leaving {
             self.others.remove(&from);
             return None;
         }
         if let Some(since) = self.missing.remove(&from) {
-            self.lost.note(since);
+            self.lost.record(since);
         }
         let peer = self.others.entry(from).or_insert_with(|| Peer::new(now));
         let known = peer.revision.map(|_| peer.heard_at);
         peer.heard_at = now;
-        let answer = match note {
-            Note::Here { revision } => peer.is_there(revision, from),
-            Note::Changed { revision, begun, over } => peer.change(revision, begun, &over, from),
-            Note::Whole { revision, part, parts, interests } => {
+        let answer = match message {
+            PeerMessage::Heartbeat { revision } => peer.is_there(revision, from),
+            PeerMessage::InterestsChanged { revision, begun, over } => {
+                peer.change(revision, begun, &over, from)
+            }
+            PeerMessage::AllInterests { revision, part, parts, interests } => {
                 peer.take_part(revision, part, parts, interests);
                 None
             }
-            Note::Ask { of } => of.is_none_or(|asked| asked == self.own).then_some(Answer::Tell),
-            Note::Gone => None,
+            PeerMessage::AskInterests { of } => {
+                of.is_none_or(|asked| asked == self.own).then_some(Answer::Tell)
+            }
+            PeerMessage::Leaving => None,
         };
         if let (Some(Answer::Ask(_)), Some(since)) = (answer, known) {
             // A new interest of it was missed.
-            self.lost.note(since);
+            self.lost.record(since);
         }
         answer
     }
 
-    /// Removes nodes whose heartbeat has stopped. Must be called about twice a second while notes
+    /// Removes nodes whose heartbeat has stopped. Must be called about twice a second while messages
     /// can arrive.
     pub fn expire(&mut self, now: Timestamp) {
         let silent = self.others.extract_if(|_, peer| peer.heard_at.plus(SILENCE) <= now);
         let silent = silent.map(|(node, peer)| (node, peer.heard_at)).collect::<Vec<_>>();
         for (node, since) in silent {
             self.missing.insert(node, since);
-            self.lost.note(since);
+            self.lost.record(since);
         }
         self.missing.retain(|_, since| since.plus(MISSED) > now);
         self.is_complete = self.complete_from <= now;
@@ -187,7 +191,7 @@ impl Peer {
         from: NodeId,
     ) -> Option<Answer> {
         match self.revision {
-            // A repeated note.
+            // A repeated message.
             Some(known) if known >= revision => None,
             Some(known) if known + 1 == revision => {
                 self.interests.extend(begun);

@@ -23,5 +23,6 @@ mod port;
 pub use claim::{Claiming, Holder, OnConflict};
 pub use lease::{CLEARED_EVERY, CLEARED_WITHIN, CLEARS_HOLDING, Contact, GRACE, LEASE, RENEWED_EVERY};
 pub use port::{
-    AgentClaim, Connected, Entrant, EntrantPlace, Granted, NodeRepository, Note, Registered, SocketNumber,
+    AgentClaim, Connected, Entrant, EntrantPlace, Granted, NodeRepository, PresenceChange, Registered,
+    SocketNumber,
 };

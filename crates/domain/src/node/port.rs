@@ -26,15 +26,15 @@ pub struct AgentClaim {
 
 /// A change of the connections to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Note {
+pub enum PresenceChange {
     /// A user has a socket on the node.
-    UserCame(UserId),
+    UserConnected(UserId),
     /// A user has no socket on the node any more.
-    UserWent(UserId),
+    UserDisconnected(UserId),
     /// The connection of an agent broke; the agent counts as present, but blocks no new socket.
     AgentLost(AgentId),
     /// The agent is no longer present on the node.
-    AgentWent(AgentId),
+    AgentDisconnected(AgentId),
 }
 
 /// The decision on a claim; `None` if another socket keeps it.
@@ -120,13 +120,13 @@ pub trait NodeRepository: Send + Sync {
     /// Erases up to `limit` rows of cleared nodes, which no read returns; returns their number.
     async fn erase_cleared(&self, limit: u32) -> Result<u32, StoreError>;
 
-    /// Writes the changes of a node, in this order: notes first, each about a different user or
+    /// Writes the changes of a node, in this order: changes first, each about a different user or
     /// agent, then claims. Of several claims for one agent each is decided as if it came alone. All
     /// changes are entered in the log.
     async fn register(
         &self,
         node: NodeId,
-        notes: Vec<Note>,
+        changes: Vec<PresenceChange>,
         claims: Vec<AgentClaim>,
     ) -> Result<Registered, StoreError>;
 

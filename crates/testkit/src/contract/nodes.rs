@@ -7,8 +7,8 @@ use std::time::Duration;
 use domain::change::{Change, ChangePosition, ChangeRepository};
 use domain::id::{AgentId, NodeId, ParticipantId, UserId};
 use domain::node::{
-    AgentClaim, CLEARS_HOLDING, Claiming, Connected, Granted, NodeRepository, Note, OnConflict, Registered,
-    SocketNumber,
+    AgentClaim, CLEARS_HOLDING, Claiming, Connected, Granted, NodeRepository, OnConflict, PresenceChange,
+    Registered, SocketNumber,
 };
 use uuid::Uuid;
 
@@ -84,8 +84,13 @@ impl Nodes {
         node(number)
     }
 
-    async fn register(&self, node: NodeId, notes: &[Note], claims: &[AgentClaim]) -> Vec<Granted> {
-        let registered = self.nodes.register(node, notes.to_vec(), claims.to_vec()).await.unwrap();
+    async fn register(
+        &self,
+        node: NodeId,
+        changes: &[PresenceChange],
+        claims: &[AgentClaim],
+    ) -> Vec<Granted> {
+        let registered = self.nodes.register(node, changes.to_vec(), claims.to_vec()).await.unwrap();
         let Registered::Done(granted) = registered else { panic!("{node} was cleared") };
         granted
     }
@@ -95,8 +100,8 @@ impl Nodes {
         self.register(node, &[], &[claim(agent, claiming)]).await[0]
     }
 
-    async fn note(&self, at: NodeId, note: Note) {
-        assert_eq!(self.register(at, &[note], &[]).await, []);
+    async fn record(&self, at: NodeId, change: PresenceChange) {
+        assert_eq!(self.register(at, &[change], &[]).await, []);
     }
 
     async fn of_agent(&self, number: u128) -> Vec<Connected> {
@@ -153,11 +158,11 @@ pub async fn the_newest_socket_has_the_place(nodes: Nodes) {
         last = granted;
     }
     // It is not the other node's to give up.
-    nodes.note(two, Note::AgentWent(agent(7))).await;
-    nodes.note(two, Note::AgentLost(agent(7))).await;
+    nodes.record(two, PresenceChange::AgentDisconnected(agent(7))).await;
+    nodes.record(two, PresenceChange::AgentLost(agent(7))).await;
     assert_eq!(nodes.claim(two, 7, GIVES_WAY).await, None);
     assert_eq!(nodes.told(&mut since).await, []);
-    nodes.note(one, Note::AgentWent(agent(7))).await;
+    nodes.record(one, PresenceChange::AgentDisconnected(agent(7))).await;
     assert_eq!((nodes.of_agent(7).await, nodes.told(&mut since).await), (vec![], vec![moved(7)]));
     assert_eq!(nodes.of_agent(8).await, []);
 }
@@ -171,7 +176,7 @@ pub async fn who_gives_way_is_refused_while_another_is_there(nodes: Nodes) {
         assert_eq!(nodes.claim(at, 7, GIVES_WAY).await, None);
     }
     assert_eq!(nodes.of_agent(7).await, [on(7, one, first)]);
-    nodes.note(one, Note::AgentLost(agent(7))).await;
+    nodes.record(one, PresenceChange::AgentLost(agent(7))).await;
     assert_eq!(nodes.of_agent(7).await, [on(7, one, first)], "it counts as there");
     let second = nodes.claim(two, 7, GIVES_WAY).await;
     assert!(second > first);
@@ -183,14 +188,14 @@ pub async fn who_gives_way_is_refused_while_another_is_there(nodes: Nodes) {
     assert!(nodes.claim(one, 7, GIVES_WAY).await > second);
 }
 
-/// Each as if it came alone, and after the notes.
+/// Each as if it came alone, and after the changes.
 pub async fn claims_that_come_together_are_decided_one_by_one(nodes: Nodes) {
     let one = nodes.enter(1).await;
     nodes.claim(one, 9, NEWEST).await.unwrap();
     let mut since = nodes.log.newest_change().await.unwrap();
     let claims =
         [claim(7, GIVES_WAY), claim(7, GIVES_WAY), claim(8, NEWEST), claim(7, NEWEST), claim(9, GIVES_WAY)];
-    let said = [Note::AgentWent(agent(9)), Note::UserCame(user(1))];
+    let said = [PresenceChange::AgentDisconnected(agent(9)), PresenceChange::UserConnected(user(1))];
     let granted = nodes.register(one, &said, &claims).await;
     assert_eq!(granted.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true, true, true]);
     assert!(granted.iter().flatten().is_sorted(), "{granted:?}");
@@ -223,19 +228,19 @@ pub async fn users_are_where_they_have_sockets(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     let mut since = nodes.log.newest_change().await.unwrap();
     let changed = Change::SessionMoved(ParticipantId::User(user(5)));
-    for (at, note, expected, told) in [
-        (one, Note::UserCame(user(5)), vec![one], vec![changed]),
-        (one, Note::UserCame(user(5)), vec![one], vec![]),
-        (two, Note::UserCame(user(5)), vec![one, two], vec![changed]),
-        (one, Note::UserWent(user(5)), vec![two], vec![changed]),
-        (one, Note::UserWent(user(5)), vec![two], vec![]),
-        (two, Note::UserWent(user(5)), vec![], vec![changed]),
+    for (at, change, expected, told) in [
+        (one, PresenceChange::UserConnected(user(5)), vec![one], vec![changed]),
+        (one, PresenceChange::UserConnected(user(5)), vec![one], vec![]),
+        (two, PresenceChange::UserConnected(user(5)), vec![one, two], vec![changed]),
+        (one, PresenceChange::UserDisconnected(user(5)), vec![two], vec![changed]),
+        (one, PresenceChange::UserDisconnected(user(5)), vec![two], vec![]),
+        (two, PresenceChange::UserDisconnected(user(5)), vec![], vec![changed]),
     ] {
-        nodes.note(at, note).await;
+        nodes.record(at, change).await;
         assert_eq!(
             (nodes.nodes_of_user(5).await, nodes.told(&mut since).await),
             (expected, told),
-            "{note:?}"
+            "{change:?}"
         );
     }
 }
@@ -243,8 +248,10 @@ pub async fn users_are_where_they_have_sockets(nodes: Nodes) {
 /// It is told, its people are nowhere at once, and nothing is left of it in the end.
 pub async fn a_node_whose_lease_is_over_is_cleared(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
-    nodes.register(one, &[Note::UserCame(user(5))], &[claim(7, NEWEST), claim(8, NEWEST)]).await;
-    nodes.register(two, &[Note::UserCame(user(5))], &[claim(9, NEWEST)]).await;
+    nodes
+        .register(one, &[PresenceChange::UserConnected(user(5))], &[claim(7, NEWEST), claim(8, NEWEST)])
+        .await;
+    nodes.register(two, &[PresenceChange::UserConnected(user(5))], &[claim(9, NEWEST)]).await;
     let mut since = nodes.log.newest_change().await.unwrap();
     assert_eq!(nodes.clear().await, 0);
     nodes.end_lease(one).await;
@@ -258,8 +265,11 @@ pub async fn a_node_whose_lease_is_over_is_cleared(nodes: Nodes) {
     assert_eq!(nodes.told(&mut since).await, [Change::NodeCleared(one)]);
     assert_eq!((nodes.of_agent(7).await, nodes.nodes_of_user(5).await), (vec![], vec![two]));
     assert!(!nodes.nodes.renew(one, LONG).await.unwrap());
-    let late =
-        nodes.nodes.register(one, vec![Note::UserCame(user(6))], vec![claim(7, NEWEST)]).await.unwrap();
+    let late = nodes
+        .nodes
+        .register(one, vec![PresenceChange::UserConnected(user(6))], vec![claim(7, NEWEST)])
+        .await
+        .unwrap();
     assert_eq!(late, Registered::Cleared);
     assert_eq!((nodes.of_agent(7).await, nodes.nodes_of_user(6).await), (vec![], vec![]));
     let taken = nodes.claim(two, 8, GIVES_WAY).await;
@@ -291,8 +301,9 @@ pub async fn a_lease_that_is_over_may_be_renewed_until_it_is_cleared(nodes: Node
 /// For as long as they are given its people count as there, and are in nobody's way.
 pub async fn who_ends_in_order_leaves_the_others_time(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
-    let granted =
-        nodes.register(one, &[Note::UserCame(user(5))], &[claim(7, NEWEST), claim(8, NEWEST)]).await;
+    let granted = nodes
+        .register(one, &[PresenceChange::UserConnected(user(5))], &[claim(7, NEWEST), claim(8, NEWEST)])
+        .await;
     nodes.nodes.leave(one, GRACE).await.unwrap();
     assert_eq!(nodes.clear().await, 0);
     assert_eq!(nodes.of_agent(7).await, [on(7, one, granted[0])]);
@@ -314,7 +325,7 @@ pub async fn who_comes_back_keeps_what_nobody_took(nodes: Nodes) {
     assert_eq!(nodes.clear().await, 1);
     let taken = nodes.claim(two, 8, NEWEST).await;
     nodes.claim(two, 9, NEWEST).await.unwrap();
-    nodes.note(two, Note::AgentLost(agent(9))).await;
+    nodes.record(two, PresenceChange::AgentLost(agent(9))).await;
     let again = nodes.enter(3).await;
     let kept = [7, 8, 9].map(|number| claim(number, Claiming::Kept));
     for _ in 0..2 {
@@ -330,10 +341,16 @@ pub async fn everybody_is_listed_page_by_page(nodes: Nodes) {
     let (one, two, dead) = (nodes.enter(1).await, nodes.enter(2).await, nodes.enter(3).await);
     for number in 1..=7_u128 {
         let at = if number.is_multiple_of(2) { two } else { one };
-        nodes.register(at, &[Note::UserCame(user(number))], &[claim(number, NEWEST)]).await;
+        nodes.register(at, &[PresenceChange::UserConnected(user(number))], &[claim(number, NEWEST)]).await;
     }
-    nodes.note(two, Note::UserCame(user(3))).await;
-    nodes.register(dead, &[Note::UserCame(user(3)), Note::UserCame(user(100))], &[claim(100, NEWEST)]).await;
+    nodes.record(two, PresenceChange::UserConnected(user(3))).await;
+    nodes
+        .register(
+            dead,
+            &[PresenceChange::UserConnected(user(3)), PresenceChange::UserConnected(user(100))],
+            &[claim(100, NEWEST)],
+        )
+        .await;
     nodes.end_lease(dead).await;
     nodes.clear().await;
     let (mut agents, mut after) = (Vec::new(), None);

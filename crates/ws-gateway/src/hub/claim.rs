@@ -15,9 +15,9 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::timeout;
 
 use super::Hub;
+use super::open_sockets::{ClaimRefused, Opened, Precedence};
 use super::presence::Departure;
 use super::quotas::{CallerQuota, ConnectionSlot};
-use super::sessions::{ClaimRefused, Opened, Precedence};
 use crate::inbox::{Inbox, Reader, SocketId, Ticket};
 use crate::other_nodes::PendingClaim;
 use crate::person::Person;
@@ -89,7 +89,7 @@ impl Pending {
         };
         // The store has granted a socket that was not opened.
         if precedence.is_some() && opened.is_err() {
-            hub.others.note(ParticipantId::Agent(caller.agent));
+            hub.others.presence_changed(ParticipantId::Agent(caller.agent));
         }
         // If the receiver is gone, dropping the answer releases the socket.
         drop(answer.send(opened));
@@ -109,9 +109,9 @@ impl Hub {
         on_conflict: OnConflict,
     ) -> Claimed {
         let Caller::Agent(agent) = caller else { return self.claim(caller, presented, on_conflict) };
-        let slot = self.sessions.slot(caller.participant())?;
+        let slot = self.open_sockets.slot(caller.participant())?;
         // A socket that would be refused must not supersede another.
-        self.sessions.may_enter(caller, presented)?;
+        self.open_sockets.may_enter(caller, presented)?;
         let (answer, answered) = oneshot::channel();
         let hub = self.clone();
         self.others.claim(Box::new(Pending { hub, caller: agent, presented, slot, on_conflict, answer }));
@@ -128,7 +128,7 @@ impl Hub {
         presented: Presented,
         on_conflict: OnConflict,
     ) -> Claimed {
-        let slot = self.sessions.slot(caller.participant())?;
+        let slot = self.open_sockets.slot(caller.participant())?;
         self.admit(caller, presented, slot, Precedence::Local(on_conflict))
     }
 
@@ -146,10 +146,10 @@ impl Hub {
             Precedence::Granted(number) if turn.has_newer(number) => Precedence::Overtaken,
             precedence => precedence,
         };
-        let Opened { id, inbox, reader, is_first } = self.sessions.open(caller, presented, precedence)?;
+        let Opened { id, inbox, reader, is_first } = self.open_sockets.open(caller, presented, precedence)?;
         let news = turn.arrive(matches!(precedence, Precedence::Granted(_)));
         if is_first && matches!(caller, Caller::User(_)) {
-            self.others.note(caller.participant());
+            self.others.presence_changed(caller.participant());
         }
         self.announce(&turn, news);
         drop(turn);
@@ -182,8 +182,8 @@ impl SocketClaim {
     /// topic, so an earlier one is replaced.
     pub fn subscribe(&self, topic: Topic) -> Ticket {
         let (who, inbox, slot) = (self.caller.participant(), self.inbox.clone(), self.quota.topic_slot());
-        let held = self.hub.others.hold(topic, who.user().is_some());
-        self.hub.subscriptions.subscribe(topic, self.id, who, inbox, slot, held)
+        let interest = self.hub.others.take_interest(topic, who.user().is_some());
+        self.hub.subscriptions.subscribe(topic, self.id, who, inbox, slot, interest)
     }
 
     /// Applies the caller's access to the topic's chat as read from the store, with the last
@@ -212,16 +212,16 @@ impl SocketClaim {
     /// Releases the claim, so that another socket can take it.
     pub fn release(&self, departure: Departure) {
         let turn = self.hub.presence.turn(self.caller.participant());
-        let Some(last) = self.hub.sessions.close(self.id, self.caller, self.presented) else { return };
+        let Some(last) = self.hub.open_sockets.close(self.id, self.caller, self.presented) else { return };
         let news = turn.depart(departure == Departure::Dropped && !last.is_out);
-        self.hub.others.note(turn.who());
+        self.hub.others.presence_changed(turn.who());
         self.hub.announce(&turn, news);
     }
 
     /// Resolves when other nodes see the claim as released, or shortly after.
     pub async fn is_free_everywhere(&self) {
         // A store that does not answer must not delay the close for long.
-        let _ = timeout(LONGEST_FAREWELL, self.hub.others.written()).await;
+        let _ = timeout(LONGEST_FAREWELL, self.hub.others.stored()).await;
     }
 }
 

@@ -4,24 +4,24 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::sessions::Sessions;
+use super::open_sockets::OpenSockets;
 
 /// The interval at which a share of the sockets is closed.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Closes every socket because the server stops, and refuses new ones from now on.
-pub(super) fn shut_down(sessions: &Sessions) {
-    let open = sessions.refuse_new();
-    sessions.stop(&open);
+pub(super) fn shut_down(sockets: &OpenSockets) {
+    let open = sockets.refuse_new();
+    sockets.stop(&open);
 }
 
 /// Does the same, but spreads the closes evenly over this time.
-pub(super) async fn drain(sessions: &Sessions, over: Duration) {
-    let open = sessions.refuse_new();
+pub(super) async fn drain(sockets: &OpenSockets, over: Duration) {
+    let open = sockets.refuse_new();
     let (begun, mut told) = (Instant::now(), 0);
     loop {
         let due = share(open.len(), begun.elapsed(), over);
-        sessions.stop(&open[told..due]);
+        sockets.stop(&open[told..due]);
         told = due;
         let left = over.saturating_sub(begun.elapsed());
         if left.is_zero() {

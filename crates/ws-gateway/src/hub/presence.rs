@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::id::{AgentId, ParticipantId};
-use domain::node::{Connected, GRACE, Note, SocketNumber};
+use domain::node::{Connected, GRACE, PresenceChange, SocketNumber};
 use domain::ports::Clock;
 use domain::time::Timestamp;
 
@@ -91,17 +91,17 @@ impl Presence {
     }
 
     /// The presence of these users and agents on this node.
-    pub(super) fn notes(&self, of: &[ParticipantId]) -> Vec<Note> {
+    pub(super) fn presence_changes(&self, of: &[ParticipantId]) -> Vec<PresenceChange> {
         let state = self.state();
-        let note = |who: &ParticipantId| match who {
-            ParticipantId::User(user) if state.is_here(*who) => Some(Note::UserCame(*user)),
-            ParticipantId::User(user) => Some(Note::UserWent(*user)),
+        let change = |who: &ParticipantId| match who {
+            ParticipantId::User(user) if state.is_here(*who) => Some(PresenceChange::UserConnected(*user)),
+            ParticipantId::User(user) => Some(PresenceChange::UserDisconnected(*user)),
             // The claim has reported it.
             ParticipantId::Agent(_) if state.here.contains(who) => None,
-            ParticipantId::Agent(agent) if state.is_here(*who) => Some(Note::AgentLost(*agent)),
-            ParticipantId::Agent(agent) => Some(Note::AgentWent(*agent)),
+            ParticipantId::Agent(agent) if state.is_here(*who) => Some(PresenceChange::AgentLost(*agent)),
+            ParticipantId::Agent(agent) => Some(PresenceChange::AgentDisconnected(*agent)),
         };
-        of.iter().filter_map(note).collect()
+        of.iter().filter_map(change).collect()
     }
 
     /// The agents with a live socket on this node, and all others that are present on it.

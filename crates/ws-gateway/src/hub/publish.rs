@@ -57,14 +57,14 @@ impl EventPublisher for Hub {
             DomainEvent::AgentDeleted { agent } => {
                 self.agent_changed("agent_deleted", &agent);
                 // The removals from its chats follow as events of their own.
-                self.sessions.follow(Change::AgentDeleted(agent.id));
+                self.open_sockets.follow(Change::AgentDeleted(agent.id));
             }
-            DomainEvent::KeyRevoked { key } => self.sessions.follow(Change::KeyRevoked(key)),
+            DomainEvent::KeyRevoked { key } => self.open_sockets.follow(Change::KeyRevoked(key)),
             DomainEvent::TokensEnded { user, password_set_at } => {
-                self.sessions.follow(Change::TokensEnded { user, password_set_at });
+                self.open_sockets.follow(Change::TokensEnded { user, password_set_at });
             }
-            DomainEvent::SessionEnded { session } => self.sessions.follow(Change::SessionEnded(session)),
-            DomainEvent::UserMoved { user } => self.sessions.follow(Change::UserMoved(user)),
+            DomainEvent::SessionEnded { session } => self.open_sockets.follow(Change::SessionEnded(session)),
+            DomainEvent::UserMoved { user } => self.open_sockets.follow(Change::UserMoved(user)),
             DomainEvent::ContactRequestReceived { request } => self.request_received(&request),
             DomainEvent::ContactRequestUpdated { request } => self.request_updated(&request),
             DomainEvent::ContactAdded { contact: ContactOf { owner, contact } } => {

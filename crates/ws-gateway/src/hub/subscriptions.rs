@@ -24,7 +24,7 @@ use super::config::SHARDS;
 use super::figures::Figures;
 use super::quotas::TopicSlot;
 use crate::inbox::{Inbox, Payload, SocketCommand, SocketId, Ticket};
-use crate::other_nodes::Held;
+use crate::other_nodes::InterestGuard;
 use crate::person::Person;
 use crate::topic::Topic;
 use basis::{BasisChange, Present, SubscriptionBasis};
@@ -88,11 +88,11 @@ impl Subscriptions {
         who: ParticipantId,
         inbox: Inbox,
         slot: TopicSlot,
-        held: Held,
+        interest: Option<InterestGuard>,
     ) -> Ticket {
         let ticket = Ticket(self.tickets.fetch_add(1, Ordering::Relaxed));
         let basis = SubscriptionBasis::asked();
-        let listener = Listener { who, ticket, inbox, basis, _topic: slot, _held: held };
+        let listener = Listener { who, ticket, inbox, basis, _topic: slot, _interest: interest };
         let mut shard = self.shard(topic);
         let listeners = shard.entry(topic).or_default();
         if let (true, Topic::RoomParticipants(chat)) = (listeners.is_empty(), topic) {

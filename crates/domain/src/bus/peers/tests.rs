@@ -1,4 +1,4 @@
-//! Interests when notes arrive, are repeated, are late, or are lost.
+//! Interests when messages arrive, are repeated, are late, or are lost.
 
 use super::*;
 use crate::id::ChatId;
@@ -16,12 +16,12 @@ fn at(millis: i64) -> Timestamp {
     Timestamp::from_micros(millis * 1_000)
 }
 
-fn whole(revision: u64, interests: &[Interest]) -> Note {
-    Note::Whole { revision, part: 0, parts: 1, interests: interests.to_vec() }
+fn whole(revision: u64, interests: &[Interest]) -> PeerMessage {
+    PeerMessage::AllInterests { revision, part: 0, parts: 1, interests: interests.to_vec() }
 }
 
-fn changed(revision: u64, begun: &[Interest], over: &[Interest]) -> Note {
-    Note::Changed { revision, begun: begun.to_vec(), over: over.to_vec() }
+fn changed(revision: u64, begun: &[Interest], over: &[Interest]) -> PeerMessage {
+    PeerMessage::InterestsChanged { revision, begun: begun.to_vec(), over: over.to_vec() }
 }
 
 /// No other nodes, for certain.
@@ -45,11 +45,11 @@ fn everything_is_wanted_until_it_is_known_who_is_there() {
 #[test]
 fn a_newcomer_wants_everything_until_it_has_told_the_whole() {
     let mut peers = alone();
-    assert_eq!(peers.hear(ONE, Note::Here { revision: 7 }, at(2_000)), Some(Answer::Ask(ONE)));
+    assert_eq!(peers.hear(ONE, PeerMessage::Heartbeat { revision: 7 }, at(2_000)), Some(Answer::Ask(ONE)));
     assert!(peers.want(room(9)));
     assert_eq!(peers.hear(ONE, whole(7, &[room(1)]), at(2_001)), None);
     assert!(peers.want(room(1)) && !peers.want(room(9)));
-    assert_eq!(peers.hear(ONE, Note::Here { revision: 7 }, at(3_000)), None);
+    assert_eq!(peers.hear(ONE, PeerMessage::Heartbeat { revision: 7 }, at(3_000)), None);
     assert_eq!(peers.hear(ONE, changed(8, &[room(2)], &[room(1)]), at(3_001)), None);
     assert!(peers.want(room(2)) && !peers.want(room(1)));
 }
@@ -64,7 +64,7 @@ fn whoever_missed_a_change_asks_and_believes_nothing_meanwhile() {
     assert_eq!(peers.hear(ONE, whole(4, &[room(2), room(3), room(4)]), at(2_300)), None);
     assert!(!peers.want(room(1)) && peers.want(room(4)));
     // The heartbeat reveals the missed change as well.
-    assert_eq!(peers.hear(ONE, Note::Here { revision: 5 }, at(2_400)), Some(Answer::Ask(ONE)));
+    assert_eq!(peers.hear(ONE, PeerMessage::Heartbeat { revision: 5 }, at(2_400)), Some(Answer::Ask(ONE)));
 }
 
 #[test]
@@ -77,13 +77,17 @@ fn what_comes_twice_or_late_changes_nothing() {
         assert_eq!(peers.hear(ONE, late, at(2_300)), None);
         assert!(!peers.want(room(1)) && !peers.want(room(7)));
     }
-    assert_eq!(peers.hear(ONE, Note::Here { revision: 2 }, at(2_400)), None, "an older beat");
+    assert_eq!(peers.hear(ONE, PeerMessage::Heartbeat { revision: 2 }, at(2_400)), None, "an older beat");
 }
 
 #[test]
 fn the_whole_comes_in_parts_in_any_order() {
-    let part =
-        |revision, part, number| Note::Whole { revision, part, parts: 2, interests: vec![room(number)] };
+    let part = |revision, part, number| PeerMessage::AllInterests {
+        revision,
+        part,
+        parts: 2,
+        interests: vec![room(number)],
+    };
     let mut peers = alone();
     peers.hear(ONE, part(5, 1, 1), at(2_000));
     peers.hear(ONE, part(5, 1, 1), at(2_000));
@@ -93,7 +97,11 @@ fn the_whole_comes_in_parts_in_any_order() {
     assert!(peers.want(room(9)));
     peers.hear(ONE, part(6, 1, 3), at(2_000));
     assert!(peers.want(room(2)) && peers.want(room(3)) && !peers.want(room(1)) && !peers.want(room(9)));
-    peers.hear(TWO, Note::Whole { revision: 0, part: 3, parts: 2, interests: vec![] }, at(2_000));
+    peers.hear(
+        TWO,
+        PeerMessage::AllInterests { revision: 0, part: 3, parts: 2, interests: vec![] },
+        at(2_000),
+    );
     assert!(peers.want(room(9)), "nobody can make sense of that");
 }
 
@@ -101,26 +109,30 @@ fn the_whole_comes_in_parts_in_any_order() {
 fn whose_beat_is_not_heard_wants_nothing() {
     let mut peers = alone();
     peers.hear(ONE, whole(0, &[room(1)]), at(2_000));
-    peers.hear(TWO, Note::Here { revision: 0 }, at(4_000));
+    peers.hear(TWO, PeerMessage::Heartbeat { revision: 0 }, at(4_000));
     assert_eq!(peers.count(), 2);
     peers.expire(at(6_999));
     assert!(peers.want(room(1)));
     peers.expire(at(7_000));
     assert_eq!(peers.count(), 1);
-    peers.hear(TWO, Note::Gone, at(7_100));
+    peers.hear(TWO, PeerMessage::Leaving, at(7_100));
     assert!(!peers.want(room(1)) && !peers.are_there());
     // A node that was only delayed is asked again.
-    assert_eq!(peers.hear(ONE, Note::Here { revision: 0 }, at(8_000)), Some(Answer::Ask(ONE)));
+    assert_eq!(peers.hear(ONE, PeerMessage::Heartbeat { revision: 0 }, at(8_000)), Some(Answer::Ask(ONE)));
     assert!(peers.want(room(1)));
 }
 
 #[test]
 fn whoever_is_asked_tells() {
     let mut peers = alone();
-    assert_eq!(peers.hear(ONE, Note::Ask { of: None }, at(2_000)), Some(Answer::Tell));
-    assert_eq!(peers.hear(ONE, Note::Ask { of: Some(OWN) }, at(2_000)), Some(Answer::Tell));
-    assert_eq!(peers.hear(ONE, Note::Ask { of: Some(TWO) }, at(2_000)), None);
-    assert_eq!(peers.hear(OWN, Note::Ask { of: None }, at(2_000)), None, "what one has said oneself");
+    assert_eq!(peers.hear(ONE, PeerMessage::AskInterests { of: None }, at(2_000)), Some(Answer::Tell));
+    assert_eq!(peers.hear(ONE, PeerMessage::AskInterests { of: Some(OWN) }, at(2_000)), Some(Answer::Tell));
+    assert_eq!(peers.hear(ONE, PeerMessage::AskInterests { of: Some(TWO) }, at(2_000)), None);
+    assert_eq!(
+        peers.hear(OWN, PeerMessage::AskInterests { of: None }, at(2_000)),
+        None,
+        "what one has said oneself"
+    );
     assert_eq!(peers.count(), 1);
 }
 
@@ -131,15 +143,15 @@ fn silence_is_a_loss_and_a_farewell_is_none() {
     let mut peers = alone();
     peers.hear(ONE, whole(0, &[room(1)]), at(2_000));
     peers.hear(TWO, whole(0, &[room(1)]), at(2_000));
-    peers.hear(TWO, Note::Gone, at(2_500));
+    peers.hear(TWO, PeerMessage::Leaving, at(2_500));
     peers.expire(at(6_999));
     assert_eq!(peers.take_lost(), None);
     peers.expire(at(7_000));
     assert_eq!((peers.take_lost(), peers.take_lost()), (Some(at(2_000)), None));
     peers.expire(at(60_000));
-    peers.hear(TWO, Note::Here { revision: 0 }, at(60_000));
+    peers.hear(TWO, PeerMessage::Heartbeat { revision: 0 }, at(60_000));
     assert_eq!(peers.take_lost(), None);
-    peers.hear(ONE, Note::Here { revision: 0 }, at(60_000));
+    peers.hear(ONE, PeerMessage::Heartbeat { revision: 0 }, at(60_000));
     assert_eq!(peers.take_lost(), Some(at(2_000)), "also what was between");
 }
 
@@ -148,11 +160,11 @@ fn silence_is_a_loss_and_a_farewell_is_none() {
 #[test]
 fn a_change_that_was_missed_is_a_loss_and_a_newcomer_is_none() {
     let mut peers = alone();
-    assert_eq!(peers.hear(ONE, Note::Here { revision: 3 }, at(2_000)), Some(Answer::Ask(ONE)));
+    assert_eq!(peers.hear(ONE, PeerMessage::Heartbeat { revision: 3 }, at(2_000)), Some(Answer::Ask(ONE)));
     peers.hear(ONE, whole(3, &[room(1)]), at(2_100));
     assert_eq!(peers.take_lost(), None);
-    assert_eq!(peers.hear(ONE, Note::Here { revision: 5 }, at(3_000)), Some(Answer::Ask(ONE)));
+    assert_eq!(peers.hear(ONE, PeerMessage::Heartbeat { revision: 5 }, at(3_000)), Some(Answer::Ask(ONE)));
     assert_eq!(peers.take_lost(), Some(at(2_100)));
-    assert_eq!(peers.hear(ONE, Note::Here { revision: 5 }, at(3_100)), Some(Answer::Ask(ONE)));
+    assert_eq!(peers.hear(ONE, PeerMessage::Heartbeat { revision: 5 }, at(3_100)), Some(Answer::Ask(ONE)));
     assert_eq!(peers.take_lost(), None, "known already");
 }

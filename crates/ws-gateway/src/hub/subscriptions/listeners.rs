@@ -5,7 +5,7 @@ use domain::id::ParticipantId;
 use super::basis::SubscriptionBasis;
 use crate::hub::quotas::TopicSlot;
 use crate::inbox::{Inbox, SocketId, Ticket};
-use crate::other_nodes::Held;
+use crate::other_nodes::InterestGuard;
 
 /// One subscriber.
 pub(super) struct Listener {
@@ -14,7 +14,7 @@ pub(super) struct Listener {
     pub(super) inbox: Inbox,
     pub(super) basis: SubscriptionBasis,
     pub(super) _topic: TopicSlot,
-    pub(super) _held: Held,
+    pub(super) _interest: Option<InterestGuard>,
 }
 
 /// The subscribers, each socket once. Nearly all topics have one, and a list of one costs a fifth

@@ -1,18 +1,18 @@
-//! Notes: messages of nodes about themselves, beside events: heartbeats and interests.
+//! Messages of nodes about themselves, beside events: heartbeats and interests.
 
 use super::route::Interest;
 use crate::id::NodeId;
 
 /// A message of a node to all others.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Note {
+pub enum PeerMessage {
     /// The heartbeat, sent every second.
-    Here {
+    Heartbeat {
         /// The number of changes of its interests so far.
         revision: u64,
     },
     /// A change of its interests.
-    Changed {
+    InterestsChanged {
         /// The number of changes including this one.
         revision: u64,
         /// The interests that have begun.
@@ -21,7 +21,7 @@ pub enum Note {
         over: Vec<Interest>,
     },
     /// All its interests, in parts.
-    Whole {
+    AllInterests {
         /// The number of changes that they include.
         revision: u64,
         /// The index of the part, from 0.
@@ -32,10 +32,10 @@ pub enum Note {
         interests: Vec<Interest>,
     },
     /// A request for the full list, since the sender has missed changes.
-    Ask {
+    AskInterests {
         /// The node that should answer; `None` for all.
         of: Option<NodeId>,
     },
     /// It stops, and has no interests any more.
-    Gone,
+    Leaving,
 }

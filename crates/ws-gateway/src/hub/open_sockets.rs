@@ -68,7 +68,7 @@ pub(super) struct Last {
 }
 
 /// The open sockets of this process.
-pub(super) struct Sessions {
+pub(super) struct OpenSockets {
     queue_bytes: usize,
     max_per_caller: usize,
     quotas: Arc<Quotas>,
@@ -116,7 +116,7 @@ impl Sockets {
     }
 }
 
-impl Sessions {
+impl OpenSockets {
     pub(super) fn new(queue_bytes: usize, max_per_caller: usize) -> Self {
         let (quotas, sockets, too_slow) = Default::default();
         Self { queue_bytes, max_per_caller, quotas, sockets, too_slow }
