@@ -1,7 +1,7 @@
 //! Users and agents as rows. Compiled into each store, whose tables it names.
 
 use diesel::prelude::*;
-use domain::account::{Agent, AgentHandle, AgentKind, PersonName, User, UserHandle, UserRole};
+use domain::account::{Agent, AgentChanges, AgentHandle, AgentKind, AgentMarks, AgentTag, PersonName, User, UserHandle, UserRole};
 use domain::id::{AgentId, OrganizationId, UserId};
 use domain::organization::OrganizationRole;
 
@@ -80,6 +80,47 @@ pub(crate) struct AgentRow {
 }
 
 impl AgentRow {
+    /// Makes the changes of its owner. The pattern names every field, so that none is forgotten.
+    pub(crate) fn apply(&mut self, changes: &AgentChanges) -> Result<(), Fault> {
+        let AgentChanges {
+            name,
+            description,
+            model_type,
+            bio,
+            tags,
+            listed_in_directory,
+            registry_access,
+            shared_with_organization,
+        } = changes;
+        if let Some(name) = name {
+            name.as_str().clone_into(&mut self.name);
+        }
+        if let Some(description) = description {
+            description.as_str().clone_into(&mut self.description);
+        }
+        if let Some(model_type) = model_type {
+            self.model_type = model_type.as_ref().map(|model| model.as_str().to_owned());
+        }
+        if let Some(bio) = bio {
+            self.bio = bio.as_ref().map(|bio| bio.as_str().to_owned());
+        }
+        if let Some(tags) = tags {
+            self.tags = row::to_json(&tags.iter().map(AgentTag::as_str).collect::<Vec<_>>())?;
+        }
+        set(&mut self.listed_in_directory, *listed_in_directory);
+        set(&mut self.registry_access, *registry_access);
+        set(&mut self.shared_with_organization, *shared_with_organization);
+        Ok(())
+    }
+
+    /// Makes the changes of the operator.
+    pub(crate) fn mark(&mut self, marks: &AgentMarks) {
+        let AgentMarks { is_global, shared_with_organization, listed_in_directory } = *marks;
+        set(&mut self.is_global, is_global);
+        set(&mut self.shared_with_organization, shared_with_organization);
+        set(&mut self.listed_in_directory, listed_in_directory);
+    }
+
     pub(crate) fn into_agent(self) -> Result<Agent, Fault> {
         Ok(Agent {
             id: AgentId::new(self.id.0),
@@ -100,4 +141,8 @@ impl AgentRow {
             disabled_at: self.disabled_at.map(|At(time)| time),
         })
     }
+}
+
+fn set(flag: &mut bool, wanted: Option<bool>) {
+    *flag = wanted.unwrap_or(*flag);
 }

@@ -4,7 +4,7 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::{
-    Agent, AgentChanges, AgentTag, MarkAgent, PersonNamePart, ProfileChanges, UpdateAgent,
+    Agent, MarkAgent, PersonNamePart, ProfileChanges, UpdateAgent,
     UpdateAgentRefused, UpdateUser, User,
 };
 use domain::audit::AuditEntry;
@@ -45,7 +45,7 @@ pub(super) async fn update_agent_on(
             return Ok(Err(UpdateAgentRefused::NameTaken));
         }
     }
-    apply(&mut agent, &command.changes)?;
+    agent.apply(&command.changes)?;
     let agent = save_on(db, agent, command.now).await?;
     audit::append_on(db, [AuditEntry::agent_updated(command)]).await?;
     change::append_on(db, [Change::AgentUpdated(agent.id)], command.now).await?;
@@ -65,37 +65,6 @@ pub(super) async fn owned_on(mut db: &Db, agent: AgentId, owner: UserId) -> Resu
     Ok(found.optional()?)
 }
 
-fn apply(agent: &mut AgentRow, changes: &AgentChanges) -> Result<(), Fault> {
-    if let Some(name) = &changes.name {
-        name.as_str().clone_into(&mut agent.name);
-    }
-    if let Some(description) = &changes.description {
-        description.as_str().clone_into(&mut agent.description);
-    }
-    if let Some(model_type) = &changes.model_type {
-        agent.model_type = model_type.as_ref().map(|model| model.as_str().to_owned());
-    }
-    if let Some(bio) = &changes.bio {
-        agent.bio = bio.as_ref().map(|bio| bio.as_str().to_owned());
-    }
-    if let Some(tags) = &changes.tags {
-        agent.tags = row::to_json(&tags.iter().map(AgentTag::as_str).collect::<Vec<_>>())?;
-    }
-    let flags = [
-        (&mut agent.listed_in_directory, changes.listed_in_directory),
-        (&mut agent.registry_access, changes.registry_access),
-        (&mut agent.shared_with_organization, changes.shared_with_organization),
-    ];
-    set(flags);
-    Ok(())
-}
-
-fn set<const N: usize>(flags: [(&mut bool, Option<bool>); N]) {
-    for (flag, wanted) in flags {
-        *flag = wanted.unwrap_or(*flag);
-    }
-}
-
 pub(super) async fn mark_agent_on(mut db: &Db, command: &MarkAgent) -> Result<Result<Agent, Unknown>, Fault> {
     if !row::can_be_stored(&command.handle) {
         return Ok(Err(Unknown));
@@ -109,11 +78,7 @@ pub(super) async fn mark_agent_on(mut db: &Db, command: &MarkAgent) -> Result<Re
         .await
         .optional()?;
     let Some(mut agent) = found else { return Ok(Err(Unknown)) };
-    set([
-        (&mut agent.is_global, command.marks.is_global),
-        (&mut agent.shared_with_organization, command.marks.shared_with_organization),
-        (&mut agent.listed_in_directory, command.marks.listed_in_directory),
-    ]);
+    agent.mark(&command.marks);
     let agent = save_on(db, agent, command.now).await?;
     audit::append_on(db, [AuditEntry::agent_marked(command, &agent)]).await?;
     change::append_on(db, [Change::AgentUpdated(agent.id)], command.now).await?;

@@ -4,7 +4,7 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    Agent, AgentChanges, AgentTag, MarkAgent, ProfileChanges, UpdateAgent, UpdateAgentRefused, UpdateUser,
+    Agent, MarkAgent, ProfileChanges, UpdateAgent, UpdateAgentRefused, UpdateUser,
     User,
 };
 use domain::audit::AuditEntry;
@@ -36,7 +36,7 @@ pub(super) fn update_agent_on(
             return Ok(Err(UpdateAgentRefused::NameTaken));
         }
     }
-    apply(&mut agent, &command.changes)?;
+    agent.apply(&command.changes)?;
     let agent = save_on(connection, agent, command.now)?;
     audit::append_on(connection, [AuditEntry::agent_updated(command)])?;
     Ok(Ok(agent))
@@ -52,37 +52,6 @@ fn owned_on(connection: &mut SqliteConnection, command: &UpdateAgent) -> Result<
     Ok(found.optional()?)
 }
 
-fn apply(agent: &mut AgentRow, changes: &AgentChanges) -> Result<(), Fault> {
-    if let Some(name) = &changes.name {
-        name.as_str().clone_into(&mut agent.name);
-    }
-    if let Some(description) = &changes.description {
-        description.as_str().clone_into(&mut agent.description);
-    }
-    if let Some(model_type) = &changes.model_type {
-        agent.model_type = model_type.as_ref().map(|model| model.as_str().to_owned());
-    }
-    if let Some(bio) = &changes.bio {
-        agent.bio = bio.as_ref().map(|bio| bio.as_str().to_owned());
-    }
-    if let Some(tags) = &changes.tags {
-        agent.tags = row::to_json(&tags.iter().map(AgentTag::as_str).collect::<Vec<_>>())?;
-    }
-    let flags = [
-        (&mut agent.listed_in_directory, changes.listed_in_directory),
-        (&mut agent.registry_access, changes.registry_access),
-        (&mut agent.shared_with_organization, changes.shared_with_organization),
-    ];
-    set(flags);
-    Ok(())
-}
-
-fn set<const N: usize>(flags: [(&mut bool, Option<bool>); N]) {
-    for (flag, wanted) in flags {
-        *flag = wanted.unwrap_or(*flag);
-    }
-}
-
 pub(super) fn mark_agent_on(
     connection: &mut SqliteConnection,
     command: &MarkAgent,
@@ -94,11 +63,7 @@ pub(super) fn mark_agent_on(
         .get_result(connection)
         .optional()?;
     let Some(mut agent) = found else { return Ok(None) };
-    set([
-        (&mut agent.is_global, command.marks.is_global),
-        (&mut agent.shared_with_organization, command.marks.shared_with_organization),
-        (&mut agent.listed_in_directory, command.marks.listed_in_directory),
-    ]);
+    agent.mark(&command.marks);
     let agent = save_on(connection, agent, command.now)?;
     audit::append_on(connection, [AuditEntry::agent_marked(command, &agent)])?;
     Ok(Some(agent))

@@ -241,18 +241,28 @@ impl AuditEntry {
 
     /// An agent that its owner has changed.
     pub fn agent_updated(command: &UpdateAgent) -> Self {
-        let changes = &command.changes;
+        // Names every field, so that a new one is recorded as well.
+        let AgentChanges {
+            name,
+            description,
+            model_type,
+            bio,
+            tags,
+            listed_in_directory,
+            registry_access,
+            shared_with_organization,
+        } = &command.changes;
         let texts = [
-            ("name", changes.name.is_some()),
-            ("description", changes.description.is_some()),
-            ("model", changes.model_type.is_some()),
-            ("bio", changes.bio.is_some()),
-            ("tags", changes.tags.is_some()),
+            ("name", name.is_some()),
+            ("description", description.is_some()),
+            ("model", model_type.is_some()),
+            ("bio", bio.is_some()),
+            ("tags", tags.is_some()),
         ];
         let flags = [
-            ("shared", changes.shared_with_organization),
-            ("listed", changes.listed_in_directory),
-            ("registry", changes.registry_access),
+            ("shared", *shared_with_organization),
+            ("listed", *listed_in_directory),
+            ("registry", *registry_access),
         ];
         let texts = texts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name.to_owned());
         let flag = |(name, is_set): (&str, Option<bool>)| is_set.map(|is_set| format!("{name}={is_set}"));
