@@ -1,7 +1,9 @@
 //! Users and agents as rows. Compiled into each store, whose tables it names.
 
 use diesel::prelude::*;
-use domain::account::{Agent, AgentChanges, AgentHandle, AgentKind, AgentMarks, AgentTag, PersonName, User, UserHandle, UserRole};
+use domain::account::{
+    Agent, AgentChanges, AgentHandle, AgentKind, AgentMarks, AgentTag, PersonName, User, UserHandle, UserRole,
+};
 use domain::id::{AgentId, OrganizationId, UserId};
 use domain::organization::OrganizationRole;
 

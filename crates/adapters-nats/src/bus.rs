@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_nats::connection::State;
 use async_nats::{Client, Subject};
 use async_trait::async_trait;
-use domain::bus::{Address, EventBus, Interest, PeerMessage, Peers, RunningBus, Seen};
+use domain::bus::{Address, EventBus, Interest, KnownNodes, PeerMessage, RunningBus, Seen};
 use domain::event::DomainEvent;
 use domain::id::NodeId;
 use domain::ports::{Clock, EventPublisher};
@@ -23,7 +23,7 @@ use crate::losses::Losses;
 use crate::outgoing::{self, Outgoing, Sender};
 use crate::reports::Reports;
 use crate::requests::{Requests, SubscriptionRequest};
-use crate::seal::{Head, OVERHEAD, Seal};
+use crate::seal::{FrameSigner, Head, OVERHEAD};
 use crate::settings::Settings;
 use crate::subject::Subjects;
 use crate::subscriptions::SubscriptionManager;
@@ -33,20 +33,20 @@ use crate::wire;
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
 /// The time limit for handing data to the link, which counts as hanging after that.
-pub(crate) const TAKEN: Duration = Duration::from_millis(500);
+pub(crate) const HANDOFF_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long a graceful shutdown waits until queued messages are sent, and as long again until the
 /// other nodes are notified.
-const FAREWELL: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A bus on NATS.
 pub struct NatsBus {
     node: NodeId,
     client: Client,
     subjects: Subjects,
-    seal: Seal,
+    seal: FrameSigner,
     clock: Arc<dyn Clock>,
-    peers: RwLock<Peers>,
+    peers: RwLock<KnownNodes>,
     seen: Mutex<Seen>,
     losses: Arc<Losses>,
     /// The number of events sent.
@@ -85,8 +85,8 @@ impl NatsBus {
             node,
             client,
             subjects: Subjects::new(&settings.prefix),
-            seal: Seal::new(secret),
-            peers: RwLock::new(Peers::new(node, clock.now())),
+            seal: FrameSigner::new(secret),
+            peers: RwLock::new(KnownNodes::new(node, clock.now())),
             clock,
             seen: Mutex::default(),
             losses,
@@ -131,7 +131,7 @@ impl NatsBus {
         &self.subjects
     }
 
-    pub(crate) fn seal(&self) -> &Seal {
+    pub(crate) fn seal(&self) -> &FrameSigner {
         &self.seal
     }
 
@@ -143,11 +143,11 @@ impl NatsBus {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn peers(&self) -> RwLockReadGuard<'_, Peers> {
+    pub(crate) fn peers(&self) -> RwLockReadGuard<'_, KnownNodes> {
         self.peers.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn peers_mut(&self) -> RwLockWriteGuard<'_, Peers> {
+    pub(crate) fn known_nodes_mut(&self) -> RwLockWriteGuard<'_, KnownNodes> {
         self.peers.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -159,7 +159,7 @@ impl NatsBus {
 
     /// Evaluates a condition on the other nodes. While the interests are stale it counts as true;
     /// while no node can be reached, the last known interests count.
-    fn is_believed(&self, is_so: impl Fn(&Peers) -> bool) -> bool {
+    fn is_believed(&self, is_so: impl Fn(&KnownNodes) -> bool) -> bool {
         if self.is_connected() {
             self.is_stale.load(Ordering::Acquire) || is_so(&self.peers())
         } else {
@@ -181,7 +181,9 @@ impl NatsBus {
         let subject = self.subjects.nodes();
         let head = Head { kind, node: self.node, sent_at: self.now(), number: 0 };
         let message = self.seal.seal(&subject, head, &body);
-        let Ok(told) = timeout(TAKEN, self.client.publish(subject, message)).await else { return false };
+        let Ok(told) = timeout(HANDOFF_TIMEOUT, self.client.publish(subject, message)).await else {
+            return false;
+        };
         if let Err(error) = told {
             tracing::debug!(error = %error, "could not publish to NATS");
         }
@@ -233,14 +235,14 @@ impl RunningBus for NatsBus {
         self.losses.take_unheard()
     }
 
-    async fn say_farewell(&self) {
+    async fn announce_shutdown(&self) {
         if !self.is_connected() {
             // They will miss its heartbeat.
             return;
         }
-        let _ = timeout(FAREWELL, self.outgoing.emptied()).await;
+        let _ = timeout(SHUTDOWN_TIMEOUT, self.outgoing.emptied()).await;
         self.requests.put(SubscriptionRequest::Leave);
-        let _ = timeout(FAREWELL, self.left.notified()).await;
+        let _ = timeout(SHUTDOWN_TIMEOUT, self.left.notified()).await;
     }
 }
 
@@ -253,7 +255,7 @@ impl EventBus for NatsBus {
     }
 
     fn has_others(&self) -> bool {
-        self.is_believed(Peers::are_there)
+        self.is_believed(KnownNodes::are_there)
     }
 
     fn send(&self, to: &[Address], event: &DomainEvent) {

@@ -10,7 +10,7 @@ use domain::bus::Interest;
 use tokio::sync::Notify;
 
 /// The length from which on outdated requests are removed.
-const LONG: usize = 16 * 1024;
+const COMPACT_AT: usize = 16 * 1024;
 
 /// The maximum number of requests that are taken at a time.
 const AT_ONCE: usize = 1024;
@@ -62,7 +62,7 @@ impl Requests {
     /// Adds a request; never waits.
     pub(crate) fn put(&self, request: SubscriptionRequest) {
         let mut waiting = self.waiting();
-        if waiting.queue.len() >= LONG.max(2 * waiting.kept) {
+        if waiting.queue.len() >= COMPACT_AT.max(2 * waiting.kept) {
             waiting.remove_outdated();
         }
         waiting.made += 1;
@@ -112,13 +112,13 @@ mod tests {
     async fn a_queue_that_nobody_takes_keeps_the_newest_request_for_each_interest() {
         let requests = Requests::default();
         requests.put(SubscriptionRequest::Begin(room(7)));
-        for _ in 0..10 * LONG {
+        for _ in 0..10 * COMPACT_AT {
             requests.put(SubscriptionRequest::Begin(room(1)));
             requests.put(SubscriptionRequest::End(room(1)));
         }
         requests.put(SubscriptionRequest::Begin(room(2)));
-        assert_eq!(requests.made(), 20 * LONG as u64 + 2);
-        assert!(requests.waiting().queue.len() <= LONG + 1);
+        assert_eq!(requests.made(), 20 * COMPACT_AT as u64 + 2);
+        assert!(requests.waiting().queue.len() <= COMPACT_AT + 1);
         let (mut last, mut newest) = (0, HashMap::new());
         while last < requests.made() {
             let (number, taken) = requests.take().await;
@@ -137,9 +137,9 @@ mod tests {
     #[test]
     fn more_interests_than_the_queue_is_long_are_all_kept() {
         let requests = Requests::default();
-        for number in 0..3 * LONG {
+        for number in 0..3 * COMPACT_AT {
             requests.put(SubscriptionRequest::Begin(room(number)));
         }
-        assert_eq!(requests.waiting().queue.len(), 3 * LONG);
+        assert_eq!(requests.waiting().queue.len(), 3 * COMPACT_AT);
     }
 }

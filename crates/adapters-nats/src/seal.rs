@@ -31,7 +31,7 @@ const SIGNATURE: usize = 32;
 pub(crate) const OVERHEAD: usize = HEAD + SIGNATURE;
 
 /// The key that proves that a message belongs to this installation.
-pub(crate) struct Seal(hmac::Key);
+pub(crate) struct FrameSigner(hmac::Key);
 
 /// The fields of a head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +59,7 @@ pub(crate) enum Refused {
     TooOld,
 }
 
-impl Seal {
+impl FrameSigner {
     pub(crate) fn new(secret: Secret) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, &secret.0))
     }
@@ -130,8 +130,8 @@ mod tests {
 
     use super::*;
 
-    fn seal() -> Seal {
-        Seal::new(Secret([7; 32]))
+    fn seal() -> FrameSigner {
+        FrameSigner::new(Secret([7; 32]))
     }
 
     fn head() -> Head {
@@ -154,7 +154,7 @@ mod tests {
         let now = head().sent_at;
         let message = seal().seal("p.t.room.1", head(), b"body");
         assert_eq!(seal().open("p.t.room.2", &message, now), Err(Refused::Forged));
-        assert_eq!(Seal::new(Secret([8; 32])).open("p.t.room.1", &message, now), Err(Refused::Forged));
+        assert_eq!(FrameSigner::new(Secret([8; 32])).open("p.t.room.1", &message, now), Err(Refused::Forged));
         for index in 0..message.len() {
             let mut altered = message.to_vec();
             altered[index] ^= 1;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::{RequestErrorKind, Subscriber};
-use domain::bus::peers::BEAT;
+use domain::bus::known_nodes::BEAT;
 use domain::bus::{Address, Answer, Interest, OwnInterests, PeerMessage, RunningBus};
 use domain::id::NodeId;
 use futures_util::StreamExt;
@@ -13,7 +13,7 @@ use measure::{BusDrop, Outage};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use crate::bus::{NatsBus, TAKEN};
+use crate::bus::{HANDOFF_TIMEOUT, NatsBus};
 use crate::reports::Report;
 use crate::requests::SubscriptionRequest;
 
@@ -153,7 +153,7 @@ impl SubscriptionManager {
 
     fn on_peer_message(&mut self, from: NodeId, peer_message: PeerMessage) {
         let now = self.bus.now();
-        match self.bus.peers_mut().hear(from, peer_message, now) {
+        match self.bus.known_nodes_mut().hear(from, peer_message, now) {
             Some(Answer::Tell) => self.is_asked = true,
             Some(Answer::Ask(other)) => {
                 self.asks.insert(other);
@@ -165,7 +165,7 @@ impl SubscriptionManager {
 
     /// Events in both directions may be lost while a node is silent.
     fn record_silence(&self) {
-        if let Some(since) = self.bus.peers_mut().take_lost() {
+        if let Some(since) = self.bus.known_nodes_mut().take_lost() {
             self.bus.losses().unheard(since);
             self.bus.losses().unsent_since(since);
         }
@@ -217,7 +217,7 @@ impl SubscriptionManager {
         }
         self.tell_changed(&[], &over).await;
         if self.is_up {
-            self.bus.peers_mut().expire(now);
+            self.bus.known_nodes_mut().expire(now);
             self.record_silence();
             self.answer().await;
         }
@@ -242,7 +242,7 @@ impl SubscriptionManager {
         } else {
             tracing::info!("NATS connected");
         }
-        self.bus.peers_mut().begin_again(self.bus.now());
+        self.bus.known_nodes_mut().begin_again(self.bus.now());
         self.bus.set_stale(false);
         self.subscribe_all().await;
         self.bus.tell(&PeerMessage::AskInterests { of: None }).await;
@@ -313,7 +313,7 @@ impl SubscriptionManager {
         while self.is_up
             && let Some(address) = self.unheard.iter().next().copied()
         {
-            let taken = timeout(TAKEN, self.subscribe(self.bus.subjects().of(address))).await;
+            let taken = timeout(HANDOFF_TIMEOUT, self.subscribe(self.bus.subjects().of(address))).await;
             let Ok(Some(subscriber)) = taken else { return };
             self.unheard.remove(&address);
             self.listen(address, subscriber);

@@ -14,7 +14,7 @@ use diesel::sql_types::{Array, BigInt, Bytea, Nullable, Text, Timestamptz, Uuid 
 use diesel_async::RunQueryDsl;
 use domain::audit::{
     AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope, AuditState, ChainDigest,
-    Seal, SealedEntry,
+    ChainLink, SealedEntry,
 };
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest, Position};
@@ -213,7 +213,7 @@ async fn seal_on(mut db: &Db, limit: u32) -> Result<Result<u32, Never>, Fault> {
     if !lock::audit_chain_on(db).await? {
         return Ok(Ok(0));
     }
-    let mut seal = head_on(db).await?.unwrap_or(Seal::START);
+    let mut seal = head_on(db).await?.unwrap_or(ChainLink::START);
     let rows = audit::table
         .filter(audit::number.is_null())
         .order((audit::at, audit::id))
@@ -250,10 +250,10 @@ async fn seal_on(mut db: &Db, limit: u32) -> Result<Result<u32, Never>, Fault> {
     Ok(Ok(count))
 }
 
-async fn head_on(mut db: &Db) -> Result<Option<Seal>, Fault> {
+async fn head_on(mut db: &Db) -> Result<Option<ChainLink>, Fault> {
     let head = audit_chain::table.select((audit_chain::number, audit_chain::digest));
     let head = head.first::<(i64, Vec<u8>)>(&mut db).await.optional()?;
-    Ok(head.map(|(number, digest)| Seal { number, digest: digest_of(digest) }))
+    Ok(head.map(|(number, digest)| ChainLink { number, digest: digest_of(digest) }))
 }
 
 /// A digest of the wrong length counts as a wrong digest, so that the check reports its place.
@@ -278,7 +278,7 @@ async fn sealed_on(mut db: &Db, after: Option<i64>, limit: u32) -> Result<Vec<Se
         .load::<(AuditRow, i64, Option<Vec<u8>>)>(&mut db)
         .await?;
     let sealed = |(row, number, digest): (AuditRow, i64, Option<Vec<u8>>)| SealedEntry {
-        seal: Seal { number, digest: digest_of(digest.unwrap_or_default()) },
+        seal: ChainLink { number, digest: digest_of(digest.unwrap_or_default()) },
         entry: row.into_stored(),
     };
     Ok(rows.into_iter().map(sealed).collect())

@@ -36,7 +36,7 @@ mod tests {
         let lease = store.pool.lease().await.unwrap();
         let shown = statement::<Text>("SELECT current_setting('synchronous_commit') AS setting");
         let setting = shown.get_result::<String>(&mut lease.db()).await.unwrap();
-        lease.give_back();
+        lease.release();
         setting
     }
 
@@ -58,7 +58,7 @@ mod tests {
     async fn undo_the_session(store: &PostgresStore) {
         let lease = store.pool.lease().await.unwrap();
         execute(lease.db(), "SET synchronous_commit = off").await.unwrap();
-        lease.give_back();
+        lease.release();
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

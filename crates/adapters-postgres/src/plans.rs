@@ -127,7 +127,7 @@ impl Watched {
         let mut db = lease.db();
         let flush = statement::<Text>("SELECT pg_stat_force_next_flush()::text");
         flush.get_result::<String>(&mut db).await.unwrap();
-        lease.give_back();
+        lease.release();
         let read = "SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::int8 \
              + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::int8";
         self.client.query_one(read, &[]).await.unwrap().get(0)
@@ -173,7 +173,7 @@ impl Watched {
                 plans.push(format!("{text}\n{}", lines.join("\n")));
             }
         }
-        lease.give_back();
+        lease.release();
         plans
     }
 

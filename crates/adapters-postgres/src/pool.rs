@@ -100,9 +100,9 @@ impl Pool {
     }
 
     /// A connection for exclusive use.
-    pub(crate) async fn lease(&self) -> Result<Lease, Fault> {
+    pub(crate) async fn lease(&self) -> Result<PooledConnection, Fault> {
         let object = self.connections.get().await.map_err(|error| Fault::NoConnection(Box::new(error)))?;
-        Ok(Lease { object: Some(object), _in_use: measure::connection_in_use() })
+        Ok(PooledConnection { object: Some(object), _in_use: measure::connection_in_use() })
     }
 
     /// Closes the pool.
@@ -113,22 +113,22 @@ impl Pool {
 
 /// A connection for exclusive use. Unless it is given back it is closed, since it may be in the
 /// middle of a statement.
-pub(crate) struct Lease {
+pub(crate) struct PooledConnection {
     object: Option<Object<Manager>>,
     _in_use: InUse,
 }
 
-impl Lease {
+impl PooledConnection {
     pub(crate) fn db(&self) -> &AsyncPgConnection {
         self.object.as_deref().expect("it is held until it is given back")
     }
 
-    pub(crate) fn give_back(mut self) {
+    pub(crate) fn release(mut self) {
         self.object.take();
     }
 }
 
-impl Drop for Lease {
+impl Drop for PooledConnection {
     fn drop(&mut self) {
         if let Some(object) = self.object.take() {
             drop(Object::take(object));

@@ -199,7 +199,7 @@ where
         Sight::Now => pool.timed(work(db, given)).await?,
         Sight::Snapshot => pool.timed(on_snapshot(db, work(db, given))).await?,
     };
-    lease.give_back();
+    lease.release();
     Ok(answer)
 }
 
@@ -251,7 +251,7 @@ where
         Ok(Ok(done)) => {
             let slot = commit_order.slot();
             match pool.timed(execute(lease.db(), "COMMIT")).await {
-                Ok(()) => lease.give_back(),
+                Ok(()) => lease.release(),
                 // The outcome is unknown, and cannot be queried: the server may have crashed, after
                 // which transaction numbers are assigned again.
                 Err(fault) if fault.is_lost_connection() => return Err(Fault::Uncertain),
@@ -264,7 +264,7 @@ where
     };
     // A transaction that cannot be rolled back ends with its connection.
     if !matches!(rest, Err(Fault::Slow)) && pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
-        lease.give_back();
+        lease.release();
     }
     rest
 }

@@ -32,7 +32,7 @@ impl Counted {
         let lease = self.store.pool.lease().await.unwrap();
         let flush = statement::<Text>("SELECT pg_stat_force_next_flush()::text");
         flush.get_result::<String>(&mut lease.db()).await.unwrap();
-        lease.give_back();
+        lease.release();
         let counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'deliveries'";
         let row = self.client.query_one(counts, &[]).await.unwrap();
         (row.get(0), row.get(1))

@@ -10,7 +10,7 @@ use adapters_postgres::PostgresStore;
 use domain::change::{Change, ChangeRepository};
 use domain::chat::Role;
 use domain::id::{AgentId, NodeId, ParticipantId};
-use domain::node::{AgentClaim, Claiming, EntrantPlace, NodeRepository, OnConflict, Registered};
+use domain::node::{AgentClaim, ClaimReason, EntrantPlace, NodeRepository, OnConflict, Registered};
 use domain::ports::Clock;
 use testkit::{Stores, World};
 use tokio::time::Instant;
@@ -25,7 +25,7 @@ fn agent(number: u32) -> AgentId {
 }
 
 fn claims(numbers: impl Iterator<Item = u32>) -> Vec<AgentClaim> {
-    let claiming = Claiming::Newcomer(OnConflict::Supersede);
+    let claiming = ClaimReason::NewSocket(OnConflict::Supersede);
     numbers.map(|number| AgentClaim { agent: agent(number), claiming }).collect()
 }
 
@@ -99,7 +99,7 @@ async fn who_has_come_into_rooms_is_found_by_time() {
     assert_eq!(entrants(since.plus(Duration::from_secs(60))).await, []);
 
     let newest = store.newest_change().await.unwrap();
-    store.tell_loss(NODE, begun).await.unwrap();
+    store.record_event_loss(NODE, begun).await.unwrap();
     let told = store.changes_after(newest, 10).await.unwrap();
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].change, Some(Change::EventsLost { by: NODE, since: begun }));

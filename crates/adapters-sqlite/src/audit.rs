@@ -13,7 +13,7 @@ use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::audit::{
     AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope, AuditState, ChainDigest,
-    Seal, SealedEntry,
+    ChainLink, SealedEntry,
 };
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest, Position};
@@ -191,7 +191,7 @@ fn is_sealed_on(connection: &mut SqliteConnection) -> Result<bool, Fault> {
 
 /// Assigns the next numbers to entries without one. One process writes at a time.
 fn seal_on(connection: &mut SqliteConnection, limit: u32) -> Result<u32, Fault> {
-    let mut seal = head_on(connection)?.unwrap_or(Seal::START);
+    let mut seal = head_on(connection)?.unwrap_or(ChainLink::START);
     let rows = audit::table
         .filter(audit::number.is_null())
         .order((audit::at, audit::id))
@@ -218,10 +218,10 @@ fn seal_on(connection: &mut SqliteConnection, limit: u32) -> Result<u32, Fault> 
     Ok(count)
 }
 
-fn head_on(connection: &mut SqliteConnection) -> Result<Option<Seal>, Fault> {
+fn head_on(connection: &mut SqliteConnection) -> Result<Option<ChainLink>, Fault> {
     let head = audit_chain::table.select((audit_chain::number, audit_chain::digest));
     let head = head.get_result::<(i64, Vec<u8>)>(connection).optional()?;
-    Ok(head.map(|(number, digest)| Seal { number, digest: digest_of(digest) }))
+    Ok(head.map(|(number, digest)| ChainLink { number, digest: digest_of(digest) }))
 }
 
 /// A digest of the wrong length counts as a wrong digest, so that the check reports its place.
@@ -249,7 +249,7 @@ fn sealed_on(
         .select((AuditRow::as_select(), audit::number.assume_not_null(), audit::digest))
         .load::<(AuditRow, i64, Option<Vec<u8>>)>(connection)?;
     let sealed = |(row, number, digest): (AuditRow, i64, Option<Vec<u8>>)| {
-        let seal = Seal { number, digest: digest_of(digest.unwrap_or_default()) };
+        let seal = ChainLink { number, digest: digest_of(digest.unwrap_or_default()) };
         SealedEntry { seal, entry: row.into_stored() }
     };
     Ok(rows.into_iter().map(sealed).collect())

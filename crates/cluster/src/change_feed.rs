@@ -17,25 +17,25 @@ use ws_gateway::Hub;
 use crate::cluster_member::ClusterMember;
 
 /// The interval of reads. It keeps the lease of the caller cache
-/// ([`domain::account::cache::LOG_LEASE`]), and makes a revocation by another process effective
+/// ([`domain::account::cache::LOG_TRUSTED_FOR`]), and makes a revocation by another process effective
 /// within a second.
-const EVERY: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The maximum number of entries per read.
-const AT_ONCE: u32 = 500;
+const READ_LIMIT: u32 = 500;
 
 /// How long entries are stored.
-const KEPT: Duration = Duration::from_secs(60 * 60);
+const RETENTION: Duration = Duration::from_secs(60 * 60);
 
 /// After this time without a read, entries may have been missed.
-const BLIND: Duration = Duration::from_secs(30 * 60);
+const MAX_READ_GAP: Duration = Duration::from_secs(30 * 60);
 
 /// The maximum number of attempts to apply entries, while the log itself can be read.
 const FAILURES: u32 = 20;
 
 /// How long an event of another server may take, so that a removed participant receives it before
 /// the channel closes.
-const UNDER_WAY: Duration = Duration::from_millis(200);
+const BUS_GRACE: Duration = Duration::from_millis(200);
 
 /// A reader of the change log.
 pub struct ChangeFeed {
@@ -69,31 +69,31 @@ impl ChangeFeed {
         let (failures, read_at) = (0, Instant::now());
         let change_feed =
             Self { log, hub, callers, chats, clock, cluster_member, position, failures, read_at };
-        change_feed.look_around().await?;
+        change_feed.load_remote_presence().await?;
         Ok(change_feed)
     }
 
     /// Reads the connections to other nodes; later changes are in the log.
-    async fn look_around(&self) -> Result<(), StoreError> {
+    async fn load_remote_presence(&self) -> Result<(), StoreError> {
         match &self.cluster_member {
-            Some(cluster_member) => cluster_member.look_around().await,
+            Some(cluster_member) => cluster_member.load_remote_presence().await,
             None => Ok(()),
         }
     }
 
     /// Reads where the users and agents are connected whose connections have changed.
-    async fn look_for(&self, changes: &[LoggedChange]) -> Result<(), StoreError> {
+    async fn refresh_presence_of(&self, changes: &[LoggedChange]) -> Result<(), StoreError> {
         let Some(cluster_member) = &self.cluster_member else { return Ok(()) };
         let who = changes.iter().filter_map(|entry| match entry.change {
-            Some(Change::SessionMoved(who)) => Some(who),
+            Some(Change::ConnectionsChanged(who)) => Some(who),
             _ => None,
         });
-        cluster_member.look_for(who.collect::<HashSet<_>>().into_iter().collect()).await
+        cluster_member.refresh_presence_of(who.collect::<HashSet<_>>().into_iter().collect()).await
     }
 
     /// Follows the log until it is dropped.
     pub async fn follow(mut self) {
-        let mut ticks = tokio::time::interval(EVERY);
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut store, mut followed) = (Outage::default(), Outage::default());
         loop {
@@ -120,19 +120,19 @@ impl ChangeFeed {
     }
 
     async fn read(&mut self) -> Result<(), StoreError> {
-        if self.read_at.elapsed() > BLIND {
+        if self.read_at.elapsed() > MAX_READ_GAP {
             self.position = self.log.newest_change().await?;
             self.read_at = Instant::now();
             tracing::warn!("closing all sockets: changes of other processes may have been missed");
             self.callers.forget_all();
             self.hub.end_sockets();
-            self.look_around().await?;
+            self.load_remote_presence().await?;
         }
         loop {
             let begun = self.clock.steady();
-            let changes = self.log.changes_after(self.position, AT_ONCE).await?;
-            let is_last = changes.len() < AT_ONCE as usize;
-            self.carry_out(&changes).await?;
+            let changes = self.log.changes_after(self.position, READ_LIMIT).await?;
+            let is_last = changes.len() < READ_LIMIT as usize;
+            self.apply(&changes).await?;
             if is_last {
                 self.read_at = Instant::now();
                 self.callers.confirm(begun);
@@ -144,15 +144,15 @@ impl ChangeFeed {
     /// Applies entries. Those that need a read come last, so that no revocation waits for it. If a
     /// read fails, the entries are applied again, which is idempotent; not forever, since later
     /// entries must be applied as well.
-    async fn carry_out(&mut self, part: &[LoggedChange]) -> Result<(), StoreError> {
+    async fn apply(&mut self, part: &[LoggedChange]) -> Result<(), StoreError> {
         let known = || part.iter().filter_map(|entry| entry.change);
         for change in known() {
             // The cache comes first, so that no new connection uses an outdated entry.
             self.callers.follow(change);
-            self.look_up(change);
+            self.start_resync(change);
             self.hub.follow(change);
         }
-        if let Err(error) = self.ask(part).await {
+        if let Err(error) = self.apply_with_reads(part).await {
             self.failures += 1;
             if self.failures < FAILURES {
                 return Err(error);
@@ -179,20 +179,20 @@ impl ChangeFeed {
 
     /// Starts a resynchronization when events of another node may be lost: it reported the loss, or
     /// it died before it sent them.
-    fn look_up(&self, change: Change) {
+    fn start_resync(&self, change: Change) {
         let since = match change {
             Change::EventsLost { since, .. } => since,
             Change::NodeCleared(_) => self.clock.now().minus(CLEARED_WITHIN),
             _ => return,
         };
         if let Some(cluster_member) = &self.cluster_member {
-            cluster_member.resync().unheard(since);
+            cluster_member.resync().record_receive_loss(since);
         }
     }
 
     /// Reads what the entries do not contain: connections, and participants of chats.
-    async fn ask(&self, part: &[LoggedChange]) -> Result<(), StoreError> {
-        self.look_for(part).await?;
+    async fn apply_with_reads(&self, part: &[LoggedChange]) -> Result<(), StoreError> {
+        self.refresh_presence_of(part).await?;
         let shrunk = part.iter().filter_map(|entry| match entry.change {
             Some(Change::ParticipantsRemoved(chat)) => Some(chat),
             _ => None,
@@ -200,7 +200,7 @@ impl ChangeFeed {
         let shrunk = shrunk.collect::<HashSet<_>>();
         let is_linked = self.cluster_member.as_ref().is_some_and(|member| member.resync().is_linked());
         if !shrunk.is_empty() && is_linked {
-            sleep(UNDER_WAY).await;
+            sleep(BUS_GRACE).await;
         }
         for chat in shrunk {
             self.hub.revalidate(chat, &self.chats).await?;
@@ -217,7 +217,7 @@ pub async fn forget_changes(log: Arc<dyn ChangeRepository>, clock: Arc<dyn Clock
     loop {
         ticks.tick().await;
         loop {
-            match log.forget_changes(clock.now().minus(KEPT), BATCH).await {
+            match log.forget_changes(clock.now().minus(RETENTION), BATCH).await {
                 Ok(gone) if gone == BATCH => {}
                 Ok(_) => break,
                 Err(error) => {

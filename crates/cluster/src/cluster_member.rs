@@ -12,8 +12,8 @@ use std::time::Duration;
 use domain::bus::RunningBus;
 use domain::id::{NodeId, ParticipantId};
 use domain::node::{
-    AgentClaim, CLEARED_EVERY, CLEARS_HOLDING, Claiming, Connected, Contact, GRACE, Granted, LEASE,
-    NodeRepository, PresenceChange, RENEWED_EVERY, Registered,
+    AgentClaim, CLEARED_EVERY, ClaimReason, Connected, GRACE, Granted, LEASE, MIN_REMAINING_LEASE,
+    NodeRepository, PresenceChange, RENEWED_EVERY, Registered, StoreContinuity,
 };
 use domain::ports::{Clock, IdGenerator};
 use domain::store::StoreError;
@@ -171,7 +171,7 @@ impl ClusterMember {
         self.node.queue_presence(others);
         for part in agents.chunks(KEPT_AT_ONCE) {
             let node = self.node();
-            let claim = |agent: &_| AgentClaim { agent: *agent, claiming: Claiming::Kept };
+            let claim = |agent: &_| AgentClaim { agent: *agent, claiming: ClaimReason::Reregistered };
             let claims = part.iter().map(claim).collect();
             let Registered::Done(granted) = self.nodes.register(node, Vec::new(), claims).await? else {
                 self.node.cleared(node);
@@ -184,7 +184,7 @@ impl ClusterMember {
                     None => taken_over.push(ParticipantId::Agent(*agent)),
                 }
             }
-            self.look_for(taken_over).await?;
+            self.refresh_presence_of(taken_over).await?;
         }
         self.node.returned();
         Ok(())
@@ -197,7 +197,7 @@ impl ClusterMember {
         join(self.renew_again_and_again(&contact), self.clear_again_and_again(&contact)).await;
     }
 
-    async fn renew_again_and_again(&self, contact: &Mutex<Contact>) {
+    async fn renew_again_and_again(&self, contact: &Mutex<StoreContinuity>) {
         let mut ticks = ticks();
         let mut renewed_at = Instant::now();
         of(contact).renewed(renewed_at.into_std());
@@ -228,7 +228,7 @@ impl ClusterMember {
         }
     }
 
-    async fn clear_again_and_again(&self, contact: &Mutex<Contact>) {
+    async fn clear_again_and_again(&self, contact: &Mutex<StoreContinuity>) {
         let mut ticks = ticks();
         let (mut looks, mut erases) = (0_u32, false);
         loop {
@@ -258,7 +258,7 @@ impl ClusterMember {
     /// Clears expired nodes, and erases some rows of cleared nodes if `erases`. Returns whether
     /// more rows may remain.
     async fn clear(&self, erases: bool) -> Result<bool, StoreError> {
-        let cleared = self.nodes.clear(self.node(), CLEARS_HOLDING).await?;
+        let cleared = self.nodes.clear(self.node(), MIN_REMAINING_LEASE).await?;
         if cleared > 0 {
             tracing::warn!(nodes = cleared, "removed expired nodes");
         }
@@ -278,7 +278,7 @@ impl ClusterMember {
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn look_around(&self) -> Result<(), StoreError> {
+    pub async fn load_remote_presence(&self) -> Result<(), StoreError> {
         let mut all = Vec::new();
         let mut after = None;
         loop {
@@ -303,7 +303,7 @@ impl ClusterMember {
             by_person.entry(one.who).or_default().push(one);
         }
         // Those who are not in the list are gone.
-        for who in self.remote.everybody() {
+        for who in self.remote.all() {
             by_person.entry(who).or_default();
         }
         for (who, connected) in by_person {
@@ -316,7 +316,7 @@ impl ClusterMember {
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn look_for(&self, who: Vec<ParticipantId>) -> Result<(), StoreError> {
+    pub async fn refresh_presence_of(&self, who: Vec<ParticipantId>) -> Result<(), StoreError> {
         if who.is_empty() {
             return Ok(());
         }
@@ -347,7 +347,7 @@ fn ticks() -> Interval {
     ticks
 }
 
-fn of(contact: &Mutex<Contact>) -> MutexGuard<'_, Contact> {
+fn of(contact: &Mutex<StoreContinuity>) -> MutexGuard<'_, StoreContinuity> {
     contact.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -91,14 +91,15 @@ impl NodeEvents {
         let Entrant { entered_at, who, chat, role } = entrant;
         let room = chat.id;
         let is_for_here = self.hub.has_subscribers(Topic::rooms_of(who));
-        let is_heard = Topic::of_room(room).into_iter().any(|topic| self.hub.has_subscribers(topic));
-        if !(is_for_here || is_heard) || self.recent_joins().was_sent(who, room, entered_at) {
+        let has_human_subscribers =
+            Topic::of_room(room).into_iter().any(|topic| self.hub.has_subscribers(topic));
+        if !(is_for_here || has_human_subscribers) || self.recent_joins().was_sent(who, room, entered_at) {
             return;
         }
         if is_for_here {
             self.hub.publish(DomainEvent::RoomAdded { to: who, chat, role });
         }
-        if is_heard {
+        if has_human_subscribers {
             self.stale_chats.add(room);
         }
         self.recent_joins().record(who, room, entered_at, self.clock.now());
@@ -139,8 +140,8 @@ impl EventPublisher for NodeEvents {
         self.hub.publish(event);
     }
 
-    fn is_heard(&self, chat: ChatId) -> bool {
-        self.hub.is_heard(chat)
+    fn has_human_subscribers(&self, chat: ChatId) -> bool {
+        self.hub.has_human_subscribers(chat)
     }
 }
 
@@ -163,8 +164,8 @@ impl EventPublisher for RemoteEventSink {
         events.stale_chats.add(chat);
     }
 
-    fn is_heard(&self, chat: ChatId) -> bool {
-        self.0.is_heard(chat)
+    fn has_human_subscribers(&self, chat: ChatId) -> bool {
+        self.0.has_human_subscribers(chat)
     }
 }
 

@@ -37,7 +37,7 @@ impl RemotePresence {
     }
 
     /// Everybody who is connected to another node.
-    pub(crate) fn everybody(&self) -> Vec<ParticipantId> {
+    pub(crate) fn all(&self) -> Vec<ParticipantId> {
         self.nodes().keys().copied().collect()
     }
 

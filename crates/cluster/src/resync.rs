@@ -61,12 +61,12 @@ impl Resync {
     }
 
     /// Events of others since then may be lost.
-    pub(crate) fn unheard(&self, since: Timestamp) {
+    pub(crate) fn record_receive_loss(&self, since: Timestamp) {
         lock(&self.healing).lost(since, self.clock.now());
     }
 
     /// Events of this server since now may be lost.
-    pub fn unsent(&self) {
+    pub fn record_send_loss(&self) {
         lock(&self.unlogged).record(self.clock.now());
     }
 
@@ -99,7 +99,7 @@ impl Resync {
             None => (Some(self.clock.now()), None),
         };
         if let Some(since) = unheard {
-            self.unheard(since);
+            self.record_receive_loss(since);
         }
         if let Some(since) = unsent {
             lock(&self.unlogged).record(since);
@@ -111,7 +111,7 @@ impl Resync {
         let unlogged = lock(&self.unlogged).take();
         let Some(since) = unlogged else { return false };
         let since = since.max(self.clock.now().minus(OLDEST));
-        let is_logged = self.nodes.tell_loss(self.node.id(), since).await.is_ok();
+        let is_logged = self.nodes.record_event_loss(self.node.id(), since).await.is_ok();
         if !is_logged {
             lock(&self.unlogged).record(since);
         }

@@ -49,7 +49,7 @@ pub enum Change {
     /// The limits of plans may have changed, of any plan.
     PlansConfigured,
     /// The connections of a user or agent changed ([`crate::node`]).
-    SessionMoved(ParticipantId),
+    ConnectionsChanged(ParticipantId),
     /// A node was cleared: its connections have ended.
     NodeCleared(NodeId),
     /// Participants left a chat, or it was deleted: its subscriptions may have lost their access.
@@ -80,8 +80,8 @@ impl Change {
             Self::AgentUpdated(agent) => ("agent_updated", agent.uuid()),
             Self::PlanAssigned(organization) => ("plan_assigned", organization.uuid()),
             Self::PlansConfigured => ("plans_configured", Uuid::nil()),
-            Self::SessionMoved(ParticipantId::User(user)) => ("user_whereabouts", user.uuid()),
-            Self::SessionMoved(ParticipantId::Agent(agent)) => ("agent_whereabouts", agent.uuid()),
+            Self::ConnectionsChanged(ParticipantId::User(user)) => ("user_whereabouts", user.uuid()),
+            Self::ConnectionsChanged(ParticipantId::Agent(agent)) => ("agent_whereabouts", agent.uuid()),
             Self::NodeCleared(node) => ("node_cleared", node.uuid()),
             Self::ParticipantsRemoved(chat) => ("roster_shrunk", chat.uuid()),
             Self::EventsLost { by, .. } => ("events_lost", by.uuid()),
@@ -107,8 +107,8 @@ impl Change {
             Self::AgentUpdated(agent),
             Self::PlanAssigned(OrganizationId::new(subject)),
             Self::PlansConfigured,
-            Self::SessionMoved(user),
-            Self::SessionMoved(bot),
+            Self::ConnectionsChanged(user),
+            Self::ConnectionsChanged(bot),
             Self::NodeCleared(NodeId::new(subject)),
             Self::ParticipantsRemoved(ChatId::new(subject)),
             Self::EventsLost { by: NodeId::new(subject), since: at },
@@ -170,8 +170,8 @@ mod tests {
             Change::UserMoved(UserId::new(subject)),
             Change::AgentUpdated(agent),
             Change::PlanAssigned(OrganizationId::new(subject)),
-            Change::SessionMoved(user),
-            Change::SessionMoved(bot),
+            Change::ConnectionsChanged(user),
+            Change::ConnectionsChanged(bot),
             Change::NodeCleared(NodeId::new(subject)),
             Change::ParticipantsRemoved(ChatId::new(subject)),
             Change::EventsLost { by: NodeId::new(subject), since: at },

@@ -54,7 +54,7 @@ pub trait EventPublisher: Send + Sync {
 
     /// Returns whether an event for the humans of a chat has subscribers; true if that is unknown.
     /// It saves making events that have no other use.
-    fn is_heard(&self, _chat: ChatId) -> bool {
+    fn has_human_subscribers(&self, _chat: ChatId) -> bool {
         true
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::time::Timestamp;
 
 /// The interval between two reports of a key.
-pub const TELL_EVERY: Duration = Duration::from_secs(60);
+pub const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Counts by key; see the module. All times are steady.
 pub struct Tally<K, V> {
@@ -77,7 +77,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Tally<K, V> {
 
     /// The reports that are due now; must be called about once a second.
     pub fn due(&self, now: Timestamp) -> Due<V> {
-        let is_over = |told_at: Option<Timestamp>| told_at.is_none_or(|at| now >= at.plus(TELL_EVERY));
+        let is_over = |told_at: Option<Timestamp>| told_at.is_none_or(|at| now >= at.plus(REPORT_INTERVAL));
         let mut counters = self.lock();
         let mut each = Vec::new();
         counters.by_key.retain(|_, counter| {

@@ -246,7 +246,7 @@ impl EventPublisher for Latecomer {
         self.told.publish(event);
     }
 
-    fn is_heard(&self, _: ChatId) -> bool {
+    fn has_human_subscribers(&self, _: ChatId) -> bool {
         self.asked.swap(true, Ordering::SeqCst)
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::audit::{
-    AuditFilter, AuditRecord, AuditScope, AuditService, ChainFault, ChainReport, NamedObject, RecordedActor,
-    Seal,
+    AuditFilter, AuditRecord, AuditScope, AuditService, ChainFault, ChainLink, ChainReport, NamedObject,
+    RecordedActor,
 };
 use domain::organization::Authority;
 use domain::page::{PageRequest, Slice};
@@ -35,7 +35,7 @@ pub(crate) async fn run(config: &Config, arguments: AuditArguments) -> Result<()
 
 /// Checks the chain, and fails if it is broken, or does not go on.
 async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<(), Failure> {
-    let anchor = arguments.anchor.as_deref().map(str::parse::<Seal>).transpose();
+    let anchor = arguments.anchor.as_deref().map(str::parse::<ChainLink>).transpose();
     let anchor = anchor.map_err(|fault| {
         Failure::plain(format!("--anchor: {fault}")).next("see `parlance audit verify --help`")
     })?;

@@ -100,7 +100,7 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteChatArguments) -> Resu
 
 async fn show(store: &Arc<dyn Store>, arguments: &ShowChatArguments) -> Result<(), Failure> {
     let overview = &find(store, &arguments.id).await?;
-    let roster = store.everybody(overview.chat.id).await.map_err(unread)?;
+    let roster = store.roster_unchecked(overview.chat.id).await.map_err(unread)?;
     let participants = roster.map(|roster| roster.participants).unwrap_or_default();
     if arguments.print.json {
         let mut shown = as_json(overview);

@@ -12,7 +12,7 @@ use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use argon2::{Algorithm, Argon2, Params, Version};
 use async_trait::async_trait;
 use domain::account::KeyKind;
-use domain::login::{HasherBusy, Password, PasswordHash, PasswordHasher, Verdict};
+use domain::login::{HasherBusy, Password, PasswordCheck, PasswordHash, PasswordHasher};
 use domain::ports::{Clock, KeyMint};
 use rustix::process::setpriority_process;
 use rustix::thread::gettid;
@@ -136,15 +136,19 @@ impl PasswordHasher for Argon2Hasher {
         self.work(move |work| PasswordHash::new(hash(&work.argon2, password.reveal()))).await
     }
 
-    async fn verify(&self, password: Password, against: Option<PasswordHash>) -> Result<Verdict, HasherBusy> {
+    async fn verify(
+        &self,
+        password: Password,
+        against: Option<PasswordHash>,
+    ) -> Result<PasswordCheck, HasherBusy> {
         self.work(move |work| {
             let known = against.as_ref().map_or(work.nobodys.as_str(), PasswordHash::as_str);
-            let Ok(known) = Phc::new(known) else { return Verdict::Wrong };
+            let Ok(known) = Phc::new(known) else { return PasswordCheck::Wrong };
             let right = work.argon2.verify_password(password.reveal().as_bytes(), &known).is_ok();
             match (right && against.is_some(), is_current(&known, &work.params)) {
-                (false, _) => Verdict::Wrong,
-                (true, true) => Verdict::Right,
-                (true, false) => Verdict::RightButOutdated,
+                (false, _) => PasswordCheck::Wrong,
+                (true, true) => PasswordCheck::Right,
+                (true, false) => PasswordCheck::RightButOutdated,
             }
         })
         .await
@@ -187,11 +191,11 @@ mod tests {
         assert!(hash.as_str().starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{}", hash.as_str());
         assert_ne!(hasher.hash(password("correct horse")).await.unwrap(), hash, "salted");
         for (text, against, verdict) in [
-            ("correct horse", Some(hash.clone()), Verdict::Right),
-            ("Correct horse", Some(hash.clone()), Verdict::Wrong),
-            ("", Some(hash), Verdict::Wrong),
-            ("correct horse", None, Verdict::Wrong),
-            ("correct horse", Some(PasswordHash::new("nothing".to_owned())), Verdict::Wrong),
+            ("correct horse", Some(hash.clone()), PasswordCheck::Right),
+            ("Correct horse", Some(hash.clone()), PasswordCheck::Wrong),
+            ("", Some(hash), PasswordCheck::Wrong),
+            ("correct horse", None, PasswordCheck::Wrong),
+            ("correct horse", Some(PasswordHash::new("nothing".to_owned())), PasswordCheck::Wrong),
         ] {
             assert_eq!(hasher.verify(password(text), against).await.unwrap(), verdict, "{text}");
         }
@@ -202,7 +206,7 @@ mod tests {
         let older = Argon2Hasher::new(CHEAP).unwrap().hash(password("correct horse")).await.unwrap();
         let hasher = Argon2Hasher::new(PasswordConfig { passes: 2, ..CHEAP }).unwrap();
         let verdict = hasher.verify(password("correct horse"), Some(older)).await.unwrap();
-        assert_eq!(verdict, Verdict::RightButOutdated);
+        assert_eq!(verdict, PasswordCheck::RightButOutdated);
     }
 
     /// However many arrive, the numbers of running and queued ones are bounded.

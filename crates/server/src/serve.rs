@@ -143,7 +143,7 @@ async fn run(
         leave(&cluster_member).await;
     }
     if let Some(bus) = &wiring.bus {
-        bus.say_farewell().await;
+        bus.announce_shutdown().await;
     }
     others.abort_all();
     wiring.hub.receipts().close();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use cluster::{ChangeFeed, ClusterMember, forget_changes};
 use domain::account::AccountService;
 use domain::activity::ActivityService;
-use domain::audit::{AuditService, Seal};
+use domain::audit::{AuditService, ChainLink};
 use domain::contact::ContactService;
 use domain::delivery::RedeliveryPolicy;
 use domain::idempotency::forget_old_answers;
@@ -77,7 +77,7 @@ async fn end_sockets_in_doubt(wiring: Wiring, cluster_member: Option<Arc<Cluster
     while in_doubt.changed().await.is_ok() {
         if let Some(cluster_member) = &cluster_member {
             // Other servers may have missed it as well.
-            cluster_member.resync().unsent();
+            cluster_member.resync().record_send_loss();
         }
         while wiring.store.ping().await.is_err() {
             sleep(Duration::from_millis(200)).await;
@@ -196,7 +196,7 @@ async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits:
     const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
     let mut ticks = interval(Duration::from_secs(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut outage, mut unsealed, mut seen) = (Outage::default(), Outage::default(), None::<Seal>);
+    let (mut outage, mut unsealed, mut seen) = (Outage::default(), Outage::default(), None::<ChainLink>);
     let (mut anchored_at, mut anchor) = (None::<Instant>, None);
     loop {
         ticks.tick().await;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use domain::account::{Presented, PresentedToken};
-use domain::bus::{Address, Answer, EventBus, Interest, OwnInterests, PeerMessage, Peers, Seen};
+use domain::bus::{Address, Answer, EventBus, Interest, KnownNodes, OwnInterests, PeerMessage, Seen};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::event::DomainEvent;
@@ -63,7 +63,7 @@ pub struct MemoryBus {
     node: NodeId,
     wire: Arc<Wire>,
     clock: Arc<FixedClock>,
-    peers: Mutex<Peers>,
+    peers: Mutex<KnownNodes>,
     own: Mutex<OwnInterests>,
     seen: Mutex<Seen>,
     numbers: AtomicU64,
@@ -79,7 +79,7 @@ impl Wire {
             node,
             wire: self.clone(),
             clock: clock.clone(),
-            peers: Mutex::new(Peers::new(node, clock.now())),
+            peers: Mutex::new(KnownNodes::new(node, clock.now())),
             own: Mutex::default(),
             seen: Mutex::default(),
             numbers: AtomicU64::new(1),

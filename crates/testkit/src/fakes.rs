@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use domain::account::{ApiKey, KeyDigest, KeyKind, TokenClaims};
 use domain::event::DomainEvent;
 use domain::id::{OrganizationId, ParticipantId, SessionId, UserId};
-use domain::login::{HasherBusy, Password, PasswordHash, PasswordHasher, Verdict};
+use domain::login::{HasherBusy, Password, PasswordCheck, PasswordHash, PasswordHasher};
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -116,13 +116,17 @@ impl PasswordHasher for FixedHasher {
         Ok(self.hashed(&password))
     }
 
-    async fn verify(&self, password: Password, hash: Option<PasswordHash>) -> Result<Verdict, HasherBusy> {
-        let Some(hash) = hash else { return Ok(Verdict::Wrong) };
+    async fn verify(
+        &self,
+        password: Password,
+        hash: Option<PasswordHash>,
+    ) -> Result<PasswordCheck, HasherBusy> {
+        let Some(hash) = hash else { return Ok(PasswordCheck::Wrong) };
         let known = hash.as_str().splitn(3, '.').nth(2);
         Ok(match (known == Some(password.reveal()), hash == self.hashed(&password)) {
-            (false, _) => Verdict::Wrong,
-            (true, true) => Verdict::Right,
-            (true, false) => Verdict::RightButOutdated,
+            (false, _) => PasswordCheck::Wrong,
+            (true, true) => PasswordCheck::Right,
+            (true, false) => PasswordCheck::RightButOutdated,
         })
     }
 }

@@ -16,8 +16,8 @@ use domain::id::{ChatId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::login::{Password, WhichLogin};
 use domain::memory::{
-    AgentListing as MemoriesOfAgent, HumanListing, MemoryContent, MemoryMetadata, MemoryScope, MemoryStep,
-    MemoryThought, StoreMemory,
+    MemoriesOfAgent, MemoriesOfHuman, MemoryContent, MemoryMetadata, MemoryScope, MemoryStep, MemoryThought,
+    StoreMemory,
 };
 use domain::message::{
     EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind, PostEvent,
@@ -289,7 +289,7 @@ impl Fixture {
         note(seen, world.contacts.list(caller, ALL).await);
         note(seen, world.contacts.received_by_user(caller, ALL).await);
         note(seen, world.contacts.sent(caller, SentFilter::All, ALL).await);
-        note(seen, world.memories.list_for_human(caller, HumanListing::default(), ALL).await);
+        note(seen, world.memories.list_for_human(caller, MemoriesOfHuman::default(), ALL).await);
     }
 
     async fn seen_by_agent(&self, world: &World, agent: &TestAgent, seen: &mut Vec<String>) {

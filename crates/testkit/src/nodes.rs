@@ -91,12 +91,12 @@ impl Rows {
         match change {
             PresenceChange::UserConnected(user) => {
                 if self.users.insert((user, at)) {
-                    self.tell(Change::SessionMoved(ParticipantId::User(user)));
+                    self.tell(Change::ConnectionsChanged(ParticipantId::User(user)));
                 }
             }
             PresenceChange::UserDisconnected(user) => {
                 if self.users.remove(&(user, at)) {
-                    self.tell(Change::SessionMoved(ParticipantId::User(user)));
+                    self.tell(Change::ConnectionsChanged(ParticipantId::User(user)));
                 }
             }
             PresenceChange::AgentLost(agent) => {
@@ -107,7 +107,7 @@ impl Rows {
             PresenceChange::AgentDisconnected(agent) => {
                 if self.agents.get(&agent).is_some_and(|place| place.node == at) {
                     self.agents.remove(&agent);
-                    self.tell(Change::SessionMoved(ParticipantId::Agent(agent)));
+                    self.tell(Change::ConnectionsChanged(ParticipantId::Agent(agent)));
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Rows {
             .filter(|place| self.is_known(place.node))
             .map(|place| Holder { node: place.node, is_open: place.is_open });
         claim.claiming.is_granted(node, holder).then(|| {
-            let number = self.tell(Change::SessionMoved(ParticipantId::Agent(claim.agent)));
+            let number = self.tell(Change::ConnectionsChanged(ParticipantId::Agent(claim.agent)));
             self.agents.insert(claim.agent, Place { node, number, is_open: true });
             SocketNumber(number)
         })
@@ -238,7 +238,7 @@ impl NodeRepository for MemoryNodes {
         Ok(self.rows()?.all().filter(is_behind).take(usize::try_from(limit).unwrap()).collect())
     }
 
-    async fn tell_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError> {
+    async fn record_event_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError> {
         self.rows()?.tell(Change::EventsLost { by, since });
         Ok(())
     }

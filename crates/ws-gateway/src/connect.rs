@@ -154,7 +154,7 @@ async fn admit(
     asked: Asked<'_>,
 ) -> Result<(Caller, Presented, Option<RateState>), ApiError> {
     let limits = RateLimits::of(request)?;
-    let holder = try_out(context, request, limits, asked.credential).await?;
+    let holder = authenticate_rate_limited(context, request, limits, asked.credential).await?;
     let (counted, admitted) = match holder {
         Ok(holder) => {
             let caller = act_as(context, holder, asked.agent).await;
@@ -177,7 +177,7 @@ async fn admit(
 }
 
 /// Authenticates a credential, unless its address has failed too often.
-async fn try_out(
+async fn authenticate_rate_limited(
     context: &SocketContext,
     request: &HttpRequest,
     limits: &RateLimits,

@@ -33,7 +33,7 @@ impl EventPublisher for LosesMessages {
         self.to.publish(event);
     }
 
-    fn is_heard(&self, chat: ChatId) -> bool {
-        self.to.is_heard(chat)
+    fn has_human_subscribers(&self, chat: ChatId) -> bool {
+        self.to.has_human_subscribers(chat)
     }
 }

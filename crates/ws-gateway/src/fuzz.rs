@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::frame::{self, Frame, Version};
 use crate::inbound::Heads;
 use crate::inbox::Ticket;
-use crate::machine::{Action, Connection, Verdict};
+use crate::machine::{Action, Connection, JoinDecision};
 use crate::topic::{Named, Topic};
 
 const MAX_TOPICS: usize = 3;
@@ -201,7 +201,7 @@ impl Observed {
                 Action::Authorize(join) => {
                     let (topic, verdict) = (join.topic, self.verdict(granted));
                     self.joined.remove(&topic);
-                    if let Verdict::Granted { ticket, .. } = verdict {
+                    if let JoinDecision::Granted { ticket, .. } = verdict {
                         let join_ref = read.as_ref().ok().and_then(|frame| frame.join_ref.clone());
                         self.joined.insert(topic, (ticket, join_ref));
                     }
@@ -232,12 +232,12 @@ impl Observed {
         assert!(rest.len() <= 1 && rest.iter().all(|sent| sent.event == "phx_close"), "{frame:?}");
     }
 
-    fn verdict(&mut self, granted: bool) -> Verdict {
+    fn verdict(&mut self, granted: bool) -> JoinDecision {
         self.tickets += 1;
         if granted {
-            Verdict::Granted { response: "{}".to_owned(), ticket: Ticket(self.tickets) }
+            JoinDecision::Granted { response: "{}".to_owned(), ticket: Ticket(self.tickets) }
         } else {
-            Verdict::Refused("unauthorized")
+            JoinDecision::Refused("unauthorized")
         }
     }
 

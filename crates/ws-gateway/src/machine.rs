@@ -51,7 +51,7 @@ pub struct PendingJoin {
 
 /// The decision about a join.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum JoinDecision {
     /// Granted.
     Granted {
         /// The response, as JSON.
@@ -139,7 +139,7 @@ impl Connection {
     }
 
     /// Answers a join. The reply of the new subscription precedes the close of the old one.
-    pub fn authorized(&mut self, join: PendingJoin, verdict: Verdict) -> Vec<Action> {
+    pub fn authorized(&mut self, join: PendingJoin, verdict: JoinDecision) -> Vec<Action> {
         let PendingJoin { topic, text, join_ref, reference, .. } = join;
         let answer = |status, response: &str| {
             let payload = reply_payload(status, response);
@@ -149,8 +149,8 @@ impl Connection {
             Action::Send(frame)
         };
         let (response, ticket) = match verdict {
-            Verdict::Granted { response, ticket } => (response, ticket),
-            Verdict::Refused(reason) => {
+            JoinDecision::Granted { response, ticket } => (response, ticket),
+            JoinDecision::Refused(reason) => {
                 let mut actions = vec![answer("error", &reason_payload(reason))];
                 // A caller who may no longer join loses an earlier subscription as well.
                 actions.extend(self.joined.remove(&topic).map(|before| self.close_frame(&before)));

@@ -165,7 +165,7 @@ impl ReceiptBuffer {
             match deliveries.mark_delivered(vec![key]).await {
                 Err(error @ StoreError::Broken(_)) => {
                     let (message, agent) = (key.message, key.agent);
-                    tracing::warn!(%message, participant = %agent, error = ?error, "delivery receipt cannot be stored");
+                    tracing::warn!(message.id = %message, participant = %agent, error = ?error, "delivery receipt cannot be stored");
                 }
                 written => written?,
             }

@@ -18,7 +18,7 @@ use crate::frame::Version;
 use crate::hub::Departure;
 use crate::hub::claim::SocketClaim;
 use crate::inbox::{Orders, SocketCommand, Ticket};
-use crate::machine::{Action, Connection, PendingJoin, TOO_MANY_TOPICS, Verdict};
+use crate::machine::{Action, Connection, JoinDecision, PendingJoin, TOO_MANY_TOPICS};
 use crate::outbox::{LINGER, Outbox};
 use crate::payload;
 use crate::topic::Topic;
@@ -144,7 +144,7 @@ impl Socket {
     async fn join_held(&mut self, join: PendingJoin) -> Flow {
         let is_on = |machine: &mut Connection| machine.has_joined(join.topic);
         if self.claim.is_on_too_many_topics() && !self.outbox.machine(is_on) {
-            return self.answer(join, Verdict::Refused(TOO_MANY_TOPICS));
+            return self.answer(join, JoinDecision::Refused(TOO_MANY_TOPICS));
         }
         let ticket = self.claim.subscribe(join.topic);
         self.decide(join, ticket).await
@@ -163,16 +163,16 @@ impl Socket {
             }
         }
         let verdict = match self.admit(&join, ticket).await {
-            Ok(response) => Verdict::Granted { response, ticket },
+            Ok(response) => JoinDecision::Granted { response, ticket },
             Err(reason) => {
                 self.claim.unsubscribe(topic, ticket);
-                Verdict::Refused(reason)
+                JoinDecision::Refused(reason)
             }
         };
         self.answer(join, verdict)
     }
 
-    fn answer(&self, join: PendingJoin, verdict: Verdict) -> Flow {
+    fn answer(&self, join: PendingJoin, verdict: JoinDecision) -> Flow {
         for action in self.outbox.machine(|machine| machine.authorized(join, verdict)) {
             if self.carry_out(action) == Flow::Ends {
                 return Flow::Ends;

@@ -42,7 +42,7 @@ async fn events_reach_the_nodes_that_listen_and_no_others() {
     one.events.publish(DomainEvent::EventCreated { message: message(room(1), "thought") });
     two.hears(&["first", "fourth", "thought"]).await;
     assert_eq!(spy.heard("test.chat.t.").len(), 1);
-    assert!(one.events.is_heard(room(1)) && !one.events.is_heard(room(2)));
+    assert!(one.events.has_human_subscribers(room(1)) && !one.events.has_human_subscribers(room(2)));
     three.hears(&["second"]).await;
 }
 
@@ -119,7 +119,7 @@ async fn a_node_that_is_gone_is_sent_nothing() {
     acquainted(&[&one, &two, &three]).await;
     let wanted = || [2, 3].map(|number| one.bus.is_wanted(Interest::Room(room(number))));
     assert_eq!(wanted(), [true, true]);
-    two.bus.say_farewell().await;
+    two.bus.announce_shutdown().await;
     drop(two.tasks);
     until(|| wanted() == [false, true], || format!("{:?}", wanted())).await;
     drop(three.tasks);
@@ -145,7 +145,7 @@ async fn a_node_that_ends_in_order_has_told_all() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         nats.resume();
     };
-    tokio::join!(one.bus.say_farewell(), goes_on);
+    tokio::join!(one.bus.announce_shutdown(), goes_on);
     drop(one.tasks);
     until(|| two.told.contents().len() == TOLD, || two.told.contents().len().to_string()).await;
     until(|| !two.bus.has_others(), || "it counts as there".to_owned()).await;
@@ -157,7 +157,7 @@ async fn a_node_that_has_said_that_it_ends_says_nothing_more() {
     let spy = nats.spy();
     let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
     acquainted(&[&one, &two]).await;
-    one.bus.say_farewell().await;
+    one.bus.announce_shutdown().await;
     until(|| !two.bus.has_others(), || "it counts as there".to_owned()).await;
     // What others ask for, its beat, and what its sockets begin is not told any more.
     one.bus.begin(Interest::Room(room(1)));

@@ -45,7 +45,7 @@ impl EventPublisher for Told {
         self.0.lock().unwrap().push(event);
     }
 
-    fn is_heard(&self, _: ChatId) -> bool {
+    fn has_human_subscribers(&self, _: ChatId) -> bool {
         false
     }
 }

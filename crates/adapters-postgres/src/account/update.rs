@@ -4,8 +4,7 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::{
-    Agent, MarkAgent, PersonNamePart, ProfileChanges, UpdateAgent,
-    UpdateAgentRefused, UpdateUser, User,
+    Agent, MarkAgent, PersonNamePart, ProfileChanges, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
 };
 use domain::audit::AuditEntry;
 use domain::change::Change;

@@ -21,7 +21,7 @@ use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
     NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat,
-    RenameRefused, RenamedChat, Roster,
+    RenameChatRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -90,8 +90,8 @@ impl ChatRepository for PostgresStore {
         self.ask((viewer, chat), |db, (viewer, chat)| read::roster_on(db, *viewer, *chat).boxed()).await
     }
 
-    async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
-        self.ask(chat, |db, chat| read::everybody_on(db, *chat).boxed()).await
+    async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        self.ask(chat, |db, chat| read::roster_unchecked_on(db, *chat).boxed()).await
     }
 
     async fn overview(
@@ -137,7 +137,7 @@ impl ChatRepository for PostgresStore {
         &self,
         command: RenameChat,
         on_commit: OnCommit<RenamedChat>,
-    ) -> Result<Result<RenamedChat, RenameRefused>, StoreError> {
+    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError> {
         let tell = |renamed: &RenamedChat| on_commit.run(renamed);
         self.change(command, |db, command| rename::rename_on(db, command).boxed(), tell).await
     }

@@ -76,7 +76,7 @@ pub(super) async fn roster_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> R
     Ok(may_read.then_some(Roster { chat, participants }))
 }
 
-pub(super) async fn everybody_on(db: &Db, chat: ChatId) -> Result<Option<Roster>, Fault> {
+pub(super) async fn roster_unchecked_on(db: &Db, chat: ChatId) -> Result<Option<Roster>, Fault> {
     let participants = participants_on(db, chat, None).await?;
     // Every chat has a participant.
     Ok((!participants.is_empty()).then_some(Roster { chat, participants }))

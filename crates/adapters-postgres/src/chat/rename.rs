@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
-use domain::chat::{Chat, RenameChat, RenameRefused, RenamedChat};
+use domain::chat::{Chat, RenameChat, RenameChatRefused, RenamedChat};
 use domain::id::{ChatId, UserId};
 use futures_util::future::try_join;
 use uuid::Uuid;
@@ -19,9 +19,9 @@ use crate::schema::{chats, participants};
 pub(super) async fn rename_on(
     mut db: &Db,
     command: &RenameChat,
-) -> Result<Result<RenamedChat, RenameRefused>, Fault> {
+) -> Result<Result<RenamedChat, RenameChatRefused>, Fault> {
     let Some(chat) = locked_chat_on(db, command.chat).await? else {
-        return Ok(Err(RenameRefused::ChatNotFound));
+        return Ok(Err(RenameChatRefused::ChatNotFound));
     };
     let standing = standing_on(db, command.by.participant(), command.chat).await?;
     if let Err(refused) = standing.decide_rename() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use diesel::sql_types::{Array, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{DeliveryKey, DeliveryStatus, Heard};
+use domain::delivery::{ChatSelection, DeliveryKey, DeliveryStatus};
 use domain::id::{ChatId, MessageId};
 use domain::message::Message;
 use domain::time::Timestamp;
@@ -33,7 +33,7 @@ pub(super) async fn mark_delivered_on(
     mut db: &Db,
     taken: &[DeliveryKey],
     now: Timestamp,
-    heard: &Heard,
+    heard: &ChatSelection,
 ) -> Result<Option<Vec<Message>>, Fault> {
     let heard = locked_on(db, taken.iter().map(|key| key.message), heard).await?;
     let marked = statement::<SqlUuid>(MARK)
@@ -50,7 +50,11 @@ pub(super) async fn mark_delivered_on(
 }
 
 /// Those of the messages that humans are subscribed to, in the order of their chats.
-pub(super) async fn heard_on(db: &Db, of: &[MessageId], heard: &Heard) -> Result<Vec<Message>, Fault> {
+pub(super) async fn heard_on(
+    db: &Db,
+    of: &[MessageId],
+    heard: &ChatSelection,
+) -> Result<Vec<Message>, Fault> {
     let told = locked_on(db, of.iter().copied(), heard).await?;
     told_on(db, told).await
 }
@@ -60,7 +64,7 @@ pub(super) async fn heard_on(db: &Db, of: &[MessageId], heard: &Heard) -> Result
 async fn locked_on(
     mut db: &Db,
     of: impl Iterator<Item = MessageId>,
-    heard: &Heard,
+    heard: &ChatSelection,
 ) -> Result<BTreeSet<Uuid>, Fault> {
     let rooms = statement::<(SqlUuid, SqlUuid)>("SELECT id, chat_id FROM messages WHERE id = ANY(?)")
         .bind::<Array<SqlUuid>, _>(of.map(MessageId::uuid).collect::<Vec<_>>())

@@ -9,8 +9,8 @@ mod unacknowledged;
 
 use async_trait::async_trait;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
-    Listening, NextMessage, Order, Searched,
+    AdvanceDelivery, AdvanceRefused, Advanced, ChatSelection, DeliveryFilter, DeliveryKey,
+    DeliveryRepository, Listening, NextMessage, Order, Searched,
 };
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
@@ -54,7 +54,7 @@ impl DeliveryRepository for PostgresStore {
         &self,
         taken: Vec<DeliveryKey>,
         now: Timestamp,
-        heard: Heard,
+        heard: ChatSelection,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let tell = |told: &Vec<Message>| tell_some(told, on_commit);
@@ -74,7 +74,7 @@ impl DeliveryRepository for PostgresStore {
     async fn tell_delivered(
         &self,
         messages: Vec<MessageId>,
-        heard: Heard,
+        heard: ChatSelection,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let tell = |told: &Vec<Message>| tell_some(told, on_commit);

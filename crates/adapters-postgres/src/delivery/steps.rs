@@ -22,7 +22,7 @@ use uuid::Uuid;
 use super::advance::{advance_on, number};
 use super::mark_delivered::LOCK_MESSAGES;
 use crate::error::Fault;
-use crate::group_commit::{self, BatchWork, Patience};
+use crate::group_commit::{self, BatchWork, LockWait};
 use crate::message::batch::{Members, memberships_on};
 use crate::message::load::{Records, messages_on, rows_on};
 use crate::message::row::MessageRow;
@@ -37,7 +37,7 @@ type Outcome = Result<Advanced, AdvanceRefused>;
 
 /// The decided batch.
 #[derive(Default)]
-pub(crate) struct Decided {
+pub(crate) struct DecidedSteps {
     /// The outcomes of the steps, in order, without those apart.
     outcomes: Vec<Outcome>,
     /// The places of steps that meet a lock, or need more than their delivery.
@@ -52,7 +52,7 @@ impl BatchWork for Steps {
     type Change = AdvanceDelivery;
     type Stored = Advanced;
     type Refused = AdvanceRefused;
-    type Decided = Decided;
+    type Decided = DecidedSteps;
 
     const NAME: &'static str = "delivery steps";
     const KIND: Work = Work::Change;
@@ -65,10 +65,10 @@ impl BatchWork for Steps {
         &self,
         db: &Db,
         commands: &[AdvanceDelivery],
-        patience: Patience,
-        in_doubt: Option<&Decided>,
-    ) -> Result<Option<Decided>, Fault> {
-        if patience == Patience::Brief {
+        patience: LockWait,
+        in_doubt: Option<&DecidedSteps>,
+    ) -> Result<Option<DecidedSteps>, Fault> {
+        if patience == LockWait::Brief {
             return decide_on(db, commands).await.map(Some);
         }
         lock_on(db, commands).await?;
@@ -78,14 +78,19 @@ impl BatchWork for Steps {
             return Ok(None);
         }
         // These are written as they are decided.
-        let mut decided = Decided::default();
+        let mut decided = DecidedSteps::default();
         for command in commands {
             decided.outcomes.push(advance_on(db, command).await?);
         }
         Ok(Some(decided))
     }
 
-    async fn write_on(&self, db: &Db, _: &[AdvanceDelivery], decided: &mut Decided) -> Result<(), Fault> {
+    async fn write_on(
+        &self,
+        db: &Db,
+        _: &[AdvanceDelivery],
+        decided: &mut DecidedSteps,
+    ) -> Result<(), Fault> {
         if decided.records.is_empty() {
             return Ok(());
         }
@@ -96,7 +101,7 @@ impl BatchWork for Steps {
     }
 }
 
-impl group_commit::Decided<Advanced, AdvanceRefused> for Decided {
+impl group_commit::Decided<Advanced, AdvanceRefused> for DecidedSteps {
     fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
     }
@@ -119,10 +124,10 @@ struct Ground {
 
 /// Begins a transaction, locks all rows that are not locked by others, and decides; nothing is
 /// written yet.
-async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Decided, Fault> {
+async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<DecidedSteps, Fault> {
     // Attempts may be locked by others, for example by retention.
-    let begun = execute(db, Patience::Brief.begin());
-    let records = records_of_on(db, commands, Patience::Brief);
+    let begun = execute(db, LockWait::Brief.begin());
+    let records = records_of_on(db, commands, LockWait::Brief);
     let (begun, rows, locked) = join3(begun, messages_of_on(db, commands), records).await;
     begun?;
     // After the answer, since a statement that is already prepared would overtake the locks.
@@ -131,7 +136,7 @@ async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Decided, Fau
         try_join(messages_on(db, rows?, Records::All), memberships_on(db, wanted)).await?;
     let messages = messages.into_iter().map(|message| (message.id.uuid(), message)).collect();
     let mut ground = Ground { messages, locked: locked?, members };
-    let mut decided = Decided::default();
+    let mut decided = DecidedSteps::default();
     for (place, command) in commands.iter().enumerate() {
         match decided.decide(command, &mut ground)? {
             Some(outcome) => decided.outcomes.push(outcome),
@@ -146,9 +151,9 @@ async fn lock_on(mut db: &Db, commands: &[AdvanceDelivery]) -> Result<(), Fault>
     let ids = commands.iter().map(|command| command.message.uuid()).collect::<Vec<_>>();
     let messages = statement::<SqlUuid>(LOCK_MESSAGES).bind::<Array<SqlUuid>, _>(ids);
     let (begun, locked, records) = join3(
-        execute(db, Patience::Long.begin()),
+        execute(db, LockWait::Long.begin()),
         messages.load::<Uuid>(&mut db),
-        records_of_on(db, commands, Patience::Long),
+        records_of_on(db, commands, LockWait::Long),
     )
     .await;
     begun?;
@@ -164,7 +169,7 @@ const STORED: &str = "SELECT EXISTS (SELECT 1 \
      AND (step.completed_at IS NULL OR attempts.completed_at = step.completed_at))";
 
 /// Returns whether one of these steps is stored.
-async fn is_stored_on(mut db: &Db, decided: &Decided) -> Result<bool, Fault> {
+async fn is_stored_on(mut db: &Db, decided: &DecidedSteps) -> Result<bool, Fault> {
     let (mut messages, mut agents, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
     let (mut begun, mut completed) = (Vec::new(), Vec::new());
     for Advanced { message, delivery } in decided.outcomes.iter().flatten() {
@@ -207,13 +212,13 @@ macro_rules! records {
 async fn records_of_on(
     mut db: &Db,
     commands: &[AdvanceDelivery],
-    patience: Patience,
+    patience: LockWait,
 ) -> Result<HashSet<(Uuid, Uuid)>, Fault> {
     let wanted = commands.iter().map(|command| (command.message.uuid(), command.agent.uuid()));
     let (messages, agents) = wanted.collect::<BTreeSet<_>>().into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
     let text = match patience {
-        Patience::Brief => records!(" SKIP LOCKED"),
-        Patience::Long => records!(""),
+        LockWait::Brief => records!(" SKIP LOCKED"),
+        LockWait::Long => records!(""),
     };
     let locked = statement::<(SqlUuid, SqlUuid)>(text)
         .bind::<Array<SqlUuid>, _>(messages)
@@ -223,7 +228,7 @@ async fn records_of_on(
     Ok(locked.into_iter().collect())
 }
 
-impl Decided {
+impl DecidedSteps {
     /// Decides one step, after all before it; `None` for one apart.
     fn decide(&mut self, command: &AdvanceDelivery, ground: &mut Ground) -> Result<Option<Outcome>, Fault> {
         let key = (command.message.uuid(), command.agent.uuid());

@@ -32,7 +32,7 @@ use uuid::Uuid;
 
 use crate::commit_order::{CommitOrder, CommitSlot};
 use crate::error::{Fault, Remedy, closed, crowded};
-use crate::pool::{Lease, Pool};
+use crate::pool::{Pool, PooledConnection};
 use crate::run::{Db, Tries, begin, execute};
 use batch::{Batch, Job, Reply};
 use lanes::Lanes;
@@ -48,14 +48,14 @@ pub(crate) type Outcome<W> = Result<<W as BatchWork>::Stored, <W as BatchWork>::
 
 /// How long a batch waits for rows that another transaction has locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Patience {
+pub(crate) enum LockWait {
     /// As long as other batches take.
     Brief,
     /// Until the statement time-out.
     Long,
 }
 
-impl Patience {
+impl LockWait {
     /// The statement that begins the transaction.
     pub(crate) const fn begin(self) -> &'static str {
         match self {
@@ -123,7 +123,7 @@ pub(crate) trait BatchWork: Send + Sync + Sized + 'static {
         &self,
         db: &Db,
         changes: &[Self::Change],
-        patience: Patience,
+        patience: LockWait,
         in_doubt: Option<&Self::Decided>,
     ) -> impl Future<Output = Result<Option<Self::Decided>, Fault>> + Send;
 
@@ -216,7 +216,7 @@ impl<W: BatchWork> Writer<W> {
             {
                 self.take(job, &mut batch);
             }
-            self.write(batch, Patience::Brief).await;
+            self.write(batch, LockWait::Brief).await;
         }
     }
 
@@ -236,14 +236,14 @@ impl<W: BatchWork> Writer<W> {
     }
 
     /// Writes and answers all changes of the batch.
-    async fn write(self: &Arc<Self>, mut batch: Batch<W>, patience: Patience) {
+    async fn write(self: &Arc<Self>, mut batch: Batch<W>, patience: LockWait) {
         match self.commit(&mut batch, patience).await {
             Ok(()) => {}
             // One change caused the failure; the others must not fail with it.
             Err(fault) if fault.remedy() == Remedy::None && batch.changes.len() > 1 => {
                 for job in batch.jobs() {
                     // The first change of a lane may have been deferred meanwhile, and the next must not overtake it.
-                    let job = if patience == Patience::Brief { self.lanes.queue(job) } else { Some(job) };
+                    let job = if patience == LockWait::Brief { self.lanes.queue(job) } else { Some(job) };
                     let Some(job) = job else { continue };
                     let mut alone = Batch::of(job);
                     if let Err(fault) = self.commit(&mut alone, patience).await {
@@ -292,7 +292,7 @@ impl<W: BatchWork> Writer<W> {
             {
                 self.take_up(job, &mut batch);
             }
-            self.write(batch, Patience::Long).await;
+            self.write(batch, LockWait::Long).await;
         }
     }
 
@@ -300,7 +300,7 @@ impl<W: BatchWork> Writer<W> {
     async fn defer_locked(self: &Arc<Self>, batch: &mut Batch<W>) -> Result<(), Fault> {
         let lease = self.pool.lease().await?;
         let locked = self.pool.timed(self.work.locked_on(lease.db(), &batch.changes)).await?;
-        lease.give_back();
+        lease.release();
         let (apart, rest) = std::mem::take(batch)
             .jobs()
             .partition(|job| locked.is_empty() || locked.contains(&W::lane(&job.change)));
@@ -310,7 +310,7 @@ impl<W: BatchWork> Writer<W> {
     }
 
     /// Commits, announces and answers all changes, or none.
-    async fn commit(self: &Arc<Self>, batch: &mut Batch<W>, patience: Patience) -> Result<(), Fault> {
+    async fn commit(self: &Arc<Self>, batch: &mut Batch<W>, patience: LockWait) -> Result<(), Fault> {
         let is_committing = AtomicBool::new(false);
         // A panic must not end the writing task.
         let writing = AssertUnwindSafe(self.commit_in_tries(batch, patience, &is_committing));
@@ -326,7 +326,7 @@ impl<W: BatchWork> Writer<W> {
     async fn commit_in_tries(
         self: &Arc<Self>,
         batch: &mut Batch<W>,
-        mut patience: Patience,
+        mut patience: LockWait,
         is_committing: &AtomicBool,
     ) -> Result<(), Fault> {
         let (mut tries, mut in_doubt, mut asking) = (Tries::default(), None, None);
@@ -340,10 +340,10 @@ impl<W: BatchWork> Writer<W> {
                         return Err(Fault::Uncertain);
                     }
                     // The outcome is known once the rows are unlocked, or written by another transaction.
-                    (patience, doubted) = (Patience::Long, true);
+                    (patience, doubted) = (LockWait::Long, true);
                     tokio::time::sleep(ASKING).await;
                 }
-                Err(fault) if patience == Patience::Brief && fault.may_be_lock_timeout() => {
+                Err(fault) if patience == LockWait::Brief && fault.may_be_lock_timeout() => {
                     self.defer_locked(batch).await?;
                 }
                 Err(fault) if tries.again_after(&fault).await => {}
@@ -362,12 +362,12 @@ impl<W: BatchWork> Writer<W> {
         self: &Arc<Self>,
         batch: &mut Batch<W>,
         in_doubt: &mut Option<InDoubt<W>>,
-        patience: Patience,
+        patience: LockWait,
         is_committing: &AtomicBool,
     ) -> Result<(), Fault> {
         let mut lease = self.pool.lease().await?;
         let connections = self.pool.connections_made();
-        if in_doubt.is_none() && patience == Patience::Brief {
+        if in_doubt.is_none() && patience == LockWait::Brief {
             match self.commit_cached(lease, batch, in_doubt, connections, is_committing).await? {
                 Some(unused) => lease = unused,
                 None => return Ok(()),
@@ -401,7 +401,7 @@ impl<W: BatchWork> Writer<W> {
         let slot = self.commit_order.slot();
         is_committing.store(true, Ordering::Relaxed);
         match self.pool.timed(execute(lease.db(), "COMMIT")).await {
-            Ok(()) => lease.give_back(),
+            Ok(()) => lease.release(),
             Err(fault) => {
                 if fault.is_lost_connection() {
                     *in_doubt = Some(InDoubt { decided, slot });
@@ -409,7 +409,7 @@ impl<W: BatchWork> Writer<W> {
                 return Err(fault);
             }
         }
-        if patience == Patience::Brief {
+        if patience == LockWait::Brief {
             self.work.learn(&decided, Fate::Committed { connections });
         }
         batch.publish(slot, decided).await;
@@ -423,12 +423,12 @@ impl<W: BatchWork> Writer<W> {
     /// has changed the rows.
     async fn commit_cached(
         &self,
-        lease: Lease,
+        lease: PooledConnection,
         batch: &mut Batch<W>,
         in_doubt: &mut Option<InDoubt<W>>,
         connections: u64,
         is_committing: &AtomicBool,
-    ) -> Result<Option<Lease>, Fault> {
+    ) -> Result<Option<PooledConnection>, Fault> {
         let Some(mut decided) = self.work.decide_cached(&batch.changes, connections) else {
             return Ok(Some(lease));
         };
@@ -437,7 +437,7 @@ impl<W: BatchWork> Writer<W> {
         is_committing.store(true, Ordering::Relaxed);
         match self.pool.timed(self.work.write_cached_on(lease.db(), &mut decided)).await {
             Ok(true) => {
-                lease.give_back();
+                lease.release();
                 self.work.learn(&decided, Fate::Committed { connections });
                 batch.publish(slot, decided).await;
                 Ok(None)
@@ -458,7 +458,7 @@ impl<W: BatchWork> Writer<W> {
     }
 
     /// Keeps the connection after a lock time-out; after another fault it is closed.
-    async fn failed(&self, lease: Lease, fault: Fault) -> Fault {
+    async fn failed(&self, lease: PooledConnection, fault: Fault) -> Fault {
         if fault.may_be_lock_timeout() {
             self.roll_back(lease).await;
         }
@@ -466,9 +466,9 @@ impl<W: BatchWork> Writer<W> {
     }
 
     /// A transaction that cannot be rolled back ends with its connection.
-    async fn roll_back(&self, lease: Lease) {
+    async fn roll_back(&self, lease: PooledConnection) {
         if self.pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
-            lease.give_back();
+            lease.release();
         }
     }
 }

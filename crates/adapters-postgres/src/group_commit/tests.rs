@@ -83,7 +83,7 @@ impl BatchWork for Ids {
         &self,
         mut db: &Db,
         changes: &[Change],
-        patience: Patience,
+        patience: LockWait,
         in_doubt: Option<&DecidedIds>,
     ) -> Result<Option<DecidedIds>, Fault> {
         self.sizes.lock().unwrap().push(changes.len());
@@ -107,7 +107,7 @@ impl BatchWork for Ids {
         for (place, change) in changes.iter().enumerate() {
             match change.what {
                 What::Refused => decided.outcomes.push(Err(())),
-                What::Apart if patience == Patience::Brief => decided.apart.push(place),
+                What::Apart if patience == LockWait::Brief => decided.apart.push(place),
                 _ => decided.outcomes.push(Ok(change.id)),
             }
         }

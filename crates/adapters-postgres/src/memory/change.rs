@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use domain::memory::{ChangeMemory, ChangeRefused, Memory, Refused};
+use domain::memory::{ChangeMemory, ChangeMemoryRefused, Memory, Refused};
 
 use super::read::viewed_on;
 use crate::error::Fault;
@@ -14,16 +14,16 @@ use crate::schema::memories;
 pub(super) async fn change_on(
     mut db: &Db,
     command: &ChangeMemory,
-) -> Result<Result<Memory, ChangeRefused>, Fault> {
+) -> Result<Result<Memory, ChangeMemoryRefused>, Fault> {
     lock::memory_on(db, command.memory).await?;
     let Some(viewed) = viewed_on(db, command.caller, command.memory).await? else {
-        return Ok(Err(ChangeRefused::NotFound));
+        return Ok(Err(ChangeMemoryRefused::NotFound));
     };
     let mut memory = viewed.memory;
     match viewed.reader.may_change(memory.scope) {
         Ok(()) => {}
-        Err(Refused::NotFound) => return Ok(Err(ChangeRefused::NotFound)),
-        Err(Refused::Forbidden) => return Ok(Err(ChangeRefused::Forbidden)),
+        Err(Refused::NotFound) => return Ok(Err(ChangeMemoryRefused::NotFound)),
+        Err(Refused::Forbidden) => return Ok(Err(ChangeMemoryRefused::Forbidden)),
     }
     let row = memories::table.find(memory.id.uuid());
     let Some(step) = command.step else {
@@ -33,7 +33,7 @@ pub(super) async fn change_on(
     match memory.status.moved(step) {
         Ok(same) if same == memory.status => return Ok(Ok(memory)),
         Ok(status) => memory.status = status,
-        Err(unmovable) => return Ok(Err(ChangeRefused::Unmovable(unmovable))),
+        Err(unmovable) => return Ok(Err(ChangeMemoryRefused::Unmovable(unmovable))),
     }
     memory.updated_at = command.now;
     diesel::update(row)

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::MemoryId;
 use domain::memory::{
-    AgentListing, ChangeMemory, ChangeRefused, HumanListing, Memory, MemoryRepository, NewMemory,
+    ChangeMemory, ChangeMemoryRefused, MemoriesOfAgent, MemoriesOfHuman, Memory, MemoryRepository, NewMemory,
     StoreRefused, Viewed,
 };
 use domain::page::{Page, PageRequest};
@@ -35,7 +35,7 @@ impl MemoryRepository for PostgresStore {
     async fn list_for_agent(
         &self,
         caller: AgentCaller,
-        listing: AgentListing,
+        listing: MemoriesOfAgent,
         page: PageRequest,
     ) -> Result<Page<Memory>, StoreError> {
         self.read((caller, listing, page), |db, (caller, listing, page)| {
@@ -47,7 +47,7 @@ impl MemoryRepository for PostgresStore {
     async fn list_for_human(
         &self,
         caller: UserCaller,
-        listing: HumanListing,
+        listing: MemoriesOfHuman,
         page: PageRequest,
     ) -> Result<Option<Page<Memory>>, StoreError> {
         self.read((caller, listing, page), |db, (caller, listing, page)| {
@@ -56,7 +56,7 @@ impl MemoryRepository for PostgresStore {
         .await
     }
 
-    async fn change(&self, command: ChangeMemory) -> Result<Result<Memory, ChangeRefused>, StoreError> {
+    async fn change(&self, command: ChangeMemory) -> Result<Result<Memory, ChangeMemoryRefused>, StoreError> {
         PostgresStore::change(self, command, |db, command| change::change_on(db, command).boxed(), |_| ())
             .await
     }

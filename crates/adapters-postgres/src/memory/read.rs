@@ -13,8 +13,8 @@ use diesel_async::RunQueryDsl;
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{MemoryId, ParticipantId};
 use domain::memory::{
-    AgentListing, HumanListing, HumanScope, Memory, MemoryFilter, MemoryKind, MemoryOwners, MemoryScope,
-    MemorySegment, MemoryStatus, MemorySystem, Reader, StatusFilter, Viewed,
+    HumanScope, MemoriesOfAgent, MemoriesOfHuman, Memory, MemoryFilter, MemoryKind, MemoryOwners,
+    MemoryScope, MemorySegment, MemoryStatus, MemorySystem, Reader, StatusFilter, Viewed,
 };
 use domain::page::{Page, PageRequest, Position, fitting};
 use domain::time::Timestamp;
@@ -103,7 +103,7 @@ async fn reader_on(mut db: &Db, caller: Caller, id: MemoryId) -> Result<Option<R
 pub(super) async fn for_agent_on(
     db: &Db,
     caller: AgentCaller,
-    listing: &AgentListing,
+    listing: &MemoriesOfAgent,
     page: &PageRequest,
 ) -> Result<Page<Memory>, Fault> {
     let own = || vec![Value::Id(caller.agent.uuid())];
@@ -124,7 +124,7 @@ pub(super) async fn for_agent_on(
 pub(super) async fn for_human_on(
     db: &Db,
     caller: UserCaller,
-    listing: &HumanListing,
+    listing: &MemoriesOfHuman,
     page: &PageRequest,
 ) -> Result<Option<Page<Memory>>, Fault> {
     if let Some(room) = listing.room

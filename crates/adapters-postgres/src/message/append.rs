@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use domain::message::{AppendRefused, Appended, NewMessage};
 use uuid::Uuid;
 
-use super::batch::{self, Decided};
+use super::batch::{self, DecidedAppends};
 use super::optimistic::{self, VersionCache};
 use crate::error::Fault;
-use crate::group_commit::{self, BatchWork, Fate, Patience};
+use crate::group_commit::{self, BatchWork, Fate, LockWait};
 use crate::run::Db;
 
 /// The writing of messages, with the chats that it has cached.
@@ -26,7 +26,7 @@ impl BatchWork for Messages {
     type Change = NewMessage;
     type Stored = Appended;
     type Refused = AppendRefused;
-    type Decided = Decided;
+    type Decided = DecidedAppends;
 
     const NAME: &'static str = "messages";
     const KIND: measure::Work = measure::Work::Append;
@@ -39,11 +39,11 @@ impl BatchWork for Messages {
         new.chat.uuid()
     }
 
-    fn decide_cached(&self, news: &[NewMessage], connections: u64) -> Option<Decided> {
+    fn decide_cached(&self, news: &[NewMessage], connections: u64) -> Option<DecidedAppends> {
         self.cache().decide(news, connections)
     }
 
-    async fn write_cached_on(&self, db: &Db, decided: &mut Decided) -> Result<bool, Fault> {
+    async fn write_cached_on(&self, db: &Db, decided: &mut DecidedAppends) -> Result<bool, Fault> {
         optimistic::write_on(db, decided).await
     }
 
@@ -51,9 +51,9 @@ impl BatchWork for Messages {
         &self,
         db: &Db,
         news: &[NewMessage],
-        patience: Patience,
-        in_doubt: Option<&Decided>,
-    ) -> Result<Option<Decided>, Fault> {
+        patience: LockWait,
+        in_doubt: Option<&DecidedAppends>,
+    ) -> Result<Option<DecidedAppends>, Fault> {
         let decided = batch::decide_on(db, news, patience).await?;
         match in_doubt {
             Some(before) if batch::is_there_on(db, before.messages()).await? => Ok(None),
@@ -61,11 +61,16 @@ impl BatchWork for Messages {
         }
     }
 
-    async fn write_on(&self, db: &Db, news: &[NewMessage], decided: &mut Decided) -> Result<(), Fault> {
+    async fn write_on(
+        &self,
+        db: &Db,
+        news: &[NewMessage],
+        decided: &mut DecidedAppends,
+    ) -> Result<(), Fault> {
         batch::write_on(db, news, decided).await
     }
 
-    fn learn(&self, decided: &Decided, fate: Fate) {
+    fn learn(&self, decided: &DecidedAppends, fate: Fate) {
         let mut cache = self.cache();
         match fate {
             Fate::Committed { connections } => cache.store(decided, connections),
@@ -79,7 +84,7 @@ impl BatchWork for Messages {
     }
 }
 
-impl group_commit::Decided<Appended, AppendRefused> for Decided {
+impl group_commit::Decided<Appended, AppendRefused> for DecidedAppends {
     fn outcomes(&self) -> &[batch::Outcome] {
         &self.outcomes
     }

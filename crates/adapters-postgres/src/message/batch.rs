@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::{insert, title};
 use crate::error::Fault;
-use crate::group_commit::Patience;
+use crate::group_commit::LockWait;
 use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
 use crate::row::{self, At};
@@ -29,7 +29,7 @@ use crate::statement::statement;
 pub(super) type Outcome = Result<Appended, AppendRefused>;
 
 /// The decided batch.
-pub(crate) struct Decided {
+pub(crate) struct DecidedAppends {
     /// The outcome of each message, in order.
     pub(super) outcomes: Vec<Outcome>,
     /// The locked chats in their new state.
@@ -78,7 +78,11 @@ const MEMBERS: &str = "SELECT stay.chat_id, stay.participant_id, stay.status \
          OFFSET 0) AS stay";
 
 /// Begins a transaction, locks the chats, and decides; nothing is written yet.
-pub(super) async fn decide_on(db: &Db, news: &[NewMessage], patience: Patience) -> Result<Decided, Fault> {
+pub(super) async fn decide_on(
+    db: &Db,
+    news: &[NewMessage],
+    patience: LockWait,
+) -> Result<DecidedAppends, Fault> {
     // The other reads begin, and see the commits, after the chats are locked.
     let begun = execute(db, patience.begin());
     let (begun, rooms, plans, members) =
@@ -91,7 +95,7 @@ pub(super) async fn decide_on(db: &Db, news: &[NewMessage], patience: Patience) 
         }
     }
     agents_on(db, &mut rooms).await?;
-    let mut decided = Decided::on(rooms, members);
+    let mut decided = DecidedAppends::on(rooms, members);
     let mut claimed = HashMap::new();
     for (place, new) in news.iter().enumerate() {
         let outcome = match earlier_on(db, &claimed, &decided.outcomes, new).await? {
@@ -242,7 +246,7 @@ impl Room {
     }
 }
 
-impl Decided {
+impl DecidedAppends {
     /// An undecided batch.
     pub(super) const fn on(rooms: HashMap<Uuid, Room>, members: Members) -> Self {
         Self { outcomes: Vec::new(), rooms, members, activated: BTreeSet::new(), version: None }
@@ -292,7 +296,11 @@ impl Decided {
 }
 
 /// Writes the decided batch; the commit follows.
-pub(super) async fn write_on(db: &Db, news: &[NewMessage], decided: &mut Decided) -> Result<(), Fault> {
+pub(super) async fn write_on(
+    db: &Db,
+    news: &[NewMessage],
+    decided: &mut DecidedAppends,
+) -> Result<(), Fault> {
     for (new, outcome) in news.iter().zip(&decided.outcomes) {
         if let (Ok(_), Some(claim)) = (outcome, &new.claim) {
             idempotency_record::remember_on(db, claim, new.id.uuid(), new.now).await?;

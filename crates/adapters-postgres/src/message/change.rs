@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::chat::ChatTitle;
 use domain::id::{ChatId, MessageId, ParticipantId, UserId};
-use domain::message::{ChangeRefused, ChangedMessage, DeleteMessage, EditMessage, Message};
+use domain::message::{ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage, Message};
 
 use super::load::message_on;
 use super::title;
@@ -20,7 +20,7 @@ use crate::{audit, idempotency_record, lock};
 pub(super) async fn edit_on(
     mut db: &Db,
     command: &EditMessage,
-) -> Result<Result<ChangedMessage, ChangeRefused>, Fault> {
+) -> Result<Result<ChangedMessage, ChangeMessageRefused>, Fault> {
     let EditMessage { chat, message, by, content, now } = command;
     let message = match changeable_on(db, *chat, *message, *by).await? {
         Ok(message) => message,
@@ -50,7 +50,7 @@ pub(super) async fn edit_on(
 pub(super) async fn delete_on(
     mut db: &Db,
     command: &DeleteMessage,
-) -> Result<Result<ChangedMessage, ChangeRefused>, Fault> {
+) -> Result<Result<ChangedMessage, ChangeMessageRefused>, Fault> {
     let message = match changeable_on(db, command.chat, command.message, command.by).await? {
         Ok(message) => message,
         Err(refused) => return Ok(Err(refused)),
@@ -79,14 +79,14 @@ async fn changeable_on(
     chat: ChatId,
     message: MessageId,
     by: UserId,
-) -> Result<Result<Message, ChangeRefused>, Fault> {
+) -> Result<Result<Message, ChangeMessageRefused>, Fault> {
     lock::chat_on(db, chat).await?;
     if membership_on(db, ParticipantId::User(by), chat).await?.is_none() {
-        return Ok(Err(ChangeRefused::ChatNotFound));
+        return Ok(Err(ChangeMessageRefused::ChatNotFound));
     }
     lock::message_on(db, message).await?;
     let Some(message) = message_on(db, chat, message).await? else {
-        return Ok(Err(ChangeRefused::MessageNotFound));
+        return Ok(Err(ChangeMessageRefused::MessageNotFound));
     };
     Ok(message.decide_change(by).map(|()| message))
 }

@@ -19,9 +19,9 @@ use async_trait::async_trait;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::idempotency::IdempotencyClaim;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeRefused, ChangedMessage, DeleteMessage, EditMessage, EraseOld,
-    ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, PriorResult, Surroundings,
-    SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage,
+    EraseOld, ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, PriorResult,
+    Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -45,7 +45,7 @@ impl MessageRepository for PostgresStore {
         &self,
         command: EditMessage,
         on_commit: OnCommit<ChangedMessage>,
-    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
+    ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError> {
         self.change(
             command,
             |db, command| change::edit_on(db, command).boxed(),
@@ -58,7 +58,7 @@ impl MessageRepository for PostgresStore {
         &self,
         command: DeleteMessage,
         on_commit: OnCommit<ChangedMessage>,
-    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
+    ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError> {
         self.change(
             command,
             |db, command| change::delete_on(db, command).boxed(),

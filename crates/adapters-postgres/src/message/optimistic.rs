@@ -22,7 +22,7 @@ use domain::message::{Message, NewMessage, RoomState};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::batch::{Decided, Room, wanted};
+use super::batch::{DecidedAppends, Room, wanted};
 use super::insert;
 use crate::error::Fault;
 use crate::run::{Db, durable};
@@ -60,7 +60,7 @@ struct CachedChat {
 impl VersionCache {
     /// Decides the batch; `None` if the cache lacks what it needs, or if more than messages and deliveries must be
     /// written.
-    pub(super) fn decide(&mut self, news: &[NewMessage], connections: u64) -> Option<Decided> {
+    pub(super) fn decide(&mut self, news: &[NewMessage], connections: u64) -> Option<DecidedAppends> {
         if self.connections != connections {
             *self = Self { connections, ..Self::default() };
         }
@@ -81,7 +81,7 @@ impl VersionCache {
             members.insert((chat, who), *room.members.get(&who)?);
             rooms.entry(chat).or_insert_with(|| Room::at(room.state.clone(), room.version.clone()));
         }
-        let mut decided = Decided::on(rooms, members);
+        let mut decided = DecidedAppends::on(rooms, members);
         for (place, new) in news.iter().enumerate() {
             let outcome = decided.decide(place, new);
             decided.outcomes.push(outcome);
@@ -105,7 +105,7 @@ impl VersionCache {
 
     /// Records that another transaction writes to one of the chats of the batch. Which one is
     /// unknown, so all of them back off.
-    pub(super) fn record_conflict(&mut self, decided: &Decided) {
+    pub(super) fn record_conflict(&mut self, decided: &DecidedAppends) {
         for (id, _) in decided.written() {
             if let Some(room) = self.rooms.get_mut(&id) {
                 room.backoff = BACKOFF_BATCHES;
@@ -114,7 +114,7 @@ impl VersionCache {
     }
 
     /// Stores the chats of a committed batch.
-    pub(super) fn store(&mut self, decided: &Decided, connections: u64) {
+    pub(super) fn store(&mut self, decided: &DecidedAppends, connections: u64) {
         let Some(version) = decided.version.as_ref().filter(|_| self.connections == connections) else {
             return;
         };
@@ -195,7 +195,7 @@ static WRITE: LazyLock<String> = LazyLock::new(|| {
 
 /// Writes and commits a batch that was decided on cached chats. Returns `false` after a conflict:
 /// nothing is written then.
-pub(super) async fn write_on(mut db: &Db, decided: &mut Decided) -> Result<bool, Fault> {
+pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<bool, Fault> {
     let messages =
         decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<&Message>>();
     let (ids, versions) =
@@ -259,9 +259,9 @@ mod tests {
     }
 
     /// A batch with one message of Ann's, in a chat that was read in this version.
-    fn committed(state: RoomState, read: &str, now: &str, status: ParticipantStatus) -> Decided {
+    fn committed(state: RoomState, read: &str, now: &str, status: ParticipantStatus) -> DecidedAppends {
         let rooms = HashMap::from([(ROOM, Room::at(state, read.to_owned()))]);
-        let mut decided = Decided::on(rooms, HashMap::from([((ROOM, ANN), status)]));
+        let mut decided = DecidedAppends::on(rooms, HashMap::from([((ROOM, ANN), status)]));
         let outcome = decided.decide(0, &message(&[]));
         decided.outcomes.push(outcome);
         decided.version = Some(now.to_owned());
@@ -275,7 +275,7 @@ mod tests {
         cache
     }
 
-    fn places(decided: Option<Decided>) -> Vec<i64> {
+    fn places(decided: Option<DecidedAppends>) -> Vec<i64> {
         let decided = decided.unwrap();
         let all = decided.outcomes.into_iter().map(|outcome| outcome.unwrap().message.sequence);
         all.collect()

@@ -99,7 +99,7 @@ impl NodeRepository for PostgresStore {
         self.ask((after, limit), |db, (after, limit)| read::users_on(db, *after, *limit).boxed()).await
     }
 
-    async fn tell_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError> {
+    async fn record_event_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError> {
         let lost = Change::EventsLost { by, since };
         let done = self.change_quietly((lost, since), |db, (lost, since)| told_on(db, *lost, *since).boxed());
         let Ok(()) = done.await?;

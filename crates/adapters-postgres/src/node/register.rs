@@ -76,9 +76,9 @@ pub(super) async fn register_on(
     let is_granted = |(_, granted): &(&AgentClaim, &bool)| **granted;
     let granted = claims.iter().zip(&decided).filter(is_granted).map(|(claim, _)| claim.agent);
     let granted = granted.collect::<Vec<_>>();
-    let told = granted.iter().map(|agent| Change::SessionMoved(ParticipantId::Agent(*agent)));
+    let told = granted.iter().map(|agent| Change::ConnectionsChanged(ParticipantId::Agent(*agent)));
     let moved_count = moved.len();
-    let places = tell_on(db, moved.into_iter().map(Change::SessionMoved).chain(told).collect()).await?;
+    let places = tell_on(db, moved.into_iter().map(Change::ConnectionsChanged).chain(told).collect()).await?;
     let mut numbers = places.into_iter().skip(moved_count).map(SocketNumber);
     let answers = decided.into_iter().map(|granted| if granted { numbers.next() } else { None });
     let answers = answers.collect::<Vec<Granted>>();

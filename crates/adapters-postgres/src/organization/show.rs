@@ -6,7 +6,7 @@ use domain::audit::AuditEntry;
 use domain::id::{OrganizationId, UserId};
 use domain::organization::{
     CreateOrganizationRefused, NewOrganization, NotAdmin, OrganizationOf, OrganizationRole,
-    RenameOrganization, RenameRefused,
+    RenameOrganization, RenameOrganizationRefused,
 };
 use domain::plan::{Organization, PlanName, WhichOrganization};
 use domain::time::Timestamp;
@@ -97,16 +97,16 @@ pub(crate) async fn insert_on(
 pub(super) async fn rename_on(
     mut db: &Db,
     command: &RenameOrganization,
-) -> Result<Result<Organization, RenameRefused>, Fault> {
+) -> Result<Result<Organization, RenameOrganizationRefused>, Fault> {
     let id = command.by.organization();
     lock::names_on(db).await?;
     lock::people_on(db, id).await?;
     if check_on(db, command.by).await? == Err(NotAdmin) {
-        return Ok(Err(RenameRefused::NotAdmin));
+        return Ok(Err(RenameOrganizationRefused::NotAdmin));
     }
     let of_name = organization_named_on(db, command.name.as_str()).await?;
     if of_name.is_some_and(|other| other != id.uuid()) {
-        return Ok(Err(RenameRefused::NameTaken));
+        return Ok(Err(RenameOrganizationRefused::NameTaken));
     }
     // Before the change, since the entry keeps the old name.
     audit::append_on(db, [AuditEntry::organization_renamed(command)]).await?;

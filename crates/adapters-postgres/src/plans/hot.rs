@@ -26,7 +26,7 @@ impl Heard {
              WHERE statement NOT LIKE '%pg\\_prepared%' ORDER BY prepare_time, name",
         );
         let all = all.load::<(String, String, i64)>(&mut db).await.unwrap();
-        lease.give_back();
+        lease.release();
         let is_new = |(name, text, times): (String, String, i64)| {
             (self.run.insert(name, times) != Some(times)).then_some(text)
         };

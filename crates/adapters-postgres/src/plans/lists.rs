@@ -9,7 +9,7 @@ use domain::contact::{ContactRepository, Handle, RequestStatus, SentFilter};
 use domain::id::{ChatId, MessageId, ParticipantId, SessionId};
 use domain::login::LoginRepository;
 use domain::memory::{
-    AgentListing as MemoriesOfAgent, HumanListing, HumanScope, MemoryFilter, MemoryOwners, MemoryRepository,
+    HumanScope, MemoriesOfAgent, MemoriesOfHuman, MemoryFilter, MemoryOwners, MemoryRepository,
 };
 use domain::message::{Anchor, HistoryFilter, Kinds, MessageKind, MessageRepository};
 use domain::organization::Authority;
@@ -160,8 +160,11 @@ impl Watched {
         for scope in [HumanScope::All, HumanScope::AboutMe, HumanScope::Room] {
             let room = room.filter(|_| scope == HumanScope::Room);
             let filter = MemoryFilter::default();
-            let reading =
-                store.list_for_human(ann.caller, HumanListing { filter, scope, room, source: None }, FIRST);
+            let reading = store.list_for_human(
+                ann.caller,
+                MemoriesOfHuman { filter, scope, room, source: None },
+                FIRST,
+            );
             self.costs(&format!("memories {scope:?}"), 2000 + self.size.rooms, reading)
                 .await
                 .unwrap()

@@ -3,10 +3,7 @@
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{
-    Agent, MarkAgent, ProfileChanges, UpdateAgent, UpdateAgentRefused, UpdateUser,
-    User,
-};
+use domain::account::{Agent, MarkAgent, ProfileChanges, UpdateAgent, UpdateAgentRefused, UpdateUser, User};
 use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::time::Timestamp;

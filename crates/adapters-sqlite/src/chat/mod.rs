@@ -19,7 +19,7 @@ use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
     NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat,
-    RenameRefused, RenamedChat, Roster,
+    RenameChatRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -80,8 +80,8 @@ impl ChatRepository for SqliteStore {
         self.read(move |connection| read::roster_on(connection, viewer, chat)).await
     }
 
-    async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
-        self.read(move |connection| read::everybody_on(connection, chat)).await
+    async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        self.read(move |connection| read::roster_unchecked_on(connection, chat)).await
     }
 
     async fn overview(
@@ -119,7 +119,7 @@ impl ChatRepository for SqliteStore {
         &self,
         command: RenameChat,
         on_commit: OnCommit<RenamedChat>,
-    ) -> Result<Result<RenamedChat, RenameRefused>, StoreError> {
+    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| rename::rename_on(connection, &command);
         self.change(work, |renamed| on_commit.run(renamed)).await
     }

@@ -75,7 +75,10 @@ pub(super) fn roster_on(
     Ok(Some(Roster { chat, participants: participants_on(connection, chat, None)? }))
 }
 
-pub(super) fn everybody_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Option<Roster>, Fault> {
+pub(super) fn roster_unchecked_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+) -> Result<Option<Roster>, Fault> {
     if chat_on(connection, chat)?.is_none() {
         return Ok(None);
     }

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
-use domain::chat::{Chat, RenameChat, RenameRefused, RenamedChat};
+use domain::chat::{Chat, RenameChat, RenameChatRefused, RenamedChat};
 
 use super::details::details_on;
 use super::load::{chat_on, standing_on};
@@ -15,13 +15,13 @@ use crate::schema::{chats, participants};
 pub(super) fn rename_on(
     connection: &mut SqliteConnection,
     command: &RenameChat,
-) -> Result<Result<RenamedChat, RenameRefused>, Fault> {
+) -> Result<Result<RenamedChat, RenameChatRefused>, Fault> {
     let standing = standing_on(connection, command.by.participant(), command.chat)?;
     if let Err(refused) = standing.decide_rename() {
         return Ok(Err(refused));
     }
     let Some(chat) = chat_on(connection, command.chat)? else {
-        return Ok(Err(RenameRefused::ChatNotFound));
+        return Ok(Err(RenameChatRefused::ChatNotFound));
     };
     let column = row::bytes(command.chat.uuid());
     let title = command.title.as_str();

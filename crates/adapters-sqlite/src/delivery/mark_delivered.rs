@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Text};
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{DeliveryKey, DeliveryStatus, Heard};
+use domain::delivery::{ChatSelection, DeliveryKey, DeliveryStatus};
 use domain::id::MessageId;
 use domain::message::Message;
 use domain::time::Timestamp;
@@ -23,7 +23,7 @@ pub(super) fn mark_delivered_on(
     connection: &mut SqliteConnection,
     taken: Vec<DeliveryKey>,
     now: Timestamp,
-    heard: Heard,
+    heard: ChatSelection,
 ) -> Result<Option<Vec<Message>>, Fault> {
     let (mut any, mut told) = (false, BTreeSet::new());
     for key in taken {
@@ -56,7 +56,7 @@ pub(super) fn mark_delivered_on(
 pub(super) fn heard_on(
     connection: &mut SqliteConnection,
     of: &[MessageId],
-    heard: Heard,
+    heard: ChatSelection,
 ) -> Result<Vec<Message>, Fault> {
     let mut told = BTreeSet::new();
     for message in of {

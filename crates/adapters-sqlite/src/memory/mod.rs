@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::MemoryId;
 use domain::memory::{
-    AgentListing, ChangeMemory, ChangeRefused, HumanListing, Memory, MemoryRepository, NewMemory,
+    ChangeMemory, ChangeMemoryRefused, MemoriesOfAgent, MemoriesOfHuman, Memory, MemoryRepository, NewMemory,
     StoreRefused, Viewed,
 };
 use domain::page::{Page, PageRequest};
@@ -33,7 +33,7 @@ impl MemoryRepository for SqliteStore {
     async fn list_for_agent(
         &self,
         caller: AgentCaller,
-        listing: AgentListing,
+        listing: MemoriesOfAgent,
         page: PageRequest,
     ) -> Result<Page<Memory>, StoreError> {
         self.read(move |connection| read::for_agent_on(connection, caller, &listing, page)).await
@@ -42,13 +42,13 @@ impl MemoryRepository for SqliteStore {
     async fn list_for_human(
         &self,
         caller: UserCaller,
-        listing: HumanListing,
+        listing: MemoriesOfHuman,
         page: PageRequest,
     ) -> Result<Option<Page<Memory>>, StoreError> {
         self.read(move |connection| read::for_human_on(connection, caller, &listing, page)).await
     }
 
-    async fn change(&self, command: ChangeMemory) -> Result<Result<Memory, ChangeRefused>, StoreError> {
+    async fn change(&self, command: ChangeMemory) -> Result<Result<Memory, ChangeMemoryRefused>, StoreError> {
         let work = move |connection: &mut _| change::change_on(connection, command);
         SqliteStore::change(self, work, |_| ()).await
     }

@@ -13,7 +13,7 @@ use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{MemoryId, ParticipantId};
 use domain::memory::{
-    AgentListing, HumanListing, HumanScope, Memory, MemoryFilter, MemoryOwners, MemoryStatus, Reader,
+    HumanScope, MemoriesOfAgent, MemoriesOfHuman, Memory, MemoryFilter, MemoryOwners, MemoryStatus, Reader,
     StatusFilter, Viewed,
 };
 use domain::page::{Page, PageRequest, Position, fitting};
@@ -108,7 +108,7 @@ pub(super) fn viewed_on(
 pub(super) fn for_agent_on(
     connection: &mut SqliteConnection,
     caller: AgentCaller,
-    listing: &AgentListing,
+    listing: &MemoriesOfAgent,
     page: PageRequest,
 ) -> Result<Page<Memory>, Fault> {
     let index = match (listing.subject, listing.owners) {
@@ -135,7 +135,7 @@ pub(super) fn for_agent_on(
 pub(super) fn for_human_on(
     connection: &mut SqliteConnection,
     caller: UserCaller,
-    listing: &HumanListing,
+    listing: &MemoriesOfHuman,
     page: PageRequest,
 ) -> Result<Option<Page<Memory>>, Fault> {
     if let Some(room) = listing.room

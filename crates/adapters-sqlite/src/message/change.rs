@@ -5,7 +5,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
 use domain::chat::ChatTitle;
 use domain::id::{ChatId, MessageId, ParticipantId, UserId};
-use domain::message::{ChangeRefused, ChangedMessage, DeleteMessage, EditMessage, Message};
+use domain::message::{ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage, Message};
 
 use super::load::message_on;
 use super::title;
@@ -20,7 +20,7 @@ use crate::schema::{attempts, chats, deliveries, messages};
 pub(super) fn edit_on(
     connection: &mut SqliteConnection,
     command: &EditMessage,
-) -> Result<Result<ChangedMessage, ChangeRefused>, Fault> {
+) -> Result<Result<ChangedMessage, ChangeMessageRefused>, Fault> {
     let EditMessage { chat, message, by, content, now } = command;
     let message = match changeable_on(connection, *chat, *message, *by)? {
         Ok(message) => message,
@@ -48,7 +48,7 @@ pub(super) fn edit_on(
 pub(super) fn delete_on(
     connection: &mut SqliteConnection,
     command: &DeleteMessage,
-) -> Result<Result<ChangedMessage, ChangeRefused>, Fault> {
+) -> Result<Result<ChangedMessage, ChangeMessageRefused>, Fault> {
     let message = match changeable_on(connection, command.chat, command.message, command.by)? {
         Ok(message) => message,
         Err(refused) => return Ok(Err(refused)),
@@ -75,12 +75,12 @@ fn changeable_on(
     chat: ChatId,
     message: MessageId,
     by: UserId,
-) -> Result<Result<Message, ChangeRefused>, Fault> {
+) -> Result<Result<Message, ChangeMessageRefused>, Fault> {
     if membership_on(connection, ParticipantId::User(by), chat)?.is_none() {
-        return Ok(Err(ChangeRefused::ChatNotFound));
+        return Ok(Err(ChangeMessageRefused::ChatNotFound));
     }
     let Some(message) = message_on(connection, chat, message)? else {
-        return Ok(Err(ChangeRefused::MessageNotFound));
+        return Ok(Err(ChangeMessageRefused::MessageNotFound));
     };
     Ok(message.decide_change(by).map(|()| message))
 }

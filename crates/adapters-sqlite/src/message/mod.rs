@@ -19,9 +19,9 @@ use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::idempotency::IdempotencyClaim;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeRefused, ChangedMessage, DeleteMessage, EditMessage, EraseOld,
-    ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, PriorResult, Surroundings,
-    SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage,
+    EraseOld, ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, PriorResult,
+    Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -47,7 +47,7 @@ impl MessageRepository for SqliteStore {
         &self,
         command: EditMessage,
         on_commit: OnCommit<ChangedMessage>,
-    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
+    ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| change::edit_on(connection, &command);
         self.change(work, |edited| on_commit.run(edited)).await
     }
@@ -56,7 +56,7 @@ impl MessageRepository for SqliteStore {
         &self,
         command: DeleteMessage,
         on_commit: OnCommit<ChangedMessage>,
-    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
+    ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| change::delete_on(connection, &command);
         self.change(work, |deleted| on_commit.run(deleted)).await
     }

@@ -13,8 +13,8 @@ use domain::id::{OrganizationId, UserId};
 use domain::organization::{
     Authority, CreateOrganizationRefused, DeleteOrganization, DeleteOrganizationRefused, Depart,
     DepartRefused, Enter, EnterRefused, Invitation, InviteRefused, Member, Moved, NewInvitation,
-    NewOrganization, NotAdmin, OrganizationOf, OrganizationRepository, RenameOrganization, RenameRefused,
-    RevokeInvitation, RevokeInvitationRefused, SetRole, SetRoleRefused,
+    NewOrganization, NotAdmin, OrganizationOf, OrganizationRepository, RenameOrganization,
+    RenameOrganizationRefused, RevokeInvitation, RevokeInvitationRefused, SetRole, SetRoleRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::plan::{Organization, WhichOrganization};
@@ -42,7 +42,7 @@ impl OrganizationRepository for SqliteStore {
     async fn rename_organization(
         &self,
         command: RenameOrganization,
-    ) -> Result<Result<Organization, RenameRefused>, StoreError> {
+    ) -> Result<Result<Organization, RenameOrganizationRefused>, StoreError> {
         self.change(move |connection| show::rename_on(connection, &command), |_| ()).await
     }
 

@@ -6,7 +6,7 @@ use domain::audit::AuditEntry;
 use domain::id::{OrganizationId, UserId};
 use domain::organization::{
     CreateOrganizationRefused, NewOrganization, NotAdmin, OrganizationOf, OrganizationRole,
-    RenameOrganization, RenameRefused,
+    RenameOrganization, RenameOrganizationRefused,
 };
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use domain::time::Timestamp;
@@ -93,14 +93,14 @@ pub(crate) fn insert_on(
 pub(super) fn rename_on(
     connection: &mut SqliteConnection,
     command: &RenameOrganization,
-) -> Result<Result<Organization, RenameRefused>, Fault> {
+) -> Result<Result<Organization, RenameOrganizationRefused>, Fault> {
     if check_on(connection, command.by)? == Err(NotAdmin) {
-        return Ok(Err(RenameRefused::NotAdmin));
+        return Ok(Err(RenameOrganizationRefused::NotAdmin));
     }
     let id = command.by.organization();
     let of_name = organization_named_on(connection, OrganizationName::as_str(&command.name))?;
     if of_name.is_some_and(|other| other != row::bytes(id.uuid())) {
-        return Ok(Err(RenameRefused::NameTaken));
+        return Ok(Err(RenameOrganizationRefused::NameTaken));
     }
     // Before the change, since the entry keeps the old name.
     audit::append_on(connection, [AuditEntry::organization_renamed(command)])?;

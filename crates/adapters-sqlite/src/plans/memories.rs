@@ -2,7 +2,7 @@
 
 use super::*;
 use domain::memory::{
-    AgentListing, HumanListing, HumanScope, MemoryContent, MemoryFilter, MemoryKind, MemoryMetadata,
+    HumanScope, MemoriesOfAgent, MemoriesOfHuman, MemoryContent, MemoryFilter, MemoryKind, MemoryMetadata,
     MemoryOwners, MemoryQuery, MemoryRepository, MemoryScope, MemoryStep, MemoryThought, StatusFilter,
     StoreMemory,
 };
@@ -71,7 +71,7 @@ async fn an_agents_memories_run_along_indexes() {
         for owners in [MemoryOwners::Anybody, MemoryOwners::Own, MemoryOwners::Organization] {
             for subject in [None, Some(ann.id.uuid())] {
                 for scope in [None, Some(MemoryScope::Subject)] {
-                    let listing = AgentListing { filter: filter.clone(), subject, scope, owners };
+                    let listing = MemoriesOfAgent { filter: filter.clone(), subject, scope, owners };
                     let index = match (subject, owners) {
                         (Some(_), _) => "memories_about",
                         (None, MemoryOwners::Own) => "memories_of_source",
@@ -97,7 +97,7 @@ async fn a_humans_memories_run_along_indexes() {
         for scope in [HumanScope::All, HumanScope::AboutMe, HumanScope::Organization, HumanScope::Room] {
             for room in [None, Some(chat)] {
                 for source in [None, Some(bot.id)] {
-                    let listing = HumanListing { filter: filter.clone(), scope, room, source };
+                    let listing = MemoriesOfHuman { filter: filter.clone(), scope, room, source };
                     let index = match (source, scope) {
                         (Some(_), _) => "memories_of_source",
                         (None, HumanScope::AboutMe) => "memories_about",

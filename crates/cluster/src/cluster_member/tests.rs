@@ -84,10 +84,10 @@ impl Server {
             let Some(last) = entries.last() else { return };
             self.position = last.position;
             let who = entries.iter().filter_map(|entry| match entry.change {
-                Some(Change::SessionMoved(who)) => Some(who),
+                Some(Change::ConnectionsChanged(who)) => Some(who),
                 _ => None,
             });
-            self.cluster_member.look_for(who.collect()).await.unwrap();
+            self.cluster_member.refresh_presence_of(who.collect()).await.unwrap();
             for change in entries.into_iter().filter_map(|entry| entry.change) {
                 if let Change::NodeCleared(node) = change {
                     self.cluster_member.node_cleared(node);
@@ -347,13 +347,13 @@ async fn who_looks_around_sees_everybody() {
     follow_all(&mut nodes).await;
     let late = nodes.remove(0);
     let _gone = late.open(agent(2)).await;
-    late.cluster_member.look_around().await.unwrap();
+    late.cluster_member.load_remote_presence().await.unwrap();
     assert!(late.sees(agent(1)) && late.sees(user(200)) && late.sees(agent(2)));
     drop(held);
     nodes[0].clock.advance(GRACE);
     nodes[0].hub.expire_presence();
     nodes[0].follow().await;
-    late.cluster_member.look_around().await.unwrap();
+    late.cluster_member.load_remote_presence().await.unwrap();
     assert!(!late.sees(agent(1)) && late.sees(agent(2)));
 }
 

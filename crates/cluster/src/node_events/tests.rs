@@ -55,7 +55,7 @@ impl Scene {
     }
 
     async fn participant(&self, bot: &TestAgent) -> Participant {
-        let roster = self.world.chats.everybody(self.room).await.unwrap().unwrap();
+        let roster = self.world.chats.roster_unchecked(self.room).await.unwrap().unwrap();
         roster.find(ParticipantId::Agent(bot.id)).unwrap().clone()
     }
 

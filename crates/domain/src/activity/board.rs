@@ -9,7 +9,7 @@ use crate::id::{AgentId, ChatId};
 use crate::time::Timestamp;
 
 /// How long an indicator stays on without being renewed.
-const LEASE: Duration = Duration::from_secs(10);
+const INDICATOR_TTL: Duration = Duration::from_secs(10);
 
 /// One agent's indicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ impl ActivityBoard {
     /// Sets or renews (`working`) or clears an indicator. Returns whether it changed.
     pub fn report(&mut self, chat: ChatId, agent: AgentId, working: bool, now: Timestamp) -> bool {
         if working {
-            let lease = self.leases.entry(chat).or_default().insert(agent, now.plus(LEASE));
+            let lease = self.leases.entry(chat).or_default().insert(agent, now.plus(INDICATOR_TTL));
             return lease.is_none_or(|until| until <= now);
         }
         let Some(leases) = self.leases.get_mut(&chat) else { return false };

@@ -27,14 +27,14 @@ impl fmt::Display for ChainDigest {
 
 /// A place in the chain: the number of entries sealed so far, and the digest over all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seal {
+pub struct ChainLink {
     /// The number of the entry; the first is 1.
     pub number: i64,
     /// The digest over the entry and all before it.
     pub digest: ChainDigest,
 }
 
-impl Seal {
+impl ChainLink {
     /// Before the first entry.
     pub const START: Self = Self { number: 0, digest: ChainDigest([0; 32]) };
 
@@ -45,14 +45,14 @@ impl Seal {
     }
 }
 
-impl fmt::Display for Seal {
+impl fmt::Display for ChainLink {
     /// The form for operators: the number, a colon, and the digest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.number, self.digest)
     }
 }
 
-impl FromStr for Seal {
+impl FromStr for ChainLink {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -145,7 +145,7 @@ fn field(hash: &mut Sha256, bytes: Option<&[u8]>) {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SealedEntry {
     /// The seal.
-    pub seal: Seal,
+    pub seal: ChainLink,
     /// The entry.
     pub entry: StoredEntry,
 }
@@ -175,7 +175,7 @@ mod tests {
     /// A change of the digest would break every existing chain.
     #[test]
     fn the_digest_is_what_it_always_was() {
-        let seal = Seal::START.next(&entry());
+        let seal = ChainLink::START.next(&entry());
         assert_eq!(seal.to_string(), "1:16ac1cf126d6b763dfa76c682414e52e8f8d21487d0d6d4dae6bbf463baaca0a");
     }
 
@@ -198,11 +198,11 @@ mod tests {
             |entry| entry.detail = None,
             |entry| std::mem::swap(&mut entry.actor.name, &mut entry.subject.name),
         ];
-        let whole = entry().digest_after(Seal::START.digest);
+        let whole = entry().digest_after(ChainLink::START.digest);
         for (number, change) in alterations.into_iter().enumerate() {
             let mut changed = entry();
             change(&mut changed);
-            assert_ne!(changed.digest_after(Seal::START.digest), whole, "change {number}");
+            assert_ne!(changed.digest_after(ChainLink::START.digest), whole, "change {number}");
         }
         assert_ne!(entry().digest_after(whole), whole);
     }
@@ -210,19 +210,19 @@ mod tests {
     #[test]
     fn a_character_that_not_every_store_keeps_does_not_break_the_chain() {
         let with = |detail: &str| StoredEntry { detail: Some(detail.to_owned()), ..entry() };
-        let before = Seal::START.digest;
+        let before = ChainLink::START.digest;
         assert_eq!(with("a\0b").digest_after(before), with("a\u{FFFD}b").digest_after(before));
     }
 
     #[test]
     fn an_anchor_is_read_as_it_was_written() {
-        let seal = Seal::START.next(&entry());
+        let seal = ChainLink::START.next(&entry());
         assert_eq!(seal.to_string().parse(), Ok(seal));
         let long = "ä".repeat(32);
         for bad in
             ["", "1", "1:", "1:abc", "0:00", "x:y", &format!("1:{long}"), &format!("-1:{}", seal.digest)]
         {
-            assert!(bad.parse::<Seal>().is_err(), "{bad}");
+            assert!(bad.parse::<ChainLink>().is_err(), "{bad}");
         }
     }
 }

@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use super::action::AuditAction;
 use crate::account::{
-    Agent, DeleteAgent, DeleteUser, KeyRecord, MarkAgent, NewAgent, NewKey, NewUser, SetDisabled,
-    UpdateAgent, User,
+    Agent, AgentChanges, DeleteAgent, DeleteUser, KeyRecord, MarkAgent, NewAgent, NewKey, NewUser,
+    SetDisabled, UpdateAgent, User,
 };
 use crate::caller::Caller;
 use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, RenameChat, Role};

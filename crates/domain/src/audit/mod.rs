@@ -17,7 +17,7 @@ mod service;
 mod verify;
 
 pub use action::AuditAction;
-pub use chain::{ChainDigest, Seal, SealedEntry, StoredEntry, StoredObject};
+pub use chain::{ChainDigest, ChainLink, SealedEntry, StoredEntry, StoredObject};
 pub use entry::{Actor, AuditEntry, AuditObject, AuditTenant};
 pub use port::{AuditFilter, AuditRecord, AuditRepository, AuditScope, NamedObject, RecordedActor};
 pub use service::{AuditService, ListAuditError};

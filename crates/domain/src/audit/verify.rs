@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::chain::{ChainDigest, Seal, SealedEntry, StoredEntry};
+use super::chain::{ChainDigest, ChainLink, SealedEntry, StoredEntry};
 use super::service::AuditService;
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -20,14 +20,14 @@ const SEALED_WITHIN: Duration = Duration::from_secs(60);
 
 /// The number of misplaced entries whose original place is searched; each costs a digest per entry
 /// of the log.
-const MOST_SOUGHT: usize = 16;
+const MAX_SOUGHT: usize = 16;
 
 /// The state of the sealing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AuditState {
     /// The newest seal, which the store keeps apart from the entries; `None` if nothing was ever
     /// sealed.
-    pub head: Option<Seal>,
+    pub head: Option<ChainLink>,
     /// The number of unsealed entries.
     pub unsealed: u64,
     /// The time of the oldest of them.
@@ -78,10 +78,10 @@ pub enum ChainFault {
     /// The store's record of the newest seal is missing, or different.
     Head {
         /// The newest entry that was found.
-        last: Seal,
+        last: ChainLink,
     },
     /// The chain does not contain the anchor: it was rewritten since, or cut before it.
-    Anchor(Seal),
+    Anchor(ChainLink),
 }
 
 /// The result of a check.
@@ -100,10 +100,10 @@ pub struct ChainReport {
 
 /// A check in progress.
 struct Check {
-    anchor: Option<Seal>,
+    anchor: Option<ChainLink>,
     is_anchored: bool,
     /// The stored seal of the previous entry.
-    last: Seal,
+    last: ChainLink,
     /// The digest that the previous entry should have, if known.
     computed: Option<ChainDigest>,
     checked: u64,
@@ -114,12 +114,12 @@ struct Check {
 }
 
 impl Check {
-    fn new(anchor: Option<Seal>) -> Self {
+    fn new(anchor: Option<ChainLink>) -> Self {
         Self {
             anchor,
             is_anchored: anchor.is_none(),
-            last: Seal::START,
-            computed: Some(Seal::START.digest),
+            last: ChainLink::START,
+            computed: Some(ChainLink::START.digest),
             checked: 0,
             faults: Vec::new(),
             fault_count: 0,
@@ -152,7 +152,7 @@ impl Check {
             let computed = after(self.last.digest);
             if !fits {
                 self.found(ChainFault::Altered { number: seal.number, id: entry.id });
-                if self.misfits.len() < MOST_SOUGHT && self.faults.len() < MOST_FINDINGS {
+                if self.misfits.len() < MAX_SOUGHT && self.faults.len() < MOST_FINDINGS {
                     self.misfits.push((self.faults.len() - 1, entry, seal.digest));
                 }
             }
@@ -166,7 +166,7 @@ impl Check {
     }
 
     /// Searches the misplaced entries for one that was sealed after this seal.
-    fn place(&mut self, seal: Seal) {
+    fn place(&mut self, seal: ChainLink) {
         let faults = &mut self.faults;
         self.misfits.retain(|(fault, entry, digest)| {
             let belongs = entry.digest_after(seal.digest) == *digest;
@@ -182,7 +182,7 @@ impl Check {
             Some(head) if head.number > self.last.number => {
                 self.found(ChainFault::Missing { from: self.last.number + 1, to: head.number });
             }
-            head if head.unwrap_or(Seal::START) != self.last => {
+            head if head.unwrap_or(ChainLink::START) != self.last => {
                 self.found(ChainFault::Head { last: self.last });
             }
             _ => {}
@@ -200,14 +200,14 @@ impl AuditService {
     }
 
     /// Returns whether the chain still contains a seal that was its newest.
-    pub async fn goes_through(&self, seal: Seal) -> Result<bool, StoreError> {
+    pub async fn goes_through(&self, seal: ChainLink) -> Result<bool, StoreError> {
         let found = self.log.sealed_audit(Some(seal.number - 1), 1).await?;
         Ok(found.first().is_some_and(|sealed| sealed.seal == seal))
     }
 
     /// Checks every sealed entry. With an anchor, an earlier seal, it also checks that the chain
     /// still contains it, which an attacker with write access to the database cannot forge.
-    pub async fn verify(&self, anchor: Option<Seal>) -> Result<ChainReport, StoreError> {
+    pub async fn verify(&self, anchor: Option<ChainLink>) -> Result<ChainReport, StoreError> {
         let state = self.log.audit_state().await?;
         let newest = state.head.map_or(i64::MAX, |head| head.number);
         let mut check = Check::new(anchor);
@@ -229,7 +229,7 @@ impl AuditService {
         }
         check.end(&state);
         if !check.misfits.is_empty() {
-            check.place(Seal::START);
+            check.place(ChainLink::START);
             let mut after = None;
             while let Some(page) = self.page(&mut after).await? {
                 for sealed in page {
@@ -262,7 +262,7 @@ mod tests {
     use crate::page::{Page, PageRequest};
 
     /// A log that tests tamper with.
-    struct Log(Mutex<(Vec<SealedEntry>, Option<Seal>)>);
+    struct Log(Mutex<(Vec<SealedEntry>, Option<ChainLink>)>);
 
     #[async_trait]
     impl AuditRepository for Log {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     fn chain(length: i64) -> Vec<SealedEntry> {
-        let mut seal = Seal::START;
+        let mut seal = ChainLink::START;
         let entry = |number: i64| StoredEntry {
             id: Uuid::from_u128(number.unsigned_abs().into()),
             at: Timestamp::from_micros(number),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     /// The findings after tampering with a chain of twelve hundred entries and its head.
-    async fn found(tamper: impl FnOnce(&mut Vec<SealedEntry>, &mut Option<Seal>)) -> Vec<ChainFault> {
+    async fn found(tamper: impl FnOnce(&mut Vec<SealedEntry>, &mut Option<ChainLink>)) -> Vec<ChainFault> {
         let mut rows = chain(1200);
         let mut head = rows.last().map(|sealed| sealed.seal);
         tamper(&mut rows, &mut head);
@@ -387,7 +387,7 @@ mod tests {
     async fn a_record_of_the_newest_seal_that_does_not_fit_is_a_fault() {
         let last = chain(1200).pop().unwrap();
         assert_eq!(found(|_, head| *head = None).await, [ChainFault::Head { last: last.seal }]);
-        let other = Seal { number: 1200, digest: ChainDigest([7; 32]) };
+        let other = ChainLink { number: 1200, digest: ChainDigest([7; 32]) };
         assert_eq!(found(|_, head| *head = Some(other)).await, [ChainFault::Head { last: last.seal }]);
         let before = chain(1199).pop().unwrap();
         let found = found(|_, head| *head = Some(before.seal)).await;
@@ -411,7 +411,7 @@ mod tests {
         let head = rows.last().map(|sealed| sealed.seal);
         let log = AuditService::new(Arc::new(Log(Mutex::new((rows.clone(), head)))));
         assert_eq!(log.verify(Some(rows[4].seal)).await.unwrap().faults, []);
-        let other = Seal { digest: ChainDigest([7; 32]), ..rows[4].seal };
+        let other = ChainLink { digest: ChainDigest([7; 32]), ..rows[4].seal };
         assert_eq!(log.verify(Some(other)).await.unwrap().faults, [ChainFault::Anchor(other)]);
     }
 

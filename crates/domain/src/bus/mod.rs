@@ -20,18 +20,18 @@
 //! Everything here is pure, or a port; the time is an argument.
 
 pub mod healing;
+pub mod known_nodes;
 pub mod own;
 pub mod peer_message;
-pub mod peers;
 pub mod port;
 pub mod route;
 pub mod seen;
 pub mod shared;
 
 pub use healing::{CLOCKS_APART, Healing, Loss};
+pub use known_nodes::{Answer, KnownNodes};
 pub use own::OwnInterests;
 pub use peer_message::PeerMessage;
-pub use peers::{Answer, Peers};
 pub use port::{EventBus, RunningBus};
 pub use route::{Address, Interest, narrowed, routes};
 pub use seen::Seen;

@@ -54,5 +54,5 @@ pub trait RunningBus: EventBus {
 
     /// Sends what is queued, and notifies the other nodes that this one stops, so that they send it
     /// nothing more. The bus is silent from then on.
-    async fn say_farewell(&self);
+    async fn announce_shutdown(&self);
 }

@@ -43,8 +43,8 @@ impl EventPublisher for SharedEvents {
         self.own.publish(event);
     }
 
-    fn is_heard(&self, chat: ChatId) -> bool {
-        self.own.is_heard(chat) || self.bus.is_wanted(Interest::RoomAsHuman(chat))
+    fn has_human_subscribers(&self, chat: ChatId) -> bool {
+        self.own.has_human_subscribers(chat) || self.bus.is_wanted(Interest::RoomAsHuman(chat))
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
             self.0.lock().unwrap().push(event);
         }
 
-        fn is_heard(&self, _: ChatId) -> bool {
+        fn has_human_subscribers(&self, _: ChatId) -> bool {
             false
         }
     }

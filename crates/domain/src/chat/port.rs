@@ -131,7 +131,7 @@ pub struct RenameChat {
 
 /// The reason why a chat was not renamed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum RenameRefused {
+pub enum RenameChatRefused {
     /// The caller cannot see the chat, or it does not exist.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
@@ -233,7 +233,7 @@ pub trait ChatRepository: Send + Sync {
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError>;
 
     /// All participants of the chat, without a check of access; `None` if it was deleted.
-    async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError>;
+    async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError>;
 
     /// The first `limit` chats with ids before `before`, in descending order of their ids, which is
     /// newest first. For the operator: access is not checked.
@@ -264,7 +264,7 @@ pub trait ChatRepository: Send + Sync {
         &self,
         command: RenameChat,
         on_commit: OnCommit<RenamedChat>,
-    ) -> Result<Result<RenamedChat, RenameRefused>, StoreError>;
+    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError>;
 
     /// Deletes a chat softly, as [`decide_delete`](super::standing::Standing::decide_delete) decides.
     async fn delete(

@@ -72,8 +72,8 @@ impl ChatService {
     }
 
     /// All participants of a chat, to revalidate its subscriptions; `None` if it was deleted.
-    pub async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
-        self.chats.everybody(chat).await
+    pub async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        self.chats.roster_unchecked(chat).await
     }
 
     /// Admits the caller to a subscription: fails unless it may read the chat, and makes an agent's

@@ -1,6 +1,6 @@
 //! Renaming a chat.
 
-use super::port::{RenameChat, RenameRefused, RenamedChat};
+use super::port::{RenameChat, RenameChatRefused, RenamedChat};
 use super::service::ChatService;
 use super::title::ChatTitle;
 use crate::caller::Caller;
@@ -14,7 +14,7 @@ use crate::store::{OnCommit, StoreError};
 pub enum RenameChatError {
     /// A rule forbids it.
     #[error(transparent)]
-    Refused(#[from] RenameRefused),
+    Refused(#[from] RenameChatRefused),
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),

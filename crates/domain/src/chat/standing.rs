@@ -5,7 +5,7 @@
 //! deletes it if an own agent is its owner, and may do nothing else.
 
 use super::participant::{ParticipantStatus, Role};
-use super::port::{DeleteRefused, RenameRefused};
+use super::port::{DeleteRefused, RenameChatRefused};
 use crate::id::AgentId;
 
 /// A membership.
@@ -48,11 +48,11 @@ impl Standing {
     }
 
     /// Decides on renaming the chat: its owners may, and an observer is none.
-    pub fn decide_rename(&self) -> Result<(), RenameRefused> {
+    pub fn decide_rename(&self) -> Result<(), RenameChatRefused> {
         match self.own {
             Some(Membership { role: Role::Owner, .. }) => Ok(()),
-            _ if self.may_read() => Err(RenameRefused::NotOwner),
-            _ => Err(RenameRefused::ChatNotFound),
+            _ if self.may_read() => Err(RenameChatRefused::NotOwner),
+            _ => Err(RenameChatRefused::ChatNotFound),
         }
     }
 
@@ -90,13 +90,13 @@ mod tests {
         let (no_room, not_owner) = (Err(DeleteRefused::ChatNotFound), Err(DeleteRefused::NotOwner));
         // Own role, roles of own agents; may read, observes, may rename, may delete.
         let table = [
-            (None, vec![], false, false, Err(RenameRefused::ChatNotFound), no_room),
-            (Some(Member), vec![], true, false, Err(RenameRefused::NotOwner), not_owner),
-            (Some(Admin), vec![], true, false, Err(RenameRefused::NotOwner), not_owner),
+            (None, vec![], false, false, Err(RenameChatRefused::ChatNotFound), no_room),
+            (Some(Member), vec![], true, false, Err(RenameChatRefused::NotOwner), not_owner),
+            (Some(Admin), vec![], true, false, Err(RenameChatRefused::NotOwner), not_owner),
             (Some(Owner), vec![], true, false, Ok(()), Ok(())),
-            (None, vec![Member, Admin], true, true, Err(RenameRefused::NotOwner), not_owner),
-            (None, vec![Member, Owner], true, true, Err(RenameRefused::NotOwner), Ok(())),
-            (Some(Admin), vec![Owner], true, false, Err(RenameRefused::NotOwner), Ok(())),
+            (None, vec![Member, Admin], true, true, Err(RenameChatRefused::NotOwner), not_owner),
+            (None, vec![Member, Owner], true, true, Err(RenameChatRefused::NotOwner), Ok(())),
+            (Some(Admin), vec![Owner], true, false, Err(RenameChatRefused::NotOwner), Ok(())),
             (Some(Owner), vec![Member], true, false, Ok(()), Ok(())),
         ];
         for (own, agents, reads, observes, rename, delete) in table {

@@ -17,7 +17,7 @@ impl DeliveryService {
         let unheard = Arc::new(Mutex::new(BTreeSet::new()));
         let (listeners, quiet) = (self.events.clone(), unheard.clone());
         let heard = Box::new(move |chat| {
-            let heard = listeners.is_heard(chat);
+            let heard = listeners.has_human_subscribers(chat);
             if !heard {
                 quiet.lock().unwrap_or_else(PoisonError::into_inner).insert(chat);
             }
@@ -26,7 +26,7 @@ impl DeliveryService {
         self.deliveries.mark_delivered(taken, self.clock.now(), heard, self.updates()).await?;
         // A subscription that began before the commit may have read the earlier state.
         let mut missed = std::mem::take(&mut *unheard.lock().unwrap_or_else(PoisonError::into_inner));
-        missed.retain(|chat| self.events.is_heard(*chat));
+        missed.retain(|chat| self.events.has_human_subscribers(*chat));
         if missed.is_empty() {
             return Ok(());
         }

@@ -92,7 +92,7 @@ pub struct DeliveryKey {
 }
 
 /// Returns whether humans are subscribed to a chat; called within the write, so it must not block.
-pub type Heard = Box<dyn Fn(ChatId) -> bool + Send + Sync>;
+pub type ChatSelection = Box<dyn Fn(ChatId) -> bool + Send + Sync>;
 
 /// Deliveries and their attempts.
 ///
@@ -128,21 +128,21 @@ pub trait DeliveryRepository: Send + Sync {
     /// Nothing else changes, the agent's membership included.
     ///
     /// The messages that changed are announced, each once with all its deliveries, in the chats
-    /// that `heard` selects; nothing if there are none.
+    /// that `selected` contains; nothing if there are none.
     async fn mark_delivered(
         &self,
         taken: Vec<DeliveryKey>,
         now: Timestamp,
-        heard: Heard,
+        selected: ChatSelection,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
 
-    /// Announces those of `messages` that are in the chats that `heard` selects, as
+    /// Announces those of `messages` that are in the chats that `selected` contains, as
     /// [`Self::mark_delivered`] would, in their current state and in commit order. Changes nothing.
     async fn tell_delivered(
         &self,
         messages: Vec<MessageId>,
-        heard: Heard,
+        selected: ChatSelection,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::failures::FailedLogin;
-use super::password::{HasherBusy, Password, Verdict};
+use super::password::{HasherBusy, Password, PasswordCheck};
 use super::port::{StoredPassword, WhichLogin};
 use super::service::LoginService;
 use crate::account::PresentedSession;
@@ -57,7 +57,7 @@ impl LoginService {
         let found = self.logins.find_login(WhichLogin::User(caller.user)).await?;
         let known = found.and_then(|found| found.password);
         let verdict = self.hasher.verify(current, known.as_ref().map(|known| known.hash.clone())).await?;
-        let (Some(known), Verdict::Right | Verdict::RightButOutdated) = (known, verdict) else {
+        let (Some(known), PasswordCheck::Right | PasswordCheck::RightButOutdated) = (known, verdict) else {
             self.note_failure(FailedLogin { user: Some(caller.user), address: None });
             return Err(ConfirmError::Wrong);
         };

@@ -13,7 +13,7 @@ use crate::tally::{Due, Tally};
 
 /// The number of accounts and addresses with separate counts in a minute; failures of others are
 /// counted together.
-const MOST_TOLD: usize = 100;
+const MAX_REPORTED: usize = 100;
 
 /// A wrong password.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -29,7 +29,7 @@ pub(super) struct FailedLogins(Tally<FailedLogin, FailedLogin>);
 
 impl Default for FailedLogins {
     fn default() -> Self {
-        Self(Tally::new(MOST_TOLD))
+        Self(Tally::new(MAX_REPORTED))
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::failures::FailedLogin;
 use super::name::TypedName;
-use super::password::{HasherBusy, Password, PasswordHash, Verdict};
+use super::password::{HasherBusy, Password, PasswordCheck, PasswordHash};
 use super::port::{NewSession, SessionHolder};
 use super::service::LoginService;
 use super::session::{RefreshText, SESSION_LIFETIME};
@@ -73,7 +73,8 @@ impl LoginService {
         let failed = FailedLogin { user: user.as_ref().map(|user| user.id), address: command.address };
         let hash = known.as_ref().map(|known| known.hash.clone());
         let verdict = self.hasher.verify(command.password.clone(), hash).await?;
-        let (Some(user), Some(known), Verdict::Right | Verdict::RightButOutdated) = (user, known, verdict)
+        let (Some(user), Some(known), PasswordCheck::Right | PasswordCheck::RightButOutdated) =
+            (user, known, verdict)
         else {
             self.note_failure(failed);
             return Err(LogInError::Wrong);
@@ -82,7 +83,7 @@ impl LoginService {
             self.note_failure(failed);
             return Err(LogInError::Wrong);
         };
-        if verdict == Verdict::RightButOutdated {
+        if verdict == PasswordCheck::RightButOutdated {
             // The log-in succeeds even if this fails; the next one tries again.
             let _ = self.rehash(user.id, known.hash, command.password).await;
         }

@@ -27,7 +27,7 @@ pub use confirm::{CONFIRMED_FOR, ConfirmError};
 pub use failures::FailedLogin;
 pub use log_in::{LogIn, LogInError, LoggedIn};
 pub use name::TypedName;
-pub use password::{HasherBusy, Password, PasswordHash, PasswordHasher, Verdict};
+pub use password::{HasherBusy, Password, PasswordCheck, PasswordHash, PasswordHasher};
 pub use port::{
     EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, RefreshRefused, RefreshSession,
     RefreshedSession, SessionHolder, SessionRecord, SetPassword, StoredPassword, WhichLogin, WhichSessions,

@@ -79,7 +79,7 @@ impl fmt::Debug for PasswordHash {
 
 /// The result of checking a password.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum PasswordCheck {
     /// It is a different one, or there is none.
     Wrong,
     /// It is correct.
@@ -101,7 +101,11 @@ pub trait PasswordHasher: Send + Sync {
 
     /// Checks `password` against a hash. Without a hash the same work is done, so that the time
     /// reveals nothing.
-    async fn verify(&self, password: Password, hash: Option<PasswordHash>) -> Result<Verdict, HasherBusy>;
+    async fn verify(
+        &self,
+        password: Password,
+        hash: Option<PasswordHash>,
+    ) -> Result<PasswordCheck, HasherBusy>;
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub enum MemoryOwners {
 
 /// A list of an agent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct AgentListing {
+pub struct MemoriesOfAgent {
     /// The filters.
     pub filter: MemoryFilter,
     /// About this user or agent.
@@ -77,7 +77,7 @@ pub enum HumanScope {
 
 /// A list of a human.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct HumanListing {
+pub struct MemoriesOfHuman {
     /// The filters.
     pub filter: MemoryFilter,
     /// The part.

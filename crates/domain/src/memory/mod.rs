@@ -21,8 +21,10 @@ mod store;
 pub use access::{Reader, Refused};
 pub use content::{MemoryContent, MemoryMetadata, MemoryQuery, MemoryThought, fold};
 pub use kind::{MemoryKind, MemoryScope, MemorySegment, MemorySystem};
-pub use list::{AgentListing, HumanListing, HumanScope, MemoryFilter, MemoryOwners, StatusFilter};
-pub use port::{ChangeMemory, ChangeRefused, Memory, MemoryRepository, NewMemory, StoreRefused, Viewed};
+pub use list::{HumanScope, MemoriesOfAgent, MemoriesOfHuman, MemoryFilter, MemoryOwners, StatusFilter};
+pub use port::{
+    ChangeMemory, ChangeMemoryRefused, Memory, MemoryRepository, NewMemory, StoreRefused, Viewed,
+};
 pub use service::{ChangeMemoryError, FindMemoryError, ListMemoriesError, MemoryService, StoreMemoryError};
 pub use state::{MemoryStatus, MemoryStep, Unmovable};
 pub use store::StoreMemory;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::access::Reader;
 use super::kind::{MemoryKind, MemoryScope, MemorySegment, MemorySystem};
-use super::list::{AgentListing, HumanListing};
+use super::list::{MemoriesOfAgent, MemoriesOfHuman};
 use super::state::{MemoryStatus, MemoryStep, Unmovable};
 use crate::caller::{AgentCaller, Caller, UserCaller};
 use crate::id::{AgentId, MemoryId, OrganizationId, ParticipantId};
@@ -138,7 +138,7 @@ pub trait MemoryRepository: Send + Sync {
     async fn list_for_agent(
         &self,
         caller: AgentCaller,
-        listing: AgentListing,
+        listing: MemoriesOfAgent,
         page: PageRequest,
     ) -> Result<Page<Memory>, StoreError>;
 
@@ -146,18 +146,18 @@ pub trait MemoryRepository: Send + Sync {
     async fn list_for_human(
         &self,
         caller: UserCaller,
-        listing: HumanListing,
+        listing: MemoriesOfHuman,
         page: PageRequest,
     ) -> Result<Option<Page<Memory>>, StoreError>;
 
     /// Takes a step, or deletes, if [`Reader::may_change`] allows it on the current row; returns
     /// the memory afterwards. `None` if there is none.
-    async fn change(&self, command: ChangeMemory) -> Result<Result<Memory, ChangeRefused>, StoreError>;
+    async fn change(&self, command: ChangeMemory) -> Result<Result<Memory, ChangeMemoryRefused>, StoreError>;
 }
 
 /// The reason why a memory was not changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ChangeRefused {
+pub enum ChangeMemoryRefused {
     /// The memory does not exist, or the caller may not know of it.
     NotFound,
     /// The caller may not change it.

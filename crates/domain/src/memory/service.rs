@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::access::Refused;
 use super::kind::MemoryScope;
-use super::list::{AgentListing, HumanListing};
-use super::port::{ChangeMemory, ChangeRefused, Memory, MemoryRepository, NewMemory, StoreRefused};
+use super::list::{MemoriesOfAgent, MemoriesOfHuman};
+use super::port::{ChangeMemory, ChangeMemoryRefused, Memory, MemoryRepository, NewMemory, StoreRefused};
 use super::state::{MemoryStep, Unmovable};
 use super::store::StoreMemory;
 use crate::caller::{AgentCaller, Caller, UserCaller};
@@ -80,12 +80,12 @@ pub enum ChangeMemoryError {
     Store(#[from] StoreError),
 }
 
-impl From<ChangeRefused> for ChangeMemoryError {
-    fn from(refused: ChangeRefused) -> Self {
+impl From<ChangeMemoryRefused> for ChangeMemoryError {
+    fn from(refused: ChangeMemoryRefused) -> Self {
         match refused {
-            ChangeRefused::NotFound => Self::NotFound,
-            ChangeRefused::Forbidden => Self::Forbidden,
-            ChangeRefused::Unmovable(unmovable) => Self::Unmovable(unmovable),
+            ChangeMemoryRefused::NotFound => Self::NotFound,
+            ChangeMemoryRefused::Forbidden => Self::Forbidden,
+            ChangeMemoryRefused::Unmovable(unmovable) => Self::Unmovable(unmovable),
         }
     }
 }
@@ -152,7 +152,7 @@ impl MemoryService {
     pub async fn list_for_agent(
         &self,
         caller: AgentCaller,
-        listing: AgentListing,
+        listing: MemoriesOfAgent,
         page: PageRequest,
     ) -> Result<Page<Memory>, StoreError> {
         self.memories.list_for_agent(caller, listing, page).await
@@ -162,7 +162,7 @@ impl MemoryService {
     pub async fn list_for_human(
         &self,
         caller: UserCaller,
-        listing: HumanListing,
+        listing: MemoriesOfHuman,
         page: PageRequest,
     ) -> Result<Page<Memory>, ListMemoriesError> {
         let page = self.memories.list_for_human(caller, listing, page).await?;

@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 
 /// The reason why a message was not changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ChangeRefused {
+pub enum ChangeMessageRefused {
     /// The caller is not a participant of the chat, or it does not exist. Observing it through an
     /// own agent is not enough.
     #[error("there is no such chat for the caller")]
@@ -33,7 +33,7 @@ pub enum ChangeRefused {
 pub enum ChangeMessageError {
     /// A rule forbids it.
     #[error(transparent)]
-    Refused(#[from] ChangeRefused),
+    Refused(#[from] ChangeMessageRefused),
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -51,8 +51,8 @@ impl ChangedMessage {
 impl Message {
     /// Decides on a human's edit or deletion: only the sender may. Events belong to agents, so a
     /// human's own messages are texts.
-    pub fn decide_change(&self, by: UserId) -> Result<(), ChangeRefused> {
-        if self.sender == ParticipantId::User(by) { Ok(()) } else { Err(ChangeRefused::NotSender) }
+    pub fn decide_change(&self, by: UserId) -> Result<(), ChangeMessageRefused> {
+        if self.sender == ParticipantId::User(by) { Ok(()) } else { Err(ChangeMessageRefused::NotSender) }
     }
 
     /// The message with another text, with the names of its mentions bound as in the original. An
@@ -101,12 +101,12 @@ mod tests {
         let ann = ParticipantId::User(ANN);
         assert_eq!(message(ann).decide_change(ANN), Ok(()));
         let ben = UserId::new(Uuid::from_u128(9));
-        assert_eq!(message(ann).decide_change(ben), Err(ChangeRefused::NotSender));
+        assert_eq!(message(ann).decide_change(ben), Err(ChangeMessageRefused::NotSender));
         // An agent is another sender than a human, even with the same id.
         let same = AgentId::new(ANN.uuid());
         for agent in [BOT, same] {
             let sent = message(ParticipantId::Agent(agent));
-            assert_eq!(sent.decide_change(ANN), Err(ChangeRefused::NotSender));
+            assert_eq!(sent.decide_change(ANN), Err(ChangeMessageRefused::NotSender));
         }
     }
 

@@ -28,7 +28,7 @@ mod send;
 mod service;
 
 pub use append::{Placed, RoomPlan, RoomState, Titling};
-pub use change::{ChangeMessageError, ChangeRefused};
+pub use change::{ChangeMessageError, ChangeMessageRefused};
 pub use content::{EventContent, EventMetadata, MessageContent};
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
 pub use history::{ReadMessagesError, ReadSurroundingsError};

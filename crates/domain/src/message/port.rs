@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::change::ChangeRefused;
+use super::change::ChangeMessageRefused;
 use super::content::MessageContent;
 use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;
@@ -188,7 +188,7 @@ pub trait MessageRepository: Send + Sync {
         &self,
         command: EditMessage,
         on_commit: OnCommit<ChangedMessage>,
-    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError>;
+    ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError>;
 
     /// Deletes a text with its deliveries and their attempts, under the same conditions, and
     /// returns it. A title that derives from it is removed. No read finds the text afterwards, and
@@ -198,7 +198,7 @@ pub trait MessageRepository: Send + Sync {
         &self,
         command: DeleteMessage,
         on_commit: OnCommit<ChangedMessage>,
-    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError>;
+    ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError>;
 
     /// Reads the next messages in the order of their ids, in all chats, and erases those that
     /// match, with their deliveries and attempts, and the titles that derive from them; no plan

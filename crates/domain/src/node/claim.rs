@@ -14,12 +14,12 @@ pub enum OnConflict {
 
 /// The reason for claiming an agent's live socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Claiming {
+pub enum ClaimReason {
     /// A socket that is about to be opened.
-    Newcomer(OnConflict),
+    NewSocket(OnConflict),
     /// A socket that was open when the node's lease expired: it stays unless another node has a
     /// newer one.
-    Kept,
+    Reregistered,
 }
 
 /// The holder of the claim according to the store, on a node that is alive.
@@ -32,14 +32,14 @@ pub struct Holder {
     pub is_open: bool,
 }
 
-impl Claiming {
+impl ClaimReason {
     /// Returns whether a socket of `node` gets the claim that `holder` has.
     pub fn is_granted(self, node: NodeId, holder: Option<Holder>) -> bool {
         let open = holder.filter(|holder| holder.is_open);
         match self {
-            Self::Newcomer(OnConflict::Supersede) => true,
-            Self::Newcomer(OnConflict::Reject) => open.is_none(),
-            Self::Kept => open.is_none_or(|holder| holder.node == node),
+            Self::NewSocket(OnConflict::Supersede) => true,
+            Self::NewSocket(OnConflict::Reject) => open.is_none(),
+            Self::Reregistered => open.is_none_or(|holder| holder.node == node),
         }
     }
 }
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn the_newest_wins_unless_it_gives_way() {
         let (take, give_way) =
-            (Claiming::Newcomer(OnConflict::Supersede), Claiming::Newcomer(OnConflict::Reject));
+            (ClaimReason::NewSocket(OnConflict::Supersede), ClaimReason::NewSocket(OnConflict::Reject));
         let open = |node| Some(Holder { node, is_open: true });
         let broken = |node| Some(Holder { node, is_open: false });
         for holder in [None, open(HERE), open(THERE), broken(HERE), broken(THERE)] {
@@ -70,7 +70,7 @@ mod tests {
             (broken(THERE), true, true),
         ] {
             assert_eq!(give_way.is_granted(HERE, holder), rejected, "{holder:?}");
-            assert_eq!(Claiming::Kept.is_granted(HERE, holder), kept, "{holder:?}");
+            assert_eq!(ClaimReason::Reregistered.is_granted(HERE, holder), kept, "{holder:?}");
         }
     }
 }

@@ -24,23 +24,23 @@ pub const GRACE: Duration = Duration::from_secs(10);
 const SETTLED_AFTER: Duration = Duration::from_secs(6);
 
 /// A longer time between two renewals means that the node itself, or the store, was away.
-const TORN: Duration = Duration::from_secs(5);
+const MAX_RENEWAL_GAP: Duration = Duration::from_secs(5);
 
 /// How long the lease of a node must still hold when it clears others: it was renewed a moment ago.
-pub const CLEARS_HOLDING: Duration = Duration::from_secs(7);
+pub const MIN_REMAINING_LEASE: Duration = Duration::from_secs(7);
 
 /// The time since which a node has reached the store without interruption.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Contact {
+pub struct StoreContinuity {
     since: Option<Instant>,
     last: Option<Instant>,
 }
 
-impl Contact {
+impl StoreContinuity {
     /// Records a renewal.
     pub fn renewed(&mut self, now: Instant) {
-        let is_torn = !self.is_fresh(now);
-        self.since = self.since.filter(|_| !is_torn).or(Some(now));
+        let was_interrupted = !self.is_fresh(now);
+        self.since = self.since.filter(|_| !was_interrupted).or(Some(now));
         self.last = Some(now);
     }
 
@@ -56,7 +56,7 @@ impl Contact {
     }
 
     fn is_fresh(&self, now: Instant) -> bool {
-        self.last.is_some_and(|last| now.duration_since(last) <= TORN)
+        self.last.is_some_and(|last| now.duration_since(last) <= MAX_RENEWAL_GAP)
     }
 }
 
@@ -72,12 +72,12 @@ mod tests {
         assert!(at_worst <= Duration::from_secs(14));
         // Two renewals may be lost.
         assert!(RENEWED_EVERY * 3 < LEASE);
-        assert!(RENEWED_EVERY < TORN && RENEWED_EVERY * 2 <= SETTLED_AFTER);
-        assert_eq!(CLEARS_HOLDING + TORN, LEASE);
+        assert!(RENEWED_EVERY < MAX_RENEWAL_GAP && RENEWED_EVERY * 2 <= SETTLED_AFTER);
+        assert_eq!(MIN_REMAINING_LEASE + MAX_RENEWAL_GAP, LEASE);
     }
 
     /// Renews every three seconds from `begun` on, `times` times.
-    fn renewed(contact: &mut Contact, begun: Instant, times: u32) -> Instant {
+    fn renewed(contact: &mut StoreContinuity, begun: Instant, times: u32) -> Instant {
         let mut now = begun;
         for number in 0..times {
             now = begun + RENEWED_EVERY * number;
@@ -93,7 +93,7 @@ mod tests {
     )]
     fn who_was_away_gives_others_time_to_come_back() {
         let begun = Instant::now();
-        let mut contact = Contact::default();
+        let mut contact = StoreContinuity::default();
         assert!(!contact.may_clear(begun));
         let now = renewed(&mut contact, begun, 2);
         assert!(!contact.may_clear(now), "it has only just begun");

@@ -20,8 +20,10 @@ mod claim;
 mod lease;
 mod port;
 
-pub use claim::{Claiming, Holder, OnConflict};
-pub use lease::{CLEARED_EVERY, CLEARED_WITHIN, CLEARS_HOLDING, Contact, GRACE, LEASE, RENEWED_EVERY};
+pub use claim::{ClaimReason, Holder, OnConflict};
+pub use lease::{
+    CLEARED_EVERY, CLEARED_WITHIN, GRACE, LEASE, MIN_REMAINING_LEASE, RENEWED_EVERY, StoreContinuity,
+};
 pub use port::{
     AgentClaim, Connected, Entrant, EntrantPlace, Granted, NodeRepository, PresenceChange, Registered,
     SocketNumber,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::Claiming;
+use super::ClaimReason;
 use crate::chat::{Chat, Role};
 use crate::id::{AgentId, NodeId, ParticipantId, UserId};
 use crate::store::StoreError;
@@ -21,7 +21,7 @@ pub struct AgentClaim {
     /// The agent.
     pub agent: AgentId,
     /// The socket that it is for.
-    pub claiming: Claiming,
+    pub claiming: ClaimReason,
 }
 
 /// A change of the connections to a node.
@@ -149,7 +149,7 @@ pub trait NodeRepository: Send + Sync {
 
     /// Notifies all nodes through the log that events of this one since then may not have reached
     /// the others.
-    async fn tell_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError>;
+    async fn record_event_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError>;
 
     /// The first joins after this place, in order.
     async fn entrants(&self, after: EntrantPlace, limit: u32) -> Result<Vec<Entrant>, StoreError>;

@@ -2,8 +2,8 @@
 
 use super::authority::Authority;
 use super::port::{
-    CreateOrganizationRefused, Member, NewOrganization, OrganizationOf, RenameOrganization, RenameRefused,
-    SetRole, SetRoleRefused,
+    CreateOrganizationRefused, Member, NewOrganization, OrganizationOf, RenameOrganization,
+    RenameOrganizationRefused, SetRole, SetRoleRefused,
 };
 use super::role::{LastAdmin, NotAdmin, OrganizationRole};
 use super::service::OrganizationService;
@@ -91,8 +91,8 @@ impl OrganizationService {
         let command = RenameOrganization { by, name, now: self.clock.now() };
         match self.organizations.rename_organization(command).await? {
             Ok(organization) => Ok(organization),
-            Err(RenameRefused::NotAdmin) => Err(NotAdmin.into()),
-            Err(RenameRefused::NameTaken) => Err(RenameError::NameTaken),
+            Err(RenameOrganizationRefused::NotAdmin) => Err(NotAdmin.into()),
+            Err(RenameOrganizationRefused::NameTaken) => Err(RenameError::NameTaken),
         }
     }
 

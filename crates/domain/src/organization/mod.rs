@@ -41,7 +41,7 @@ pub use members::{CreateOrganizationError, RenameError, SetRoleError};
 pub use port::{
     CreateOrganizationRefused, DeleteOrganization, DeleteOrganizationRefused, Depart, DepartRefused, Enter,
     EnterBy, EnterRefused, InviteRefused, MAX_INVITATIONS, Member, Moved, NewInvitation, NewOrganization,
-    OrganizationOf, OrganizationRepository, RenameOrganization, RenameRefused, RevokeInvitation,
+    OrganizationOf, OrganizationRepository, RenameOrganization, RenameOrganizationRefused, RevokeInvitation,
     RevokeInvitationRefused, SetRole, SetRoleRefused,
 };
 pub use role::{LastAdmin, NotAdmin, OrganizationRole, Others};

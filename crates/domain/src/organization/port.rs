@@ -151,7 +151,7 @@ pub struct RenameOrganization {
 
 /// The reason why an organization was not renamed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RenameRefused {
+pub enum RenameOrganizationRefused {
     /// Only an admin may do this.
     NotAdmin,
     /// Another organization has the name, compared without case.
@@ -275,7 +275,7 @@ pub trait OrganizationRepository: Send + Sync {
     async fn rename_organization(
         &self,
         command: RenameOrganization,
-    ) -> Result<Result<Organization, RenameRefused>, StoreError>;
+    ) -> Result<Result<Organization, RenameOrganizationRefused>, StoreError>;
 
     /// Deletes an organization without members and chats: its memories are deleted, its open
     /// invitations end, no user returns to it, and its name is free.

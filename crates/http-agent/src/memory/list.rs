@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, web};
 use domain::id::parse_uuid;
-use domain::memory::{AgentListing, MemoryOwners, MemoryScope, MemoryService};
+use domain::memory::{MemoriesOfAgent, MemoryOwners, MemoryScope, MemoryService};
 use http_wire::auth::AgentAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::{List, ok_off_thread};
@@ -24,7 +24,7 @@ const OWNERS: [(&str, MemoryOwners); 2] = [("me", MemoryOwners::Own), ("org", Me
 
 pub(crate) struct ListMemoriesQuery {
     common: MemoryListQuery,
-    listing: AgentListing,
+    listing: MemoriesOfAgent,
     owners: &'static str,
 }
 
@@ -37,7 +37,7 @@ impl FromQuery for ListMemoriesQuery {
         let owners = query.named("memory_scope", &OWNERS, description);
         let (word, owners) = owners?.unwrap_or_default();
         let common = common?;
-        let listing = AgentListing {
+        let listing = MemoriesOfAgent {
             filter: common.filter.clone(),
             subject: subject?,
             scope: scope?.and_then(|(_, scope)| scope),

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, web};
 use domain::id::{AgentId, ChatId};
-use domain::memory::{HumanListing, HumanScope, MemoryService};
+use domain::memory::{HumanScope, MemoriesOfHuman, MemoryService};
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::{List, ok_off_thread};
@@ -22,7 +22,7 @@ const SCOPES: [(&str, HumanScope); 4] = [
 
 pub(crate) struct ListMemoriesQuery {
     common: MemoryListQuery,
-    listing: HumanListing,
+    listing: MemoriesOfHuman,
     scope: &'static str,
 }
 
@@ -34,7 +34,7 @@ impl FromQuery for ListMemoriesQuery {
         let room = query.id("chat_room_id", description, ChatId::parse);
         let source = query.id("source_agent_id", "Only memories stored by this agent.", AgentId::parse);
         let ((word, scope), common) = (scope?.unwrap_or(SCOPES[0]), common?);
-        let listing = HumanListing { filter: common.filter.clone(), scope, room: room?, source: source? };
+        let listing = MemoriesOfHuman { filter: common.filter.clone(), scope, room: room?, source: source? };
         Ok(Self { common, listing, scope: word })
     }
 }

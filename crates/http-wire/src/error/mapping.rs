@@ -10,14 +10,14 @@ mod organization;
 use domain::activity::ReportActivityError;
 use domain::chat::{
     AddParticipantError, AddRefused, CreateChatError, DeleteChatError, ReadChatError, RemoveParticipantError,
-    RemoveRefused, RenameChatError, RenameRefused,
+    RemoveRefused, RenameChatError, RenameChatRefused,
 };
 use domain::contact::{AnswerRequestError, RemoveContactError, ResolveError, SendRefused, SendRequestError};
 use domain::delivery::{AdvanceError, ReadDeliveriesError};
 use domain::id::ParticipantKind;
 use domain::memory::{ChangeMemoryError, FindMemoryError, ListMemoriesError, StoreMemoryError};
 use domain::message::{
-    ChangeMessageError, ChangeRefused, MentionError, PostEventError, ReadMessagesError,
+    ChangeMessageError, ChangeMessageRefused, MentionError, PostEventError, ReadMessagesError,
     ReadSurroundingsError, SendMessageError,
 };
 use domain::peer::ListPeersError;
@@ -159,8 +159,8 @@ impl From<ReadChatError> for ApiError {
 impl From<RenameChatError> for ApiError {
     fn from(error: RenameChatError) -> Self {
         match error {
-            RenameChatError::Refused(RenameRefused::ChatNotFound) => chat_not_found(),
-            RenameChatError::Refused(RenameRefused::NotOwner) => {
+            RenameChatError::Refused(RenameChatRefused::ChatNotFound) => chat_not_found(),
+            RenameChatError::Refused(RenameChatRefused::NotOwner) => {
                 Self::new(ErrorCode::Forbidden, "Only an owner may rename the chat. Ask one of its owners.")
             }
             RenameChatError::Store(error) => error.into(),
@@ -319,13 +319,13 @@ impl From<ReadSurroundingsError> for ApiError {
 impl From<ChangeMessageError> for ApiError {
     fn from(error: ChangeMessageError) -> Self {
         match error {
-            ChangeMessageError::Refused(ChangeRefused::ChatNotFound) => chat_not_found(),
-            ChangeMessageError::Refused(ChangeRefused::MessageNotFound) => message_not_found(),
-            ChangeMessageError::Refused(ChangeRefused::NotSender) => Self::new(
+            ChangeMessageError::Refused(ChangeMessageRefused::ChatNotFound) => chat_not_found(),
+            ChangeMessageError::Refused(ChangeMessageRefused::MessageNotFound) => message_not_found(),
+            ChangeMessageError::Refused(ChangeMessageRefused::NotSender) => Self::new(
                 ErrorCode::Forbidden,
                 "Only the sender of a message may change it. Send a new message instead.",
             ),
-            ChangeMessageError::Refused(ChangeRefused::Limit(reached)) => reached.into(),
+            ChangeMessageError::Refused(ChangeMessageRefused::Limit(reached)) => reached.into(),
             ChangeMessageError::Store(error) => error.into(),
         }
     }

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::Finding;
-use crate::tls::{Standing, TlsFault, TlsFiles};
+use crate::tls::{CertificateState, TlsFault, TlsFiles};
 
 const CHECK: &str = "tls";
 
@@ -28,16 +28,18 @@ fn pair(files: &TlsFiles) -> Finding {
     };
     let (file, until) = (files.certificate.display(), pair.until());
     match pair.standing() {
-        Standing::Good => Finding::well(CHECK, format!("the certificate in {file} is valid until {until}")),
-        Standing::EndsSoon => {
+        CertificateState::Good => {
+            Finding::well(CHECK, format!("the certificate in {file} is valid until {until}"))
+        }
+        CertificateState::EndsSoon => {
             let found = format!("the certificate in {file} expires soon, at {until}");
             Finding::warning(CHECK, found, "renew it, and find out why it was not renewed automatically")
         }
-        Standing::Ended => {
+        CertificateState::Ended => {
             let found = format!("the certificate in {file} expired at {until}");
             Finding::fault(CHECK, found, "renew it, because clients refuse it")
         }
-        Standing::NotYet => {
+        CertificateState::NotYet => {
             let found = format!("the certificate in {file} is not valid yet");
             Finding::fault(CHECK, found, "check the clock, or use the previous certificate")
         }

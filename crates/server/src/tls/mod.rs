@@ -53,7 +53,7 @@ pub(crate) struct Pair {
 
 /// The validity of a certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Standing {
+pub(crate) enum CertificateState {
     Good,
     /// It should have been renewed.
     EndsSoon,
@@ -117,26 +117,27 @@ impl Pair {
     }
 
     /// Its validity now.
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> CertificateState {
         let seconds = SystemClock.now().micros() / 1_000_000;
         standing(&self.validity, u64::try_from(seconds).unwrap_or_default())
     }
 
     /// Returns whether it cannot replace `other`, which is valid, now.
     pub(crate) fn is_worse_than(&self, other: &Self) -> bool {
-        let holds = |pair: &Self| matches!(pair.standing(), Standing::Good | Standing::EndsSoon);
+        let holds =
+            |pair: &Self| matches!(pair.standing(), CertificateState::Good | CertificateState::EndsSoon);
         !holds(self) && holds(other)
     }
 }
 
-fn standing(validity: &Validity, now_seconds: u64) -> Standing {
+fn standing(validity: &Validity, now_seconds: u64) -> CertificateState {
     let seconds = |time: &Time| time.to_unix_duration().as_secs();
     let (from, until) = (seconds(&validity.not_before), seconds(&validity.not_after));
     match now_seconds {
-        now if now < from => Standing::NotYet,
-        now if now > until => Standing::Ended,
-        now if until - now < RENEWED_DAYS * DAY_SECONDS => Standing::EndsSoon,
-        _ => Standing::Good,
+        now if now < from => CertificateState::NotYet,
+        now if now > until => CertificateState::Ended,
+        now if until - now < RENEWED_DAYS * DAY_SECONDS => CertificateState::EndsSoon,
+        _ => CertificateState::Good,
     }
 }
 
@@ -170,7 +171,7 @@ mod tests {
     fn a_pair_is_taken_as_a_whole_and_a_fault_names_its_file() {
         let (certificate, key) = made();
         let pair = read(&certificate, &key).ok().unwrap();
-        assert_eq!(pair.standing(), Standing::Good);
+        assert_eq!(pair.standing(), CertificateState::Good);
         assert!(pair.until().ends_with('Z'), "{}", pair.until());
         assert!(read(&format!("{certificate}{}", made().0), &key).is_ok(), "authorities follow");
 
@@ -204,12 +205,12 @@ mod tests {
         let days = DAY_SECONDS;
         let validity = Validity { not_before: time(100), not_after: time(30 * days) };
         for (now, expected) in [
-            (99, Standing::NotYet),
-            (100, Standing::Good),
-            (16 * days, Standing::Good),
-            (16 * days + 1, Standing::EndsSoon),
-            (30 * days, Standing::EndsSoon),
-            (30 * days + 1, Standing::Ended),
+            (99, CertificateState::NotYet),
+            (100, CertificateState::Good),
+            (16 * days, CertificateState::Good),
+            (16 * days + 1, CertificateState::EndsSoon),
+            (30 * days, CertificateState::EndsSoon),
+            (30 * days + 1, CertificateState::Ended),
         ] {
             assert_eq!(standing(&validity, now), expected, "{now}");
         }

@@ -16,7 +16,7 @@ use rustls::sign::CertifiedKey;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_rustls::TlsAcceptor;
 
-use super::{Pair, Standing, TlsFault, TlsFiles};
+use super::{CertificateState, Pair, TlsFault, TlsFiles};
 
 /// The interval of checks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -139,10 +139,10 @@ impl Tls {
     fn say_how_it_stands(&self) {
         let (file, until) = (self.files.certificate.display(), self.pair.until());
         match self.pair.standing() {
-            Standing::Good => {}
-            Standing::EndsSoon => tracing::warn!(%file, until, "TLS certificate expires soon"),
-            Standing::Ended => tracing::error!(%file, until, "TLS certificate has expired"),
-            Standing::NotYet => tracing::error!(%file, "TLS certificate is not valid yet"),
+            CertificateState::Good => {}
+            CertificateState::EndsSoon => tracing::warn!(%file, until, "TLS certificate expires soon"),
+            CertificateState::Ended => tracing::error!(%file, until, "TLS certificate has expired"),
+            CertificateState::NotYet => tracing::error!(%file, "TLS certificate is not valid yet"),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::World;
 use domain::account::{AgentChanges, AgentMarks, CreateKey, UserHandle, WhichKeys};
 use domain::audit::{
     Actor, AuditAction, AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditScope, AuditService,
-    ChainFault, RecordedActor, Seal,
+    ChainFault, ChainLink, RecordedActor,
 };
 use domain::caller::UserCaller;
 use domain::chat::{AddParticipantCommand, ChatTitle, Role};
@@ -308,11 +308,11 @@ pub async fn sealed_entries_form_a_chain(world: World) {
     assert_eq!((second.checked, second.state.unsealed, second.fault_count), (4, 0, 0), "{second:?}");
     assert_ne!(second.state.head, first.state.head);
 
-    let other = Seal { number: 2, ..second.state.head.unwrap() };
+    let other = ChainLink { number: 2, ..second.state.head.unwrap() };
     let broken = service.verify(Some(other)).await.unwrap();
     assert_eq!(broken.faults, [ChainFault::Anchor(other)]);
     assert!(service.goes_through(anchor).await.unwrap());
-    let gone = Seal { number: 9, ..anchor };
+    let gone = ChainLink { number: 9, ..anchor };
     assert!(!service.goes_through(other).await.unwrap() && !service.goes_through(gone).await.unwrap());
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::account::cache::LOG_LEASE;
+use domain::account::cache::LOG_TRUSTED_FOR;
 use domain::account::{
     AgentChanges, AgentMarks, AgentName, AuthenticateError, Authenticated, CreateKey, UserHandle, WhichKeys,
 };
@@ -269,7 +269,7 @@ pub async fn what_is_changed_elsewhere_holds_while_the_log_is_stuck(world: World
     other.accounts.revoke_keys(WhichKeys::AllOf(ParticipantId::User(cast.ann.id))).await.unwrap();
     rename(&other, &cast, "Robot").await;
     set_password(&other).await;
-    world.clock.advance(LOG_LEASE);
+    world.clock.advance(LOG_TRUSTED_FOR);
     assert_eq!(by_key(&world, &cast.ann.key).await, Look::Out);
     assert_eq!(by_token(&world, &cast.token).await, Look::Out);
     assert_eq!(name(&world, &cast.bot).await.as_deref(), Some("Robot"));

@@ -10,8 +10,8 @@ use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::message::{
-    Anchor, ChangeMessageError, ChangeRefused, EventContent, EventMetadata, HistoryFilter, Kinds, Message,
-    MessageContent, MessageKind, PostEvent, ReadSurroundingsError, SendMessage, SendMessageError,
+    Anchor, ChangeMessageError, ChangeMessageRefused, EventContent, EventMetadata, HistoryFilter, Kinds,
+    Message, MessageContent, MessageKind, PostEvent, ReadSurroundingsError, SendMessage, SendMessageError,
 };
 use domain::page::{PageRequest, Slice};
 use domain::plan::Plan;
@@ -25,7 +25,7 @@ fn words(text: &str) -> MessageContent {
     MessageContent::new(text.to_owned()).unwrap()
 }
 
-fn refusal<T: std::fmt::Debug>(outcome: Result<T, ChangeMessageError>) -> ChangeRefused {
+fn refusal<T: std::fmt::Debug>(outcome: Result<T, ChangeMessageError>) -> ChangeMessageRefused {
     match outcome.unwrap_err() {
         ChangeMessageError::Refused(refused) => refused,
         ChangeMessageError::Store(error) => panic!("{error}"),
@@ -177,8 +177,11 @@ pub async fn only_its_sender_changes_a_text(world: World) {
     let before = history(&world, &ann, chat).await;
     world.publisher.take();
 
-    let (no_chat, no_message, not_hers) =
-        (ChangeRefused::ChatNotFound, ChangeRefused::MessageNotFound, ChangeRefused::NotSender);
+    let (no_chat, no_message, not_hers) = (
+        ChangeMessageRefused::ChatNotFound,
+        ChangeMessageRefused::MessageNotFound,
+        ChangeMessageRefused::NotSender,
+    );
     for (by, room, message, expected) in [
         (&ann, chat, answer, &not_hers),
         (&ann, chat, event, &not_hers),
@@ -276,7 +279,7 @@ pub async fn a_deletion_wins_over_whatever_goes_on(world: World) {
         tasks.push(tokio::spawn(async move {
             match w.messages.edit(sender, chat, message, words("edited")).await {
                 Ok(_) => {}
-                Err(error) => assert_eq!(refusal(Err::<(), _>(error)), ChangeRefused::MessageNotFound),
+                Err(error) => assert_eq!(refusal(Err::<(), _>(error)), ChangeMessageRefused::MessageNotFound),
             }
         }));
         let (w, sender) = (world.clone(), ann.caller);

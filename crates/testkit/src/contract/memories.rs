@@ -2,8 +2,8 @@
 
 use domain::id::ParticipantId;
 use domain::memory::{
-    AgentListing, ChangeMemoryError, FindMemoryError, HumanListing, HumanScope, ListMemoriesError, Memory,
-    MemoryContent, MemoryFilter, MemoryKind, MemoryMetadata, MemoryOwners, MemoryQuery, MemoryScope,
+    ChangeMemoryError, FindMemoryError, HumanScope, ListMemoriesError, MemoriesOfAgent, MemoriesOfHuman,
+    Memory, MemoryContent, MemoryFilter, MemoryKind, MemoryMetadata, MemoryOwners, MemoryQuery, MemoryScope,
     MemorySegment, MemoryStatus, MemoryStep, MemorySystem, MemoryThought, StatusFilter, StoreMemory,
     StoreMemoryError,
 };
@@ -38,13 +38,13 @@ fn contents(rows: &[Memory]) -> Vec<&str> {
     rows.iter().map(|memory| memory.content.as_str()).collect()
 }
 
-async fn of_agent(world: &World, agent: &TestAgent, listing: AgentListing) -> Vec<String> {
+async fn of_agent(world: &World, agent: &TestAgent, listing: MemoriesOfAgent) -> Vec<String> {
     let page = world.memories.list_for_agent(agent.caller, listing, FIRST).await.unwrap();
     assert_eq!(page.total, Some(page.rows.len() as u64));
     contents(&page.rows).into_iter().map(str::to_owned).collect()
 }
 
-async fn of_human(world: &World, user: &TestUser, listing: HumanListing) -> Vec<String> {
+async fn of_human(world: &World, user: &TestUser, listing: MemoriesOfHuman) -> Vec<String> {
     let page = world.memories.list_for_human(user.caller, listing, FIRST).await.unwrap();
     contents(&page.rows).into_iter().map(str::to_owned).collect()
 }
@@ -117,7 +117,7 @@ pub async fn memories_stay_in_their_organization(world: World) {
         remember(&world, &bot, StoreMemory { scope: Some(MemoryScope::Organization), ..plain("shared") })
             .await;
     let about = remember(&world, &bot, StoreMemory { subject: Some(ann.id.uuid()), ..plain("about") }).await;
-    let all = AgentListing::default;
+    let all = MemoriesOfAgent::default;
     assert_eq!(of_agent(&world, &bot, all()).await, ["about", "shared", "private"]);
     assert_eq!(of_agent(&world, &sibling, all()).await, ["about", "shared"]);
     assert_eq!(of_agent(&world, &foreign, all()).await, Vec::<String>::new());
@@ -158,7 +158,7 @@ pub async fn lists_of_memories_are_narrowed(world: World) {
     remember(&world, &other, StoreMemory { scope: Some(MemoryScope::Organization), ..plain("of all") }).await;
     let aside = remember(&world, &bot, plain("aside")).await;
     world.memories.change(bot.caller, aside.id, MemoryStep::Archive).await.unwrap();
-    let filter = |filter: MemoryFilter| AgentListing { filter, ..AgentListing::default() };
+    let filter = |filter: MemoryFilter| MemoriesOfAgent { filter, ..MemoriesOfAgent::default() };
     let text = |text: &str| {
         filter(MemoryFilter { query: Some(MemoryQuery::new(text).unwrap()), ..MemoryFilter::default() })
     };
@@ -186,21 +186,27 @@ pub async fn lists_of_memories_are_narrowed(world: World) {
             }),
             vec!["aside"],
         ),
-        (AgentListing { subject: Some(ann.id.uuid()), ..AgentListing::default() }, vec!["likes tea"]),
-        (AgentListing { scope: Some(MemoryScope::Subject), ..AgentListing::default() }, vec!["likes tea"]),
-        (AgentListing { owners: MemoryOwners::Organization, ..AgentListing::default() }, vec!["of all"]),
+        (MemoriesOfAgent { subject: Some(ann.id.uuid()), ..MemoriesOfAgent::default() }, vec!["likes tea"]),
         (
-            AgentListing {
+            MemoriesOfAgent { scope: Some(MemoryScope::Subject), ..MemoriesOfAgent::default() },
+            vec!["likes tea"],
+        ),
+        (
+            MemoriesOfAgent { owners: MemoryOwners::Organization, ..MemoriesOfAgent::default() },
+            vec!["of all"],
+        ),
+        (
+            MemoriesOfAgent {
                 owners: MemoryOwners::Own,
                 subject: Some(ann.id.uuid()),
-                ..AgentListing::default()
+                ..MemoriesOfAgent::default()
             },
             vec!["likes tea"],
         ),
     ] {
         assert_eq!(of_agent(&world, &bot, listing.clone()).await, expected, "{listing:?}");
     }
-    let own = AgentListing { owners: MemoryOwners::Own, ..AgentListing::default() };
+    let own = MemoriesOfAgent { owners: MemoryOwners::Own, ..MemoriesOfAgent::default() };
     assert_eq!(of_agent(&world, &bot, own).await.len(), 4);
     let everything = filter(MemoryFilter { status: StatusFilter::All, ..MemoryFilter::default() });
     let (mut seen, mut after) = (Vec::new(), None);
@@ -229,18 +235,18 @@ pub async fn humans_read_what_concerns_them(world: World) {
             .await;
     remember(&world, &bens, StoreMemory { subject: Some(bens.id.uuid()), ..plain("of ben's") }).await;
     remember(&world, &bens, plain("secret of ben's")).await;
-    let of = |scope| HumanListing { scope, ..HumanListing::default() };
+    let of = |scope| MemoriesOfHuman { scope, ..MemoriesOfHuman::default() };
     assert_eq!(of_human(&world, &ann, of(HumanScope::All)).await, ["of all", "about ann", "private"]);
     assert_eq!(of_human(&world, &ann, of(HumanScope::AboutMe)).await, ["about ann"]);
     assert_eq!(of_human(&world, &ann, of(HumanScope::Organization)).await, ["of all"]);
     assert_eq!(of_human(&world, &ann, of(HumanScope::Room)).await, Vec::<String>::new());
-    let by_bot = HumanListing { source: Some(bot.id), ..HumanListing::default() };
+    let by_bot = MemoriesOfHuman { source: Some(bot.id), ..MemoriesOfHuman::default() };
     assert_eq!(of_human(&world, &ann, by_bot.clone()).await, ["about ann", "private"]);
     assert_eq!(of_human(&world, &ben, by_bot).await, Vec::<String>::new());
     // In a room together.
     let room = world.chat(ben.caller, &[bens.id.uuid(), ann.id.uuid()]).await;
     assert_eq!(of_human(&world, &ann, of(HumanScope::Room)).await, ["of ben's", "of all", "about ann"]);
-    let here = HumanListing { room: Some(room), scope: HumanScope::Room, ..HumanListing::default() };
+    let here = MemoriesOfHuman { room: Some(room), scope: HumanScope::Room, ..MemoriesOfHuman::default() };
     assert_eq!(of_human(&world, &ann, here.clone()).await, ["of ben's", "of all", "about ann"]);
     let stranger = world.user("zoe").await;
     let refused = world.memories.list_for_human(stranger.caller, here, FIRST).await;
@@ -288,8 +294,8 @@ pub async fn heavy_memories_end_a_page_early(world: World) {
     let bot = world.agent(&ann, "Bot").await;
     world.remember_heavy_things(&bot, ann.id.uuid(), 60).await;
     let filter = MemoryFilter { status: StatusFilter::All, ..MemoryFilter::default() };
-    let of_agent = AgentListing { filter: filter.clone(), ..AgentListing::default() };
-    let of_human = HumanListing { filter, ..HumanListing::default() };
+    let of_agent = MemoriesOfAgent { filter: filter.clone(), ..MemoriesOfAgent::default() };
+    let of_human = MemoriesOfHuman { filter, ..MemoriesOfHuman::default() };
     for human in [false, true] {
         let (mut seen, mut after) = (Vec::new(), None);
         loop {

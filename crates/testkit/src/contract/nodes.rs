@@ -7,8 +7,8 @@ use std::time::Duration;
 use domain::change::{Change, ChangePosition, ChangeRepository};
 use domain::id::{AgentId, NodeId, ParticipantId, UserId};
 use domain::node::{
-    AgentClaim, CLEARS_HOLDING, Claiming, Connected, Granted, NodeRepository, OnConflict, PresenceChange,
-    Registered, SocketNumber,
+    AgentClaim, ClaimReason, Connected, Granted, MIN_REMAINING_LEASE, NodeRepository, OnConflict,
+    PresenceChange, Registered, SocketNumber,
 };
 use uuid::Uuid;
 
@@ -71,12 +71,12 @@ fn user(number: u128) -> UserId {
     UserId::new(Uuid::from_u128(number))
 }
 
-fn claim(number: u128, claiming: Claiming) -> AgentClaim {
+fn claim(number: u128, claiming: ClaimReason) -> AgentClaim {
     AgentClaim { agent: agent(number), claiming }
 }
 
-const NEWEST: Claiming = Claiming::Newcomer(OnConflict::Supersede);
-const GIVES_WAY: Claiming = Claiming::Newcomer(OnConflict::Reject);
+const NEWEST: ClaimReason = ClaimReason::NewSocket(OnConflict::Supersede);
+const GIVES_WAY: ClaimReason = ClaimReason::NewSocket(OnConflict::Reject);
 
 impl Nodes {
     async fn enter(&self, number: u128) -> NodeId {
@@ -96,7 +96,7 @@ impl Nodes {
     }
 
     /// Claims one agent's place.
-    async fn claim(&self, node: NodeId, agent: u128, claiming: Claiming) -> Granted {
+    async fn claim(&self, node: NodeId, agent: u128, claiming: ClaimReason) -> Granted {
         self.register(node, &[], &[claim(agent, claiming)]).await[0]
     }
 
@@ -129,7 +129,7 @@ impl Nodes {
         if !self.nodes.renew(well, LONG).await.unwrap() {
             self.nodes.enter(well, LONG).await.unwrap();
         }
-        self.nodes.clear(well, CLEARS_HOLDING).await.unwrap()
+        self.nodes.clear(well, MIN_REMAINING_LEASE).await.unwrap()
     }
 
     async fn end_lease(&self, node: NodeId) {
@@ -142,7 +142,7 @@ fn on(number: u128, node: NodeId, granted: Granted) -> Connected {
 }
 
 fn moved(number: u128) -> Change {
-    Change::SessionMoved(ParticipantId::Agent(agent(number)))
+    Change::ConnectionsChanged(ParticipantId::Agent(agent(number)))
 }
 
 /// The number grows from socket to socket; each is told, and is the only one.
@@ -227,7 +227,7 @@ pub async fn of_a_hundred_claims_at_once_one_is_left(nodes: Nodes) {
 pub async fn users_are_where_they_have_sockets(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     let mut since = nodes.log.newest_change().await.unwrap();
-    let changed = Change::SessionMoved(ParticipantId::User(user(5)));
+    let changed = Change::ConnectionsChanged(ParticipantId::User(user(5)));
     for (at, change, expected, told) in [
         (one, PresenceChange::UserConnected(user(5)), vec![one], vec![changed]),
         (one, PresenceChange::UserConnected(user(5)), vec![one], vec![]),
@@ -255,9 +255,9 @@ pub async fn a_node_whose_lease_is_over_is_cleared(nodes: Nodes) {
     let mut since = nodes.log.newest_change().await.unwrap();
     assert_eq!(nodes.clear().await, 0);
     nodes.end_lease(one).await;
-    nodes.nodes.enter(node(3), CLEARS_HOLDING).await.unwrap();
+    nodes.nodes.enter(node(3), MIN_REMAINING_LEASE).await.unwrap();
     for away in [one, node(3), node(4)] {
-        let cleared = nodes.nodes.clear(away, CLEARS_HOLDING).await.unwrap();
+        let cleared = nodes.nodes.clear(away, MIN_REMAINING_LEASE).await.unwrap();
         assert_eq!(cleared, 0, "who has not renewed its own lease lately clears nobody");
     }
     assert_eq!(nodes.clear().await, 1);
@@ -327,7 +327,7 @@ pub async fn who_comes_back_keeps_what_nobody_took(nodes: Nodes) {
     nodes.claim(two, 9, NEWEST).await.unwrap();
     nodes.record(two, PresenceChange::AgentLost(agent(9))).await;
     let again = nodes.enter(3).await;
-    let kept = [7, 8, 9].map(|number| claim(number, Claiming::Kept));
+    let kept = [7, 8, 9].map(|number| claim(number, ClaimReason::Reregistered));
     for _ in 0..2 {
         let granted = nodes.register(again, &[], &kept).await;
         assert_eq!(granted.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);

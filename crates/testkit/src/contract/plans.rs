@@ -10,8 +10,8 @@ use domain::memory::{
     MemoryContent, MemoryMetadata, MemoryScope, MemoryStep, MemoryThought, StoreMemory, StoreMemoryError,
 };
 use domain::message::{
-    Ageing, ChangeMessageError, ChangeRefused, EventContent, EventMetadata, MessageContent, MessageKind,
-    PostEvent, Retention, SendMessage, SendMessageError,
+    Ageing, ChangeMessageError, ChangeMessageRefused, EventContent, EventMetadata, MessageContent,
+    MessageKind, PostEvent, Retention, SendMessage, SendMessageError,
 };
 use domain::plan::{AssignPlan, AssignRefused, LimitReached, Plan, PlanName, Resource, WhichOrganization};
 use serde_json::json;
@@ -220,7 +220,10 @@ pub async fn what_an_organization_keeps_is_counted_and_limited(world: World) {
     assert!(say("z").await.is_err());
     let longer = MessageContent::new("z".repeat(41)).unwrap();
     let refused = world.messages.edit(ann.caller, chat, first, longer).await;
-    assert!(matches!(refused, Err(ChangeMessageError::Refused(ChangeRefused::Limit(_)))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(ChangeMessageError::Refused(ChangeMessageRefused::Limit(_)))),
+        "{refused:?}"
+    );
     world.send(ben.caller, guests, "others go on", &[]).await;
 
     world.messages.edit(ann.caller, chat, first, content).await.unwrap();

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use domain::chat::{
     ChatKind, ChatListing, ChatParts, ChatSort, ChatStatus, ChatTitle, CreateChat, Entrance, ListedChat,
-    Membership, ParticipantStatus, RenameChat, RenameRefused, Role, SHOWN_PARTICIPANTS, Standing, WorkStatus,
+    Membership, ParticipantStatus, RenameChat, RenameChatRefused, Role, SHOWN_PARTICIPANTS, Standing,
+    WorkStatus,
 };
 use domain::delivery::{DeliveryStep, FailureText};
 use domain::id::{ChatId, ParticipantId};
@@ -258,11 +259,11 @@ pub async fn rooms_are_renamed_by_their_owners(world: World) {
     let never = || OnCommit::new(|_| panic!("a refusal was announced"));
     let ben = world.user("ben").await;
     for (chat, by, expected) in [
-        (mixed, ann.caller.into(), RenameRefused::NotOwner),
-        (agents, ann.caller.into(), RenameRefused::NotOwner),
-        (agents, scout.caller.into(), RenameRefused::NotOwner),
-        (mixed, scout.caller.into(), RenameRefused::ChatNotFound),
-        (mixed, ben.caller.into(), RenameRefused::ChatNotFound),
+        (mixed, ann.caller.into(), RenameChatRefused::NotOwner),
+        (agents, ann.caller.into(), RenameChatRefused::NotOwner),
+        (agents, scout.caller.into(), RenameChatRefused::NotOwner),
+        (mixed, scout.caller.into(), RenameChatRefused::ChatNotFound),
+        (mixed, ben.caller.into(), RenameChatRefused::ChatNotFound),
     ] {
         assert_eq!(chats.rename(rename(chat, by), never()).await.unwrap(), Err(expected), "{by:?}");
     }

@@ -3,7 +3,7 @@
 use domain::caller::Caller;
 use domain::id::MemoryId;
 use domain::memory::{
-    AgentListing, HumanListing, HumanScope, MemoryContent, MemoryFilter, MemoryKind, MemoryMetadata,
+    HumanScope, MemoriesOfAgent, MemoriesOfHuman, MemoryContent, MemoryFilter, MemoryKind, MemoryMetadata,
     MemoryOwners, MemoryQuery, MemoryScope, MemorySegment, MemoryStatus, MemoryStep, MemorySystem,
     MemoryThought, StatusFilter, StoreMemory,
 };
@@ -94,7 +94,7 @@ impl Cast {
 
     fn list_for_agent(&mut self) -> Act {
         let somebody = self.anybody();
-        let listing = AgentListing {
+        let listing = MemoriesOfAgent {
             filter: self.filter(),
             subject: if self.rng.one_in(3) { Some(somebody) } else { None },
             scope: if self.rng.one_in(3) { self.rng.maybe(&SCOPES) } else { None },
@@ -108,7 +108,7 @@ impl Cast {
 
     fn list_for_human(&mut self) -> Act {
         let (chat, source) = (self.chat(), self.agent().agent);
-        let listing = HumanListing {
+        let listing = MemoriesOfHuman {
             filter: self.filter(),
             scope: self.rng.of(&[
                 HumanScope::All,

@@ -9,7 +9,7 @@ use domain::account::Presented;
 use domain::caller::{AgentCaller, Caller};
 use domain::chat::{Entrance, Roster};
 use domain::id::{ChatId, ParticipantId};
-use domain::node::{AgentClaim, Claiming, Granted, OnConflict};
+use domain::node::{AgentClaim, ClaimReason, Granted, OnConflict};
 use domain::ports::Presence;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::timeout;
@@ -28,7 +28,7 @@ use crate::topic::Topic;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the reply to a client that leaves is delayed at most, until other nodes know of it.
-const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
+const MAX_CLOSE_DELAY: Duration = Duration::from_secs(1);
 
 /// The claim of a live socket; released when it is dropped.
 pub struct SocketClaim {
@@ -59,7 +59,7 @@ struct Pending {
 
 impl PendingClaim for Pending {
     fn claim(&self) -> AgentClaim {
-        AgentClaim { agent: self.caller.agent, claiming: Claiming::Newcomer(self.on_conflict) }
+        AgentClaim { agent: self.caller.agent, claiming: ClaimReason::NewSocket(self.on_conflict) }
     }
 
     fn is_abandoned(&self) -> bool {
@@ -221,7 +221,7 @@ impl SocketClaim {
     /// Resolves when other nodes see the claim as released, or shortly after.
     pub async fn is_free_everywhere(&self) {
         // A store that does not answer must not delay the close for long.
-        let _ = timeout(LONGEST_FAREWELL, self.hub.others.stored()).await;
+        let _ = timeout(MAX_CLOSE_DELAY, self.hub.others.stored()).await;
     }
 }
 

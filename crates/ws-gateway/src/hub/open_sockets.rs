@@ -227,7 +227,7 @@ impl OpenSockets {
             Change::UserMoved(user) => self.end_all_tokens(user),
             // These end no socket, or need a read from the store first.
             Change::NodeCleared(_)
-            | Change::SessionMoved(_)
+            | Change::ConnectionsChanged(_)
             | Change::AgentUpdated(_)
             | Change::UserUpdated(_)
             | Change::PlanAssigned(_)

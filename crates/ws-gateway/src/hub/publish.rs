@@ -84,7 +84,7 @@ impl EventPublisher for Hub {
         }
     }
 
-    fn is_heard(&self, chat: ChatId) -> bool {
+    fn has_human_subscribers(&self, chat: ChatId) -> bool {
         self.subscriptions.has(Topic::ChatRoom(chat), |who| who.user().is_some())
     }
 }

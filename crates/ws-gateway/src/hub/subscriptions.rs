@@ -294,7 +294,7 @@ impl Subscriptions {
             if begun.is_empty() {
                 break;
             }
-            let roster = chats.everybody(chat).await?;
+            let roster = chats.roster_unchecked(chat).await?;
             let revalidation = self.revalidation();
             if !revalidation.has_changed || attempt == TRIES {
                 // The lock keeps changes out until the result is applied.

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::context::SocketContext;
 use crate::frame::Version;
 use crate::inbox::{Inbox, Reader, SocketCommand};
-use crate::machine::{Action, Connection, Verdict};
+use crate::machine::{Action, Connection, JoinDecision};
 use crate::outbox::Outbox;
 use crate::payload;
 use crate::redelivery::{Pushed, redeliver};
@@ -104,10 +104,10 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     let listed = || (0..hub.parts()).flat_map(|part| hub.listening(part)).collect::<Vec<_>>();
     let ticket = claim.subscribe(topic);
     asked.subscribe(topic);
-    assert!(!hub.is_heard(ROOM), "no human listens");
+    assert!(!hub.has_human_subscribers(ROOM), "no human listens");
     human.settle(topic, human.subscribe(topic), &entrance);
     claim.settle(Topic::RoomParticipants(ROOM), claim.subscribe(Topic::RoomParticipants(ROOM)), &entrance);
-    assert!(hub.is_heard(ROOM) && !hub.is_heard(ChatId::new(Uuid::from_u128(77))));
+    assert!(hub.has_human_subscribers(ROOM) && !hub.has_human_subscribers(ChatId::new(Uuid::from_u128(77))));
     assert!(listed().is_empty(), "it is not known yet who may listen");
     claim.settle(topic, ticket, &entrance);
     let listening = Listening { subscription: ticket.0, agent: agent_id(1), chat: ROOM, since: 41 };
@@ -195,7 +195,7 @@ fn who_comes_and_goes_during_a_join_counts() {
         for event in afterwards {
             hub.publish(event);
         }
-        assert_eq!(hub.is_heard(ROOM), stays, "{shown}");
+        assert_eq!(hub.has_human_subscribers(ROOM), stays, "{shown}");
         assert_eq!(told(&mut inbox).is_empty(), stays, "{shown}");
     }
 }
@@ -333,7 +333,7 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
         };
         let join = format!(r#"["1","1","{name}","phx_join",{{}}]"#);
         let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{name}") };
-        let verdict = Verdict::Granted { response: "{}".to_owned(), ticket: claim.subscribe(topic) };
+        let verdict = JoinDecision::Granted { response: "{}".to_owned(), ticket: claim.subscribe(topic) };
         machine.authorized(join, verdict);
     }
     let outbox = Outbox::new(machine, inbox, None);

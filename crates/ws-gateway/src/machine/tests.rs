@@ -28,7 +28,7 @@ fn sent(connection: &mut Connection, ticket: u64, text: &str) -> Vec<String> {
         match action {
             Action::Send(text) => out.push(text),
             Action::Authorize(join) => {
-                let verdict = Verdict::Granted { response: "{}".to_owned(), ticket: Ticket(ticket) };
+                let verdict = JoinDecision::Granted { response: "{}".to_owned(), ticket: Ticket(ticket) };
                 let actions = connection.authorized(join, verdict);
                 out.extend(actions.into_iter().filter_map(|action| match action {
                     Action::Send(text) => Some(text),
@@ -89,7 +89,7 @@ fn a_refused_room_is_not_joined() {
     let topic = format!("chat_room:{R1}");
     let Some(Action::Authorize(pending)) = connection.on_text(&join("1", &topic)).pop() else { panic!() };
     assert!(pending.room.is_some());
-    let out = connection.authorized(pending, Verdict::Refused("unauthorized"));
+    let out = connection.authorized(pending, JoinDecision::Refused("unauthorized"));
     assert_eq!(out, [Action::Send(error(r#""1""#, r#""1""#, &topic, "unauthorized"))]);
     assert_eq!(connection.topics().count(), 0);
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::frame::Version;
 use crate::inbox::{Inbox, Payload, Ticket};
-use crate::machine::{Action, Verdict};
+use crate::machine::{Action, JoinDecision};
 use crate::payload::MAX_AGENT_BYTES;
 use crate::receipts::ReceiptBuffer;
 use crate::topic::Topic;
@@ -33,7 +33,7 @@ fn queue_of(limit: usize, receipts: Option<ReceiptSink>) -> (Outbox, OutboxBody,
     let mut machine = Connection::new(Version::V2, caller, 10);
     let join = format!(r#"["1","1","agent_rooms:{BOT}","phx_join",{{}}]"#);
     let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{join}") };
-    machine.authorized(join, Verdict::Granted { response: "{}".to_owned(), ticket: STAY });
+    machine.authorized(join, JoinDecision::Granted { response: "{}".to_owned(), ticket: STAY });
     let (inbox, reader) = Inbox::new(limit);
     let outbox = Outbox::new(machine, reader, receipts);
     let body = outbox.body(BoxBody::new(()), None);

@@ -8,7 +8,7 @@ use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, ChatService, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat,
     ListedChat, NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat,
-    RenameRefused, RenamedChat, Roster,
+    RenameChatRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -120,8 +120,8 @@ impl ChatRepository for Gate {
         self.store.roster(viewer, chat).await
     }
 
-    async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
-        let everybody = self.store.everybody(chat).await;
+    async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        let everybody = self.store.roster_unchecked(chat).await;
         self.looked_up.add_permits(1);
         self.passes.acquire().await.unwrap().forget();
         everybody
@@ -156,7 +156,7 @@ impl ChatRepository for Gate {
         &self,
         command: RenameChat,
         on_commit: OnCommit<RenamedChat>,
-    ) -> Result<Result<RenamedChat, RenameRefused>, StoreError> {
+    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError> {
         self.store.rename(command, on_commit).await
     }
 

@@ -11,25 +11,25 @@ use super::*;
 use crate::{PostgresConfig, PostgresStore};
 
 /// Decides the step with long patience after a commit in doubt of `before`; rolls back.
-async fn again(store: &PostgresStore, command: &AdvanceDelivery, before: &Decided) -> Option<Decided> {
+async fn again(store: &PostgresStore, command: &AdvanceDelivery, before: &DecidedSteps) -> Option<DecidedSteps> {
     let lease = store.pool.lease().await.unwrap();
     let commands = std::slice::from_ref(command);
-    let decided = Steps.decide_on(lease.db(), commands, Patience::Long, Some(before)).await.unwrap();
+    let decided = Steps.decide_on(lease.db(), commands, LockWait::Long, Some(before)).await.unwrap();
     execute(lease.db(), "ROLLBACK").await.unwrap();
-    lease.give_back();
+    lease.release();
     decided
 }
 
 /// Decides and writes the step; commits it if wanted.
-async fn take(store: &PostgresStore, command: &AdvanceDelivery, end: &'static str) -> Decided {
+async fn take(store: &PostgresStore, command: &AdvanceDelivery, end: &'static str) -> DecidedSteps {
     let lease = store.pool.lease().await.unwrap();
     let commands = std::slice::from_ref(command);
-    let decided = Steps.decide_on(lease.db(), commands, Patience::Brief, None).await.unwrap();
+    let decided = Steps.decide_on(lease.db(), commands, LockWait::Brief, None).await.unwrap();
     let mut decided = decided.unwrap();
     assert!(matches!(decided.outcomes.as_slice(), [Ok(_)]));
     Steps.write_on(lease.db(), commands, &mut decided).await.unwrap();
     execute(lease.db(), end).await.unwrap();
-    lease.give_back();
+    lease.release();
     decided
 }
 
@@ -50,7 +50,7 @@ async fn a_step_in_doubt_is_found_by_its_attempt() {
     let begin = step(DeliveryStep::Begin);
     let lost = take(&store, &begin, "ROLLBACK").await;
     let again_taken = again(&store, &begin, &lost).await.expect("it is not stored");
-    let current = |decided: &Decided| decided.outcomes[0].as_ref().unwrap().delivery.current_attempt();
+    let current = |decided: &DecidedSteps| decided.outcomes[0].as_ref().unwrap().delivery.current_attempt();
     assert_eq!((current(&lost), current(&again_taken)), (1, 1));
     let kept = take(&store, &begin, "COMMIT").await;
     assert!(again(&store, &begin, &kept).await.is_none());

@@ -35,8 +35,8 @@ impl EventPublisher for CacheInvalidation {
         self.next.publish(event);
     }
 
-    fn is_heard(&self, chat: ChatId) -> bool {
-        self.next.is_heard(chat)
+    fn has_human_subscribers(&self, chat: ChatId) -> bool {
+        self.next.has_human_subscribers(chat)
     }
 }
 

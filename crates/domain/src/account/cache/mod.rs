@@ -5,8 +5,8 @@
 //! participants of a chat, for senders; never the text of a key, and nothing of an unknown key.
 //! Changes of this process invalidate it through events before their answer leaves, see
 //! [`CacheInvalidation`]; changes of others do so through the change log ([`crate::change`]). That
-//! log must be read to its end once within [`LOG_LEASE`]: otherwise the cache is bypassed, and the
-//! store is asked. A change made anywhere therefore holds for requests that begin [`LOG_LEASE`]
+//! log must be read to its end once within [`LOG_TRUSTED_FOR`]: otherwise the cache is bypassed, and the
+//! store is asked. A change made anywhere therefore holds for requests that begin [`LOG_TRUSTED_FOR`]
 //! later, even if the store or the reader of the log is stuck.
 //!
 //! Invariant: an entry was read from the store after every earlier invalidation of it, and is
@@ -34,15 +34,15 @@ pub use invalidation::CacheInvalidation;
 use read_through::{ReadThroughCache, Ticket};
 
 /// How long the cache is valid after the beginning of a complete read of the change log.
-pub const LOG_LEASE: Duration = Duration::from_secs(1);
+pub const LOG_TRUSTED_FOR: Duration = Duration::from_secs(1);
 
 /// The maximum age of an entry without an invalidation, after which manual changes of the tables
 /// count.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_AGE: Duration = Duration::from_secs(60);
 
 /// The maximum number of keys, users, and sessions: six megabytes, three, and two, if there are so
 /// many.
-const MOST_CALLERS: usize = 16 * 1024;
+const MAX_CALLERS: usize = 16 * 1024;
 
 /// The maximum number of agents: at most sixteen megabytes, with the longest texts; in practice
 /// one.
@@ -51,7 +51,7 @@ const MOST_RECORDS: usize = 1024;
 /// The maximum number of chats, and of participants of a cached one: a few megabytes, thirty if all
 /// are as large as possible.
 const MOST_ROOMS: usize = 4096;
-const MOST_PEOPLE: usize = 48;
+const MAX_PARTICIPANTS: usize = 48;
 
 /// Before the first read of the log.
 const NEVER: i64 = i64::MIN;
@@ -107,9 +107,9 @@ impl KnownKey {
 impl Default for CallerCache {
     fn default() -> Self {
         Self {
-            keys: ReadThroughCache::new(MOST_CALLERS),
-            standings: ReadThroughCache::new(MOST_CALLERS),
-            sessions: ReadThroughCache::new(MOST_CALLERS),
+            keys: ReadThroughCache::new(MAX_CALLERS),
+            standings: ReadThroughCache::new(MAX_CALLERS),
+            sessions: ReadThroughCache::new(MAX_CALLERS),
             agents: ReadThroughCache::new(MOST_RECORDS),
             rooms: ReadThroughCache::new(MOST_ROOMS),
             followed_at: AtomicI64::new(NEVER),
@@ -168,7 +168,7 @@ impl CallerCache {
             Change::PlanAssigned(organization) => self.forget_permits(|of| of == organization),
             Change::PlansConfigured => self.forget_permits(|_| true),
             // No entry depends on these.
-            Change::SessionMoved(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => {}
+            Change::ConnectionsChanged(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => {}
             Change::ParticipantsRemoved(chat) => self.forget_room(chat),
         }
     }
@@ -269,7 +269,7 @@ impl CallerCache {
         }
         let Some(names) = read.await? else { return Ok(None) };
         let seen = see(&names);
-        if let Some(ticket) = ticket.filter(|_| names.0.len() <= MOST_PEOPLE) {
+        if let Some(ticket) = ticket.filter(|_| names.0.len() <= MAX_PARTICIPANTS) {
             self.rooms.put(ticket, chat, Entry { value: names, read_at: now });
         }
         Ok(Some(seen))
@@ -314,9 +314,9 @@ impl CallerCache {
     ) -> (Option<R>, Option<Ticket>) {
         let followed_at = self.followed_at.load(Ordering::Acquire);
         let is_followed = followed_at != NEVER;
-        let is_current = is_followed && is_within(LOG_LEASE, Timestamp::from_micros(followed_at), now);
+        let is_current = is_followed && is_within(LOG_TRUSTED_FOR, Timestamp::from_micros(followed_at), now);
         let known = |entry: &Entry<V>| {
-            let is_believed = is_current && is_within(LONGEST, entry.read_at, now);
+            let is_believed = is_current && is_within(MAX_AGE, entry.read_at, now);
             is_believed.then(|| see(&entry.value)).filter(&admits)
         };
         let (found, ticket) = entries.look(key, known);

@@ -238,7 +238,7 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         Change::AgentUpdated(_) => &["record 11", "room 1"],
         Change::UserUpdated(_) | Change::ParticipantsRemoved(_) => &["room 1"],
         Change::PlansConfigured => &["key 1", "key 11", "key 12", "key 2", "standing 1", "standing 2"],
-        Change::SessionMoved(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => &[],
+        Change::ConnectionsChanged(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => &[],
     }
 }
 
@@ -266,8 +266,8 @@ async fn each_change_drops_what_it_makes_untrue_and_nothing_else() {
     let (ann, bot) = (ParticipantId::User(user(1)), ParticipantId::Agent(agent(11)));
     let others = [
         Change::PlansConfigured,
-        Change::SessionMoved(ann),
-        Change::SessionMoved(bot),
+        Change::ConnectionsChanged(ann),
+        Change::ConnectionsChanged(bot),
         Change::NodeCleared(NodeId::new(id(1))),
     ];
     for change in changes().into_iter().chain(others) {
@@ -339,7 +339,7 @@ async fn a_room_is_read_again_for_what_is_not_known_of_it() {
 async fn large_rooms_are_not_kept() {
     let cache = followed();
     let one = names(1).0[0].clone();
-    for (people, kept) in [(MOST_PEOPLE, 1), (MOST_PEOPLE + 1, 0)] {
+    for (people, kept) in [(MAX_PARTICIPANTS, 1), (MAX_PARTICIPANTS + 1, 0)] {
         let large = Names(vec![one.clone(); people]);
         cache.forget_all();
         cache.confirm(at(0));
@@ -369,13 +369,13 @@ async fn what_is_not_there_is_asked_for_each_time() {
 #[tokio::test]
 async fn there_is_a_bound() {
     let cache = followed();
-    for number in 0..MOST_CALLERS * 2 {
+    for number in 0..MAX_CALLERS * 2 {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&number.to_be_bytes());
         let key = StoredKey { digest: KeyDigest::new(bytes), ..key(1, 1, false) };
         cache.key(key.digest, at(0), async { Ok(Some(key)) }).await.unwrap();
     }
-    assert!(cache.keys.len() <= MOST_CALLERS && cache.keys.len() > MOST_CALLERS / 4, "{}", cache.keys.len());
+    assert!(cache.keys.len() <= MAX_CALLERS && cache.keys.len() > MAX_CALLERS / 4, "{}", cache.keys.len());
 }
 
 /// A recorded use counts, so that it is not recorded with every request.
@@ -402,7 +402,7 @@ impl EventPublisher for Watching {
         self.seen.lock().unwrap().push(self.cache.agents.len());
     }
 
-    fn is_heard(&self, _: ChatId) -> bool {
+    fn has_human_subscribers(&self, _: ChatId) -> bool {
         false
     }
 }
@@ -419,7 +419,7 @@ async fn what_this_process_changes_is_forgotten_before_anybody_hears_of_it() {
     assert_eq!(cache.rooms.len(), 1, "the agent is called something else there");
     publisher.publish(DomainEvent::RoomDeleted { chat_id: room(2) });
     assert_eq!(cache.rooms.len(), 0);
-    assert!(!publisher.is_heard(ChatId::new(id(1))), "what is heard is asked of the next");
+    assert!(!publisher.has_human_subscribers(ChatId::new(id(1))), "what is heard is asked of the next");
 }
 
 #[test]

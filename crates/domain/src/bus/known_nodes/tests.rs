@@ -25,15 +25,15 @@ fn changed(revision: u64, begun: &[Interest], over: &[Interest]) -> PeerMessage 
 }
 
 /// No other nodes, for certain.
-fn alone() -> Peers {
-    let mut peers = Peers::new(OWN, at(0));
+fn alone() -> KnownNodes {
+    let mut peers = KnownNodes::new(OWN, at(0));
     peers.expire(at(2_000));
     peers
 }
 
 #[test]
 fn everything_is_wanted_until_it_is_known_who_is_there() {
-    let mut peers = Peers::new(OWN, at(0));
+    let mut peers = KnownNodes::new(OWN, at(0));
     peers.expire(at(1_999));
     assert!(peers.want(room(1)) && peers.are_there());
     peers.expire(at(2_000));

@@ -35,9 +35,9 @@ pub enum Answer {
 
 /// The other nodes.
 #[derive(Debug)]
-pub struct Peers {
+pub struct KnownNodes {
     own: NodeId,
-    others: HashMap<NodeId, Peer>,
+    others: HashMap<NodeId, KnownNode>,
     /// The nodes that fell silent without a farewell, with the time of the last message.
     missing: HashMap<NodeId, Timestamp>,
     /// The time since which events from or for another node may be lost.
@@ -48,7 +48,7 @@ pub struct Peers {
 }
 
 #[derive(Debug)]
-struct Peer {
+struct KnownNode {
     heard_at: Timestamp,
     /// `None` until it has sent the full list.
     revision: Option<u64>,
@@ -63,7 +63,7 @@ struct Parts {
     told: HashMap<u32, Vec<Interest>>,
 }
 
-impl Peers {
+impl KnownNodes {
     /// No node is known yet; messages arrive from now on.
     pub fn new(own: NodeId, now: Timestamp) -> Self {
         let (others, missing) = (HashMap::new(), HashMap::new());
@@ -98,7 +98,7 @@ impl Peers {
         if let Some(since) = self.missing.remove(&from) {
             self.lost.record(since);
         }
-        let peer = self.others.entry(from).or_insert_with(|| Peer::new(now));
+        let peer = self.others.entry(from).or_insert_with(|| KnownNode::new(now));
         let known = peer.revision.map(|_| peer.heard_at);
         peer.heard_at = now;
         let answer = match message {
@@ -157,7 +157,7 @@ impl Peers {
     }
 }
 
-impl Peer {
+impl KnownNode {
     fn new(now: Timestamp) -> Self {
         Self { heard_at: now, revision: None, interests: HashSet::new(), whole: Parts::default() }
     }
