@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{AccountRepository, AgentListing, CreateKey, KeyDigest, KeyRepository};
+use domain::account::{AgentListing, AgentRepository, CreateKey, KeyDigest, KeyRepository};
 use domain::audit::{AuditFilter, AuditRepository, AuditScope};
 use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, CreateChat, Role};

@@ -183,7 +183,7 @@ impl Services {
             contacts: Arc::new(contacts),
             logins: Arc::new(LoginService::new(LoginPorts {
                 logins: store.clone(),
-                accounts: store.clone(),
+                users: store.clone(),
                 audit: store,
                 tokens,
                 hasher: ports.hasher,

@@ -4,7 +4,7 @@
 //! outbox, count against one limit; above it, nothing more is accepted and the socket is closed.
 //!
 //! The queue has two readers on one thread: the connection, which takes events and writes them, and
-//! the socket's task, which alone carries out *orders*, the items that are not events. Neither
+//! the socket's task, which alone carries out *commands*, the items that are not events. Neither
 //! passes an earlier item.
 
 use std::collections::VecDeque;
@@ -59,7 +59,7 @@ pub struct Event {
     pub payload: Arc<Payload>,
 }
 
-/// An item in the queue of a socket: an event, or an order to its task.
+/// An item in the queue of a socket: an event, or a command to its task.
 #[derive(Debug)]
 pub enum SocketCommand {
     /// An event of a topic.
@@ -115,9 +115,9 @@ struct Mailbox {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    told: VecDeque<SocketCommand>,
-    /// Set if an order has come since the task last looked.
-    orders: bool,
+    queued: VecDeque<SocketCommand>,
+    /// Set if a command has come since the task last looked.
+    has_command: bool,
     /// Set if there is no reader any more.
     closed: bool,
     connection: Option<Waker>,
@@ -127,12 +127,12 @@ struct Waiting {
 impl Waiting {
     /// Removes the queued state of a message.
     fn take_older(&mut self, stay: Ticket, message: MessageId) -> Option<Event> {
-        let is_older = |told: &SocketCommand| {
-            let SocketCommand::Event(Event { ticket, payload, .. }) = told else { return false };
+        let is_older = |item: &SocketCommand| {
+            let SocketCommand::Event(Event { ticket, payload, .. }) = item else { return false };
             *ticket == stay && payload.updates == Some(message)
         };
-        let place = self.told.iter().rev().take(SEARCHED).position(is_older)?;
-        match self.told.remove(self.told.len() - 1 - place)? {
+        let place = self.queued.iter().rev().take(SEARCHED).position(is_older)?;
+        match self.queued.remove(self.queued.len() - 1 - place)? {
             SocketCommand::Event(event) => Some(event),
             _ => None,
         }
@@ -153,7 +153,7 @@ impl Inbox {
     /// Makes an inbox and the socket's end of it.
     pub(crate) fn new(limit: usize) -> (Self, Reader) {
         let mailbox = Arc::new(Mailbox { budget: Budget::new(limit), waiting: Mutex::default() });
-        (Self(mailbox.clone()), Reader { mailbox, heard: VecDeque::new() })
+        (Self(mailbox.clone()), Reader { mailbox, taken: VecDeque::new() })
     }
 
     /// Adds an event if there is room; the first one without room closes the socket. The state of a
@@ -172,14 +172,14 @@ impl Inbox {
                 if waiting.closed {
                     return;
                 }
-                waiting.told.push_back(SocketCommand::Event(event));
+                waiting.queued.push_back(SocketCommand::Event(event));
                 waiting.connection.take()
             };
             if let Some(waker) = waker {
                 waker.wake();
             }
         } else if !before {
-            self.order(SocketCommand::Overflow);
+            self.send_command(SocketCommand::Overflow);
         }
     }
 
@@ -206,15 +206,15 @@ impl Inbox {
         fits
     }
 
-    /// Adds an order, which is small and must arrive.
-    pub(crate) fn order(&self, told: SocketCommand) {
+    /// Adds a command, which is small and must arrive.
+    pub(crate) fn send_command(&self, item: SocketCommand) {
         let wakers = {
             let mut waiting = self.0.waiting();
             if waiting.closed {
                 return;
             }
-            waiting.told.push_back(told);
-            waiting.orders = true;
+            waiting.queued.push_back(item);
+            waiting.has_command = true;
             [waiting.task.take(), waiting.connection.take()]
         };
         wakers.into_iter().flatten().for_each(Waker::wake);
@@ -226,7 +226,7 @@ impl Inbox {
 pub struct Reader {
     mailbox: Arc<Mailbox>,
     /// Items that were taken together, and are handled one by one.
-    heard: VecDeque<SocketCommand>,
+    taken: VecDeque<SocketCommand>,
 }
 
 /// The items that are there; more may come after the last one.
@@ -234,10 +234,10 @@ impl Iterator for Reader {
     type Item = SocketCommand;
 
     fn next(&mut self) -> Option<SocketCommand> {
-        if self.heard.is_empty() {
+        if self.taken.is_empty() {
             self.fetch();
         }
-        self.heard.pop_front()
+        self.taken.pop_front()
     }
 }
 
@@ -253,13 +253,13 @@ impl Reader {
     /// The next item if it is an event; items that arrived since the last batch are considered only
     /// if `looks`. The event counts against the limit until it is given back.
     pub(crate) fn next_event(&mut self, looks: bool) -> Option<Event> {
-        if looks && self.heard.is_empty() {
+        if looks && self.taken.is_empty() {
             self.fetch();
         }
-        match self.heard.pop_front()? {
+        match self.taken.pop_front()? {
             SocketCommand::Event(event) => Some(event),
-            order => {
-                self.heard.push_front(order);
+            command => {
+                self.taken.push_front(command);
                 None
             }
         }
@@ -268,39 +268,39 @@ impl Reader {
     /// The next item if it precedes the first one of the subscription `ticket` to a topic: an
     /// event, or the end of a subscription.
     pub(crate) fn next_before(&mut self, stay: Ticket) -> Option<SocketCommand> {
-        let told = self.next()?;
-        match &told {
+        let item = self.next()?;
+        match &item {
             SocketCommand::Event(Event { ticket, .. }) | SocketCommand::End { ticket, .. }
                 if *ticket == stay =>
             {
-                self.heard.push_front(told);
+                self.taken.push_front(item);
                 None
             }
-            _ => Some(told),
+            _ => Some(item),
         }
     }
 
     /// Discards all items, and those that follow.
     pub(crate) fn shut(&mut self) {
-        self.heard = VecDeque::new();
+        self.taken = VecDeque::new();
         let mut waiting = self.mailbox.waiting();
         waiting.closed = true;
-        waiting.told = VecDeque::new();
+        waiting.queued = VecDeque::new();
         waiting.task = None;
     }
 
     fn fetch(&mut self) {
-        if self.heard.capacity() > KEPT_CAPACITY {
-            self.heard = VecDeque::new();
+        if self.taken.capacity() > KEPT_CAPACITY {
+            self.taken = VecDeque::new();
         }
-        std::mem::swap(&mut self.heard, &mut self.mailbox.waiting().told);
+        std::mem::swap(&mut self.taken, &mut self.mailbox.waiting().queued);
     }
 
     /// Has the connection woken by the next item; returns `true` if one has arrived meanwhile.
     pub(crate) fn wake_connection_later(&self, context: &Context<'_>) -> bool {
         let mut waiting = self.mailbox.waiting();
         keep(&mut waiting.connection, context);
-        self.heard.is_empty() && !waiting.told.is_empty()
+        self.taken.is_empty() && !waiting.queued.is_empty()
     }
 
     /// Wakes the connection for items outside the inbox.
@@ -311,9 +311,9 @@ impl Reader {
         }
     }
 
-    /// The publishers' end, for a task that waits for orders.
-    pub(crate) fn orders(&self) -> Orders {
-        Orders(self.mailbox.clone())
+    /// The publishers' end, for a task that waits for commands.
+    pub(crate) fn command_signal(&self) -> CommandSignal {
+        CommandSignal(self.mailbox.clone())
     }
 }
 
@@ -323,15 +323,15 @@ impl Drop for Reader {
     }
 }
 
-/// Notifies the task of orders.
-pub(crate) struct Orders(Arc<Mailbox>);
+/// Notifies the task of commands.
+pub(crate) struct CommandSignal(Arc<Mailbox>);
 
-impl Orders {
-    /// Waits for an order that is newer than the last call.
+impl CommandSignal {
+    /// Waits for a command that is newer than the last call.
     pub(crate) async fn came(&self) {
         poll_fn(|context| {
             let mut waiting = self.0.waiting();
-            if std::mem::take(&mut waiting.orders) {
+            if std::mem::take(&mut waiting.has_command) {
                 return Poll::Ready(());
             }
             keep(&mut waiting.task, context);

@@ -4,7 +4,7 @@
 //! - [`machine`]: the protocol of one connection; pure;
 //! - [`connect`](self): authentication and admission, before the upgrade;
 //! - [`inbound`](self): the bytes of a client, checked before they are parsed;
-//! - [`task`](self): the loop that reads frames and carries out orders;
+//! - [`task`](self): the loop that reads frames and carries out commands;
 //! - [`inbox`](self): the bounded queue of one socket;
 //! - [`outbox`](self): the frames to the client, in the order in which the connection takes them;
 //! - [`receipts`](self): receipts of agents' sockets, buffered until they are stored;

@@ -23,7 +23,7 @@ use futures_core::Stream;
 use tokio::time::sleep;
 
 use crate::hub::ConnectionSlot;
-use crate::inbox::{Event, Orders, Payload, Reader, SEARCHED, SocketCommand, Ticket, cost};
+use crate::inbox::{CommandSignal, Event, Payload, Reader, SEARCHED, SocketCommand, Ticket, cost};
 use crate::machine::Connection;
 use crate::receipts::ReceiptSink;
 
@@ -110,9 +110,9 @@ impl Outbox {
         self.0.borrow_mut().inbox.next_before(ticket)
     }
 
-    /// Notifies of orders.
-    pub(crate) fn orders(&self) -> Orders {
-        self.0.borrow().inbox.orders()
+    /// Notifies of commands.
+    pub(crate) fn command_signal(&self) -> CommandSignal {
+        self.0.borrow().inbox.command_signal()
     }
 
     /// Leaves new items in the inbox, until [`Self::resume`].

@@ -1,4 +1,4 @@
-//! The loop of a socket: passes frames and orders to the machine, and carries out its actions.
+//! The loop of a socket: passes frames and commands to the machine, and carries out its actions.
 //! Events reach the client without it ([`crate::outbox`]).
 
 use std::io::ErrorKind;
@@ -17,7 +17,7 @@ use crate::context::SocketContext;
 use crate::frame::Version;
 use crate::hub::Departure;
 use crate::hub::claim::SocketClaim;
-use crate::inbox::{Orders, SocketCommand, Ticket};
+use crate::inbox::{CommandSignal, SocketCommand, Ticket};
 use crate::machine::{Action, Connection, JoinDecision, PendingJoin, TOO_MANY_TOPICS};
 use crate::outbox::{LINGER, Outbox};
 use crate::payload;
@@ -48,14 +48,14 @@ impl Socket {
     #[expect(clippy::manual_async_fn, reason = "there are ten thousand of these")]
     pub(crate) fn run(mut self, mut inbound: AggregatedMessageStream) -> impl Future<Output = ()> {
         async move {
-            let orders = self.outbox.orders();
+            let commands = self.outbox.command_signal();
             let idle = self.context.hub.config().idle_timeout;
             let mut silent_until = deadline(idle);
             loop {
                 let flow = tokio::select! {
                     // Input counts before the timeout, however long the last frame took.
                     biased;
-                    () = orders.came() => self.hear(),
+                    () = commands.came() => self.hear(),
                     message = inbound.next() => {
                         silent_until = deadline(idle);
                         match message {
@@ -68,7 +68,7 @@ impl Socket {
                 };
                 let flow = match flow {
                     // Boxed, so that a socket uses no memory for a join while none is pending.
-                    Flow::Joins(join) => Box::pin(self.join(&orders, *join)).await,
+                    Flow::Joins(join) => Box::pin(self.join(&commands, *join)).await,
                     Flow::Leaves(code) => {
                         Box::pin(self.claim.is_free_everywhere()).await;
                         self.end(code, "")
@@ -83,7 +83,7 @@ impl Socket {
         }
     }
 
-    /// Carries out all pending orders.
+    /// Carries out all pending commands.
     fn hear(&mut self) -> Flow {
         while let Some(told) = self.outbox.told() {
             if self.on_told(told) == Flow::Ends {
@@ -94,7 +94,7 @@ impl Socket {
     }
 
     fn on_message(&mut self, message: AggregatedMessage) -> Flow {
-        // Orders that precede a frame are carried out before its reply.
+        // CommandSignal that precede a frame are carried out before its reply.
         if self.hear() == Flow::Ends {
             return Flow::Ends;
         }
@@ -124,13 +124,13 @@ impl Socket {
 
     /// Subscribes first and reads the store then: events in between wait in the inbox, behind the
     /// reply.
-    async fn join(&mut self, orders: &Orders, join: PendingJoin) -> Flow {
+    async fn join(&mut self, commands: &CommandSignal, join: PendingJoin) -> Flow {
         let mut turn = pin!(self.claim.join_turn());
         let _turn = loop {
             tokio::select! {
                 biased;
                 turn = &mut turn => break turn,
-                () = orders.came() => if self.hear() == Flow::Ends {
+                () = commands.came() => if self.hear() == Flow::Ends {
                     return Flow::Ends;
                 },
             }

@@ -16,9 +16,9 @@ mod update;
 
 use async_trait::async_trait;
 use domain::account::{
-    AccountRepository, Agent, AgentListing, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
-    MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser,
-    User, UserHandle, UserStanding,
+    Agent, AgentListing, AgentRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
+    MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, StandingRepository, UpdateAgent,
+    UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository, UserStanding,
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
@@ -29,7 +29,7 @@ use crate::PostgresStore;
 use crate::run::Never;
 
 #[async_trait]
-impl AccountRepository for PostgresStore {
+impl UserRepository for PostgresStore {
     async fn create_user(&self, new: NewUser) -> Result<Result<User, CreateUserRefused>, StoreError> {
         self.change(new, |db, new| create_user::create_user_on(db, new).boxed(), |_| ()).await
     }
@@ -39,6 +39,22 @@ impl AccountRepository for PostgresStore {
         Ok(created.await?.ok())
     }
 
+    async fn update_user(&self, command: UpdateUser) -> Result<Option<User>, StoreError> {
+        let changed = self.change(command, |db, command| update::update_user_on(db, command).boxed(), |_| ());
+        Ok(changed.await?.ok())
+    }
+
+    async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError> {
+        self.ask(id, |db, id| find::user_on(db, *id).boxed()).await
+    }
+
+    async fn find_user_by_handle(&self, handle: &UserHandle) -> Result<Option<User>, StoreError> {
+        self.ask(handle.clone(), |db, handle| find::user_of_handle_on(db, handle).boxed()).await
+    }
+}
+
+#[async_trait]
+impl AgentRepository for PostgresStore {
     async fn register_agent(
         &self,
         new: NewAgent,
@@ -81,27 +97,6 @@ impl AccountRepository for PostgresStore {
         done.await?.map_err(|never: Never| match never {})
     }
 
-    async fn update_user(&self, command: UpdateUser) -> Result<Option<User>, StoreError> {
-        let changed = self.change(command, |db, command| update::update_user_on(db, command).boxed(), |_| ());
-        Ok(changed.await?.ok())
-    }
-
-    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
-        self.ask(user, |db, user| find::standing_on(db, *user).boxed()).await
-    }
-
-    async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError> {
-        self.ask(session, |db, session| find::session_on(db, *session).boxed()).await
-    }
-
-    async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError> {
-        self.ask(id, |db, id| find::user_on(db, *id).boxed()).await
-    }
-
-    async fn find_user_by_handle(&self, handle: &UserHandle) -> Result<Option<User>, StoreError> {
-        self.ask(handle.clone(), |db, handle| find::user_of_handle_on(db, handle).boxed()).await
-    }
-
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError> {
         self.ask(id, |db, id| find::agent_on(db, *id).boxed()).await
     }
@@ -128,5 +123,16 @@ impl AccountRepository for PostgresStore {
             })
             .await
         }
+    }
+}
+
+#[async_trait]
+impl StandingRepository for PostgresStore {
+    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
+        self.ask(user, |db, user| find::standing_on(db, *user).boxed()).await
+    }
+
+    async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError> {
+        self.ask(session, |db, session| find::session_on(db, *session).boxed()).await
     }
 }

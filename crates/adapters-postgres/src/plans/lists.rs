@@ -1,6 +1,9 @@
 //! Lists of chats, messages, users, contacts, and memories.
 
-use domain::account::{AccountRepository, AgentListing, AgentSort, KeyDigest, KeyRepository, UserHandle};
+use domain::account::{
+    AgentListing, AgentRepository, AgentSort, KeyDigest, KeyRepository, StandingRepository, UserHandle,
+    UserRepository,
+};
 use domain::audit::{AuditFilter, AuditRepository, AuditScope};
 use domain::caller::Caller;
 use domain::change::{ChangePosition, ChangeRepository};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::account::{AccountRepository, AgentListing, CreateKey};
+use domain::account::{AgentListing, AgentRepository, CreateKey};
 use domain::chat::{AddParticipantCommand, ChatTitle, CreateChat, Role};
 use domain::contact::{ContactRepository, Handle, RequestAction, SendRequest, WhichContact, WhichRequest};
 use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening};

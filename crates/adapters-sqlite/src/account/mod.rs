@@ -21,9 +21,9 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    AccountRepository, Agent, AgentListing, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
-    MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser,
-    User, UserHandle, UserStanding,
+    Agent, AgentListing, AgentRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
+    MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, StandingRepository, UpdateAgent,
+    UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository, UserStanding,
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
@@ -35,7 +35,7 @@ use crate::SqliteStore;
 struct Unknown;
 
 #[async_trait]
-impl AccountRepository for SqliteStore {
+impl UserRepository for SqliteStore {
     async fn create_user(&self, new: NewUser) -> Result<Result<User, CreateUserRefused>, StoreError> {
         self.change(move |connection| create_user::create_user_on(connection, &new), |_| ()).await
     }
@@ -46,6 +46,25 @@ impl AccountRepository for SqliteStore {
         Ok(created.await?.ok())
     }
 
+    async fn update_user(&self, command: UpdateUser) -> Result<Option<User>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            Ok(update::update_user_on(connection, &command)?.ok_or(Unknown))
+        };
+        Ok(self.change(work, |_| ()).await?.ok())
+    }
+
+    async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError> {
+        self.read(move |connection| find::user_on(connection, id)).await
+    }
+
+    async fn find_user_by_handle(&self, handle: &UserHandle) -> Result<Option<User>, StoreError> {
+        let handle = handle.as_str().to_owned();
+        self.read(move |connection| find::user_of_handle_on(connection, &handle)).await
+    }
+}
+
+#[async_trait]
+impl AgentRepository for SqliteStore {
     async fn register_agent(
         &self,
         new: NewAgent,
@@ -93,30 +112,6 @@ impl AccountRepository for SqliteStore {
         done.map_err(|never| match never {})
     }
 
-    async fn update_user(&self, command: UpdateUser) -> Result<Option<User>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| {
-            Ok(update::update_user_on(connection, &command)?.ok_or(Unknown))
-        };
-        Ok(self.change(work, |_| ()).await?.ok())
-    }
-
-    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
-        self.read(move |connection| find::standing_on(connection, user)).await
-    }
-
-    async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError> {
-        self.read(move |connection| find::session_on(connection, session)).await
-    }
-
-    async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError> {
-        self.read(move |connection| find::user_on(connection, id)).await
-    }
-
-    async fn find_user_by_handle(&self, handle: &UserHandle) -> Result<Option<User>, StoreError> {
-        let handle = handle.as_str().to_owned();
-        self.read(move |connection| find::user_of_handle_on(connection, &handle)).await
-    }
-
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError> {
         self.read(move |connection| find::agent_on(connection, id)).await
     }
@@ -133,5 +128,16 @@ impl AccountRepository for SqliteStore {
         page: PageRequest,
     ) -> Result<Page<Agent>, StoreError> {
         self.read(move |connection| list_agents::agents_on(connection, owner, &listing, page)).await
+    }
+}
+
+#[async_trait]
+impl StandingRepository for SqliteStore {
+    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
+        self.read(move |connection| find::standing_on(connection, user)).await
+    }
+
+    async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError> {
+        self.read(move |connection| find::session_on(connection, session)).await
     }
 }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use diesel::connection::SimpleConnection;
-use domain::account::{AccountRepository, AgentListing, AuthenticateError};
+use domain::account::{AgentListing, AgentRepository, AuthenticateError};
 use domain::page::{PageRequest, Slice};
 use testkit::{Stores, World};
 

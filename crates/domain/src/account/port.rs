@@ -188,9 +188,9 @@ impl Default for AgentListing {
     }
 }
 
-/// Users, agents and their keys.
+/// The store of users.
 #[async_trait]
-pub trait AccountRepository: Send + Sync {
+pub trait UserRepository: Send + Sync {
     /// Stores a user, its organization if that is new, and its first key, or nothing. The
     /// invitation of the user, if any, is accepted in the same write; of many concurrent uses of
     /// one, one succeeds.
@@ -200,6 +200,19 @@ pub trait AccountRepository: Send + Sync {
     /// processes that start at once on an empty store create one user.
     async fn create_first_user(&self, new: NewUser) -> Result<Option<User>, StoreError>;
 
+    /// Changes a human's record and returns it; `None` if there is none.
+    async fn update_user(&self, command: UpdateUser) -> Result<Option<User>, StoreError>;
+
+    /// A user by id, unless the user was deleted.
+    async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError>;
+
+    /// A user by handle, unless the user was deleted.
+    async fn find_user_by_handle(&self, handle: &UserHandle) -> Result<Option<User>, StoreError>;
+}
+
+/// The store of agents.
+#[async_trait]
+pub trait AgentRepository: Send + Sync {
     /// Stores an agent, and its key if it has one. The slug is [`super::handle::Slug::find_free`]
     /// among the handles that the owner's agents have or ever had.
     async fn register_agent(
@@ -208,7 +221,8 @@ pub trait AccountRepository: Send + Sync {
         on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, RegisterRefused>, StoreError>;
 
-    /// Changes an agent of `command.owner`. Its current name is no conflict.
+    /// Changes an agent of `command.owner`, with an entry in the audit log and one in the change log.
+    /// Its current name is no conflict.
     async fn update_agent(
         &self,
         command: UpdateAgent,
@@ -235,21 +249,6 @@ pub trait AccountRepository: Send + Sync {
     /// more may be left.
     async fn erase_work(&self, limit: u32) -> Result<bool, StoreError>;
 
-    /// Changes a human's record and returns it; `None` if there is none.
-    async fn update_user(&self, command: UpdateUser) -> Result<Option<User>, StoreError>;
-
-    /// The standing of a user; `None` if there is no such user.
-    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError>;
-
-    /// A session; `None` if it has ended.
-    async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError>;
-
-    /// A user by id.
-    async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError>;
-
-    /// A user by handle.
-    async fn find_user_by_handle(&self, handle: &UserHandle) -> Result<Option<User>, StoreError>;
-
     /// An agent by id, unless it was deleted.
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError>;
 
@@ -264,3 +263,18 @@ pub trait AccountRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Agent>, StoreError>;
 }
+
+/// What decides whether a token is accepted.
+#[async_trait]
+pub trait StandingRepository: Send + Sync {
+    /// The standing of a user; `None` if there is no such user.
+    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError>;
+
+    /// A session; `None` if it has ended.
+    async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError>;
+}
+
+/// Users and agents together, for services that need both.
+pub trait AccountRepository: UserRepository + AgentRepository + StandingRepository {}
+
+impl<T: UserRepository + AgentRepository + StandingRepository + ?Sized> AccountRepository for T {}

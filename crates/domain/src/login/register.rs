@@ -91,7 +91,7 @@ impl LoginService {
         let mut new = NewUser::compose(wanted, UserRole::User, &*self.ids, self.clock.now());
         new.by = new.user.id.into();
         new.password = Some(password);
-        match self.accounts.create_user(new).await? {
+        match self.users.create_user(new).await? {
             Ok(user) => self.begin(user.id, user.created_at, None).await?.ok_or(RegisterUserError::Overtaken),
             Err(CreateUserRefused::HandleTaken) => Err(RegisterUserError::HandleTaken),
             Err(CreateUserRefused::EmailTaken) => Err(RegisterUserError::EmailTaken),

@@ -53,7 +53,7 @@ pub enum ResetPasswordError {
 impl LoginService {
     /// Issues a reset token for a user; earlier ones become invalid.
     pub async fn issue_reset(&self, handle: &UserHandle) -> Result<IssuedReset, IssueResetError> {
-        let found = self.accounts.find_user_by_handle(handle).await?;
+        let found = self.users.find_user_by_handle(handle).await?;
         let user = found.ok_or(IssueResetError::NoSuchUser)?;
         let now = self.clock.now();
         let token = self.mint.mint(KeyKind::Reset, now);

@@ -6,7 +6,7 @@ use super::failures::FailedLogins;
 use super::password::PasswordHasher;
 use super::port::LoginRepository;
 use super::register::Registration;
-use crate::account::{AccountRepository, TokenService};
+use crate::account::{TokenService, UserRepository};
 use crate::audit::AuditRepository;
 use crate::plan::PlanName;
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
@@ -17,7 +17,7 @@ pub const MAX_SESSIONS: u32 = 100;
 /// Use cases on passwords and sessions.
 pub struct LoginService {
     pub(super) logins: Arc<dyn LoginRepository>,
-    pub(super) accounts: Arc<dyn AccountRepository>,
+    pub(super) users: Arc<dyn UserRepository>,
     pub(super) tokens: Arc<TokenService>,
     pub(super) hasher: Arc<dyn PasswordHasher>,
     pub(super) events: Arc<dyn EventPublisher>,
@@ -36,7 +36,7 @@ pub struct LoginPorts {
     /// Passwords and sessions.
     pub logins: Arc<dyn LoginRepository>,
     /// Users.
-    pub accounts: Arc<dyn AccountRepository>,
+    pub users: Arc<dyn UserRepository>,
     /// Signs access tokens.
     pub tokens: Arc<TokenService>,
     /// Hashes passwords.
@@ -62,7 +62,7 @@ impl LoginService {
     pub fn new(ports: LoginPorts) -> Self {
         Self {
             logins: ports.logins,
-            accounts: ports.accounts,
+            users: ports.users,
             tokens: ports.tokens,
             hasher: ports.hasher,
             events: ports.events,

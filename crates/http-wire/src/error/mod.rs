@@ -1,8 +1,8 @@
 //! Failures as clients see them.
 //!
-//! [`code`] is the table of codes, [`mapping`](self) converts every domain error to an
-//! [`ApiError`], and [`render`] writes the envelope. No other code decides on the status of a
-//! failure.
+//! [`code`] is the table of codes with their statuses, [`mapping`](self) converts every domain error
+//! to an [`ApiError`], and [`render`] writes the envelope. Failures that no use case knows (limits,
+//! credentials, unreadable requests) are made where they are found, with a code of the table.
 
 pub mod code;
 mod mapping;

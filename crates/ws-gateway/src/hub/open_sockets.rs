@@ -100,19 +100,19 @@ impl Sockets {
         Ok(())
     }
 
-    fn order(&self, sockets: impl IntoIterator<Item = SocketId>, order: impl Fn() -> SocketCommand) {
+    fn send_command(&self, sockets: impl IntoIterator<Item = SocketId>, command: impl Fn() -> SocketCommand) {
         let open = sockets.into_iter().filter_map(|socket| self.inboxes.get(&socket));
-        open.for_each(|inbox| inbox.order(order()));
+        open.for_each(|inbox| inbox.send_command(command()));
     }
 
     fn revoke(&self, sockets: impl IntoIterator<Item = SocketId>) {
-        self.order(sockets, || SocketCommand::Revoked);
+        self.send_command(sockets, || SocketCommand::Revoked);
     }
 
     /// Ends the older socket of an agent, which the one with this number supersedes.
     fn supersede(&self, agent: AgentId, older: Option<SocketId>, number: u64) {
         let payload = || Arc::new(payload::supersede(agent, number));
-        self.order(older, || SocketCommand::Superseded { payload: payload() });
+        self.send_command(older, || SocketCommand::Superseded { payload: payload() });
     }
 }
 
@@ -287,12 +287,12 @@ impl OpenSockets {
 
     /// Closes every open socket, so that its client reconnects.
     pub(super) fn stop_all(&self) {
-        self.sockets().inboxes.values().for_each(|inbox| inbox.order(SocketCommand::Stop));
+        self.sockets().inboxes.values().for_each(|inbox| inbox.send_command(SocketCommand::Stop));
     }
 
     /// Closes these sockets, as far as they are open.
     pub(super) fn stop(&self, some: &[SocketId]) {
-        self.sockets().order(some.iter().copied(), || SocketCommand::Stop);
+        self.sockets().send_command(some.iter().copied(), || SocketCommand::Stop);
     }
 
     /// Refuses new sockets from now on, and returns the open ones.

@@ -110,7 +110,7 @@ impl Subscriptions {
         let Some(listener) = listeners.get_mut(socket).filter(|one| one.ticket == ticket) else { return };
         listener.basis.settle(entrance);
         if listener.basis.is_over() {
-            listener.inbox.order(SocketCommand::End { topic, ticket });
+            listener.inbox.send_command(SocketCommand::End { topic, ticket });
             listeners.remove(socket);
             self.vacate(&mut shard, topic);
         }
@@ -354,7 +354,7 @@ impl Subscriptions {
         listeners.retain(|listener| {
             let stays = !chosen(listener);
             if !stays {
-                listener.inbox.order(SocketCommand::End { topic, ticket: listener.ticket });
+                listener.inbox.send_command(SocketCommand::End { topic, ticket: listener.ticket });
             }
             stays
         });

@@ -65,7 +65,7 @@ fn the_connection_stops_before_an_order() {
     let (inbox, mut reader) = Inbox::new(100_000);
     let ticket = Ticket(1);
     inbox.event(TOPIC, ticket, &payload(1));
-    inbox.order(SocketCommand::End { topic: TOPIC, ticket });
+    inbox.send_command(SocketCommand::End { topic: TOPIC, ticket });
     inbox.event(TOPIC, ticket, &payload(2));
     assert!(reader.next_event(true).is_some() && reader.next_event(true).is_none());
     assert!(reader.next_event(true).is_none(), "it stays where it is");
@@ -102,7 +102,7 @@ fn the_last_state_of_a_message_takes_the_place_of_older_ones() {
 fn what_came_before_a_stay_can_be_told_apart() {
     let (inbox, mut reader) = Inbox::new(100_000);
     inbox.event(TOPIC, Ticket(1), &payload(1));
-    inbox.order(SocketCommand::End { topic: TOPIC, ticket: Ticket(1) });
+    inbox.send_command(SocketCommand::End { topic: TOPIC, ticket: Ticket(1) });
     inbox.event(TOPIC, Ticket(2), &payload(2));
     inbox.event(TOPIC, Ticket(1), &payload(3));
     assert!(matches!(reader.next_before(Ticket(2)), Some(SocketCommand::Event(_))));
@@ -117,8 +117,8 @@ fn what_came_before_a_stay_can_be_told_apart() {
 fn the_end_of_a_stay_waits_until_it_has_begun() {
     let (inbox, mut reader) = Inbox::new(100_000);
     inbox.event(TOPIC, Ticket(1), &payload(1));
-    inbox.order(SocketCommand::End { topic: TOPIC, ticket: Ticket(2) });
-    inbox.order(SocketCommand::Stop);
+    inbox.send_command(SocketCommand::End { topic: TOPIC, ticket: Ticket(2) });
+    inbox.send_command(SocketCommand::Stop);
     assert!(matches!(reader.next_before(Ticket(2)), Some(SocketCommand::Event(_))));
     assert!(reader.next_before(Ticket(2)).is_none());
     assert!(matches!(reader.next(), Some(SocketCommand::End { ticket: Ticket(2), .. })));
@@ -131,8 +131,8 @@ fn events_wake_the_connection_and_orders_wake_both() {
     let (connection, task) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
     let (waker, task_waker) = (connection.clone().into(), task.clone().into());
     let (of_connection, mut of_task) = (Context::from_waker(&waker), Context::from_waker(&task_waker));
-    let orders = reader.orders();
-    let mut came = Box::pin(orders.came());
+    let commands = reader.command_signal();
+    let mut came = Box::pin(commands.came());
     assert!(!reader.wake_connection_later(&of_connection) && came.as_mut().poll(&mut of_task).is_pending());
 
     inbox.event(TOPIC, Ticket(1), &payload(1));
@@ -143,10 +143,10 @@ fn events_wake_the_connection_and_orders_wake_both() {
     while reader.next_event(true).is_some() {}
 
     assert!(!reader.wake_connection_later(&of_connection));
-    inbox.order(SocketCommand::Stop);
+    inbox.send_command(SocketCommand::Stop);
     assert_eq!((connection.times(), task.times()), (2, 1));
     assert!(came.as_mut().poll(&mut of_task).is_ready());
-    assert!(Box::pin(orders.came()).as_mut().poll(&mut of_task).is_pending(), "each is told of once");
+    assert!(Box::pin(commands.came()).as_mut().poll(&mut of_task).is_pending(), "each is told of once");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn what_nobody_reads_is_not_kept() {
     inbox.event(TOPIC, Ticket(1), &payload);
     drop(reader);
     inbox.event(TOPIC, Ticket(1), &payload);
-    inbox.order(SocketCommand::Stop);
+    inbox.send_command(SocketCommand::Stop);
     assert_eq!(Arc::strong_count(&payload), 1);
 }
 
@@ -171,6 +171,7 @@ fn a_long_list_is_not_held_on_to() {
     }
     assert!(reader.next().is_none() && reader.next().is_none());
     assert!(
-        reader.heard.capacity() <= KEPT_CAPACITY && reader.mailbox.waiting().told.capacity() <= KEPT_CAPACITY
+        reader.taken.capacity() <= KEPT_CAPACITY
+            && reader.mailbox.waiting().queued.capacity() <= KEPT_CAPACITY
     );
 }

@@ -170,7 +170,7 @@ fn events_go_out_behind_the_answers_and_wait_for_a_join() {
 fn what_comes_behind_an_order_waits_for_the_task() {
     let (outbox, mut body, inbox) = queue(10_000);
     inbox.event(ROOMS, STAY, &event("1", None));
-    inbox.order(SocketCommand::End { topic: ROOMS, ticket: STAY });
+    inbox.send_command(SocketCommand::End { topic: ROOMS, ticket: STAY });
     inbox.event(ROOMS, STAY, &event("2", None));
     assert_eq!(texts(&mut body), [frame("1")]);
     assert!(matches!(outbox.told(), Some(SocketCommand::End { .. })));

@@ -1,4 +1,4 @@
-//! Orders that arrive at the worst moment: when a join has just subscribed.
+//! CommandSignal that arrive at the worst moment: when a join has just subscribed.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ async fn an_order_to_end_leaves_no_listener_behind() {
     ] {
         let Scene { hub, mut socket, inbox, join, .. } = Scene::new().await;
         let (shown, ticket) = (format!("{order:?}"), socket.claim.subscribe(join.topic));
-        inbox.order(order);
+        inbox.send_command(order);
         assert!(socket.decide(join, ticket).await == Flow::Ends, "{shown}");
         drop(socket);
         assert_eq!(hub.figures().listeners, 0, "{shown}");
