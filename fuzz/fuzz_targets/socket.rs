@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use uuid::Uuid;
 use ws_gateway::frame::Version;
-use ws_gateway::machine::{Action, Connection, Ticket, Verdict};
+use ws_gateway::machine::{Action, JoinDecision, Machine, Ticket};
 
 const MAX_TOPICS: usize = 3;
 
@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
         Value::Object(members) => input.version == Version::V1 && members.len() == 4,
         _ => false,
     };
-    let mut connection = Connection::new(input.version, caller, MAX_TOPICS);
+    let mut connection = Machine::new(input.version, caller, MAX_TOPICS);
     for (number, frame) in (0_u64..).zip(input.frames) {
         let mut actions = connection.on_text(frame);
         let mut at = 0;
@@ -51,11 +51,11 @@ fuzz_target!(|bytes: &[u8]| {
             match action {
                 Action::Send(text) => assert!(is_frame(&text), "{text}"),
                 Action::Authorize(join) if input.grants >> (number % 64) & 1 == 1 => {
-                    let granted = Verdict::Granted { response: "{}".to_owned(), ticket: Ticket(number) };
+                    let granted = JoinDecision::Granted { response: "{}".to_owned(), ticket: Ticket(number) };
                     actions.extend(connection.authorized(join, granted));
                 }
                 Action::Authorize(join) => {
-                    actions.extend(connection.authorized(join, Verdict::Refused("unauthorized")));
+                    actions.extend(connection.authorized(join, JoinDecision::Refused("unauthorized")));
                 }
                 Action::Unsubscribe(..) | Action::Unreadable => {}
             }

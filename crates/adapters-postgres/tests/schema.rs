@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use adapters_postgres::{OpenError, PostgresConfig, PostgresStore};
-use domain::archive::{CLUSTER, Kind, LOCAL, TABLES};
+use domain::archive::{CLUSTER, ColumnKind, LOCAL, TABLES};
 use testkit::postgres::{Cluster, Options};
 use testkit::{Stores, World};
 use tokio_postgres::{Client, Config, NoTls};
@@ -31,12 +31,12 @@ fn listed() -> Vec<String> {
     for table in TABLES.iter().chain(&LOCAL).chain(&CLUSTER) {
         for (place, column) in table.columns.iter().enumerate() {
             let sql = match column.kind {
-                Kind::Id | Kind::IdOrNil => "uuid",
-                Kind::Bytes => "bytea",
-                Kind::Instant => "timestamp with time zone",
-                Kind::Integer => "bigint",
-                Kind::Flag => "boolean",
-                Kind::Text => "text",
+                ColumnKind::Id | ColumnKind::IdOrNil => "uuid",
+                ColumnKind::Bytes => "bytea",
+                ColumnKind::Instant => "timestamp with time zone",
+                ColumnKind::Integer => "bigint",
+                ColumnKind::Flag => "boolean",
+                ColumnKind::Text => "text",
             };
             let optional = if column.is_optional { "?" } else { "" };
             let key = if place < table.key { format!(" key {}", place + 1) } else { String::new() };

@@ -35,14 +35,14 @@ struct Counter<V> {
 
 /// The reports that are due.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Due<V> {
+pub struct Reportable<V> {
     /// The last event of each key, with the number of events.
     pub each: Vec<(V, u64)>,
     /// The number of events with keys beyond the capacity.
     pub others: u64,
 }
 
-impl<V> Due<V> {
+impl<V> Reportable<V> {
     /// Returns whether nothing is due.
     pub fn is_empty(&self) -> bool {
         self.each.is_empty() && self.others == 0
@@ -76,7 +76,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Tally<K, V> {
     }
 
     /// The reports that are due now; must be called about once a second.
-    pub fn due(&self, now: Timestamp) -> Due<V> {
+    pub fn due(&self, now: Timestamp) -> Reportable<V> {
         let is_over = |told_at: Option<Timestamp>| told_at.is_none_or(|at| now >= at.plus(REPORT_INTERVAL));
         let mut counters = self.lock();
         let mut each = Vec::new();
@@ -96,15 +96,15 @@ impl<K: Eq + Hash + Clone, V: Clone> Tally<K, V> {
             others = std::mem::take(&mut counters.others);
             counters.others_told_at = Some(now);
         }
-        Due { each, others }
+        Reportable { each, others }
     }
 
     /// All counts that were not reported yet, at the end.
-    pub fn rest(&self) -> Due<V> {
+    pub fn rest(&self) -> Reportable<V> {
         let mut counters = self.lock();
         let others = std::mem::take(&mut counters.others);
         let rest = counters.by_key.drain().filter(|(_, counter)| counter.count > 0);
-        Due { each: rest.map(|(_, counter)| (counter.latest, counter.count)).collect(), others }
+        Reportable { each: rest.map(|(_, counter)| (counter.latest, counter.count)).collect(), others }
     }
 
     fn lock(&self) -> MutexGuard<'_, Counters<K, V>> {

@@ -30,7 +30,7 @@ use crate::error::ApiError;
 use crate::error::render::{self, REQUEST_ID_HEADER};
 use crate::response_budget::{self, FREE_BYTES, ResponsePermit};
 use crate::turn::Turn;
-use crate::unread::Unread;
+use crate::unread::TrackedBody;
 
 /// The middleware; wraps the whole application, outermost.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,7 @@ where
     S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error> + 'static,
     B: MessageBody + 'static,
 {
-    type Response = ServiceResponse<Unread>;
+    type Response = ServiceResponse<TrackedBody>;
     type Error = Error;
     type Transform = ScopedService<S>;
     type InitError = ();
@@ -161,7 +161,7 @@ where
     S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error> + 'static,
     B: MessageBody + 'static,
 {
-    type Response = ServiceResponse<Unread>;
+    type Response = ServiceResponse<TrackedBody>;
     type Error = Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>>>>;
 
@@ -214,7 +214,7 @@ fn settle<B: MessageBody + 'static>(
     response: ServiceResponse<B>,
     id: &RequestId,
     record: &RequestRecord,
-) -> ServiceResponse<Unread> {
+) -> ServiceResponse<TrackedBody> {
     let failed = response.status().is_client_error() || response.status().is_server_error();
     let response = if failed {
         let (request, failure) = response.into_parts();
@@ -248,7 +248,7 @@ fn finish(
     response: ServiceResponse<BoxBody>,
     id: &RequestId,
     record: &RequestRecord,
-) -> ServiceResponse<Unread> {
+) -> ServiceResponse<TrackedBody> {
     let (mut response, permit) = match room(&response) {
         Ok(permit) => (response, permit),
         Err(_) if !record.method.is_safe() => (response, None),
@@ -263,7 +263,7 @@ fn finish(
     let route = named(response.request().match_pattern());
     record.answered(&route, response.status());
     let turn = record.turn.clone();
-    response.map_body(|_, body| Unread::new(body, turn, permit))
+    response.map_body(|_, body| TrackedBody::new(body, turn, permit))
 }
 
 fn add_headers(headers: &mut HeaderMap, id: &RequestId, page: Option<&PageOrigin>) {

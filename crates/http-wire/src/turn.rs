@@ -105,7 +105,7 @@ impl Turn {
     }
 
     /// Returns whether a request is being handled, or the connection is a socket.
-    pub fn is_ours(&self) -> bool {
+    pub fn is_server_turn(&self) -> bool {
         matches!(self.0.phase.get(), Phase::Handling | Phase::Socket | Phase::SocketOver)
     }
 
@@ -115,7 +115,7 @@ impl Turn {
     }
 
     /// Returns whether the client may send a request.
-    pub fn is_clients(&self) -> bool {
+    pub fn is_client_turn(&self) -> bool {
         self.0.phase.get() == Phase::Client
     }
 

@@ -19,7 +19,7 @@ use crate::turn::Turn;
 pub const PIECE: usize = 8 * 1024;
 
 /// The body of an answer.
-pub struct Unread {
+pub struct TrackedBody {
     body: BoxBody,
     /// The rest of a piece that was too large.
     rest: Bytes,
@@ -27,13 +27,13 @@ pub struct Unread {
     permit: Option<ResponsePermit>,
 }
 
-impl Unread {
+impl TrackedBody {
     pub(crate) fn new(body: BoxBody, turn: Option<Turn>, permit: Option<ResponsePermit>) -> Self {
         Self { body, rest: Bytes::new(), turn, permit }
     }
 }
 
-impl MessageBody for Unread {
+impl MessageBody for TrackedBody {
     type Error = Box<dyn Error>;
 
     fn size(&self) -> BodySize {
@@ -64,7 +64,7 @@ impl MessageBody for Unread {
     }
 }
 
-impl Drop for Unread {
+impl Drop for TrackedBody {
     fn drop(&mut self) {
         if let Some(turn) = &self.turn {
             turn.sent();
@@ -81,7 +81,7 @@ mod tests {
     #[actix_web::test]
     async fn a_large_body_comes_in_pieces_and_whole() {
         let text = (0..100_000_u32).flat_map(u32::to_be_bytes).collect::<Vec<_>>();
-        let mut body = Unread::new(BoxBody::new(text.clone()), None, None);
+        let mut body = TrackedBody::new(BoxBody::new(text.clone()), None, None);
         assert_eq!(body.size(), BodySize::Sized(400_000));
         let mut got = Vec::new();
         while let Some(piece) = poll_fn(|context| Pin::new(&mut body).poll_next(context)).await {

@@ -16,7 +16,7 @@ use crate::context::SocketContext;
 use crate::frame::Version;
 use crate::hub::{ClaimRefused, OnConflict};
 use crate::inbound::guard;
-use crate::machine::Connection;
+use crate::machine::Machine;
 use crate::outbox::Outbox;
 use crate::subprotocol::{Offered, PHOENIX};
 use crate::task::Socket;
@@ -50,7 +50,7 @@ pub(crate) async fn connect(
     let claimed = context.hub.open(caller, presented, on_conflict).await;
     let (mut claim, inbox) = claimed.map_err(|why| with_rate(refused(why)))?;
 
-    let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics)
+    let machine = Machine::new(parameters.version, caller, context.hub.config().max_topics)
         .limited_to(presented.scope());
     let outbox = Outbox::new(machine, inbox, claim.receipts());
     let slot = claim.slot.take();

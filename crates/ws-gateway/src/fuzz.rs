@@ -17,8 +17,8 @@ use uuid::Uuid;
 use crate::frame::{self, Frame, Version};
 use crate::inbound::Heads;
 use crate::inbox::Ticket;
-use crate::machine::{Action, Connection, JoinDecision};
-use crate::topic::{Named, Topic};
+use crate::machine::{Action, JoinDecision, Machine};
+use crate::topic::{Topic, TopicName};
 
 const MAX_TOPICS: usize = 3;
 
@@ -155,7 +155,7 @@ fn scene() -> impl Strategy<Value = (Version, bool, Vec<Step>)> {
 /// A connection with the expected state, which must hold whatever a client does.
 struct Observed {
     version: Version,
-    connection: Connection,
+    connection: Machine,
     /// The subscription and the join reference of each joined topic.
     joined: HashMap<Topic, (Ticket, Option<String>)>,
     tickets: u64,
@@ -275,12 +275,12 @@ impl Observed {
         match step {
             Step::Text(text, granted) => self.on_text(text, *granted),
             Step::Event { topic, stale } => {
-                if let Named::Topic(topic) = Topic::parse(topic) {
+                if let TopicName::Topic(topic) = Topic::parse(topic) {
                     self.on_event(topic, *stale);
                 }
             }
             Step::End { topic, stale } => {
-                if let Named::Topic(topic) = Topic::parse(topic) {
+                if let TopicName::Topic(topic) = Topic::parse(topic) {
                     self.on_end(topic, *stale);
                 }
             }
@@ -295,7 +295,7 @@ impl Observed {
 proptest! {
     #[test]
     fn a_connection_answers_whatever_comes((version, agent, steps) in scene()) {
-        let connection = Connection::new(version, caller(agent), MAX_TOPICS);
+        let connection = Machine::new(version, caller(agent), MAX_TOPICS);
         let mut observed = Observed { version, connection, joined: HashMap::new(), tickets: 0 };
         for step in &steps {
             observed.take(step);
@@ -321,9 +321,9 @@ proptest! {
 
     #[test]
     fn a_topic_is_one_whatever_the_case_of_its_id(text in topic()) {
-        if let (Named::Topic(topic), Some((pattern, id))) = (Topic::parse(&text), text.split_once(':')) {
+        if let (TopicName::Topic(topic), Some((pattern, id))) = (Topic::parse(&text), text.split_once(':')) {
             for id in [id.to_lowercase(), id.to_uppercase()] {
-                prop_assert_eq!(Topic::parse(&format!("{pattern}:{id}")), Named::Topic(topic));
+                prop_assert_eq!(Topic::parse(&format!("{pattern}:{id}")), TopicName::Topic(topic));
             }
         }
     }

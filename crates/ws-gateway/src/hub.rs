@@ -31,7 +31,7 @@ use crate::payload;
 use crate::receipts::ReceiptBuffer;
 use crate::topic::Topic;
 use open_sockets::OpenSockets;
-use presence::{Presence, Turn};
+use presence::{Presence, PresenceTurn};
 use subscriptions::{ListeningAgent, Subscriptions};
 
 pub use config::HubConfig;
@@ -228,7 +228,7 @@ impl Hub {
     }
 
     /// Announces a change of presence, if there is one, to the subscribers of the chats.
-    fn announce(&self, turn: &Turn<'_>, news: Option<bool>) {
+    fn announce(&self, turn: &PresenceTurn<'_>, news: Option<bool>) {
         let (who, Some(online)) = (turn.who(), news) else { return };
         for chat in self.subscriptions.watched_chats_of(who) {
             let topic = Topic::RoomParticipants(chat);

@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 use crate::frame::{self, Frame, Head, Version};
 pub use crate::inbox::Ticket;
 use crate::payload::MAX_AGENT_BYTES;
-use crate::topic::{Access, Named, Topic};
+use crate::topic::{Access, Topic, TopicName};
 
 /// The reason for refusing a join that would exceed the limit of topics.
 pub(crate) const TOO_MANY_TOPICS: &str = "too many channels joined";
@@ -72,7 +72,7 @@ struct Joined {
 
 /// One connection.
 #[derive(Debug)]
-pub struct Connection {
+pub struct Machine {
     version: Version,
     caller: Caller,
     scope: KeyScope,
@@ -82,7 +82,7 @@ pub struct Connection {
     joined: HashMap<Topic, Joined, RandomState>,
 }
 
-impl Connection {
+impl Machine {
     /// Makes a connection without topics.
     pub fn new(version: Version, caller: Caller, max_topics: usize) -> Self {
         Self { version, caller, scope: KeyScope::default(), max_topics, joined: HashMap::default() }
@@ -112,9 +112,9 @@ impl Connection {
     fn on_join(&mut self, frame: Frame) -> Vec<Action> {
         let refused = |reason| vec![self.refuse(&frame, reason)];
         let topic = match Topic::parse(&frame.topic) {
-            Named::Topic(topic) => topic,
-            Named::Closed => return refused("unauthorized"),
-            Named::Unmatched => return refused("unmatched topic"),
+            TopicName::Topic(topic) => topic,
+            TopicName::Closed => return refused("unauthorized"),
+            TopicName::Unmatched => return refused("unmatched topic"),
         };
         if !self.is_within_scope(topic) {
             return refused("unauthorized");
@@ -166,7 +166,7 @@ impl Connection {
     }
 
     fn on_leave(&mut self, frame: &Frame) -> Vec<Action> {
-        let Named::Topic(topic) = Topic::parse(&frame.topic) else {
+        let TopicName::Topic(topic) = Topic::parse(&frame.topic) else {
             return vec![self.reply(frame, None, "ok", NOTHING)];
         };
         let Some(joined) = self.joined.get(&topic) else {
@@ -184,8 +184,8 @@ impl Connection {
     /// Channels only push to clients: any other event of a client is refused, and changes nothing.
     fn on_other(&self, frame: &Frame) -> Vec<Action> {
         let joined = match Topic::parse(&frame.topic) {
-            Named::Topic(topic) => self.joined.get(&topic),
-            Named::Closed | Named::Unmatched => None,
+            TopicName::Topic(topic) => self.joined.get(&topic),
+            TopicName::Closed | TopicName::Unmatched => None,
         };
         match joined {
             None => vec![self.reply(frame, None, "error", &reason_payload("unmatched topic"))],

@@ -24,7 +24,7 @@ use tokio::time::sleep;
 
 use crate::hub::ConnectionSlot;
 use crate::inbox::{CommandSignal, Event, Payload, Reader, SEARCHED, SocketCommand, Ticket, cost};
-use crate::machine::Connection;
+use crate::machine::Machine;
 use crate::receipts::ReceiptSink;
 
 /// The approximate number of bytes that are handed to the connection at a time.
@@ -55,7 +55,7 @@ enum Item {
 }
 
 struct Queue {
-    machine: Connection,
+    machine: Machine,
     inbox: Reader,
     /// Set while the inbox is paused: the task is about to decide how its next items are handled.
     held: bool,
@@ -87,7 +87,7 @@ pub(crate) struct OutboxBody {
 }
 
 impl Outbox {
-    pub(crate) fn new(machine: Connection, inbox: Reader, receipts: Option<ReceiptSink>) -> Self {
+    pub(crate) fn new(machine: Machine, inbox: Reader, receipts: Option<ReceiptSink>) -> Self {
         let items = VecDeque::new();
         let (own, handed) = (0, 0);
         let queue =
@@ -96,7 +96,7 @@ impl Outbox {
     }
 
     /// Calls the machine.
-    pub(crate) fn machine<R>(&self, ask: impl FnOnce(&mut Connection) -> R) -> R {
+    pub(crate) fn machine<R>(&self, ask: impl FnOnce(&mut Machine) -> R) -> R {
         ask(&mut self.0.borrow_mut().machine)
     }
 

@@ -18,7 +18,7 @@ use crate::frame::Version;
 use crate::hub::Departure;
 use crate::hub::claim::SocketClaim;
 use crate::inbox::{CommandSignal, SocketCommand, Ticket};
-use crate::machine::{Action, Connection, JoinDecision, PendingJoin, TOO_MANY_TOPICS};
+use crate::machine::{Action, JoinDecision, Machine, PendingJoin, TOO_MANY_TOPICS};
 use crate::outbox::{LINGER, Outbox};
 use crate::payload;
 use crate::topic::Topic;
@@ -142,7 +142,7 @@ impl Socket {
     }
 
     async fn join_held(&mut self, join: PendingJoin) -> Flow {
-        let is_on = |machine: &mut Connection| machine.has_joined(join.topic);
+        let is_on = |machine: &mut Machine| machine.has_joined(join.topic);
         if self.claim.is_on_too_many_topics() && !self.outbox.machine(is_on) {
             return self.answer(join, JoinDecision::Refused(TOO_MANY_TOPICS));
         }

@@ -31,7 +31,7 @@ pub enum Topic {
 
 /// The meaning of a topic's text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Named {
+pub enum TopicName {
     /// A topic.
     Topic(Topic),
     /// A known pattern that cannot be joined: the id is malformed, or no events exist.
@@ -53,8 +53,8 @@ pub enum Access {
 
 impl Topic {
     /// Parses the text of a topic; ids can be in upper or lower case.
-    pub fn parse(text: &str) -> Named {
-        let Some((pattern, id)) = text.split_once(':') else { return Named::Unmatched };
+    pub fn parse(text: &str) -> TopicName {
+        let Some((pattern, id)) = text.split_once(':') else { return TopicName::Unmatched };
         let id = parse_uuid(id);
         let topic = match pattern {
             "chat_room" => id.map(|id| Self::ChatRoom(ChatId::new(id))),
@@ -69,9 +69,9 @@ impl Topic {
             "tasks" => id.map(|id| Self::Tasks(UserId::new(id))),
             // There is no task board, so this topic would have no events.
             "room_tasks" => None,
-            _ => return Named::Unmatched,
+            _ => return TopicName::Unmatched,
         };
-        topic.map_or(Named::Closed, Named::Topic)
+        topic.map_or(TopicName::Closed, TopicName::Topic)
     }
 
     /// The access of `caller` to the topic.
@@ -167,15 +167,15 @@ mod tests {
     #[test]
     fn texts() {
         let room = Topic::ChatRoom(ChatId::new(own()));
-        assert_eq!(Topic::parse(&format!("chat_room:{ID}")), Named::Topic(room));
-        assert_eq!(Topic::parse(&format!("chat_room:{}", ID.to_uppercase())), Named::Topic(room));
+        assert_eq!(Topic::parse(&format!("chat_room:{ID}")), TopicName::Topic(room));
+        assert_eq!(Topic::parse(&format!("chat_room:{}", ID.to_uppercase())), TopicName::Topic(room));
         for closed in
             ["chat_room:not-a-uuid", "agent_rooms:", &format!("room_tasks:{ID}"), &format!("tasks:{{{ID}}}")]
         {
-            assert_eq!(Topic::parse(closed), Named::Closed, "{closed}");
+            assert_eq!(Topic::parse(closed), TopicName::Closed, "{closed}");
         }
         for unmatched in ["", "nonsense:1", "chat_room", "phoenix", &format!("x_chat_room:{ID}")] {
-            assert_eq!(Topic::parse(unmatched), Named::Unmatched, "{unmatched}");
+            assert_eq!(Topic::parse(unmatched), TopicName::Unmatched, "{unmatched}");
         }
     }
 
@@ -183,13 +183,17 @@ mod tests {
     fn own_topics_are_for_their_owner_only() {
         let (user, stranger, this_agent) = (user(own()), user(Uuid::from_u128(3)), agent_named(own()));
         for pattern in ["agent_rooms", "agent_contacts", "agent_control"] {
-            let Named::Topic(topic) = Topic::parse(&format!("{pattern}:{ID}")) else { panic!("{pattern}") };
+            let TopicName::Topic(topic) = Topic::parse(&format!("{pattern}:{ID}")) else {
+                panic!("{pattern}")
+            };
             assert_eq!(topic.access(this_agent), Access::Granted, "{pattern}");
             assert_eq!(topic.access(agent(4)), Access::Denied, "{pattern}");
             assert_eq!(topic.access(user), Access::Denied, "{pattern}: not even the same id as a user");
         }
         for pattern in ["user_rooms", "user_contacts", "user_agents", "tasks"] {
-            let Named::Topic(topic) = Topic::parse(&format!("{pattern}:{ID}")) else { panic!("{pattern}") };
+            let TopicName::Topic(topic) = Topic::parse(&format!("{pattern}:{ID}")) else {
+                panic!("{pattern}")
+            };
             assert_eq!(topic.access(user), Access::Granted, "{pattern}");
             assert_eq!(topic.access(stranger), Access::Denied, "{pattern}");
             assert_eq!(topic.access(this_agent), Access::Denied, "{pattern}");

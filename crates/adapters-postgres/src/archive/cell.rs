@@ -6,7 +6,7 @@ use diesel::deserialize::{self, FromSql, QueryableByName};
 use diesel::pg::{Pg, PgValue};
 use diesel::row::{Field, NamedRow, Row as Fields};
 use diesel::sql_types::{Array, BigInt, Bool, Bytea, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
-use domain::archive::{Kind, Row, Value};
+use domain::archive::{ColumnKind, Row, Value};
 use uuid::Uuid;
 
 use crate::error::Fault;
@@ -54,16 +54,16 @@ fn value_of(value: PgValue<'_>) -> deserialize::Result<Value> {
 /// Binds the value of the next parameter.
 pub(super) fn bind<'v, Row>(
     statement: Statement<'v, Row>,
-    kind: Kind,
+    kind: ColumnKind,
     value: &Value,
 ) -> Result<Statement<'v, Row>, Fault> {
     Ok(match (kind, value) {
-        (Kind::Id | Kind::IdOrNil, Value::Id(id)) => statement.bind::<SqlUuid, _>(*id),
-        (Kind::Instant, Value::Instant(instant)) => statement.bind::<Timestamptz, _>(At(*instant)),
-        (Kind::Integer, Value::Integer(number)) => statement.bind::<BigInt, _>(*number),
-        (Kind::Flag, Value::Flag(flag)) => statement.bind::<Bool, _>(*flag),
-        (Kind::Text, Value::Text(text)) => statement.bind::<Text, _>(text.clone()),
-        (Kind::Bytes, Value::Bytes(bytes)) => statement.bind::<Bytea, _>(bytes.clone()),
+        (ColumnKind::Id | ColumnKind::IdOrNil, Value::Id(id)) => statement.bind::<SqlUuid, _>(*id),
+        (ColumnKind::Instant, Value::Instant(instant)) => statement.bind::<Timestamptz, _>(At(*instant)),
+        (ColumnKind::Integer, Value::Integer(number)) => statement.bind::<BigInt, _>(*number),
+        (ColumnKind::Flag, Value::Flag(flag)) => statement.bind::<Bool, _>(*flag),
+        (ColumnKind::Text, Value::Text(text)) => statement.bind::<Text, _>(text.clone()),
+        (ColumnKind::Bytes, Value::Bytes(bytes)) => statement.bind::<Bytea, _>(bytes.clone()),
         (kind, value) => return Err(wrong(kind, value)),
     })
 }
@@ -71,35 +71,35 @@ pub(super) fn bind<'v, Row>(
 /// Binds the values of one column as the array of the next parameter.
 pub(super) fn bind_all<'v, Row>(
     statement: Statement<'v, Row>,
-    kind: Kind,
+    kind: ColumnKind,
     values: impl Iterator<Item = &'v Value>,
 ) -> Result<Statement<'v, Row>, Fault> {
     Ok(match kind {
-        Kind::Id | Kind::IdOrNil => {
+        ColumnKind::Id | ColumnKind::IdOrNil => {
             let ids = column(values, kind, |value| if let Value::Id(id) = value { Some(*id) } else { None })?;
             statement.bind::<Array<Nullable<SqlUuid>>, Vec<Option<Uuid>>>(ids)
         }
-        Kind::Instant => {
+        ColumnKind::Instant => {
             let instant = |value: &'v Value| {
                 if let Value::Instant(instant) = value { Some(At(*instant)) } else { None }
             };
             statement.bind::<Array<Nullable<Timestamptz>>, Vec<Option<At>>>(column(values, kind, instant)?)
         }
-        Kind::Integer => {
+        ColumnKind::Integer => {
             let number =
                 |value: &'v Value| if let Value::Integer(number) = value { Some(*number) } else { None };
             statement.bind::<Array<Nullable<BigInt>>, Vec<Option<i64>>>(column(values, kind, number)?)
         }
-        Kind::Flag => {
+        ColumnKind::Flag => {
             let flag = |value: &'v Value| if let Value::Flag(flag) = value { Some(*flag) } else { None };
             statement.bind::<Array<Nullable<Bool>>, Vec<Option<bool>>>(column(values, kind, flag)?)
         }
-        Kind::Text => {
+        ColumnKind::Text => {
             let text =
                 |value: &'v Value| if let Value::Text(text) = value { Some(text.as_str()) } else { None };
             statement.bind::<Array<Nullable<Text>>, Vec<Option<&'v str>>>(column(values, kind, text)?)
         }
-        Kind::Bytes => {
+        ColumnKind::Bytes => {
             let bytes = |value: &'v Value| {
                 if let Value::Bytes(bytes) = value { Some(bytes.as_slice()) } else { None }
             };
@@ -111,7 +111,7 @@ pub(super) fn bind_all<'v, Row>(
 /// The values of a column, all of one type.
 fn column<'v, T>(
     values: impl Iterator<Item = &'v Value>,
-    kind: Kind,
+    kind: ColumnKind,
     open: impl Fn(&'v Value) -> Option<T>,
 ) -> Result<Vec<Option<T>>, Fault> {
     let opened = values.map(|value| match value {
@@ -121,6 +121,6 @@ fn column<'v, T>(
     opened.collect()
 }
 
-fn wrong(kind: Kind, value: &Value) -> Fault {
+fn wrong(kind: ColumnKind, value: &Value) -> Fault {
     Fault::Row(format!("{value} is not of the kind {kind:?}"))
 }

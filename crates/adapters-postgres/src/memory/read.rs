@@ -14,7 +14,7 @@ use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{MemoryId, ParticipantId};
 use domain::memory::{
     HumanScope, MemoriesOfAgent, MemoriesOfHuman, Memory, MemoryFilter, MemoryKind, MemoryOwners,
-    MemoryScope, MemorySegment, MemoryStatus, MemorySystem, Reader, StatusFilter, Viewed,
+    MemoryReader, MemoryScope, MemorySegment, MemoryStatus, MemorySystem, StatusFilter, Viewed,
 };
 use domain::page::{Page, PageRequest, Position, fitting};
 use domain::time::Timestamp;
@@ -72,7 +72,7 @@ pub(super) async fn viewed_on(db: &Db, caller: Caller, id: MemoryId) -> Result<O
 }
 
 /// The caller's relation to a memory.
-async fn reader_on(mut db: &Db, caller: Caller, id: MemoryId) -> Result<Option<Reader>, Fault> {
+async fn reader_on(mut db: &Db, caller: Caller, id: MemoryId) -> Result<Option<MemoryReader>, Fault> {
     let is_source = match caller {
         Caller::Agent(_) => "coalesce(memory.source_id = ?, FALSE)",
         Caller::User(_) => OWNS_SOURCE,
@@ -91,7 +91,7 @@ async fn reader_on(mut db: &Db, caller: Caller, id: MemoryId) -> Result<Option<R
         .get_result(&mut db)
         .await
         .optional()?;
-    Ok(standing.map(|(same_organization, is_source, is_subject, shares_room)| Reader {
+    Ok(standing.map(|(same_organization, is_source, is_subject, shares_room)| MemoryReader {
         caller,
         same_organization,
         is_source,
@@ -134,7 +134,7 @@ pub(super) async fn for_human_on(
     }
     let me = |times: usize| (0..times).map(|_| Value::Id(caller.user.uuid())).collect::<Vec<_>>();
     let mut wanted = Wanted::new(caller.into(), &listing.filter);
-    // The memories that a human may read according to [`Reader::may_read`], or a part of them.
+    // The memories that a human may read according to [`MemoryReader::may_read`], or a part of them.
     match listing.scope {
         HumanScope::AboutMe => wanted.must("memory.subject_id = ?", me(1)),
         HumanScope::Organization => wanted.must("memory.scope = 'organization'", vec![]),

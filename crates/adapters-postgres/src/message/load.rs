@@ -105,7 +105,11 @@ pub(crate) async fn part_on(
     let cut = rows.len() < places.len();
     let worked_on = found.iter().filter(|(_, records)| records.iter().any(|r| r.current_attempt > 0));
     let worked_on = worked_on.map(|(id, _)| *id).collect::<Vec<_>>();
-    let tries = if worked_on.is_empty() { Tries::new() } else { tries_on(db, worked_on, records).await? };
+    let tries = if worked_on.is_empty() {
+        AttemptsByDelivery::new()
+    } else {
+        tries_on(db, worked_on, records).await?
+    };
     Ok((assembled(rows, found, tries)?, cut))
 }
 
@@ -314,10 +318,10 @@ pub(crate) struct AttemptHead {
 }
 
 /// Attempts by message and agent, oldest first.
-type Tries = HashMap<(Uuid, Uuid), Vec<Attempt>>;
+type AttemptsByDelivery = HashMap<(Uuid, Uuid), Vec<Attempt>>;
 
 /// The newest attempts of each of the messages' records.
-async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<Tries, Fault> {
+async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<AttemptsByDelivery, Fault> {
     let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
     let error = shown_error_column();
     let found = statement::<(SqlTypeOf<AsSelect<AttemptHead, Pg>>, Nullable<Binary>)>(format!(
@@ -329,7 +333,7 @@ async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<T
         wanted.only("attempts.agent_id"),
     ));
     let found = wanted.bind(found.bind::<Array<SqlUuid>, _>(messages).bind::<Integer, _>(shown));
-    let mut tries = Tries::new();
+    let mut tries = AttemptsByDelivery::new();
     let found = found.load::<ShownAttemptRow>(&mut db).await?;
     for ShownAttemptRow { attempt, error } in found {
         let key = (attempt.message_id, attempt.agent_id);
@@ -342,7 +346,7 @@ async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<T
 fn assembled(
     rows: Vec<MessageRow>,
     mut records: RecordRows,
-    mut tries: Tries,
+    mut tries: AttemptsByDelivery,
 ) -> Result<Vec<Message>, Fault> {
     let with_records = |row: MessageRow| {
         let records = records.remove(&row.id.0).unwrap_or_default().into_iter().map(|record| {

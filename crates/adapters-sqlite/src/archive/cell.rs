@@ -5,7 +5,7 @@ use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
 use diesel::row::{Field, NamedRow, Row as Fields};
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteType};
-use domain::archive::{Kind, Row, Table, Value};
+use domain::archive::{ColumnKind, Row, Table, Value};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -17,11 +17,11 @@ pub(super) type Query<'v> = BoxedSqlQuery<'v, Sqlite, SqlQuery>;
 
 /// Binds the value of the next parameter, which is compared with or stored in a column of this
 /// kind.
-pub(super) fn bind<'v>(query: Query<'v>, kind: Kind, value: &'v Value) -> Query<'v> {
+pub(super) fn bind<'v>(query: Query<'v>, kind: ColumnKind, value: &'v Value) -> Query<'v> {
     match value {
         Value::Null => query.bind::<Nullable<BigInt>, _>(None::<i64>),
         // A missing id is an empty key.
-        Value::Id(id) if kind == Kind::IdOrNil && id.is_nil() => query.bind::<Binary, _>(&[] as &[u8]),
+        Value::Id(id) if kind == ColumnKind::IdOrNil && id.is_nil() => query.bind::<Binary, _>(&[] as &[u8]),
         Value::Id(id) => query.bind::<Binary, _>(id.as_bytes().as_slice()),
         Value::Instant(instant) => query.bind::<BigInt, _>(instant.micros()),
         Value::Integer(number) => query.bind::<BigInt, _>(*number),
@@ -81,24 +81,24 @@ fn wrong(table: &Table, column: &str, what: &str) -> Fault {
 }
 
 impl Cell {
-    fn value(self, kind: Kind) -> Result<Value, String> {
+    fn value(self, kind: ColumnKind) -> Result<Value, String> {
         Ok(match (self, kind) {
             (Self::Null, _) => Value::Null,
-            (Self::Blob(bytes), Kind::IdOrNil) if bytes.is_empty() => Value::Id(Uuid::nil()),
-            (Self::Blob(bytes), Kind::Id | Kind::IdOrNil) => {
+            (Self::Blob(bytes), ColumnKind::IdOrNil) if bytes.is_empty() => Value::Id(Uuid::nil()),
+            (Self::Blob(bytes), ColumnKind::Id | ColumnKind::IdOrNil) => {
                 Value::Id(row::uuid(&bytes).map_err(|_| format!("an id of {} bytes", bytes.len()))?)
             }
-            (Self::Blob(bytes), Kind::Bytes) => Value::Bytes(bytes),
-            (Self::Integer(micros), Kind::Instant) => {
+            (Self::Blob(bytes), ColumnKind::Bytes) => Value::Bytes(bytes),
+            (Self::Integer(micros), ColumnKind::Instant) => {
                 let instant = Timestamp::from_micros(micros);
                 if instant.micros() != micros {
                     return Err("an instant out of range".to_owned());
                 }
                 Value::Instant(instant)
             }
-            (Self::Integer(number), Kind::Integer) => Value::Integer(number),
-            (Self::Integer(number @ (0 | 1)), Kind::Flag) => Value::Flag(number == 1),
-            (Self::Text(text), Kind::Text) => Value::Text(text),
+            (Self::Integer(number), ColumnKind::Integer) => Value::Integer(number),
+            (Self::Integer(number @ (0 | 1)), ColumnKind::Flag) => Value::Flag(number == 1),
+            (Self::Text(text), ColumnKind::Text) => Value::Text(text),
             (_, kind) => return Err(format!("what is not of the kind {kind:?}")),
         })
     }

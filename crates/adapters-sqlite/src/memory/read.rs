@@ -13,8 +13,8 @@ use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{MemoryId, ParticipantId};
 use domain::memory::{
-    HumanScope, MemoriesOfAgent, MemoriesOfHuman, Memory, MemoryFilter, MemoryOwners, MemoryStatus, Reader,
-    StatusFilter, Viewed,
+    HumanScope, MemoriesOfAgent, MemoriesOfHuman, Memory, MemoryFilter, MemoryOwners, MemoryReader,
+    MemoryStatus, StatusFilter, Viewed,
 };
 use domain::page::{Page, PageRequest, Position, fitting};
 use uuid::Uuid;
@@ -95,7 +95,7 @@ pub(super) fn viewed_on(
         .bind::<Binary, _>(row::bytes(caller.organization().uuid()))
         .bind::<Binary, _>(row::bytes(id.uuid()))
         .get_result::<StandingRow>(connection)?;
-    let reader = Reader {
+    let reader = MemoryReader {
         caller,
         same_organization: standing.same_organization,
         is_source: standing.is_source,
@@ -149,7 +149,7 @@ pub(super) fn for_human_on(
         (None, _) => "memories_of_organization",
     };
     let mut wanted = Wanted::new(index, caller.into(), &listing.filter);
-    // The memories that a human may read according to [`Reader::may_read`], or a part of them.
+    // The memories that a human may read according to [`MemoryReader::may_read`], or a part of them.
     match listing.scope {
         HumanScope::AboutMe => wanted.must("memory.subject_id = ?1"),
         HumanScope::Organization => wanted.must("memory.scope = 'organization'"),

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use diesel::prelude::*;
 use diesel_migrations::MigrationHarness;
-use domain::archive::{Kind, LOCAL, TABLES};
+use domain::archive::{ColumnKind, LOCAL, TABLES};
 
 use super::*;
 use crate::SqliteStore;
@@ -324,9 +324,9 @@ fn the_schema_in_code_is_that_of_the_tables() {
     for table in TABLES.iter().chain(&LOCAL) {
         for (place, column) in table.columns.iter().enumerate() {
             let sql = match column.kind {
-                Kind::Id | Kind::IdOrNil | Kind::Bytes => "BLOB",
-                Kind::Instant | Kind::Integer | Kind::Flag => "INTEGER",
-                Kind::Text => "TEXT",
+                ColumnKind::Id | ColumnKind::IdOrNil | ColumnKind::Bytes => "BLOB",
+                ColumnKind::Instant | ColumnKind::Integer | ColumnKind::Flag => "INTEGER",
+                ColumnKind::Text => "TEXT",
             };
             let optional = if column.is_optional { "?" } else { "" };
             let key = if place < table.key { format!(" key {}", place + 1) } else { String::new() };

@@ -17,5 +17,5 @@ mod tables;
 mod value;
 
 pub use port::{ArchiveRepository, Snapshot, WriteRefused, Written};
-pub use table::{CLUSTER, Column, Kind, LOCAL, TABLES, Table};
+pub use table::{CLUSTER, Column, ColumnKind, LOCAL, TABLES, Table};
 pub use value::{Row, Value};

@@ -4,7 +4,7 @@ use super::Value;
 
 /// The type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ColumnKind {
     /// An id.
     Id,
     /// A part of a key that is an id, or the nil id for none.
@@ -27,7 +27,7 @@ pub struct Column {
     /// Its name.
     pub name: &'static str,
     /// The type.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// Set if it can be null.
     pub is_optional: bool,
 }
@@ -78,7 +78,7 @@ macro_rules! column {
         column!($name Integer)
     };
     ($name:ident $kind:ident) => {
-        Column { name: stringify!($name), kind: Kind::$kind, is_optional: false }
+        Column { name: stringify!($name), kind: ColumnKind::$kind, is_optional: false }
     };
 }
 

@@ -2,7 +2,7 @@
 
 /// Calls a macro with the tables after all migrations, each with its key and its columns in order,
 /// and for `diesel` the joins and the tables that one query may name. The types are those of
-/// [`Kind`](crate::archive::Kind); `Small` is an integer of 32 bits.
+/// [`ColumnKind`](crate::archive::ColumnKind); `Small` is an integer of 32 bits.
 ///
 /// - `archived`: what an archive contains, referenced tables first.
 /// - `local`: what stays behind in its store: the change log, the tokens of passwords that move

@@ -9,7 +9,7 @@ use super::service::LoginService;
 use crate::audit::AuditEntry;
 use crate::id::UserId;
 use crate::store::StoreError;
-use crate::tally::{Due, Tally};
+use crate::tally::{Reportable, Tally};
 
 /// The number of accounts and addresses with separate counts in a minute; failures of others are
 /// counted together.
@@ -50,7 +50,7 @@ impl LoginService {
     }
 
     /// Failures that cannot be written are counted again, and written later.
-    async fn write(&self, due: Due<FailedLogin>) -> Result<(), StoreError> {
+    async fn write(&self, due: Reportable<FailedLogin>) -> Result<(), StoreError> {
         if due.is_empty() {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use crate::caller::Caller;
 
 /// The relation of a caller to a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reader {
+pub struct MemoryReader {
     /// The caller.
     pub caller: Caller,
     /// Set if the memory belongs to the caller's organization.
@@ -27,7 +27,7 @@ pub enum Refused {
     Forbidden,
 }
 
-impl Reader {
+impl MemoryReader {
     /// Decides whether the caller may read a memory of this scope. Memories of other organizations
     /// are not found. Within the organization, an agent does not learn that one exists; a human
     /// does.
@@ -67,17 +67,23 @@ mod tests {
     const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(1));
     const ANN: UserId = UserId::new(Uuid::from_u128(2));
 
-    fn agent() -> Reader {
+    fn agent() -> MemoryReader {
         let caller = AgentCaller { agent: AgentId::new(Uuid::from_u128(3)), owner: ANN, organization: HOUSE };
         of(caller.into())
     }
 
-    fn human() -> Reader {
+    fn human() -> MemoryReader {
         of(UserCaller { user: ANN, organization: HOUSE }.into())
     }
 
-    fn of(caller: Caller) -> Reader {
-        Reader { caller, same_organization: true, is_source: false, is_subject: false, shares_room: false }
+    fn of(caller: Caller) -> MemoryReader {
+        MemoryReader {
+            caller,
+            same_organization: true,
+            is_source: false,
+            is_subject: false,
+            shares_room: false,
+        }
     }
 
     #[test]
@@ -88,11 +94,11 @@ mod tests {
         }
         assert_eq!(agent().may_read(Agent), Err(Refused::NotFound));
         assert_eq!(agent().may_change(Agent), Err(Refused::NotFound));
-        let own = Reader { is_source: true, ..agent() };
+        let own = MemoryReader { is_source: true, ..agent() };
         for scope in [Agent, Subject, Organization] {
             assert_eq!((own.may_read(scope), own.may_change(scope)), (Ok(()), Ok(())));
         }
-        let foreign = Reader { same_organization: false, ..agent() };
+        let foreign = MemoryReader { same_organization: false, ..agent() };
         assert_eq!(foreign.may_read(Organization), Err(Refused::NotFound));
     }
 
@@ -102,21 +108,21 @@ mod tests {
         assert_eq!(human().may_change(Organization), Err(Refused::Forbidden));
         for scope in [Agent, Subject] {
             assert_eq!(human().may_read(scope), Err(Refused::Forbidden));
-            let about = Reader { is_subject: true, ..human() };
+            let about = MemoryReader { is_subject: true, ..human() };
             assert_eq!((about.may_read(scope), about.may_change(scope)), (Ok(()), Ok(())));
         }
-        let owner = Reader { is_source: true, ..human() };
+        let owner = MemoryReader { is_source: true, ..human() };
         assert_eq!((owner.may_read(Agent), owner.may_change(Agent)), (Ok(()), Ok(())));
         for scope in [Subject, Organization] {
             assert_eq!((owner.may_read(scope), owner.may_change(scope)), (Ok(()), Err(Refused::Forbidden)));
-            let about = Reader { is_subject: true, ..owner };
+            let about = MemoryReader { is_subject: true, ..owner };
             assert_eq!(about.may_change(scope), Ok(()));
         }
-        let room_mate = Reader { shares_room: true, ..human() };
+        let room_mate = MemoryReader { shares_room: true, ..human() };
         assert_eq!(room_mate.may_read(Subject), Ok(()));
         assert_eq!(room_mate.may_change(Subject), Err(Refused::Forbidden));
         assert_eq!(room_mate.may_read(Agent), Err(Refused::Forbidden));
-        let foreign = Reader { same_organization: false, is_subject: true, ..human() };
+        let foreign = MemoryReader { same_organization: false, is_subject: true, ..human() };
         for scope in [Agent, Subject, Organization] {
             assert_eq!(foreign.may_read(scope), Err(Refused::NotFound));
             assert_eq!(foreign.may_change(scope), Err(Refused::NotFound));

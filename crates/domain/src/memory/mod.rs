@@ -18,7 +18,7 @@ mod service;
 pub mod state;
 mod store;
 
-pub use access::{Reader, Refused};
+pub use access::{MemoryReader, Refused};
 pub use content::{MemoryContent, MemoryMetadata, MemoryQuery, MemoryThought, fold};
 pub use kind::{MemoryKind, MemoryScope, MemorySegment, MemorySystem};
 pub use list::{HumanScope, MemoriesOfAgent, MemoriesOfHuman, MemoryFilter, MemoryOwners, StatusFilter};

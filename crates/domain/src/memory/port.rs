@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::access::Reader;
+use super::access::MemoryReader;
 use super::kind::{MemoryKind, MemoryScope, MemorySegment, MemorySystem};
 use super::list::{MemoriesOfAgent, MemoriesOfHuman};
 use super::state::{MemoryStatus, MemoryStep, Unmovable};
@@ -106,7 +106,7 @@ pub struct Viewed {
     /// The memory.
     pub memory: Memory,
     /// The caller's relation to it.
-    pub reader: Reader,
+    pub reader: MemoryReader,
 }
 
 /// A memory to be changed.
@@ -150,7 +150,7 @@ pub trait MemoryRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Option<Page<Memory>>, StoreError>;
 
-    /// Takes a step, or deletes, if [`Reader::may_change`] allows it on the current row; returns
+    /// Takes a step, or deletes, if [`MemoryReader::may_change`] allows it on the current row; returns
     /// the memory afterwards. `None` if there is none.
     async fn change(&self, command: ChangeMemory) -> Result<Result<Memory, ChangeMemoryRefused>, StoreError>;
 }

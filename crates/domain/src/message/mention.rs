@@ -125,6 +125,35 @@ pub fn resolve(
     Ok(mentions)
 }
 
+/// The handles of agents among `names` that stand in `text` after an `@`, whole or without the owner,
+/// and that `mentions` lacks: they do not get the text, although its sender may expect that.
+pub fn written_only(names: &Names, sender: ParticipantId, text: &str, mentions: &[Mention]) -> Vec<String> {
+    let mut written = Vec::new();
+    for (at, _) in text.match_indices('@') {
+        let is_inside_a_word = text[..at].chars().next_back().is_some_and(char::is_alphanumeric);
+        let rest = &text[at + 1..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '/')));
+        let handle = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '-', '/']);
+        if !is_inside_a_word && !handle.is_empty() {
+            written.push(normalize_handle(handle));
+        }
+    }
+    if written.is_empty() {
+        return written;
+    }
+    let is_meant = |id: ParticipantId| id == sender || mentions.iter().any(|mention| mention.id == id);
+    let agents = names.0.iter().filter(|named| named.id.agent().is_some());
+    let stands_for = |text: &String, agent: &str| {
+        let is_slug = agent.split_once('/').is_some_and(|(_, slug)| slug == text);
+        text == agent || is_slug && !names.0.iter().any(|other| other.handle == *text)
+    };
+    let is_written = |agent: &str| written.iter().any(|text| stands_for(text, agent));
+    agents
+        .filter(|agent| is_written(&agent.handle) && !is_meant(agent.id))
+        .map(|agent| agent.handle.clone())
+        .collect()
+}
+
 /// The key of a lookup.
 enum Identifier<'a> {
     Id(&'a str),

@@ -100,10 +100,12 @@ impl MessageService {
         let now = self.clock.now();
         let meant = |names: &Names| {
             let named = names.find(sender).ok_or(SendMessageError::ChatNotFound)?.clone();
-            Ok((named, mention::resolve(names, sender, &command.mentions)?))
+            let mentions = mention::resolve(names, sender, &command.mentions)?;
+            let written_only = mention::written_only(names, sender, command.content.as_str(), &mentions);
+            Ok((named, mentions, written_only))
         };
         let meant = self.names(sender, chat, meant, Result::is_ok).await?;
-        let (named, mentions) = meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
+        let (named, mentions, written_only) = meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
         let content = stored_text(&command.content, &mentions);
         let new = NewMessage {
             id: MessageId::new(self.ids.generate(now)),
@@ -120,7 +122,7 @@ impl MessageService {
             now,
         };
         let sent = receipt(new.id, chat, &new.mentions);
-        match self.messages.append(new, self.announce_created()).await? {
+        let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(_) => Ok(sent),
             Err(AppendRefused::Repeated(first)) => Ok(receipt(first.id, chat, &first.mentions)),
             // It was sent; the later deletion is no reason to send it again.
@@ -135,7 +137,8 @@ impl MessageService {
                 let available = roster.names().handles();
                 Err(SendMessageError::Mention(MentionError::NotInRoom { index, available }))
             }
-        }
+        };
+        sent.map(|sent| SentMessage { written_only, ..sent })
     }
 
     fn announce_created(&self) -> OnCommit<Appended> {
@@ -158,5 +161,5 @@ fn receipt(id: MessageId, chat_id: ChatId, mentions: &[Mention]) -> SentMessage 
         .filter(|m| m.kind == MentionKind::Mention)
         .map(|m| Recipient { id: m.id, handle: m.handle.clone(), name: m.name.clone() })
         .collect();
-    SentMessage { id, chat_id, recipients }
+    SentMessage { id, chat_id, recipients, written_only: Vec::new() }
 }

@@ -36,6 +36,19 @@ async fn a_text_for_nobody_is_accepted() {
 }
 
 #[actix_web::test]
+async fn who_writes_a_handle_without_a_mention_is_warned() {
+    let api = Api::new().await;
+    let path = format!("/chats/{}/messages", api.room().await);
+    let body = |text: &str| json!({"content": text});
+    let answer = api.post(&api.ann, &path, body("@ann/helper, please help")).await;
+    assert_eq!((answer.status, &answer.data()["recipients"]), (201, &json!([])));
+    let warning = &answer.data()["warnings"][0];
+    assert_eq!((&warning["code"], &warning["handles"]), (&json!("not_mentioned"), &json!(["ann/helper"])));
+    let answer = api.post(&api.ann, &path, body("nobody in particular")).await;
+    assert!(answer.data().get("warnings").is_none());
+}
+
+#[actix_web::test]
 async fn rules_on_mentions_hold_for_humans_too() {
     let api = Api::new().await;
     let path = format!("/chats/{}/messages", api.room().await);

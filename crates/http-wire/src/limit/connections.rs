@@ -27,7 +27,7 @@ pub struct Connections {
 }
 
 /// An open connection, until it is dropped.
-pub struct Connected(Option<(Arc<Connections>, u128)>);
+pub struct ConnectionSeat(Option<(Arc<Connections>, u128)>);
 
 impl Connections {
     /// Makes an empty count.
@@ -36,11 +36,11 @@ impl Connections {
     }
 
     /// Counts a connection from `address`; `None` if the limit is reached.
-    pub fn arrive(self: &Arc<Self>, address: IpAddr) -> Option<Connected> {
-        let Some(most) = self.limit.most else { return Some(Connected(None)) };
+    pub fn arrive(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionSeat> {
+        let Some(most) = self.limit.most else { return Some(ConnectionSeat(None)) };
         let is_exempt = self.limit.exempt.iter().any(|network| network.holds(address));
         if is_exempt || (!self.limit.loopback && address.to_canonical().is_loopback()) {
-            return Some(Connected(None));
+            return Some(ConnectionSeat(None));
         }
         let key = Source::new(address).key();
         let mut open = self.open();
@@ -50,7 +50,7 @@ impl Connections {
         }
         *count += 1;
         drop(open);
-        Some(Connected(Some((self.clone(), key))))
+        Some(ConnectionSeat(Some((self.clone(), key))))
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u128, u32>> {
@@ -58,7 +58,7 @@ impl Connections {
     }
 }
 
-impl Drop for Connected {
+impl Drop for ConnectionSeat {
     fn drop(&mut self) {
         let Some((connections, key)) = self.0.take() else { return };
         let mut open = connections.open();

@@ -32,7 +32,7 @@ pub use address::Network;
 pub use address::Source;
 use auth_throttle::{AuthThrottle, CredentialCheck};
 pub use class::Class;
-pub use connections::{Connected, ConnectionLimit, Connections};
+pub use connections::{ConnectionLimit, ConnectionSeat, Connections};
 pub use logins::LoginName;
 use logins::{LoginRefused, Logins};
 use rate_limiter::RateLimiter;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use domain::ports::Clock;
-use domain::tally::{Due, Tally};
+use domain::tally::{Reportable, Tally};
 
 use super::address::Source;
 
@@ -40,7 +40,7 @@ impl FailureTrace {
 }
 
 /// The regular expression in `docs/operations.md` matches the first line; a test compares them.
-fn report(due: Due<IpAddr>) {
+fn report(due: Reportable<IpAddr>) {
     for (address, count) in due.each {
         tracing::warn!(client.address = %address, count, "failed authentication");
     }

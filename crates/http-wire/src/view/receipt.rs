@@ -17,6 +17,19 @@ pub struct SentMessageView<'a> {
     chat_room_id: Shown<ChatId>,
     success: bool,
     recipients: Vec<RecipientView<'a>>,
+    /// What the sender may not expect. Absent if there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<WarningView<'a>>,
+}
+
+/// A warning about an accepted message.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct WarningView<'a> {
+    /// `not_mentioned`: the text contains `@` with handles of agents that are not among its mentions.
+    code: &'static str,
+    message: &'static str,
+    /// The handles.
+    handles: &'a [String],
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -38,11 +51,17 @@ impl<'a> SentMessageView<'a> {
             name: &recipient.name,
             kind: recipient.id.kind().as_str(),
         };
+        let not_mentioned = WarningView {
+            code: "not_mentioned",
+            message: "These agents do not get the text: a handle in it addresses nobody. Add them to mentions.",
+            handles: &sent.written_only,
+        };
         Self {
             id: Shown(sent.id),
             chat_room_id: Shown(sent.chat_id),
             success: true,
             recipients: sent.recipients.iter().map(recipient).collect(),
+            warnings: (!sent.written_only.is_empty()).then_some(not_mentioned).into_iter().collect(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use domain::archive::{Column, Kind, Row, TABLES, Table, Value};
+use domain::archive::{Column, ColumnKind, Row, TABLES, Table, Value};
 use domain::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
@@ -220,16 +220,16 @@ impl Line {
 fn from_json(column: &Column, json: Json) -> Option<Value> {
     Some(match (column.kind, json) {
         (_, Json::Null) if column.is_optional => Value::Null,
-        (Kind::Id | Kind::IdOrNil, Json::String(text)) => Value::Id(Uuid::try_parse(&text).ok()?),
-        (Kind::Instant, Json::Number(number)) => {
+        (ColumnKind::Id | ColumnKind::IdOrNil, Json::String(text)) => Value::Id(Uuid::try_parse(&text).ok()?),
+        (ColumnKind::Instant, Json::Number(number)) => {
             let micros = number.as_i64()?;
             let instant = Timestamp::from_micros(micros);
             Value::Instant(Some(instant).filter(|instant| instant.micros() == micros)?)
         }
-        (Kind::Integer, Json::Number(number)) => Value::Integer(number.as_i64()?),
-        (Kind::Flag, Json::Bool(flag)) => Value::Flag(flag),
-        (Kind::Text, Json::String(text)) => Value::Text(text),
-        (Kind::Bytes, Json::String(text)) => Value::Bytes(STANDARD.decode(text).ok()?),
+        (ColumnKind::Integer, Json::Number(number)) => Value::Integer(number.as_i64()?),
+        (ColumnKind::Flag, Json::Bool(flag)) => Value::Flag(flag),
+        (ColumnKind::Text, Json::String(text)) => Value::Text(text),
+        (ColumnKind::Bytes, Json::String(text)) => Value::Bytes(STANDARD.decode(text).ok()?),
         _ => return None,
     })
 }

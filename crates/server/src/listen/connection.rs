@@ -16,7 +16,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http_wire::limit::Connected;
+use http_wire::limit::ConnectionSeat;
 use http_wire::turn::Turn;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -36,7 +36,7 @@ pub(super) struct Connection {
     /// Set if readable data was left, for which no other wake-up will come.
     is_unheard: bool,
     /// Counts the connection for its address until it is dropped.
-    _counted: Connected,
+    _counted: ConnectionSeat,
 }
 
 /// The stream, encrypted or not.
@@ -82,7 +82,7 @@ pub(super) struct Patience {
 }
 
 impl Connection {
-    pub(super) fn new(stream: Stream, counted: Connected, patience: Patience, stall: Stall) -> Self {
+    pub(super) fn new(stream: Stream, counted: ConnectionSeat, patience: Patience, stall: Stall) -> Self {
         let intake = Intake::default();
         let clock = HeadClock::new(patience, intake.turn.clone());
         Self { stream, clock, intake, stall, is_unheard: false, _counted: counted }
@@ -101,7 +101,7 @@ impl Connection {
     /// Records that so many bytes wait for the client. A socket has limits of its own.
     fn stuck(&mut self, bytes: usize, context: &mut Context<'_>) -> io::Result<()> {
         self.clock.stuck = true;
-        if self.intake.turn.is_ours() {
+        if self.intake.turn.is_server_turn() {
             return Ok(());
         }
         self.stall.stuck(bytes, context).inspect_err(|_| {
@@ -131,7 +131,7 @@ impl HeadClock {
 
     /// The end of the limit, while it runs.
     fn running(&self) -> Option<Instant> {
-        self.due.filter(|_| !self.stuck && !self.turn.is_ours())
+        self.due.filter(|_| !self.stuck && !self.turn.is_server_turn())
     }
 
     /// Records that data was read.
@@ -244,7 +244,7 @@ impl AsyncWrite for Connection {
             let _ = this.stream.poll_shutdown(context);
         }
         this.intake.turn.written();
-        if this.intake.turn.is_clients() {
+        if this.intake.turn.is_client_turn() {
             this.stall.over();
             if std::mem::take(&mut this.is_unheard) {
                 context.waker().wake_by_ref();

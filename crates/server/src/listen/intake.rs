@@ -56,7 +56,7 @@ impl Intake {
         if let Some(body) = self.turn.take_body() {
             self.body = self.rest_of(body);
         }
-        if self.turn.is_clients() {
+        if self.turn.is_client_turn() {
             return Wanted::More;
         }
         match &self.body {
@@ -103,7 +103,7 @@ impl Intake {
 
     /// The number of these bytes that the framework gets now; at least one if there are any.
     fn accept(&mut self, bytes: &[u8]) -> usize {
-        if self.turn.is_clients() {
+        if self.turn.is_client_turn() {
             return self.accept_head(bytes);
         }
         match &mut self.body {

@@ -1,7 +1,7 @@
 //! Presence: users and agents with a socket, on this node or another, and for a moment those whose
 //! last connection broke.
 //!
-//! A change is made and announced under the [`Turn`] of its user or agent, so that subscribers
+//! A change is made and announced under the [`PresenceTurn`] of its user or agent, so that subscribers
 //! receive the changes of one in order; those of others proceed meanwhile.
 
 use std::collections::{HashMap, HashSet};
@@ -45,7 +45,7 @@ struct State {
 }
 
 /// The right to change the presence of one user or agent.
-pub(super) struct Turn<'a> {
+pub(super) struct PresenceTurn<'a> {
     presence: &'a Presence,
     who: ParticipantId,
     _held: MutexGuard<'a, ()>,
@@ -70,10 +70,10 @@ impl Presence {
     }
 
     /// Waits until the presence of `who` may be changed.
-    pub(super) fn turn(&self, who: ParticipantId) -> Turn<'_> {
+    pub(super) fn turn(&self, who: ParticipantId) -> PresenceTurn<'_> {
         let index = usize::try_from(self.hasher.hash_one(who) % SHARDS as u64).unwrap_or(0);
         let held = self.turns[index].lock().unwrap_or_else(PoisonError::into_inner);
-        Turn { presence: self, who, _held: held }
+        PresenceTurn { presence: self, who, _held: held }
     }
 
     /// Returns whether `who` is connected to any node, or was a moment ago.
@@ -123,7 +123,7 @@ impl Presence {
 }
 
 /// The changes return whether the user or agent is present now, if that is news.
-impl Turn<'_> {
+impl PresenceTurn<'_> {
     pub(super) fn who(&self) -> ParticipantId {
         self.who
     }

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::context::SocketContext;
 use crate::frame::Version;
 use crate::inbox::{Inbox, Reader, SocketCommand};
-use crate::machine::{Action, Connection, JoinDecision};
+use crate::machine::{Action, JoinDecision, Machine};
 use crate::outbox::Outbox;
 use crate::payload;
 use crate::redelivery::{Pushed, redeliver};
@@ -325,7 +325,7 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
     let hub = hub();
     let world = testkit::World::with_publisher(clock(), hub.clone());
     let (claim, inbox) = open(&hub, user(100));
-    let mut machine = Connection::new(Version::V2, user(100), 10);
+    let mut machine = Machine::new(Version::V2, user(100), 10);
     for topic in [Topic::UserRooms(UserId::new(Uuid::from_u128(100))), Topic::ChatRoom(ROOM)] {
         let name = match topic {
             Topic::ChatRoom(chat) => format!("chat_room:{chat}"),

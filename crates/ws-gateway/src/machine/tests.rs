@@ -11,18 +11,18 @@ const R1: &str = "0190c5a4-0000-7000-8000-0000000000c1";
 
 const HOUSE: OrganizationId = OrganizationId::new(uuid::Uuid::nil());
 
-fn agent() -> Connection {
+fn agent() -> Machine {
     let (agent, owner) = (AgentId::new(parse_uuid(A1).unwrap()), UserId::new(parse_uuid(U1).unwrap()));
-    Connection::new(Version::V2, Caller::Agent(AgentCaller { agent, owner, organization: HOUSE }), 100)
+    Machine::new(Version::V2, Caller::Agent(AgentCaller { agent, owner, organization: HOUSE }), 100)
 }
 
-fn user() -> Connection {
+fn user() -> Machine {
     let user = UserId::new(parse_uuid(U1).unwrap());
-    Connection::new(Version::V2, Caller::User(UserCaller { user, organization: HOUSE }), 100)
+    Machine::new(Version::V2, Caller::User(UserCaller { user, organization: HOUSE }), 100)
 }
 
 /// Handles a text, grants every join, and returns the texts that go out.
-fn sent(connection: &mut Connection, ticket: u64, text: &str) -> Vec<String> {
+fn sent(connection: &mut Machine, ticket: u64, text: &str) -> Vec<String> {
     let mut out = Vec::new();
     for action in connection.on_text(text) {
         match action {
@@ -111,7 +111,7 @@ fn leaving() {
     let close = format!(r#"["1","1","{topic}","phx_close",{{}}]"#);
     assert_eq!(sent(&mut connection, 1, &leave), [ok(r#""1""#, r#""5""#, &topic), close]);
     assert_eq!(sent(&mut connection, 1, &leave), [ok("null", r#""5""#, &topic)], "never joined, or no more");
-    let Named::Topic(parsed) = Topic::parse(&topic) else { panic!() };
+    let TopicName::Topic(parsed) = Topic::parse(&topic) else { panic!() };
     assert_eq!(connection.on_event(parsed, Ticket(1), "message_created", "{}"), None);
     assert_eq!(sent(&mut connection, 2, &join("8", &topic)), [ok(r#""8""#, r#""8""#, &topic)]);
     let event = connection.on_event(parsed, Ticket(2), "message_created", "{}").unwrap();
@@ -155,7 +155,7 @@ fn the_server_ends_a_stay_once() {
     let mut connection = user();
     let topic = format!("chat_room:{R1}");
     sent(&mut connection, 5, &join("1", &topic));
-    let Named::Topic(parsed) = Topic::parse(&topic) else { panic!() };
+    let TopicName::Topic(parsed) = Topic::parse(&topic) else { panic!() };
     assert_eq!(connection.on_end(parsed, Ticket(4)), None, "an earlier stay");
     let close = format!(r#"["1","1","{topic}","phx_close",{{}}]"#);
     assert_eq!(connection.on_end(parsed, Ticket(5)), Some(Action::Send(close)));
@@ -165,7 +165,7 @@ fn the_server_ends_a_stay_once() {
 #[test]
 fn topics_are_bounded() {
     let caller = Caller::User(UserCaller { user: UserId::new(parse_uuid(U1).unwrap()), organization: HOUSE });
-    let mut connection = Connection::new(Version::V2, caller, 1);
+    let mut connection = Machine::new(Version::V2, caller, 1);
     let (rooms, agents) = (format!("user_rooms:{U1}"), format!("user_agents:{U1}"));
     sent(&mut connection, 1, &join("1", &rooms));
     let out = sent(&mut connection, 2, &join("2", &agents));
@@ -176,7 +176,7 @@ fn topics_are_bounded() {
 #[test]
 fn a_frame_is_measured_whole_before_an_agent_gets_it() {
     let topic = format!("chat_room:{R1}");
-    let Named::Topic(parsed) = Topic::parse(&topic) else { panic!() };
+    let TopicName::Topic(parsed) = Topic::parse(&topic) else { panic!() };
     let around = format!(r#"["1",null,"{topic}","message_created",]"#).len();
     for (mut connection, size, arrives) in [
         (agent(), MAX_AGENT_BYTES - around - 1, true),
@@ -199,7 +199,7 @@ fn unreadable_texts() {
 
 #[test]
 fn the_older_version_gets_objects() {
-    let mut connection = Connection { version: Version::V1, ..agent() };
+    let mut connection = Machine { version: Version::V1, ..agent() };
     let topic = format!("agent_rooms:{A1}");
     let text = format!(r#"{{"topic":"{topic}","event":"phx_join","payload":{{}},"ref":"1"}}"#);
     let reply = format!(

@@ -30,7 +30,7 @@ fn queue(limit: usize) -> (Outbox, OutboxBody, Inbox) {
 fn queue_of(limit: usize, receipts: Option<ReceiptSink>) -> (Outbox, OutboxBody, Inbox) {
     let (owner, organization) = (UserId::new(Uuid::from_u128(2)), OrganizationId::new(Uuid::nil()));
     let caller = Caller::Agent(AgentCaller { agent: BOT, owner, organization });
-    let mut machine = Connection::new(Version::V2, caller, 10);
+    let mut machine = Machine::new(Version::V2, caller, 10);
     let join = format!(r#"["1","1","agent_rooms:{BOT}","phx_join",{{}}]"#);
     let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{join}") };
     machine.authorized(join, JoinDecision::Granted { response: "{}".to_owned(), ticket: STAY });

@@ -1,4 +1,4 @@
-//! CommandSignal that arrive at the worst moment: when a join has just subscribed.
+//! Commands that arrive at the worst moment: when a join has just subscribed.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Scene {
         let bot = world.agent(&ann, "Bot").await;
         let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
         let (claim, reader) = open(&hub, Caller::Agent(bot.caller));
-        let mut machine = Connection::new(Version::V2, Caller::Agent(bot.caller), 10);
+        let mut machine = Machine::new(Version::V2, Caller::Agent(bot.caller), 10);
         let join = format!(r#"["1","1","chat_room:{room}","phx_join",{{}}]"#);
         let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{join}") };
         let context = Data::new(SocketContext {

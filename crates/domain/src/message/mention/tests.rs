@@ -95,3 +95,22 @@ fn a_human_may_address_nobody_but_not_itself() {
     assert_eq!(as_ann(&[reference(BOT)]).unwrap()[0].kind, MentionKind::Reference);
     assert_eq!(as_ann(&[by_id(ANN)]), Err(MentionError::SelfMention { index: 0 }));
 }
+
+#[test]
+fn agents_that_a_text_only_names_are_found() {
+    let mention =
+        |id| Mention { id, handle: String::new(), name: String::new(), kind: MentionKind::Reference };
+    for (text, mentioned, expected) in [
+        ("Hello @ann/bot!", vec![], vec!["ann/bot"]),
+        ("@Ann/Bot: and (@ann/other).", vec![], vec!["ann/bot", "ann/other"]),
+        ("@bot, please", vec![], vec!["ann/bot"]),
+        ("@ann/bot", vec![BOT], vec![]),
+        ("@ann is a human", vec![], vec![]),
+        ("mail@ann/bot, @ann/bother, @annbot, @, @@", vec![], vec![]),
+        ("no sign", vec![], vec![]),
+    ] {
+        let mentions = mentioned.into_iter().map(mention).collect::<Vec<_>>();
+        assert_eq!(written_only(&names(), ANN, text, &mentions), expected, "{text}");
+    }
+    assert_eq!(written_only(&names(), BOT, "I am @ann/bot", &[]), Vec::<String>::new(), "the sender itself");
+}

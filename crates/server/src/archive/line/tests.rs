@@ -3,13 +3,13 @@ use super::*;
 /// A row with something in every column; `number` is in all of its integers.
 fn row_of(table: &Table, number: i64) -> Row {
     let value = |column: &Column| match column.kind {
-        Kind::Id => Value::Id(Uuid::from_u128(number.unsigned_abs().into())),
-        Kind::IdOrNil => Value::Id(Uuid::nil()),
-        Kind::Instant => Value::Instant(Timestamp::from_micros(number)),
-        Kind::Integer => Value::Integer(number),
-        Kind::Flag => Value::Flag(number > 0),
-        Kind::Text => Value::Text(format!("\0 \"{number}\" \u{1F600}\r\n\u{2028}")),
-        Kind::Bytes => Value::Bytes(number.to_be_bytes().to_vec()),
+        ColumnKind::Id => Value::Id(Uuid::from_u128(number.unsigned_abs().into())),
+        ColumnKind::IdOrNil => Value::Id(Uuid::nil()),
+        ColumnKind::Instant => Value::Instant(Timestamp::from_micros(number)),
+        ColumnKind::Integer => Value::Integer(number),
+        ColumnKind::Flag => Value::Flag(number > 0),
+        ColumnKind::Text => Value::Text(format!("\0 \"{number}\" \u{1F600}\r\n\u{2028}")),
+        ColumnKind::Bytes => Value::Bytes(number.to_be_bytes().to_vec()),
     };
     table.columns.iter().map(value).collect()
 }
