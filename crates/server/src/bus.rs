@@ -68,7 +68,6 @@ mod absent {
         true
     }
 
-    #[expect(clippy::unused_async, reason = "the connection that it stands for waits")]
     pub(crate) async fn connect(
         _: &Settings,
         _: Secret,

@@ -130,6 +130,9 @@ async fn the_log_names_routes() {
     let log = tracing_subscriber::fmt().json().with_max_level(tracing::Level::DEBUG);
     let log = log.with_writer(move || writer.clone());
     let _logs = tracing::subscriber::set_default(log.finish());
+    // Another test may be the first to log a line, and finds that nobody wants it, just before this log begins.
+    answer(TestRequest::with_uri("/fine")).await;
+    tracing::callsite::rebuild_interest_cache();
     for (method, path, route) in [
         (Method::GET, "/fine?a=secret", "/fine"),
         (Method::GET, "/in/secret/place", "/in/{some}/{other}"),
