@@ -259,7 +259,7 @@ async fn a_humans_reads_run_along_indexes() {
         store.list_agents(ann.id, AgentListing::default(), page.clone()).await.unwrap();
         heard.expect("agents", &["agents_by_owner"]);
     }
-    domain::chat::ChatRepository::roster(&*store, viewer, chat).await.unwrap().unwrap();
+    domain::chat::ParticipantRepository::roster(&*store, viewer, chat).await.unwrap().unwrap();
     heard.expect("roster", &[]);
     store.find_key(KeyDigest::new([1; 32])).await.unwrap();
     heard.expect("key", &[]);

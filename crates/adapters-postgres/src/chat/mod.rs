@@ -20,8 +20,8 @@ use diesel_async::RunQueryDsl;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
-    NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat,
-    RenameChatRefused, RenamedChat, Roster,
+    NewChat, ParticipantRepository, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant,
+    RenameChat, RenameChatRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -73,6 +73,40 @@ impl ChatRepository for PostgresStore {
             .await
     }
 
+    async fn overview(
+        &self,
+        filter: ChatFilter,
+        before: Option<ChatId>,
+        limit: u32,
+    ) -> Result<Vec<ChatOverview>, StoreError> {
+        let given = (filter, before, limit);
+        self.ask(given, |db, (filter, before, limit)| {
+            overview::overview_on(db, *filter, *before, *limit).boxed()
+        })
+        .await
+    }
+
+    async fn rename(
+        &self,
+        command: RenameChat,
+        on_commit: OnCommit<RenamedChat>,
+    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError> {
+        let tell = |renamed: &RenamedChat| on_commit.run(renamed);
+        self.change(command, |db, command| rename::rename_on(db, command).boxed(), tell).await
+    }
+
+    async fn delete(
+        &self,
+        command: DeleteChat,
+        on_commit: OnCommit<DeletedChat>,
+    ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
+        let tell = |deleted: &DeletedChat| on_commit.run(deleted);
+        self.change(command, |db, command| delete::delete_on(db, command).boxed(), tell).await
+    }
+}
+
+#[async_trait]
+impl ParticipantRepository for PostgresStore {
     async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError> {
         self.ask((viewer, chat), |db, (viewer, chat)| read::entrance_on(db, *viewer, *chat).boxed()).await
     }
@@ -92,19 +126,6 @@ impl ChatRepository for PostgresStore {
 
     async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
         self.ask(chat, |db, chat| read::roster_unchecked_on(db, *chat).boxed()).await
-    }
-
-    async fn overview(
-        &self,
-        filter: ChatFilter,
-        before: Option<ChatId>,
-        limit: u32,
-    ) -> Result<Vec<ChatOverview>, StoreError> {
-        let given = (filter, before, limit);
-        self.ask(given, |db, (filter, before, limit)| {
-            overview::overview_on(db, *filter, *before, *limit).boxed()
-        })
-        .await
     }
 
     async fn add_participant(
@@ -131,24 +152,6 @@ impl ChatRepository for PostgresStore {
             |removed| on_commit.run(removed),
         )
         .await
-    }
-
-    async fn rename(
-        &self,
-        command: RenameChat,
-        on_commit: OnCommit<RenamedChat>,
-    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError> {
-        let tell = |renamed: &RenamedChat| on_commit.run(renamed);
-        self.change(command, |db, command| rename::rename_on(db, command).boxed(), tell).await
-    }
-
-    async fn delete(
-        &self,
-        command: DeleteChat,
-        on_commit: OnCommit<DeletedChat>,
-    ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
-        let tell = |deleted: &DeletedChat| on_commit.run(deleted);
-        self.change(command, |db, command| delete::delete_on(db, command).boxed(), tell).await
     }
 
     async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {

@@ -8,7 +8,8 @@ use domain::account::KeyDigest;
 use domain::id::{SessionId, UserId};
 use domain::login::{
     EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused,
-    RefreshSession, RefreshedSession, SessionHolder, SessionRecord, SetPassword, WhichLogin,
+    RefreshSession, RefreshedSession, SessionHolder, SessionRecord, SessionRepository, SetPassword,
+    WhichLogin,
 };
 use domain::organization::Invitation;
 use domain::store::{OnCommit, StoreError};
@@ -33,42 +34,6 @@ impl LoginRepository for PostgresStore {
         );
         let Ok(done) = done.await?;
         Ok(done)
-    }
-
-    async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError> {
-        let Ok(begun) = self.change(new, |db, new| session::begin_on(db, new).boxed(), |_| ()).await?;
-        Ok(begun)
-    }
-
-    async fn refresh(
-        &self,
-        command: RefreshSession,
-        on_commit: OnCommit<SessionId>,
-    ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError> {
-        // The reuse of a token is stored too.
-        let tell = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
-            if let Err(RefreshRefused::Reused(session)) = refreshed {
-                on_commit.run(session);
-            }
-        };
-        let work = self.change(command, |db, command| session::refresh_on(db, command).boxed(), tell);
-        let Ok(refreshed) = work.await?;
-        Ok(refreshed)
-    }
-
-    async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError> {
-        self.ask((user, now), |db, (user, now)| session::list_on(db, *user, *now).boxed()).await
-    }
-
-    async fn end_sessions(
-        &self,
-        command: EndSessions,
-        on_commit: OnCommit<Vec<SessionId>>,
-    ) -> Result<Vec<SessionId>, StoreError> {
-        let tell = |ended: &Vec<SessionId>| on_commit.run(ended);
-        let work = self.change(command, |db, command| session::end_on(db, command).boxed(), tell);
-        let Ok(ended) = work.await?;
-        Ok(ended)
     }
 
     async fn set_password(
@@ -109,6 +74,45 @@ impl LoginRepository for PostgresStore {
 
     async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError> {
         self.ask(token, |db, token| invitation::find_on(db, *token).boxed()).await
+    }
+}
+
+#[async_trait]
+impl SessionRepository for PostgresStore {
+    async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError> {
+        let Ok(begun) = self.change(new, |db, new| session::begin_on(db, new).boxed(), |_| ()).await?;
+        Ok(begun)
+    }
+
+    async fn refresh(
+        &self,
+        command: RefreshSession,
+        on_commit: OnCommit<SessionId>,
+    ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError> {
+        // The reuse of a token is stored too.
+        let tell = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
+            if let Err(RefreshRefused::Reused(session)) = refreshed {
+                on_commit.run(session);
+            }
+        };
+        let work = self.change(command, |db, command| session::refresh_on(db, command).boxed(), tell);
+        let Ok(refreshed) = work.await?;
+        Ok(refreshed)
+    }
+
+    async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError> {
+        self.ask((user, now), |db, (user, now)| session::list_on(db, *user, *now).boxed()).await
+    }
+
+    async fn end_sessions(
+        &self,
+        command: EndSessions,
+        on_commit: OnCommit<Vec<SessionId>>,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        let tell = |ended: &Vec<SessionId>| on_commit.run(ended);
+        let work = self.change(command, |db, command| session::end_on(db, command).boxed(), tell);
+        let Ok(ended) = work.await?;
+        Ok(ended)
     }
 
     async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {

@@ -11,9 +11,10 @@ use async_trait::async_trait;
 use domain::id::{OrganizationId, UserId};
 use domain::organization::{
     Authority, CreateOrganizationRefused, DeleteOrganization, DeleteOrganizationRefused, Depart,
-    DepartRefused, Enter, EnterRefused, Invitation, InviteRefused, Member, Moved, NewInvitation,
-    NewOrganization, NotAdmin, OrganizationOf, OrganizationRepository, RenameOrganization,
-    RenameOrganizationRefused, RevokeInvitation, RevokeInvitationRefused, SetRole, SetRoleRefused,
+    DepartRefused, Enter, EnterRefused, Invitation, InvitationRepository, InviteRefused, Member,
+    MemberRepository, Moved, NewInvitation, NewOrganization, NotAdmin, OrganizationOf,
+    OrganizationRepository, RenameOrganization, RenameOrganizationRefused, RevokeInvitation,
+    RevokeInvitationRefused, SetRole, SetRoleRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::plan::{Organization, WhichOrganization};
@@ -52,7 +53,10 @@ impl OrganizationRepository for PostgresStore {
     ) -> Result<Result<Organization, DeleteOrganizationRefused>, StoreError> {
         self.change(command, |db, command| delete::delete_on(db, command).boxed(), |_| ()).await
     }
+}
 
+#[async_trait]
+impl MemberRepository for PostgresStore {
     async fn list_members(
         &self,
         organization: OrganizationId,
@@ -83,7 +87,10 @@ impl OrganizationRepository for PostgresStore {
         let tell = |moved: &Moved| on_commit.run(moved);
         self.change(command, |db, command| transfer::enter_on(db, command).boxed(), tell).await
     }
+}
 
+#[async_trait]
+impl InvitationRepository for PostgresStore {
     async fn invite(&self, new: NewInvitation) -> Result<Result<Invitation, InviteRefused>, StoreError> {
         self.change(new, |db, new| invite::invite_on(db, new).boxed(), |_| ()).await
     }

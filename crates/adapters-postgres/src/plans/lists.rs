@@ -7,10 +7,10 @@ use domain::account::{
 use domain::audit::{AuditFilter, AuditRepository, AuditScope};
 use domain::caller::Caller;
 use domain::change::{ChangePosition, ChangeRepository};
-use domain::chat::{ChatListing, ChatParts, ChatRepository, ChatSort};
+use domain::chat::{ChatListing, ChatParts, ChatRepository, ChatSort, ParticipantRepository};
 use domain::contact::{ContactRepository, Handle, RequestStatus, SentFilter};
 use domain::id::{ChatId, MessageId, ParticipantId, SessionId};
-use domain::login::LoginRepository;
+use domain::login::SessionRepository;
 use domain::memory::{
     HumanScope, MemoriesOfAgent, MemoriesOfHuman, MemoryFilter, MemoryOwners, MemoryRepository,
 };

@@ -18,8 +18,8 @@ use diesel::prelude::*;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
-    NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat,
-    RenameChatRefused, RenamedChat, Roster,
+    NewChat, ParticipantRepository, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant,
+    RenameChat, RenameChatRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -63,6 +63,36 @@ impl ChatRepository for SqliteStore {
         self.read(move |connection| list::list_on(connection, viewer, listing, page)).await
     }
 
+    async fn overview(
+        &self,
+        filter: ChatFilter,
+        before: Option<ChatId>,
+        limit: u32,
+    ) -> Result<Vec<ChatOverview>, StoreError> {
+        self.read(move |connection| overview::overview_on(connection, filter, before, limit)).await
+    }
+
+    async fn rename(
+        &self,
+        command: RenameChat,
+        on_commit: OnCommit<RenamedChat>,
+    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| rename::rename_on(connection, &command);
+        self.change(work, |renamed| on_commit.run(renamed)).await
+    }
+
+    async fn delete(
+        &self,
+        command: DeleteChat,
+        on_commit: OnCommit<DeletedChat>,
+    ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| delete::delete_on(connection, &command);
+        self.change(work, |deleted| on_commit.run(deleted)).await
+    }
+}
+
+#[async_trait]
+impl ParticipantRepository for SqliteStore {
     async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError> {
         self.read(move |connection| read::entrance_on(connection, viewer, chat)).await
     }
@@ -82,15 +112,6 @@ impl ChatRepository for SqliteStore {
 
     async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
         self.read(move |connection| read::roster_unchecked_on(connection, chat)).await
-    }
-
-    async fn overview(
-        &self,
-        filter: ChatFilter,
-        before: Option<ChatId>,
-        limit: u32,
-    ) -> Result<Vec<ChatOverview>, StoreError> {
-        self.read(move |connection| overview::overview_on(connection, filter, before, limit)).await
     }
 
     async fn add_participant(
@@ -113,24 +134,6 @@ impl ChatRepository for SqliteStore {
             remove_participant::remove_participant_on(connection, &command)
         };
         self.change(work, |removed| on_commit.run(removed)).await
-    }
-
-    async fn rename(
-        &self,
-        command: RenameChat,
-        on_commit: OnCommit<RenamedChat>,
-    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| rename::rename_on(connection, &command);
-        self.change(work, |renamed| on_commit.run(renamed)).await
-    }
-
-    async fn delete(
-        &self,
-        command: DeleteChat,
-        on_commit: OnCommit<DeletedChat>,
-    ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| delete::delete_on(connection, &command);
-        self.change(work, |deleted| on_commit.run(deleted)).await
     }
 
     async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {

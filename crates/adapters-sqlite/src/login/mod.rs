@@ -11,7 +11,8 @@ use domain::account::KeyDigest;
 use domain::id::{SessionId, UserId};
 use domain::login::{
     EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused,
-    RefreshSession, RefreshedSession, SessionHolder, SessionRecord, SetPassword, WhichLogin,
+    RefreshSession, RefreshedSession, SessionHolder, SessionRecord, SessionRepository, SetPassword,
+    WhichLogin,
 };
 use domain::organization::Invitation;
 use domain::store::{OnCommit, StoreError};
@@ -43,40 +44,6 @@ impl LoginRepository for SqliteStore {
 
     async fn rehash(&self, user: UserId, old: PasswordHash, new: PasswordHash) -> Result<(), StoreError> {
         self.always(move |connection| password::rehash_on(connection, user, &old, &new)).await
-    }
-
-    async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError> {
-        self.always(move |connection| session::begin_on(connection, &new)).await
-    }
-
-    async fn refresh(
-        &self,
-        command: RefreshSession,
-        on_commit: OnCommit<SessionId>,
-    ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError> {
-        // The reuse of a token is stored too.
-        let tell = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
-            if let Err(RefreshRefused::Reused(session)) = refreshed {
-                on_commit.run(session);
-            }
-        };
-        let work = move |connection: &mut SqliteConnection| session::refresh_on(connection, &command).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, tell).await?;
-        done.map_err(|never| match never {})
-    }
-
-    async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError> {
-        self.read(move |connection| session::list_on(connection, user, now)).await
-    }
-
-    async fn end_sessions(
-        &self,
-        command: EndSessions,
-        on_commit: OnCommit<Vec<SessionId>>,
-    ) -> Result<Vec<SessionId>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| session::end_on(connection, &command).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, |ended| on_commit.run(ended)).await?;
-        done.map_err(|never| match never {})
     }
 
     async fn set_password(
@@ -113,6 +80,43 @@ impl LoginRepository for SqliteStore {
 
     async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError> {
         self.read(move |connection| invitation::find_on(connection, token)).await
+    }
+}
+
+#[async_trait]
+impl SessionRepository for SqliteStore {
+    async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError> {
+        self.always(move |connection| session::begin_on(connection, &new)).await
+    }
+
+    async fn refresh(
+        &self,
+        command: RefreshSession,
+        on_commit: OnCommit<SessionId>,
+    ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError> {
+        // The reuse of a token is stored too.
+        let tell = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
+            if let Err(RefreshRefused::Reused(session)) = refreshed {
+                on_commit.run(session);
+            }
+        };
+        let work = move |connection: &mut SqliteConnection| session::refresh_on(connection, &command).map(Ok);
+        let done: Result<_, Infallible> = self.change(work, tell).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError> {
+        self.read(move |connection| session::list_on(connection, user, now)).await
+    }
+
+    async fn end_sessions(
+        &self,
+        command: EndSessions,
+        on_commit: OnCommit<Vec<SessionId>>,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| session::end_on(connection, &command).map(Ok);
+        let done: Result<_, Infallible> = self.change(work, |ended| on_commit.run(ended)).await?;
+        done.map_err(|never| match never {})
     }
 
     async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {

@@ -12,9 +12,10 @@ use diesel::sqlite::SqliteConnection;
 use domain::id::{OrganizationId, UserId};
 use domain::organization::{
     Authority, CreateOrganizationRefused, DeleteOrganization, DeleteOrganizationRefused, Depart,
-    DepartRefused, Enter, EnterRefused, Invitation, InviteRefused, Member, Moved, NewInvitation,
-    NewOrganization, NotAdmin, OrganizationOf, OrganizationRepository, RenameOrganization,
-    RenameOrganizationRefused, RevokeInvitation, RevokeInvitationRefused, SetRole, SetRoleRefused,
+    DepartRefused, Enter, EnterRefused, Invitation, InvitationRepository, InviteRefused, Member,
+    MemberRepository, Moved, NewInvitation, NewOrganization, NotAdmin, OrganizationOf,
+    OrganizationRepository, RenameOrganization, RenameOrganizationRefused, RevokeInvitation,
+    RevokeInvitationRefused, SetRole, SetRoleRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::plan::{Organization, WhichOrganization};
@@ -53,7 +54,10 @@ impl OrganizationRepository for SqliteStore {
         let work = move |connection: &mut SqliteConnection| delete::delete_on(connection, &command);
         self.change(work, |_| ()).await
     }
+}
 
+#[async_trait]
+impl MemberRepository for SqliteStore {
     async fn list_members(
         &self,
         organization: OrganizationId,
@@ -83,7 +87,10 @@ impl OrganizationRepository for SqliteStore {
         let work = move |connection: &mut SqliteConnection| transfer::enter_on(connection, &command);
         self.change(work, |moved| on_commit.run(moved)).await
     }
+}
 
+#[async_trait]
+impl InvitationRepository for SqliteStore {
     async fn invite(&self, new: NewInvitation) -> Result<Result<Invitation, InviteRefused>, StoreError> {
         self.change(move |connection| invite::invite_on(connection, &new), |_| ()).await
     }

@@ -69,7 +69,7 @@ async fn a_messages_way_takes_statements_that_are_kept_and_reviewed() {
     store.history(viewer, chat, HistoryFilter::default(), after(0)).await.unwrap().unwrap();
     sql.push(("a page of messages", heard.all_statements()));
     let who = ParticipantId::Agent(bot.id);
-    domain::chat::ChatRepository::membership(&*store, who, chat).await.unwrap().unwrap();
+    domain::chat::ParticipantRepository::membership(&*store, who, chat).await.unwrap().unwrap();
     sql.push(("a membership", heard.kept_statements()));
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/plans/hot.sql");
     testkit::sql::compare(file.as_ref(), &sql);

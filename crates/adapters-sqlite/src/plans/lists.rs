@@ -2,7 +2,9 @@
 
 use super::*;
 use domain::account::AgentSort;
-use domain::chat::{ChatKind, ChatParts, ChatRepository, ChatSort, ChatStatus, ChatTitle};
+use domain::chat::{
+    ChatKind, ChatParts, ChatRepository, ChatSort, ChatStatus, ChatTitle, ParticipantRepository,
+};
 use domain::message::{Anchor, Kinds, MessageKind};
 
 const ALL_PARTS: ChatParts =

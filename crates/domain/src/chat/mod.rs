@@ -42,7 +42,8 @@ pub use overview::{ChatFilter, ChatOverview};
 pub use participant::{Named, Names, Participant, ParticipantStatus, Role, Roster};
 pub use port::{
     AddParticipant, AddedParticipant, ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat,
-    NewChat, RemoveParticipant, RemovedParticipant, RenameChat, RenameChatRefused, RenamedChat,
+    NewChat, ParticipantRepository, RemoveParticipant, RemovedParticipant, RenameChat, RenameChatRefused,
+    RenamedChat,
 };
 pub use read::ReadChatError;
 pub use remove_participant::RemoveParticipantError;

@@ -182,12 +182,52 @@ pub struct DeletedChat {
     pub deleted_at: Timestamp,
 }
 
-/// Chats and their participants.
+/// The store of participants.
 ///
-/// A deleted chat is in no answer of any method. "Participant" means a present one: after a removal
-/// there is none (the row may be kept for a later return).
+/// A deleted chat has none. "Participant" means a present one: after a removal there is none (the row
+/// may be kept for a later return).
 #[async_trait]
-pub trait ChatRepository: Send + Sync {
+pub trait ParticipantRepository: Send + Sync {
+    /// The standing of `viewer` in the chat, and its last sequence, at one moment.
+    async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError>;
+
+    /// The status of a membership; `None` if there is none.
+    async fn membership(
+        &self,
+        who: ParticipantId,
+        chat: ChatId,
+    ) -> Result<Option<ParticipantStatus>, StoreError>;
+
+    /// All participants of the chat, if `viewer` [may read](super::standing::Standing::may_read) it.
+    async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError>;
+
+    /// All participants of the chat, without a check of access; `None` if it was deleted.
+    async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError>;
+
+    /// Adds a participant as [`super::membership::decide_add`] decides. A former participant
+    /// returns with a new role, status, and `joined_at`, and finds the open deliveries.
+    async fn add_participant(
+        &self,
+        command: AddParticipant,
+        on_commit: OnCommit<AddedParticipant>,
+    ) -> Result<Result<AddedParticipant, AddRefused>, StoreError>;
+
+    /// Removes a participant as [`super::membership::decide_remove`] decides.
+    async fn remove_participant(
+        &self,
+        command: RemoveParticipant,
+        on_commit: OnCommit<RemovedParticipant>,
+    ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError>;
+
+    /// Makes the agent's membership active if it is inactive; else nothing changes.
+    async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError>;
+}
+
+/// The store of chats, and of their participants.
+///
+/// A deleted chat is in no answer of any method.
+#[async_trait]
+pub trait ChatRepository: ParticipantRepository {
     /// Stores a chat with its creator as owner, unless that is a deleted agent.
     ///
     /// First, a claim is compared with the idempotency records ([`crate::idempotency`]); with the
@@ -219,22 +259,6 @@ pub trait ChatRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<ListedChat>, StoreError>;
 
-    /// The standing of `viewer` in the chat, and its last sequence, at one moment.
-    async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError>;
-
-    /// The status of a membership; `None` if there is none.
-    async fn membership(
-        &self,
-        who: ParticipantId,
-        chat: ChatId,
-    ) -> Result<Option<ParticipantStatus>, StoreError>;
-
-    /// All participants of the chat, if `viewer` [may read](super::standing::Standing::may_read) it.
-    async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError>;
-
-    /// All participants of the chat, without a check of access; `None` if it was deleted.
-    async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError>;
-
     /// The first `limit` chats with ids before `before`, in descending order of their ids, which is
     /// newest first. For the operator: access is not checked.
     async fn overview(
@@ -243,21 +267,6 @@ pub trait ChatRepository: Send + Sync {
         before: Option<ChatId>,
         limit: u32,
     ) -> Result<Vec<ChatOverview>, StoreError>;
-
-    /// Adds a participant as [`super::membership::decide_add`] decides. A former participant
-    /// returns with a new role, status, and `joined_at`, and finds the open deliveries.
-    async fn add_participant(
-        &self,
-        command: AddParticipant,
-        on_commit: OnCommit<AddedParticipant>,
-    ) -> Result<Result<AddedParticipant, AddRefused>, StoreError>;
-
-    /// Removes a participant as [`super::membership::decide_remove`] decides.
-    async fn remove_participant(
-        &self,
-        command: RemoveParticipant,
-        on_commit: OnCommit<RemovedParticipant>,
-    ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError>;
 
     /// Renames a chat, as [`decide_rename`](super::standing::Standing::decide_rename) decides.
     async fn rename(
@@ -272,7 +281,4 @@ pub trait ChatRepository: Send + Sync {
         command: DeleteChat,
         on_commit: OnCommit<DeletedChat>,
     ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError>;
-
-    /// Makes the agent's membership active if it is inactive; else nothing changes.
-    async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError>;
 }

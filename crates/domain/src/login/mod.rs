@@ -30,8 +30,8 @@ pub use name::TypedName;
 pub use password::{HasherBusy, Password, PasswordCheck, PasswordHash, PasswordHasher};
 pub use port::{
     EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, RefreshRefused, RefreshSession,
-    RefreshedSession, SessionHolder, SessionRecord, SetPassword, StoredPassword, WhichLogin, WhichSessions,
-    set_at,
+    RefreshedSession, SessionHolder, SessionRecord, SessionRepository, SetPassword, StoredPassword,
+    WhichLogin, WhichSessions, set_at,
 };
 pub use register::{Register, RegisterUserError, Registration};
 pub use reset_password::{IssueResetError, IssuedReset, RESET_LIFETIME, ResetPasswordError};

@@ -172,15 +172,9 @@ pub struct NewReset {
     pub now: Timestamp,
 }
 
-/// Passwords, sessions, and reset tokens.
+/// The store of sessions and their refresh tokens.
 #[async_trait]
-pub trait LoginRepository: Send + Sync {
-    /// A user with the password; `None` if there is no such user.
-    async fn find_login(&self, which: WhichLogin) -> Result<Option<LoginRecord>, StoreError>;
-
-    /// Stores another hash of the same password, if that is still the password.
-    async fn rehash(&self, user: UserId, old: PasswordHash, new: PasswordHash) -> Result<(), StoreError>;
-
+pub trait SessionRepository: Send + Sync {
     /// Opens a session and returns its user; `None` if the password has changed, or the user is
     /// disabled. Beyond [`super::MAX_SESSIONS`], the sessions that were unused for longest end,
     /// with entries in the change log.
@@ -203,6 +197,19 @@ pub trait LoginRepository: Send + Sync {
         command: EndSessions,
         on_commit: OnCommit<Vec<SessionId>>,
     ) -> Result<Vec<SessionId>, StoreError>;
+
+    /// Deletes up to `limit` expired sessions and reset tokens each; returns the number of both.
+    async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError>;
+}
+
+/// Passwords, sessions, and reset tokens.
+#[async_trait]
+pub trait LoginRepository: SessionRepository {
+    /// A user with the password; `None` if there is no such user.
+    async fn find_login(&self, which: WhichLogin) -> Result<Option<LoginRecord>, StoreError>;
+
+    /// Stores another hash of the same password, if that is still the password.
+    async fn rehash(&self, user: UserId, old: PasswordHash, new: PasswordHash) -> Result<(), StoreError>;
 
     /// Sets a password, at the time of [`set_at`], and ends all sessions, reset tokens, and access
     /// tokens of the user; `None` if there is no such user, or the password to be replaced has
@@ -230,9 +237,6 @@ pub trait LoginRepository: Send + Sync {
 
     /// The invitation with this token, in any state.
     async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError>;
-
-    /// Deletes up to `limit` expired sessions and reset tokens each; returns the number of both.
-    async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError>;
 }
 
 #[cfg(test)]

@@ -40,9 +40,9 @@ pub use leave::LeaveError;
 pub use members::{CreateOrganizationError, RenameError, SetRoleError};
 pub use port::{
     CreateOrganizationRefused, DeleteOrganization, DeleteOrganizationRefused, Depart, DepartRefused, Enter,
-    EnterBy, EnterRefused, InviteRefused, MAX_INVITATIONS, Member, Moved, NewInvitation, NewOrganization,
-    OrganizationOf, OrganizationRepository, RenameOrganization, RenameOrganizationRefused, RevokeInvitation,
-    RevokeInvitationRefused, SetRole, SetRoleRefused,
+    EnterBy, EnterRefused, InvitationRepository, InviteRefused, MAX_INVITATIONS, Member, MemberRepository,
+    Moved, NewInvitation, NewOrganization, OrganizationOf, OrganizationRepository, RenameOrganization,
+    RenameOrganizationRefused, RevokeInvitation, RevokeInvitationRefused, SetRole, SetRoleRefused,
 };
 pub use role::{LastAdmin, NotAdmin, OrganizationRole, Others};
 pub use service::OrganizationService;

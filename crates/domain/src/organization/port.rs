@@ -256,34 +256,29 @@ pub struct Moved {
     pub from: OrganizationId,
 }
 
-/// Organizations.
+/// The store of invitations.
 #[async_trait]
-pub trait OrganizationRepository: Send + Sync {
-    /// The given organization.
-    async fn find_organization(&self, which: WhichOrganization) -> Result<Option<Organization>, StoreError>;
+pub trait InvitationRepository: Send + Sync {
+    /// Stores an invitation. Those that have expired do not count as open.
+    async fn invite(&self, new: NewInvitation) -> Result<Result<Invitation, InviteRefused>, StoreError>;
 
-    /// The organization of a user; `None` if there is no such user.
-    async fn organization_of(&self, user: UserId) -> Result<Option<OrganizationOf>, StoreError>;
-
-    /// Stores an organization; its first member becomes admin.
-    async fn create_organization(
+    /// The invitations of an organization, in any state, newest first; the position is (time, id).
+    async fn list_invitations(
         &self,
-        new: NewOrganization,
-    ) -> Result<Result<Organization, CreateOrganizationRefused>, StoreError>;
+        by: Authority,
+        page: PageRequest,
+    ) -> Result<Result<Page<Invitation>, NotAdmin>, StoreError>;
 
-    /// Renames an organization.
-    async fn rename_organization(
+    /// Revokes an invitation that was neither accepted nor revoked.
+    async fn revoke_invitation(
         &self,
-        command: RenameOrganization,
-    ) -> Result<Result<Organization, RenameOrganizationRefused>, StoreError>;
+        command: RevokeInvitation,
+    ) -> Result<Result<Invitation, RevokeInvitationRefused>, StoreError>;
+}
 
-    /// Deletes an organization without members and chats: its memories are deleted, its open
-    /// invitations end, no user returns to it, and its name is free.
-    async fn delete_organization(
-        &self,
-        command: DeleteOrganization,
-    ) -> Result<Result<Organization, DeleteOrganizationRefused>, StoreError>;
-
+/// The store of memberships in organizations.
+#[async_trait]
+pub trait MemberRepository: Send + Sync {
     /// The members of an organization, the oldest account first; the position is (time, id).
     async fn list_members(
         &self,
@@ -309,20 +304,33 @@ pub trait OrganizationRepository: Send + Sync {
         command: Enter,
         on_commit: OnCommit<Moved>,
     ) -> Result<Result<Moved, EnterRefused>, StoreError>;
+}
 
-    /// Stores an invitation. Those that have expired do not count as open.
-    async fn invite(&self, new: NewInvitation) -> Result<Result<Invitation, InviteRefused>, StoreError>;
+/// Organizations.
+#[async_trait]
+pub trait OrganizationRepository: MemberRepository + InvitationRepository {
+    /// The given organization.
+    async fn find_organization(&self, which: WhichOrganization) -> Result<Option<Organization>, StoreError>;
 
-    /// The invitations of an organization, in any state, newest first; the position is (time, id).
-    async fn list_invitations(
+    /// The organization of a user; `None` if there is no such user.
+    async fn organization_of(&self, user: UserId) -> Result<Option<OrganizationOf>, StoreError>;
+
+    /// Stores an organization; its first member becomes admin.
+    async fn create_organization(
         &self,
-        by: Authority,
-        page: PageRequest,
-    ) -> Result<Result<Page<Invitation>, NotAdmin>, StoreError>;
+        new: NewOrganization,
+    ) -> Result<Result<Organization, CreateOrganizationRefused>, StoreError>;
 
-    /// Revokes an invitation that was neither accepted nor revoked.
-    async fn revoke_invitation(
+    /// Renames an organization.
+    async fn rename_organization(
         &self,
-        command: RevokeInvitation,
-    ) -> Result<Result<Invitation, RevokeInvitationRefused>, StoreError>;
+        command: RenameOrganization,
+    ) -> Result<Result<Organization, RenameOrganizationRefused>, StoreError>;
+
+    /// Deletes an organization without members and chats: its memories are deleted, its open
+    /// invitations end, no user returns to it, and its name is free.
+    async fn delete_organization(
+        &self,
+        command: DeleteOrganization,
+    ) -> Result<Result<Organization, DeleteOrganizationRefused>, StoreError>;
 }

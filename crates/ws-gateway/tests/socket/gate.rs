@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, ChatService, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat,
-    ListedChat, NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat,
-    RenameChatRefused, RenamedChat, Roster,
+    ListedChat, NewChat, ParticipantRepository, ParticipantStatus, RemoveParticipant, RemoveRefused,
+    RemovedParticipant, RenameChat, RenameChatRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -63,29 +63,6 @@ impl Gate {
 
 #[async_trait]
 impl ChatRepository for Gate {
-    async fn membership(
-        &self,
-        who: ParticipantId,
-        chat: ChatId,
-    ) -> Result<Option<ParticipantStatus>, StoreError> {
-        self.store.membership(who, chat).await
-    }
-
-    async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError> {
-        let entrance = self.store.entrance(viewer, chat).await;
-        self.looked_up.add_permits(1);
-        self.passes.acquire().await.unwrap().forget();
-        if self.broken.load(Ordering::SeqCst) {
-            Err(StoreError::Unavailable("broken down".into()))
-        } else {
-            entrance
-        }
-    }
-
-    async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {
-        self.store.activate(agent, chat).await
-    }
-
     async fn create(
         &self,
         new: NewChat,
@@ -116,17 +93,6 @@ impl ChatRepository for Gate {
         self.store.list(viewer, listing, page).await
     }
 
-    async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError> {
-        self.store.roster(viewer, chat).await
-    }
-
-    async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
-        let everybody = self.store.roster_unchecked(chat).await;
-        self.looked_up.add_permits(1);
-        self.passes.acquire().await.unwrap().forget();
-        everybody
-    }
-
     async fn overview(
         &self,
         filter: ChatFilter,
@@ -134,22 +100,6 @@ impl ChatRepository for Gate {
         limit: u32,
     ) -> Result<Vec<ChatOverview>, StoreError> {
         self.store.overview(filter, before, limit).await
-    }
-
-    async fn add_participant(
-        &self,
-        command: AddParticipant,
-        on_commit: OnCommit<AddedParticipant>,
-    ) -> Result<Result<AddedParticipant, AddRefused>, StoreError> {
-        self.store.add_participant(command, on_commit).await
-    }
-
-    async fn remove_participant(
-        &self,
-        command: RemoveParticipant,
-        on_commit: OnCommit<RemovedParticipant>,
-    ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError> {
-        self.store.remove_participant(command, on_commit).await
     }
 
     async fn rename(
@@ -166,5 +116,58 @@ impl ChatRepository for Gate {
         on_commit: OnCommit<DeletedChat>,
     ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
         self.store.delete(command, on_commit).await
+    }
+}
+
+#[async_trait]
+impl ParticipantRepository for Gate {
+    async fn membership(
+        &self,
+        who: ParticipantId,
+        chat: ChatId,
+    ) -> Result<Option<ParticipantStatus>, StoreError> {
+        self.store.membership(who, chat).await
+    }
+
+    async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError> {
+        let entrance = self.store.entrance(viewer, chat).await;
+        self.looked_up.add_permits(1);
+        self.passes.acquire().await.unwrap().forget();
+        if self.broken.load(Ordering::SeqCst) {
+            Err(StoreError::Unavailable("broken down".into()))
+        } else {
+            entrance
+        }
+    }
+
+    async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {
+        self.store.activate(agent, chat).await
+    }
+
+    async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        self.store.roster(viewer, chat).await
+    }
+
+    async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        let everybody = self.store.roster_unchecked(chat).await;
+        self.looked_up.add_permits(1);
+        self.passes.acquire().await.unwrap().forget();
+        everybody
+    }
+
+    async fn add_participant(
+        &self,
+        command: AddParticipant,
+        on_commit: OnCommit<AddedParticipant>,
+    ) -> Result<Result<AddedParticipant, AddRefused>, StoreError> {
+        self.store.add_participant(command, on_commit).await
+    }
+
+    async fn remove_participant(
+        &self,
+        command: RemoveParticipant,
+        on_commit: OnCommit<RemovedParticipant>,
+    ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError> {
+        self.store.remove_participant(command, on_commit).await
     }
 }
