@@ -7,7 +7,7 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::QueryResult;
 use diesel::sql_types::{Nullable, Text};
 use domain::delivery::Delivery;
-use domain::id::{ChatId, MessageId, ParticipantKind, parse_uuid};
+use domain::id::{ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::page::weight;
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl MessageRow {
         Ok(Message {
             id: MessageId::new(self.id.0),
             chat_id: ChatId::new(self.chat_id.0),
-            sequence: self.sequence,
+            sequence: Sequence::new(self.sequence),
             kind: row::word(&self.kind, MessageKind::parse)?,
             content: self.content,
             sender: row::participant_id(&self.sender_kind, self.sender_id.0)?,

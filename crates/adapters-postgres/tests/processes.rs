@@ -88,7 +88,7 @@ async fn a_quota_is_exact_and_the_sequence_has_no_gaps() {
     }
     assert_eq!(ids.len(), LIMIT as usize);
     let page = worlds[1].messages.history(ann.caller, chat, HistoryFilter::default(), ALL).await.unwrap();
-    let places = page.rows.iter().map(|message| message.sequence).rev().collect::<Vec<_>>();
+    let places = page.rows.iter().map(|message| message.sequence.get()).rev().collect::<Vec<_>>();
     assert_eq!(places, (1..=i64::from(LIMIT)).collect::<Vec<_>>());
     assert!(page.rows.iter().all(|message| ids.contains(&message.id)));
     assert!(page.rows.windows(2).all(|pair| pair[0].created_at > pair[1].created_at), "times follow places");
@@ -308,7 +308,8 @@ async fn a_bad_message_does_not_hurt_those_beside_it() {
             .unwrap()
             .unwrap()
             .message
-            .sequence,
+            .sequence
+            .get(),
         1
     );
     let mut all = JoinSet::new();
@@ -326,6 +327,6 @@ async fn a_bad_message_does_not_hurt_those_beside_it() {
         }
     }
     let page = world.messages.history(ann.caller, chat, HistoryFilter::default(), ALL).await.unwrap();
-    let places = page.rows.iter().map(|message| message.sequence).rev().collect::<Vec<_>>();
+    let places = page.rows.iter().map(|message| message.sequence.get()).rev().collect::<Vec<_>>();
     assert_eq!(places, (1..=55).collect::<Vec<_>>());
 }

@@ -10,8 +10,8 @@ use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, Reques
 use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery};
 use domain::event::DomainEvent;
 use domain::id::{
-    AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, SessionId,
-    TaskId, UserId,
+    AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, Sequence,
+    SessionId, TaskId, UserId,
 };
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::time::Timestamp;
@@ -46,7 +46,7 @@ fn message() -> Message {
     Message {
         id: MessageId::new(Uuid::from_u128(4)),
         chat_id: ROOM,
-        sequence: 17,
+        sequence: Sequence::new(17),
         kind: MessageKind::ToolCall,
         content: name("content"),
         sender: ParticipantId::User(USER),

@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
-use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind};
+use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, Sequence};
 use domain::idempotency::{IdempotencyClaim, StoredAnswer, Verdict};
 use domain::message::{
     AppendRefused, Appended, Message, NewMessage, PriorResult, RoomPlan, RoomState, Titling,
@@ -170,7 +170,7 @@ async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<Uuid, Room
         .load::<Row>(&mut db)
         .await?;
     let room = |(id, awaits_title, last_sequence, deleted_messages, newest, content_bytes, version): Row| {
-        let newest = newest.map(|at| at.0);
+        let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(|at| at.0));
         let plan = None;
         let state = RoomState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan };
         (id, Room::at(state, version))

@@ -65,7 +65,7 @@ pub(super) fn bind_messages<'m, Row>(
     Ok(statement
         .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.id.uuid()).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.chat_id.uuid()).collect::<Vec<_>>())
-        .bind::<Array<BigInt>, _>(all.clone().map(|new| new.sequence).collect::<Vec<_>>())
+        .bind::<Array<BigInt>, _>(all.clone().map(|new| new.sequence.get()).collect::<Vec<_>>())
         .bind::<Array<Text>, _>(all.clone().map(|new| new.kind.as_str()).collect::<Vec<_>>())
         .bind::<Array<Text>, _>(all.clone().map(|new| new.content.as_str()).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.sender.uuid()).collect::<Vec<_>>())
@@ -86,7 +86,7 @@ pub(super) fn bind_deliveries<'m, Row>(
             ids.push(message.id.uuid());
             agents.push(delivery.agent.uuid());
             chats.push(message.chat_id.uuid());
-            places.push(message.sequence);
+            places.push(message.sequence.get());
         }
     }
     statement
@@ -104,7 +104,7 @@ pub(super) fn bind_rooms<'r, Row>(
     let (mut ids, mut places, mut newest, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (id, state) in rooms {
         ids.push(id);
-        places.push(state.last_sequence);
+        places.push(state.last_sequence.get());
         newest.push(state.newest.map(At));
         bytes.push(state.content_bytes);
     }

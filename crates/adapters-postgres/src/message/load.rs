@@ -76,7 +76,7 @@ type RecordColumns = SqlTypeOf<AsSelect<DeliveryRow, Pg>>;
 
 /// The position of a message in lists.
 pub(crate) fn position(message: &Message) -> Position {
-    Position::at(message.sequence, Uuid::nil())
+    Position::at(message.sequence.get(), Uuid::nil())
 }
 
 /// The messages of a chat with these sequences, in the order of `places`, which is ascending or

@@ -214,7 +214,7 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
 #[cfg(test)]
 mod tests {
     use domain::chat::ChatTitle;
-    use domain::id::{ChatId, MessageId, ParticipantId, UserId};
+    use domain::id::{ChatId, MessageId, ParticipantId, Sequence, UserId};
     use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyKey, IdempotentRequest, Operation};
     use domain::message::{Mention, MentionKind, MessageKind, RoomPlan};
     use domain::time::Timestamp;
@@ -227,7 +227,7 @@ mod tests {
     fn state(awaits_title: bool) -> RoomState {
         RoomState {
             awaits_title,
-            last_sequence: 4,
+            last_sequence: Sequence::new(4),
             deleted_messages: 0,
             newest: None,
             content_bytes: 0,
@@ -277,7 +277,7 @@ mod tests {
 
     fn places(decided: Option<DecidedAppends>) -> Vec<i64> {
         let decided = decided.unwrap();
-        let all = decided.outcomes.into_iter().map(|outcome| outcome.unwrap().message.sequence);
+        let all = decided.outcomes.into_iter().map(|outcome| outcome.unwrap().message.sequence.get());
         all.collect()
     }
 

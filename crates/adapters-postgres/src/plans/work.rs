@@ -6,7 +6,7 @@ use domain::account::{AccountRepository, AgentListing, CreateKey};
 use domain::chat::{AddParticipantCommand, ChatTitle, CreateChat, Role};
 use domain::contact::{ContactRepository, Handle, RequestAction, SendRequest, WhichContact, WhichRequest};
 use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening};
-use domain::id::{ChatId, MessageId, ParticipantId, UserId};
+use domain::id::{ChatId, MessageId, ParticipantId, Sequence, UserId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
 use domain::message::{Ageing, MentionKind, MessageContent, RequestedMention, Retention, SendMessage};
 use domain::page::Order;
@@ -45,12 +45,16 @@ impl Watched {
             subscription,
             agent: bot,
             chat: room(subscription.cast_signed() * 5),
-            since: 0,
+            since: Sequence::default(),
         });
         self.costs("unacknowledged", 1000, store.unacknowledged(listening.collect(), 8)).await.unwrap();
-        self.costs("new messages", 100, store.new_messages(bot, room(5), vec![1, 3], OnCommit::nothing()))
-            .await
-            .unwrap();
+        self.costs(
+            "new messages",
+            100,
+            store.new_messages(bot, room(5), [1, 3].map(Sequence::new).to_vec(), OnCommit::nothing()),
+        )
+        .await
+        .unwrap();
         // The other tables are small, and are counted from end to end.
         store.status().await.unwrap();
         let plans = self.plans().await;

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use crate::id::{AgentId, ChatId};
+use crate::id::{AgentId, ChatId, Sequence};
 use crate::time::Timestamp;
 
 /// A subscription of an agent to a chat.
@@ -23,7 +23,7 @@ pub struct Listening {
     /// The chat.
     pub chat: ChatId,
     /// The sequence of the chat's newest message when the subscription began.
-    pub since: i64,
+    pub since: Sequence,
 }
 
 /// The result of a search of the store for one subscription.
@@ -33,14 +33,14 @@ pub struct Searched {
     pub found: Vec<Unacknowledged>,
     /// If nothing was found, the sequence of the last open delivery that was examined: up to it, nothing is
     /// unacknowledged. `None` if none is open.
-    pub examined_to: Option<i64>,
+    pub examined_to: Option<Sequence>,
 }
 
 /// A delivery that no socket has acknowledged: its status is *new*.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unacknowledged {
     /// The message's sequence in the chat.
-    pub sequence: i64,
+    pub sequence: Sequence,
     /// The time at which the message was written.
     pub written_at: Timestamp,
 }
@@ -90,11 +90,11 @@ pub struct RedeliverySchedule {
 #[derive(Debug, Default)]
 struct Outstanding {
     /// Redelivered and still unacknowledged, by sequence.
-    pushed: BTreeMap<i64, Pushed>,
+    pushed: BTreeMap<Sequence, Pushed>,
     /// Never to be pushed, by sequence.
-    skipped: BTreeSet<i64>,
+    skipped: BTreeSet<Sequence>,
     /// The store need not be searched up to this sequence, because all of it was acknowledged or skipped.
-    done_to: Option<i64>,
+    done_to: Option<Sequence>,
     /// The last round that the subscription was part of.
     round: u64,
 }
@@ -133,7 +133,7 @@ impl RedeliverySchedule {
 
     /// Decides which messages to push now, by sequence. `met` is the result of [`Self::meet`]; the unacknowledged
     /// deliveries that were pushed before and are no longer in `searched` have arrived.
-    pub fn due(&mut self, met: Listening, searched: &Searched, now: Timestamp) -> Vec<i64> {
+    pub fn due(&mut self, met: Listening, searched: &Searched, now: Timestamp) -> Vec<Sequence> {
         let (subscription, found) = (met.subscription, &searched.found);
         let window = &found[..found.len().min(self.policy.in_flight as usize)];
         if let Some(outstanding) = self.subscriptions.get_mut(&subscription) {
@@ -142,9 +142,9 @@ impl RedeliverySchedule {
                 self.subscriptions.remove(&subscription);
             }
         }
-        let acknowledged_to = found.first().map(|first| first.sequence - 1).or(searched.examined_to);
+        let acknowledged_to = found.first().map(|first| first.sequence.previous()).or(searched.examined_to);
         if let Some(to) = acknowledged_to
-            && to.saturating_sub(met.since) >= REMEMBERED_PROGRESS
+            && to.get().saturating_sub(met.since.get()) >= REMEMBERED_PROGRESS
         {
             let done_to = &mut self.outstanding(subscription).done_to;
             *done_to = (*done_to).max(Some(to));
@@ -159,7 +159,7 @@ impl RedeliverySchedule {
     }
 
     /// Records a redelivery.
-    pub fn pushed(&mut self, subscription: u64, sequence: i64, now: Timestamp) {
+    pub fn pushed(&mut self, subscription: u64, sequence: Sequence, now: Timestamp) {
         let policy = self.policy;
         let pushed =
             self.outstanding(subscription).pushed.entry(sequence).or_insert(Pushed { times: 0, next: now });
@@ -168,7 +168,7 @@ impl RedeliverySchedule {
     }
 
     /// Records that the message is never to be pushed to this subscription.
-    pub fn skip(&mut self, subscription: u64, sequence: i64) {
+    pub fn skip(&mut self, subscription: u64, sequence: Sequence) {
         self.outstanding(subscription).skipped.insert(sequence);
     }
 
@@ -190,11 +190,11 @@ impl Outstanding {
             self.done_to = Some(last_skipped.sequence);
         }
         let done_to = self.done_to;
-        let is_open = |sequence: i64| window.iter().any(|new| new.sequence == sequence);
+        let is_open = |sequence: Sequence| window.iter().any(|new| new.sequence == sequence);
         self.skipped.retain(|sequence| Some(*sequence) > done_to && is_open(*sequence));
     }
 
-    fn skips(&self, sequence: i64) -> bool {
+    fn skips(&self, sequence: Sequence) -> bool {
         self.skipped.contains(&sequence) || Some(sequence) <= self.done_to
     }
 

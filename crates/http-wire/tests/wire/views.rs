@@ -2,7 +2,7 @@
 
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::delivery::{Delivery, DeliveryStatus, FailureText, StepResult};
-use domain::id::{AgentId, ChatId, MessageId, ParticipantId, TaskId, UserId};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, TaskId, UserId};
 use domain::message::{Mention, MentionKind, Message, MessageKind, Recipient, SentMessage};
 use domain::time::Timestamp;
 use http_wire::view::{
@@ -37,7 +37,7 @@ fn text() -> Message {
     Message {
         id: MESSAGE,
         chat_id: CHAT,
-        sequence: 1,
+        sequence: Sequence::new(1),
         kind: MessageKind::Text,
         content: "hi".to_owned(),
         sender: ANN,

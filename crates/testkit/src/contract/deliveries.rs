@@ -64,7 +64,7 @@ pub async fn states_choose_what_is_listed(world: World) {
     }
     let listed = async |filter, order, page| {
         let page = world.deliveries.list(bot.caller, chat, filter, order, page).await.unwrap();
-        (page.rows.iter().map(|message| message.sequence).collect::<Vec<_>>(), page.next, page.total)
+        (page.rows.iter().map(|message| message.sequence.get()).collect::<Vec<_>>(), page.next, page.total)
     };
     for (filter, expected) in [
         (DeliveryFilter::Open, vec![1, 2, 4]),
@@ -87,7 +87,7 @@ pub async fn states_choose_what_is_listed(world: World) {
         (rows, listed(DeliveryFilter::All, Order::Descending, rest).await.0),
         (vec![4, 3, 2], vec![1])
     );
-    assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().sequence, 1);
+    assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().sequence.get(), 1);
 }
 
 /// An agent can work on any message of the room; one that is not addressed to it is never offered.

@@ -10,7 +10,7 @@ use domain::activity::AgentActivity;
 use domain::caller::Caller;
 use domain::chat::{Entrance, Participant, Role, Standing};
 use domain::event::DomainEvent;
-use domain::id::UserId;
+use domain::id::{Sequence, UserId};
 use domain::ports::EventPublisher;
 use domain::time::Timestamp;
 pub(crate) use testkit::bus::{BARE, ROOM, agent, agent_id, message, participant, user};
@@ -100,7 +100,7 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     let (asked, _asked_inbox) = open(&hub, agent(2));
     let (human, mut human_inbox) = open(&hub, user(100));
     let topic = Topic::ChatRoom(ROOM);
-    let entrance = Entrance { last_sequence: 41, ..Entrance::default() };
+    let entrance = Entrance { last_sequence: Sequence::new(41), ..Entrance::default() };
     let listed = || (0..hub.parts()).flat_map(|part| hub.listening(part)).collect::<Vec<_>>();
     let ticket = claim.subscribe(topic);
     asked.subscribe(topic);
@@ -110,7 +110,8 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     assert!(hub.has_human_subscribers(ROOM) && !hub.has_human_subscribers(ChatId::new(Uuid::from_u128(77))));
     assert!(listed().is_empty(), "it is not known yet who may listen");
     claim.settle(topic, ticket, &entrance);
-    let listening = Listening { subscription: ticket.0, agent: agent_id(1), chat: ROOM, since: 41 };
+    let listening =
+        Listening { subscription: ticket.0, agent: agent_id(1), chat: ROOM, since: entrance.last_sequence };
     let [one] = listed()[..] else { panic!("{:?}", listed()) };
     assert_eq!((one.listening, one.is_idle), (listening, true));
 
