@@ -21,6 +21,7 @@ use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, CreateChat, Role};
 use domain::delivery::{
     AdvanceDelivery, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening, Order,
+    SubscriptionId,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
@@ -210,6 +211,7 @@ async fn an_agents_reads_run_along_indexes() {
     begin(&heard, bot.id, chat, message).await;
     heard.expect("advance", &[]);
     let listening = (0..3)
+        .map(SubscriptionId::new)
         .map(|subscription| Listening { subscription, agent: bot.id, chat, since: Sequence::default() })
         .collect();
     let new = store.unacknowledged(listening, 8).await.unwrap();

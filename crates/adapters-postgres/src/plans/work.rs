@@ -5,7 +5,9 @@ use std::time::Duration;
 use domain::account::{AccountRepository, AgentListing, CreateKey};
 use domain::chat::{AddParticipantCommand, ChatTitle, CreateChat, Role};
 use domain::contact::{ContactRepository, Handle, RequestAction, SendRequest, WhichContact, WhichRequest};
-use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening};
+use domain::delivery::{
+    DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening, SubscriptionId,
+};
 use domain::id::{ChatId, MessageId, ParticipantId, Sequence, UserId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
 use domain::message::{Ageing, MentionKind, MessageContent, RequestedMention, Retention, SendMessage};
@@ -41,10 +43,10 @@ impl Watched {
             }
         }
         let room = |number| ChatId::new(id(ROOM, number));
-        let listening = (1..=20).map(|subscription| Listening {
-            subscription,
+        let listening = (1..=20).map(|number| Listening {
+            subscription: SubscriptionId::new(number),
             agent: bot,
-            chat: room(subscription.cast_signed() * 5),
+            chat: room(number.cast_signed() * 5),
             since: Sequence::default(),
         });
         self.costs("unacknowledged", 1000, store.unacknowledged(listening.collect(), 8)).await.unwrap();

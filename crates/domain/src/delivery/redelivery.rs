@@ -13,11 +13,23 @@ use std::time::Duration;
 use crate::id::{AgentId, ChatId, Sequence};
 use crate::time::Timestamp;
 
+/// Identifies one subscription of a socket to a topic during the life of the process: a later
+/// subscription to the same topic has another number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SubscriptionId(u64);
+
+impl SubscriptionId {
+    /// The subscription with this number.
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+}
+
 /// A subscription of an agent to a chat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Listening {
-    /// Identifies the subscription in this process; a later one has another number.
-    pub subscription: u64,
+    /// The subscription.
+    pub subscription: SubscriptionId,
     /// The agent.
     pub agent: AgentId,
     /// The chat.
@@ -83,7 +95,7 @@ impl RedeliveryPolicy {
 pub struct RedeliverySchedule {
     policy: RedeliveryPolicy,
     /// By subscription; only those with outstanding messages, or with progress to remember.
-    subscriptions: HashMap<u64, Outstanding>,
+    subscriptions: HashMap<SubscriptionId, Outstanding>,
     round: u64,
 }
 
@@ -159,7 +171,7 @@ impl RedeliverySchedule {
     }
 
     /// Records a redelivery.
-    pub fn pushed(&mut self, subscription: u64, sequence: Sequence, now: Timestamp) {
+    pub fn pushed(&mut self, subscription: SubscriptionId, sequence: Sequence, now: Timestamp) {
         let policy = self.policy;
         let pushed =
             self.outstanding(subscription).pushed.entry(sequence).or_insert(Pushed { times: 0, next: now });
@@ -168,11 +180,11 @@ impl RedeliverySchedule {
     }
 
     /// Records that the message is never to be pushed to this subscription.
-    pub fn skip(&mut self, subscription: u64, sequence: Sequence) {
+    pub fn skip(&mut self, subscription: SubscriptionId, sequence: Sequence) {
         self.outstanding(subscription).skipped.insert(sequence);
     }
 
-    fn outstanding(&mut self, subscription: u64) -> &mut Outstanding {
+    fn outstanding(&mut self, subscription: SubscriptionId) -> &mut Outstanding {
         let round = self.round;
         self.subscriptions
             .entry(subscription)

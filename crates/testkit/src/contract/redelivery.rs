@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use domain::chat::Role;
 use domain::delivery::{
     AdvanceDelivery, Advanced, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText, Listening, Searched,
-    Unacknowledged,
+    SubscriptionId, Unacknowledged,
 };
 use domain::id::{ChatId, MessageId, ParticipantId, Sequence};
 use domain::message::Message;
@@ -16,7 +16,8 @@ use super::messages::ann_and_bot;
 use crate::{TestAgent, TestUser, World};
 
 fn listening(agent: &TestAgent, chat: ChatId, since: i64) -> Listening {
-    Listening { subscription: 1, agent: agent.id, chat, since: Sequence::new(since) }
+    let (subscription, since) = (SubscriptionId::new(1), Sequence::new(since));
+    Listening { subscription, agent: agent.id, chat, since }
 }
 
 /// Of each listener, by its place, the places of what is new.

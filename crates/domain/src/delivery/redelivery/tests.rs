@@ -2,7 +2,8 @@
 
 use super::*;
 
-const SUBSCRIPTION: u64 = 7;
+const SUBSCRIPTION: SubscriptionId = SubscriptionId::new(7);
+const ANOTHER: SubscriptionId = SubscriptionId::new(8);
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * 1_000_000)
@@ -18,7 +19,7 @@ fn new<const N: usize>(places: [i64; N]) -> [Unacknowledged; N] {
     places.map(|place| Unacknowledged { sequence: Sequence::new(place), written_at: at(place) })
 }
 
-fn listening(subscription: u64, since: i64) -> Listening {
+fn listening(subscription: SubscriptionId, since: i64) -> Listening {
     let (id, since) = (uuid::Uuid::from_u128(1), Sequence::new(since));
     Listening { subscription, agent: AgentId::new(id), chat: ChatId::new(id), since }
 }
@@ -29,7 +30,12 @@ fn since(schedule: &mut RedeliverySchedule, listening: Listening) -> i64 {
 }
 
 /// The messages to push, after a search that found these.
-fn due(schedule: &mut RedeliverySchedule, subscription: u64, found: &[Unacknowledged], now: i64) -> Vec<i64> {
+fn due(
+    schedule: &mut RedeliverySchedule,
+    subscription: SubscriptionId,
+    found: &[Unacknowledged],
+    now: i64,
+) -> Vec<i64> {
     let met = schedule.meet(listening(subscription, 0));
     let searched = Searched { found: found.to_vec(), examined_to: None };
     schedule.due(met, &searched, at(now)).into_iter().map(Sequence::get).collect()
@@ -73,7 +79,7 @@ fn a_small_number_is_on_its_way_and_the_oldest_come_first() {
     assert!(push(&mut schedule, &new([2, 4, 5, 6]), 63).is_empty());
     assert_eq!(schedule.subscriptions[&SUBSCRIPTION].pushed.len(), 3);
     // A push to one subscription does not affect another.
-    assert_eq!(due(&mut schedule, SUBSCRIPTION + 1, &new([2, 4]), 63), [2, 4]);
+    assert_eq!(due(&mut schedule, ANOTHER, &new([2, 4]), 63), [2, 4]);
 }
 
 #[test]
@@ -119,7 +125,7 @@ fn what_is_left_does_not_stand_in_the_way() {
     // round.
     assert!(due(&mut schedule, SUBSCRIPTION, &[], 64).is_empty());
     assert_eq!(since(&mut schedule, listening(SUBSCRIPTION, 0)), 3);
-    assert_eq!(since(&mut schedule, listening(SUBSCRIPTION + 1, 2)), 2);
+    assert_eq!(since(&mut schedule, listening(ANOTHER, 2)), 2);
 }
 
 #[test]
