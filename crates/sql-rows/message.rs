@@ -6,10 +6,11 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::QueryResult;
 use diesel::sql_types::{Nullable, Text};
-use domain::delivery::Delivery;
+use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery};
 use domain::id::{ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::page::weight;
+use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Fault;
@@ -96,6 +97,34 @@ impl MessageRow {
             deliveries,
         })
     }
+}
+
+/// The column `number` of an attempt.
+pub(crate) fn number_column(number: AttemptNumber) -> Result<i32, Fault> {
+    i32::try_from(number.get()).map_err(|_| Fault::Row(format!("the attempt {}", number.get())))
+}
+
+/// The column `current_attempt`, 0 if there is none.
+pub(crate) fn current_attempt_column(delivery: &Delivery) -> Result<i32, Fault> {
+    delivery.current_attempt().map_or(Ok(0), number_column)
+}
+
+/// An attempt from its columns.
+pub(super) fn stored_attempt(
+    number: i32,
+    status: &str,
+    started_at: Timestamp,
+    completed_at: Option<Timestamp>,
+    error: Option<String>,
+) -> Result<Attempt, Fault> {
+    let unsigned = u32::try_from(number).ok().and_then(AttemptNumber::new);
+    Ok(Attempt {
+        number: unsigned.ok_or_else(|| Fault::Row(format!("the attempt {number}")))?,
+        status: row::word(status, AttemptStatus::parse)?,
+        started_at,
+        completed_at,
+        error,
+    })
 }
 
 /// A mention in the column `mentions`.

@@ -146,7 +146,7 @@ async fn a_key_counts_once_and_attempts_are_numbered_without_gaps() {
     let caller = bot.caller;
     let begun = at_once(&worlds, 20, |world, _| async move {
         let step = world.deliveries.advance(caller, chat, message, DeliveryStep::Begin).await;
-        step.unwrap().attempt_number
+        step.unwrap().attempt_number.get()
     });
     let mut numbers = begun.await;
     numbers.sort_unstable();
@@ -161,7 +161,7 @@ async fn a_key_counts_once_and_attempts_are_numbered_without_gaps() {
     let listed = listed.unwrap();
     let attempts = listed.rows[0].deliveries[0].attempts();
     assert_eq!(
-        attempts.iter().map(|attempt| attempt.number.0).collect::<Vec<_>>(),
+        attempts.iter().map(|attempt| attempt.number.get()).collect::<Vec<_>>(),
         (1..=40).collect::<Vec<_>>()
     );
 }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryKey, DeliveryRepository, DeliveryStatus, DeliveryStep,
-    FailureText,
+    AdvanceDelivery, AdvanceRefused, Advanced, AttemptNumber, DeliveryKey, DeliveryRepository,
+    DeliveryStatus, DeliveryStep, FailureText,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{HistoryFilter, Message};
@@ -146,7 +146,10 @@ async fn many_agents_take_steps_at_once_and_each_is_told_with_all_before_it() {
         assert_eq!(last[&message.id].deliveries, message.deliveries, "what was told last is what is stored");
         assert_eq!(message.deliveries.len(), AGENTS);
         for delivery in &message.deliveries {
-            assert_eq!((delivery.status(), delivery.current_attempt()), (DeliveryStatus::Processed, 2));
+            assert_eq!(
+                (delivery.status(), delivery.current_attempt()),
+                (DeliveryStatus::Processed, AttemptNumber::new(2))
+            );
             assert!(delivery.attempts().iter().all(|attempt| attempt.completed_at.is_some()));
             assert!(
                 delivery.attempts()[0].error.as_ref().unwrap().ends_with('…'),
@@ -177,6 +180,7 @@ async fn what_cannot_be_done_is_refused_beside_what_can() {
     assert_eq!(
         outcomes,
         [Ok(1), Err(AdvanceRefused::NoActiveAttempt), Err(AdvanceRefused::NotFound), Ok(1), Ok(2)]
+            .map(|outcome| outcome.map(AttemptNumber::new))
     );
     assert_eq!(told.lock().unwrap().len(), 3);
 }
@@ -252,7 +256,10 @@ async fn servers_that_work_on_the_same_messages_overlook_nothing() {
     }
     for message in room.stored().await {
         for delivery in &message.deliveries {
-            assert_eq!((delivery.status(), delivery.current_attempt()), (DeliveryStatus::Processed, 2));
+            assert_eq!(
+                (delivery.status(), delivery.current_attempt()),
+                (DeliveryStatus::Processed, AttemptNumber::new(2))
+            );
             assert_eq!(delivery.attempts().len(), 2);
         }
     }

@@ -34,7 +34,7 @@ fn name(text: &str) -> String {
 
 fn message() -> Message {
     let failed = Attempt {
-        number: AttemptNumber(2),
+        number: AttemptNumber::new(2).unwrap(),
         status: AttemptStatus::Failed,
         started_at: at(3),
         completed_at: Some(at(4)),

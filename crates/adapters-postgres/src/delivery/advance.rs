@@ -11,6 +11,7 @@ use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::lock;
 use crate::message::load::{AttemptRow, DeliveryRow, message_on};
+use crate::message::row::{current_attempt_column, number_column};
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{attempts, deliveries, messages};
@@ -89,7 +90,7 @@ async fn record_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<Deli
 async fn save_on(mut db: &Db, command: &AdvanceDelivery, place: i64, after: &Delivery) -> Result<(), Fault> {
     let state = (
         deliveries::status.eq(after.status().as_str()),
-        deliveries::current_attempt.eq(number(after.current_attempt())?),
+        deliveries::current_attempt.eq(current_attempt_column(after)?),
         deliveries::delivered_at.eq(after.delivered_at.map(At)),
         deliveries::processed_at.eq(after.processed_at().map(At)),
     );
@@ -121,7 +122,7 @@ async fn save_attempts_on(mut db: &Db, command: &AdvanceDelivery, changed: &[&At
             .values((
                 attempts::message_id.eq(command.message.uuid()),
                 attempts::agent_id.eq(command.agent.uuid()),
-                attempts::number.eq(number(attempt.number.0)?),
+                attempts::number.eq(number_column(attempt.number)?),
                 attempts::started_at.eq(At(attempt.started_at)),
                 state,
             ))
@@ -132,8 +133,4 @@ async fn save_attempts_on(mut db: &Db, command: &AdvanceDelivery, changed: &[&At
             .await?;
     }
     Ok(())
-}
-
-pub(super) fn number(attempt: u32) -> Result<i32, Fault> {
-    i32::try_from(attempt).map_err(|_| Fault::Row(format!("the attempt {attempt}")))
 }

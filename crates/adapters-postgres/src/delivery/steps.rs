@@ -19,13 +19,13 @@ use futures_util::future::{join, join3, try_join};
 use measure::Work;
 use uuid::Uuid;
 
-use super::advance::{advance_on, number};
+use super::advance::advance_on;
 use super::mark_delivered::LOCK_MESSAGES;
 use crate::error::Fault;
 use crate::group_commit::{self, BatchWork, LockWait};
 use crate::message::batch::{Members, memberships_on};
 use crate::message::load::{Records, messages_on, rows_on};
-use crate::message::row::MessageRow;
+use crate::message::row::{MessageRow, current_attempt_column, number_column};
 use crate::row::At;
 use crate::run::{Db, execute};
 use crate::statement::statement;
@@ -176,7 +176,7 @@ async fn is_stored_on(mut db: &Db, decided: &DecidedSteps) -> Result<bool, Fault
         if let Some(newest) = delivery.attempts().last() {
             messages.push(message.id.uuid());
             agents.push(delivery.agent.uuid());
-            numbers.push(number(newest.number.0)?);
+            numbers.push(number_column(newest.number)?);
             begun.push(At(newest.started_at));
             completed.push(newest.completed_at.map(At));
         }
@@ -245,7 +245,7 @@ impl DecidedSteps {
             return Ok(Some(Err(AdvanceRefused::NoActiveAttempt)));
         };
         for attempt in after.attempts().iter().filter(|attempt| !record.attempts().contains(attempt)) {
-            self.attempts.insert((key.0, key.1, number(attempt.number.0)?), attempt.clone());
+            self.attempts.insert((key.0, key.1, number_column(attempt.number)?), attempt.clone());
         }
         *record = after.clone().shown();
         self.records.insert(key, after.clone());
@@ -261,8 +261,7 @@ const SAVE_RECORDS: &str = "UPDATE deliveries SET status = new.status, current_a
 
 async fn save_records_on(mut db: &Db, records: &BTreeMap<(Uuid, Uuid), Delivery>) -> Result<(), Fault> {
     let all = records.values();
-    let attempts =
-        all.clone().map(|record| number(record.current_attempt())).collect::<Result<Vec<_>, _>>()?;
+    let attempts = all.clone().map(current_attempt_column).collect::<Result<Vec<_>, _>>()?;
     statement::<()>(SAVE_RECORDS)
         .bind::<Array<SqlUuid>, _>(records.keys().map(|key| key.0).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(records.keys().map(|key| key.1).collect::<Vec<_>>())

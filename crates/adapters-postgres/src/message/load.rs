@@ -8,18 +8,16 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{
-    Attempt, AttemptNumber, AttemptStatus, Delivery, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error,
-};
+use domain::delivery::{Attempt, Delivery, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
 use futures_util::future::{try_join, try_join3};
 use uuid::Uuid;
 
-use super::row::{MessageRow, SenderHandle};
+use super::row::{MessageRow, SenderHandle, stored_attempt};
 use crate::error::Fault;
-use crate::row::{self, At};
+use crate::row::At;
 use crate::run::Db;
 use crate::schema::{attempts, deliveries, messages};
 use crate::statement::{Statement, statement};
@@ -201,26 +199,9 @@ impl DeliveryRow {
 
 impl AttemptHead {
     fn into_attempt(self, error: Option<String>) -> Result<Attempt, Fault> {
-        attempt(self.number, &self.status, self.started_at, self.completed_at, error)
+        let completed_at = self.completed_at.map(|at| at.0);
+        stored_attempt(self.number, &self.status, self.started_at.0, completed_at, error)
     }
-}
-
-fn attempt(
-    number: i32,
-    status: &str,
-    started_at: At,
-    completed_at: Option<At>,
-    error: Option<String>,
-) -> Result<Attempt, Fault> {
-    Ok(Attempt {
-        number: AttemptNumber(
-            u32::try_from(number).map_err(|_| Fault::Row(format!("the attempt {number}")))?,
-        ),
-        status: row::word(status, AttemptStatus::parse)?,
-        started_at: started_at.0,
-        completed_at: completed_at.map(|at| at.0),
-        error,
-    })
 }
 
 impl AttemptRow {
@@ -295,7 +276,8 @@ impl AttemptsRow {
         let times = self.started.into_iter().zip(self.completed);
         let rows = words.zip(times).zip(self.errors);
         let attempts = rows.map(|(((number, status), (started_at, completed_at)), error)| {
-            attempt(number, &status, started_at, completed_at, error.map(shown_error))
+            let completed_at = completed_at.map(|at| at.0);
+            stored_attempt(number, &status, started_at.0, completed_at, error.map(shown_error))
         });
         attempts.collect()
     }

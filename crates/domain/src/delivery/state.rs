@@ -1,5 +1,7 @@
 //! The state machine of a delivery. Pure.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::port::DeliveryStep;
@@ -27,7 +29,31 @@ words! {
 
 /// The number of an attempt, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct AttemptNumber(pub u32);
+pub struct AttemptNumber(NonZeroU32);
+
+impl AttemptNumber {
+    /// The number of the first attempt.
+    pub const FIRST: Self = Self(NonZeroU32::MIN);
+
+    /// The attempt with this number; `None` for 0.
+    pub const fn new(number: u32) -> Option<Self> {
+        match NonZeroU32::new(number) {
+            Some(number) => Some(Self(number)),
+            None => None,
+        }
+    }
+
+    /// The number itself.
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+
+    /// The number of the attempt after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
 
 words! {
     /// The status of an attempt.
@@ -192,9 +218,9 @@ impl Delivery {
         &self.attempts
     }
 
-    /// The number of the newest attempt, 0 if there is none.
-    pub fn current_attempt(&self) -> u32 {
-        self.attempts.last().map_or(0, |attempt| attempt.number.0)
+    /// The number of the newest attempt.
+    pub fn current_attempt(&self) -> Option<AttemptNumber> {
+        self.attempts.last().map(|attempt| attempt.number)
     }
 
     /// Records that a socket of the agent took the message. Only a new delivery changes.
@@ -208,7 +234,7 @@ impl Delivery {
     /// Opens the next attempt in any state: an open one is closed as superseded, and a processed
     /// message is opened again.
     pub fn begin_attempt(mut self, now: Timestamp) -> Self {
-        let number = AttemptNumber(self.current_attempt() + 1);
+        let number = self.current_attempt().map_or(AttemptNumber::FIRST, AttemptNumber::next);
         if let Some(open) = self.open_attempt() {
             open.close(AttemptStatus::Failed, Some(SUPERSEDED.to_owned()), now);
         }

@@ -1,6 +1,6 @@
 //! Messages and events as clients see them.
 
-use domain::delivery::{Attempt, Delivery, DeliveryStatus};
+use domain::delivery::{Attempt, AttemptNumber, Delivery, DeliveryStatus};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
 use domain::message::{Mention, Message};
 use domain::page::weight::{MESSAGE_BYTES, of_members};
@@ -172,7 +172,7 @@ impl<'a> DeliveryView<'a> {
     fn new(delivery: &'a Delivery) -> Self {
         Self {
             status: delivery.status().as_str(),
-            current_attempt: delivery.current_attempt(),
+            current_attempt: delivery.current_attempt().map_or(0, AttemptNumber::get),
             attempts: delivery.attempts().iter().map(|attempt| AttemptView::new(attempt, None)).collect(),
             delivered_at: delivery.delivered_at.map(Shown),
             processed_at: delivery.processed_at().map(Shown),
@@ -196,7 +196,7 @@ impl<'a> AttemptView<'a> {
     fn new(attempt: &'a Attempt, agent: Option<AgentId>) -> Self {
         Self {
             agent_id: agent.map(Shown),
-            attempt_number: attempt.number.0,
+            attempt_number: attempt.number.get(),
             status: attempt.status.as_str(),
             started_at: Shown(attempt.started_at),
             completed_at: attempt.completed_at.map(Shown),

@@ -1,7 +1,7 @@
 //! Exact shapes.
 
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
-use domain::delivery::{Delivery, DeliveryStatus, FailureText, StepResult};
+use domain::delivery::{AttemptNumber, Delivery, DeliveryStatus, FailureText, StepResult};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, TaskId, UserId};
 use domain::message::{Mention, MentionKind, Message, MessageKind, Recipient, SentMessage};
 use domain::time::Timestamp;
@@ -183,8 +183,8 @@ fn receipts() {
     });
     assert_eq!(to_value(SentMessageView::new(&sent)).unwrap(), expected);
 
-    let step =
-        StepResult { message: MESSAGE, chat_id: CHAT, status: DeliveryStatus::Failed, attempt_number: 2 };
+    let attempt_number = AttemptNumber::new(2).unwrap();
+    let step = StepResult { message: MESSAGE, chat_id: CHAT, status: DeliveryStatus::Failed, attempt_number };
     let expected = json!({
         "id": id(5), "chat_room_id": id(1), "status": "failed", "attempt_number": 2, "success": true,
     });

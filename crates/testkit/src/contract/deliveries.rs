@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, DeliveryFilter, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText,
-    Order, SHOWN_ATTEMPTS,
+    AdvanceDelivery, AdvanceRefused, AttemptNumber, DeliveryFilter, DeliveryKey, DeliveryStatus,
+    DeliveryStep, FailureText, Order, SHOWN_ATTEMPTS,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{HistoryFilter, Message};
@@ -45,7 +45,7 @@ pub async fn attempts_are_numbered_without_gaps_under_many_workers(world: World)
     });
     let mut numbers = Vec::new();
     for begin in begun.collect::<Vec<_>>() {
-        numbers.push(begin.await.unwrap().unwrap().attempt_number);
+        numbers.push(begin.await.unwrap().unwrap().attempt_number.get());
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=20).collect::<Vec<_>>());
@@ -120,8 +120,11 @@ pub async fn only_the_newest_attempts_are_shown(world: World) {
     }
     let shown = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     let attempts = shown.deliveries[0].attempts();
-    assert_eq!((attempts.len(), attempts[0].number.0), (SHOWN_ATTEMPTS as usize, tries - SHOWN_ATTEMPTS + 1));
-    assert_eq!(shown.deliveries[0].current_attempt(), tries);
+    assert_eq!(
+        (attempts.len(), attempts[0].number.get()),
+        (SHOWN_ATTEMPTS as usize, tries - SHOWN_ATTEMPTS + 1)
+    );
+    assert_eq!(shown.deliveries[0].current_attempt(), AttemptNumber::new(tries));
 }
 
 /// Agents see their own record, humans all.
@@ -162,7 +165,11 @@ pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
     assert_eq!(refused(chat, DeliveryStep::Succeed).await, AdvanceRefused::NoActiveAttempt);
     take(&world, &bot, chat, message, &[DeliveryStep::Begin]).await;
     let reopened = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
-    assert_eq!(reopened.deliveries[0].current_attempt(), 2, "a processed message may be opened again");
+    assert_eq!(
+        reopened.deliveries[0].current_attempt(),
+        AttemptNumber::new(2),
+        "a processed message may be opened again"
+    );
     assert_eq!(reopened.deliveries[0].processed_at(), None);
 }
 
