@@ -118,13 +118,10 @@ pub(super) fn stored_attempt(
     error: Option<String>,
 ) -> Result<Attempt, Fault> {
     let unsigned = u32::try_from(number).ok().and_then(AttemptNumber::new);
-    Ok(Attempt {
-        number: unsigned.ok_or_else(|| Fault::Row(format!("the attempt {number}")))?,
-        status: row::word(status, AttemptStatus::parse)?,
-        started_at,
-        completed_at,
-        error,
-    })
+    let unsigned = unsigned.ok_or_else(|| Fault::Row(format!("the attempt {number}")))?;
+    let status = row::word(status, AttemptStatus::parse)?;
+    Attempt::restore(unsigned, status, started_at, completed_at, error)
+        .map_err(|inconsistent| Fault::Row(format!("{inconsistent}: attempt {number}")))
 }
 
 /// A mention in the column `mentions`.

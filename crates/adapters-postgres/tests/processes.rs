@@ -287,7 +287,7 @@ async fn a_step_keeps_the_mark_of_the_same_moment() {
     client.batch_execute("COMMIT").await.unwrap();
     let stepped = step.await.unwrap().unwrap().unwrap();
     assert_eq!(stepped.delivery.status(), DeliveryStatus::Processing);
-    assert_eq!(stepped.delivery.delivered_at, Some(Timestamp::from_micros(NOON + 1_000_000)));
+    assert_eq!(stepped.delivery.delivered_at(), Some(Timestamp::from_micros(NOON + 1_000_000)));
 }
 
 /// What the store cannot keep is refused; whoever is in the same batch is not.

@@ -7,7 +7,7 @@ use domain::chat::{
     Chat, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, RoomAgent, WorkStatus,
 };
 use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, RequestStatus};
-use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery};
+use domain::delivery::{Attempt, AttemptNumber, AttemptState, Delivery};
 use domain::event::DomainEvent;
 use domain::id::{
     AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, Sequence,
@@ -35,10 +35,8 @@ fn name(text: &str) -> String {
 fn message() -> Message {
     let failed = Attempt {
         number: AttemptNumber::new(2).unwrap(),
-        status: AttemptStatus::Failed,
         started_at: at(3),
-        completed_at: Some(at(4)),
-        error: Some(name("broken")),
+        state: AttemptState::Failed { at: at(4), error: name("broken") },
     };
     let delivery = Delivery::restore(AGENT, true, Some(at(2)), vec![failed]).unwrap();
     let (id, kind) = (ParticipantId::Agent(AGENT), MentionKind::Mention);
@@ -56,7 +54,7 @@ fn message() -> Message {
         metadata: metadata.as_object().cloned(),
         created_at: at(1),
         updated_at: at(-5),
-        deliveries: vec![delivery, Delivery::new(AGENT, false)],
+        deliveries: vec![delivery, Delivery::unaddressed(AGENT)],
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) async fn advance_on(
             return Ok(Err(AdvanceRefused::NotFound));
         }
     }
-    let before = before.unwrap_or_else(|| Delivery::new(command.agent, false));
+    let before = before.unwrap_or_else(|| Delivery::unaddressed(command.agent));
     let known = before.attempts().to_vec();
     let Ok(after) = before.step(&command.step, command.now) else {
         return Ok(Err(AdvanceRefused::NoActiveAttempt));
@@ -91,7 +91,7 @@ async fn save_on(mut db: &Db, command: &AdvanceDelivery, place: i64, after: &Del
     let state = (
         deliveries::status.eq(after.status().as_str()),
         deliveries::current_attempt.eq(current_attempt_column(after)?),
-        deliveries::delivered_at.eq(after.delivered_at.map(At)),
+        deliveries::delivered_at.eq(after.delivered_at().map(At)),
         deliveries::processed_at.eq(after.processed_at().map(At)),
     );
     diesel::insert_into(deliveries::table)
@@ -100,7 +100,7 @@ async fn save_on(mut db: &Db, command: &AdvanceDelivery, place: i64, after: &Del
             deliveries::agent_id.eq(command.agent.uuid()),
             deliveries::chat_id.eq(command.chat.uuid()),
             deliveries::sequence.eq(place),
-            deliveries::addressed.eq(after.addressed),
+            deliveries::addressed.eq(after.is_addressed()),
             state,
         ))
         .on_conflict((deliveries::message_id, deliveries::agent_id))
@@ -114,9 +114,9 @@ async fn save_on(mut db: &Db, command: &AdvanceDelivery, place: i64, after: &Del
 async fn save_attempts_on(mut db: &Db, command: &AdvanceDelivery, changed: &[&Attempt]) -> Result<(), Fault> {
     for attempt in changed {
         let state = (
-            attempts::status.eq(attempt.status.as_str()),
-            attempts::completed_at.eq(attempt.completed_at.map(At)),
-            attempts::error.eq(attempt.error.as_deref()),
+            attempts::status.eq(attempt.status().as_str()),
+            attempts::completed_at.eq(attempt.completed_at().map(At)),
+            attempts::error.eq(attempt.error()),
         );
         diesel::insert_into(attempts::table)
             .values((

@@ -175,10 +175,10 @@ async fn is_stored_on(mut db: &Db, decided: &DecidedSteps) -> Result<bool, Fault
     for Advanced { message, delivery } in decided.outcomes.iter().flatten() {
         if let Some(newest) = delivery.attempts().last() {
             messages.push(message.id.uuid());
-            agents.push(delivery.agent.uuid());
+            agents.push(delivery.agent().uuid());
             numbers.push(number_column(newest.number)?);
             begun.push(At(newest.started_at));
-            completed.push(newest.completed_at.map(At));
+            completed.push(newest.completed_at().map(At));
         }
     }
     let stored = statement::<Bool>(STORED)
@@ -239,7 +239,7 @@ impl DecidedSteps {
         let (Some(message), true, true) = (message, is_active, ground.locked.contains(&key)) else {
             return Ok(None);
         };
-        let record = message.deliveries.iter_mut().find(|record| record.agent == command.agent);
+        let record = message.deliveries.iter_mut().find(|record| record.agent() == command.agent);
         let Some(record) = record else { return Ok(None) };
         let Ok(after) = record.clone().step(&command.step, command.now) else {
             return Ok(Some(Err(AdvanceRefused::NoActiveAttempt)));
@@ -268,7 +268,7 @@ async fn save_records_on(mut db: &Db, records: &BTreeMap<(Uuid, Uuid), Delivery>
         .bind::<Array<Text>, _>(all.clone().map(|record| record.status().as_str()).collect::<Vec<_>>())
         .bind::<Array<Integer>, _>(attempts)
         .bind::<Array<Nullable<Timestamptz>>, _>(
-            all.clone().map(|record| record.delivered_at.map(At)).collect::<Vec<_>>(),
+            all.clone().map(|record| record.delivered_at().map(At)).collect::<Vec<_>>(),
         )
         .bind::<Array<Nullable<Timestamptz>>, _>(
             all.map(|record| record.processed_at().map(At)).collect::<Vec<_>>(),
@@ -289,12 +289,12 @@ async fn save_attempts_on(mut db: &Db, attempts: &BTreeMap<(Uuid, Uuid, i32), At
         .bind::<Array<SqlUuid>, _>(attempts.keys().map(|key| key.0).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(attempts.keys().map(|key| key.1).collect::<Vec<_>>())
         .bind::<Array<Integer>, _>(attempts.keys().map(|key| key.2).collect::<Vec<_>>())
-        .bind::<Array<Text>, _>(all.clone().map(|attempt| attempt.status.as_str()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(all.clone().map(|attempt| attempt.status().as_str()).collect::<Vec<_>>())
         .bind::<Array<Timestamptz>, _>(all.clone().map(|attempt| At(attempt.started_at)).collect::<Vec<_>>())
         .bind::<Array<Nullable<Timestamptz>>, _>(
-            all.clone().map(|attempt| attempt.completed_at.map(At)).collect::<Vec<_>>(),
+            all.clone().map(|attempt| attempt.completed_at().map(At)).collect::<Vec<_>>(),
         )
-        .bind::<Array<Nullable<Text>>, _>(all.map(|attempt| attempt.error.as_deref()).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Text>>, _>(all.map(|attempt| attempt.error()).collect::<Vec<_>>())
         .execute(&mut db)
         .await?;
     Ok(())

@@ -84,7 +84,7 @@ pub(super) fn bind_deliveries<'m, Row>(
     for message in messages {
         for delivery in &message.deliveries {
             ids.push(message.id.uuid());
-            agents.push(delivery.agent.uuid());
+            agents.push(delivery.agent().uuid());
             chats.push(message.chat_id.uuid());
             places.push(message.sequence.get());
         }

@@ -28,7 +28,7 @@ pub(super) fn advance_on(
     let Some(message) = message_row_on(connection, command.chat, command.message)? else {
         return Ok(Err(AdvanceRefused::NotFound));
     };
-    let before = record_on(connection, command)?.unwrap_or_else(|| Delivery::new(command.agent, false));
+    let before = record_on(connection, command)?.unwrap_or_else(|| Delivery::unaddressed(command.agent));
     let known = before.attempts().to_vec();
     let Ok(after) = before.step(&command.step, command.now) else {
         return Ok(Err(AdvanceRefused::NoActiveAttempt));
@@ -88,10 +88,10 @@ fn save_on(
     .bind::<Binary, _>(row::bytes(command.agent.uuid()))
     .bind::<Binary, _>(row::bytes(command.chat.uuid()))
     .bind::<BigInt, _>(sequence)
-    .bind::<Bool, _>(after.addressed)
+    .bind::<Bool, _>(after.is_addressed())
     .bind::<Text, _>(after.status().as_str())
     .bind::<Integer, _>(current_attempt_column(after)?)
-    .bind::<Nullable<BigInt>, _>(after.delivered_at.map(Timestamp::micros))
+    .bind::<Nullable<BigInt>, _>(after.delivered_at().map(Timestamp::micros))
     .bind::<Nullable<BigInt>, _>(after.processed_at().map(Timestamp::micros))
     .execute(connection)?;
     Ok(())
@@ -111,9 +111,9 @@ fn save_attempt_on(
     .bind::<Binary, _>(row::bytes(command.agent.uuid()))
     .bind::<Integer, _>(number_column(attempt.number)?)
     .bind::<BigInt, _>(attempt.started_at.micros())
-    .bind::<Text, _>(attempt.status.as_str())
-    .bind::<Nullable<BigInt>, _>(attempt.completed_at.map(Timestamp::micros))
-    .bind::<Nullable<Text>, _>(attempt.error.as_deref())
+    .bind::<Text, _>(attempt.status().as_str())
+    .bind::<Nullable<BigInt>, _>(attempt.completed_at().map(Timestamp::micros))
+    .bind::<Nullable<Text>, _>(attempt.error())
     .execute(connection)?;
     Ok(())
 }

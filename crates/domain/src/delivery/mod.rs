@@ -32,7 +32,7 @@ pub use redelivery::{
 };
 pub use service::DeliveryService;
 pub use state::{
-    Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, FailureText, Inconsistent,
+    Attempt, AttemptNumber, AttemptState, AttemptStatus, Delivery, DeliveryStatus, FailureText, Inconsistent,
     NoActiveAttempt,
 };
 

@@ -109,7 +109,7 @@ impl RoomState {
         self.content_bytes += message.bytes();
         let mut addressed = message.addressed_agents();
         addressed.sort_unstable();
-        message.deliveries = addressed.into_iter().map(|agent| Delivery::new(agent, true)).collect();
+        message.deliveries = addressed.into_iter().map(Delivery::new).collect();
         let titling = new.title_if_untitled.filter(|_| self.awaits_title).map(|title| {
             let is_for_all = agents.iter().all(|agent| message.is_readable_by(*agent));
             Titling { title: Some(title).filter(|_| is_for_all) }
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn deliveries_are_in_the_order_of_the_agents() {
         let placed = room().append(new(1, &[9, 3]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
-        let agents = placed.message.deliveries.iter().map(|delivery| delivery.agent.uuid().as_u128());
+        let agents = placed.message.deliveries.iter().map(|delivery| delivery.agent().uuid().as_u128());
         assert_eq!(agents.collect::<Vec<_>>(), [3, 9]);
     }
 

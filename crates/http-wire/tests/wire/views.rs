@@ -47,7 +47,7 @@ fn text() -> Message {
         metadata: None,
         created_at: at(NOON),
         updated_at: at(LATER),
-        deliveries: vec![Delivery::new(HELPER, true), Delivery::new(OTHER, true)],
+        deliveries: vec![Delivery::new(HELPER), Delivery::new(OTHER)],
     }
 }
 
@@ -71,9 +71,9 @@ fn a_text_as_its_mentioned_agent_gets_it() {
 fn each_reader_sees_its_own_deliveries() {
     let mut message = text();
     let why = FailureText::new("no luck".to_owned()).unwrap();
-    let failed = Delivery::new(HELPER, true).delivered(at(NOON)).begin_attempt(at(NOON));
+    let failed = Delivery::new(HELPER).delivered(at(NOON)).begin_attempt(at(NOON));
     message.deliveries[0] = failed.fail(&why, at(LATER)).unwrap();
-    message.deliveries[1] = Delivery::new(OTHER, true).begin_attempt(at(NOON)).succeed(at(LATER)).unwrap();
+    message.deliveries[1] = Delivery::new(OTHER).begin_attempt(at(NOON)).succeed(at(LATER)).unwrap();
 
     let attempt = |status: &str, error: Value| {
         json!({

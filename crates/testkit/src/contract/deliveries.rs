@@ -51,7 +51,7 @@ pub async fn attempts_are_numbered_without_gaps_under_many_workers(world: World)
     assert_eq!(numbers, (1..=20).collect::<Vec<_>>());
     let waiting = deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     let open =
-        waiting.deliveries[0].attempts().iter().filter(|attempt| attempt.completed_at.is_none()).count();
+        waiting.deliveries[0].attempts().iter().filter(|attempt| attempt.completed_at().is_none()).count();
     assert_eq!((open, waiting.deliveries[0].attempts().len()), (1, 20));
 }
 
@@ -137,14 +137,17 @@ pub async fn readers_see_the_records_that_are_theirs(world: World) {
     take(&world, &bot, chat, message, &[DeliveryStep::Begin, failed()]).await;
     take(&world, &other, chat, message, &[DeliveryStep::Begin, DeliveryStep::Succeed]).await;
     let own = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
-    assert_eq!(own.deliveries.iter().map(|record| record.agent).collect::<Vec<_>>(), [bot.id]);
-    assert_eq!(own.deliveries[0].attempts()[0].error.as_deref(), Some("it did not work"));
+    assert_eq!(own.deliveries.iter().map(|record| record.agent()).collect::<Vec<_>>(), [bot.id]);
+    assert_eq!(own.deliveries[0].attempts()[0].error(), Some("it did not work"));
     assert_eq!(world.deliveries.next(other.caller, chat).await.unwrap(), None);
     let context = world.messages.context(other.caller, chat, first(1)).await.unwrap();
-    assert_eq!(context.rows[0].deliveries.iter().map(|record| record.agent).collect::<Vec<_>>(), [other.id]);
+    assert_eq!(
+        context.rows[0].deliveries.iter().map(|record| record.agent()).collect::<Vec<_>>(),
+        [other.id]
+    );
     let history = world.messages.history(ann.caller, chat, HistoryFilter::default(), first(1)).await.unwrap();
     let states =
-        history.rows[0].deliveries.iter().map(|record| (record.agent, record.status())).collect::<Vec<_>>();
+        history.rows[0].deliveries.iter().map(|record| (record.agent(), record.status())).collect::<Vec<_>>();
     assert_eq!(states, [(bot.id, DeliveryStatus::Failed), (other.id, DeliveryStatus::Processed)]);
 }
 
@@ -222,7 +225,7 @@ pub async fn what_a_socket_took_is_delivered_if_it_is_new(world: World) {
     assert_eq!(next.id, taken[0].message);
     take(&world, &bot, chat, next.id, &[DeliveryStep::Begin, DeliveryStep::Succeed]).await;
     let done = &records().await[0];
-    assert_eq!((done.status(), done.delivered_at), (DeliveryStatus::Processed, expected[0].delivered_at));
+    assert_eq!((done.status(), done.delivered_at()), (DeliveryStatus::Processed, expected[0].delivered_at()));
 }
 
 /// A message with several deliveries is told once; what there is not is passed over, also of
@@ -251,7 +254,8 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
     ];
     let told = marked(&world, &taken).await;
     assert_eq!(told.iter().map(|message| message.id).collect::<Vec<_>>(), [first, second]);
-    let states = told[0].deliveries.iter().map(|record| (record.agent, record.status())).collect::<Vec<_>>();
+    let states =
+        told[0].deliveries.iter().map(|record| (record.agent(), record.status())).collect::<Vec<_>>();
     assert_eq!(states, [(bot.id, DeliveryStatus::Delivered), (other.id, DeliveryStatus::Delivered)]);
     assert_eq!(told[1].deliveries.len(), 1, "no record is made for who was not addressed");
     let never = OnCommit::new(|_: &Vec<Message>| panic!("nothing was announced"));

@@ -262,7 +262,7 @@ pub async fn unasked_work_adds_nothing_to_the_context(world: World) {
     assert_eq!(context.rows, []);
     let record = &newest(&world, &ann, chat).await.deliveries[0];
     assert_eq!(
-        (record.agent, record.addressed, record.current_attempt()),
+        (record.agent(), record.is_addressed(), record.current_attempt()),
         (bot.id, false, Some(AttemptNumber::FIRST))
     );
 }

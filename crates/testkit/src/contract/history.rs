@@ -227,8 +227,7 @@ pub async fn long_errors_are_cut_where_they_are_shown(world: World) {
         world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Fail(failure)).await.unwrap();
     }
     let next = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
-    let errors =
-        next.deliveries[0].attempts().iter().map(|one| one.error.clone().unwrap()).collect::<Vec<_>>();
+    let errors = next.deliveries[0].attempts().iter().map(|one| one.error().unwrap()).collect::<Vec<_>>();
     let cut = format!("x{}…", "ä".repeat((SHOWN_ERROR_BYTES - 1) / 2));
     assert_eq!(errors, [fitting, cut]);
 }

@@ -140,7 +140,7 @@ pub async fn new_messages_are_read_by_those_they_are_for(world: World) {
     let read = async |agent: &TestAgent, places: &[i64]| {
         let read = new_messages(&world, agent, chat, places.iter().copied()).await;
         for message in &read {
-            let records = message.deliveries.iter().map(|record| (record.agent, record.status()));
+            let records = message.deliveries.iter().map(|record| (record.agent(), record.status()));
             assert_eq!(records.collect::<Vec<_>>(), [(agent.id, DeliveryStatus::New)]);
         }
         read.iter().map(|message| message.id).collect::<Vec<_>>()
