@@ -3,8 +3,8 @@
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::DeliveryStatus;
+use domain::id::ChatId;
 use domain::message::{Message, RoomState};
-use uuid::Uuid;
 
 use super::row::mentions_column;
 use crate::error::Fault;
@@ -45,7 +45,7 @@ pub(super) async fn deliveries_on(mut db: &Db, messages: &[&Message]) -> Result<
 /// all.
 pub(super) async fn rooms_on(
     mut db: &Db,
-    rooms: impl Iterator<Item = (Uuid, &RoomState)>,
+    rooms: impl Iterator<Item = (ChatId, &RoomState)>,
 ) -> Result<Option<String>, Fault> {
     let written = statement::<Text>(format!("{ROOMS} RETURNING chats.xmin::text"));
     Ok(bind_rooms(written, rooms).load::<String>(&mut db).await?.pop())
@@ -99,11 +99,11 @@ pub(super) fn bind_deliveries<'m, Row>(
 
 pub(super) fn bind_rooms<'r, Row>(
     statement: Statement<'r, Row>,
-    rooms: impl Iterator<Item = (Uuid, &'r RoomState)>,
+    rooms: impl Iterator<Item = (ChatId, &'r RoomState)>,
 ) -> Statement<'r, Row> {
     let (mut ids, mut places, mut newest, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (id, state) in rooms {
-        ids.push(id);
+        ids.push(id.uuid());
         places.push(state.last_sequence.get());
         newest.push(state.newest.map(At));
         bytes.push(state.content_bytes);

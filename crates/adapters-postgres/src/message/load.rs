@@ -8,7 +8,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{Attempt, Delivery, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
+use domain::delivery::{Attempt, Delivery, DeliveryKey, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
@@ -295,8 +295,12 @@ pub(crate) struct AttemptHead {
     completed_at: Option<At>,
 }
 
-/// Attempts by message and agent, oldest first.
-type Tries = HashMap<(Uuid, Uuid), Vec<Attempt>>;
+/// The attempts of deliveries, oldest first.
+type Tries = HashMap<DeliveryKey, Vec<Attempt>>;
+
+fn key(message: Uuid, agent: Uuid) -> DeliveryKey {
+    DeliveryKey { message: MessageId::new(message), agent: AgentId::new(agent) }
+}
 
 /// The newest attempts of each of the messages' records.
 async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<Tries, Fault> {
@@ -314,7 +318,7 @@ async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<T
     let mut tries = Tries::new();
     let found = found.load::<ShownAttemptRow>(&mut db).await?;
     for ShownAttemptRow { attempt, error } in found {
-        let key = (attempt.message_id, attempt.agent_id);
+        let key = key(attempt.message_id, attempt.agent_id);
         tries.entry(key).or_default().push(attempt.into_attempt(error.map(shown_error))?);
     }
     Ok(tries)
@@ -328,7 +332,7 @@ fn assembled(
 ) -> Result<Vec<Message>, Fault> {
     let with_records = |row: MessageRow| {
         let records = records.remove(&row.id.0).unwrap_or_default().into_iter().map(|record| {
-            let key = (record.message_id, record.agent_id);
+            let key = key(record.message_id, record.agent_id);
             record.into_delivery(tries.remove(&key).unwrap_or_default())
         });
         let records = records.collect::<Result<Vec<_>, _>>()?;
