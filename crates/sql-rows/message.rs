@@ -6,10 +6,11 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::QueryResult;
 use diesel::sql_types::{Nullable, Text};
-use domain::delivery::Delivery;
-use domain::id::{ChatId, MessageId, ParticipantKind, parse_uuid};
+use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery};
+use domain::id::{ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::page::weight;
+use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Fault;
@@ -83,7 +84,7 @@ impl MessageRow {
         Ok(Message {
             id: MessageId::new(self.id.0),
             chat_id: ChatId::new(self.chat_id.0),
-            sequence: self.sequence,
+            sequence: Sequence::new(self.sequence),
             kind: row::word(&self.kind, MessageKind::parse)?,
             content: self.content,
             sender: row::participant_id(&self.sender_kind, self.sender_id.0)?,
@@ -96,6 +97,31 @@ impl MessageRow {
             deliveries,
         })
     }
+}
+
+/// The column `number` of an attempt.
+pub(crate) fn number_column(number: AttemptNumber) -> Result<i32, Fault> {
+    i32::try_from(number.get()).map_err(|_| Fault::Row(format!("the attempt {}", number.get())))
+}
+
+/// The column `current_attempt`, 0 if there is none.
+pub(crate) fn current_attempt_column(delivery: &Delivery) -> Result<i32, Fault> {
+    delivery.current_attempt().map_or(Ok(0), number_column)
+}
+
+/// An attempt from its columns.
+pub(super) fn stored_attempt(
+    number: i32,
+    status: &str,
+    started_at: Timestamp,
+    completed_at: Option<Timestamp>,
+    error: Option<String>,
+) -> Result<Attempt, Fault> {
+    let unsigned = u32::try_from(number).ok().and_then(AttemptNumber::new);
+    let unsigned = unsigned.ok_or_else(|| Fault::Row(format!("the attempt {number}")))?;
+    let status = row::word(status, AttemptStatus::parse)?;
+    Attempt::restore(unsigned, status, started_at, completed_at, error)
+        .map_err(|inconsistent| Fault::Row(format!("{inconsistent}: attempt {number}")))
 }
 
 /// A mention in the column `mentions`.

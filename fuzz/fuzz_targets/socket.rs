@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use uuid::Uuid;
 use ws_gateway::frame::Version;
-use ws_gateway::machine::{Action, JoinDecision, Machine, Ticket};
+use ws_gateway::machine::{Action, Machine, JoinDecision, SubscriptionId};
 
 const MAX_TOPICS: usize = 3;
 
@@ -51,7 +51,10 @@ fuzz_target!(|bytes: &[u8]| {
             match action {
                 Action::Send(text) => assert!(is_frame(&text), "{text}"),
                 Action::Authorize(join) if input.grants >> (number % 64) & 1 == 1 => {
-                    let granted = JoinDecision::Granted { response: "{}".to_owned(), ticket: Ticket(number) };
+                    let granted = JoinDecision::Granted {
+                        response: "{}".to_owned(),
+                        subscription: SubscriptionId::new(number),
+                    };
                     actions.extend(connection.authorized(join, granted));
                 }
                 Action::Authorize(join) => {

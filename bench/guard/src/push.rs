@@ -13,7 +13,7 @@ use actix_web::dev::{Payload, Service, ServiceResponse};
 use actix_web::test::TestRequest;
 use bytes::{Bytes, BytesMut};
 use domain::event::DomainEvent;
-use domain::id::{MessageId, ParticipantId};
+use domain::id::{MessageId, ParticipantId, Sequence};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
 use futures_util::{StreamExt, future, stream};
@@ -77,7 +77,7 @@ fn created(scene: &Scene, number: usize) -> DomainEvent {
     let message = Message {
         id: MessageId::new(Uuid::from_u128(number as u128)),
         chat_id: scene.room,
-        sequence: 1 + i64::try_from(number).unwrap_or_default(),
+        sequence: Sequence::new(1 + i64::try_from(number).unwrap_or_default()),
         kind: MessageKind::Text,
         content: format!("@[[{}]] please read what the three suppliers wrote since Monday.", researcher.id),
         sender: ParticipantId::Agent(scene.sender.id),

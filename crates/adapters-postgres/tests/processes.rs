@@ -88,7 +88,7 @@ async fn a_quota_is_exact_and_the_sequence_has_no_gaps() {
     }
     assert_eq!(ids.len(), LIMIT as usize);
     let page = worlds[1].messages.history(ann.caller, chat, HistoryFilter::default(), ALL).await.unwrap();
-    let places = page.rows.iter().map(|message| message.sequence).rev().collect::<Vec<_>>();
+    let places = page.rows.iter().map(|message| message.sequence.get()).rev().collect::<Vec<_>>();
     assert_eq!(places, (1..=i64::from(LIMIT)).collect::<Vec<_>>());
     assert!(page.rows.iter().all(|message| ids.contains(&message.id)));
     assert!(page.rows.windows(2).all(|pair| pair[0].created_at > pair[1].created_at), "times follow places");
@@ -146,7 +146,7 @@ async fn a_key_counts_once_and_attempts_are_numbered_without_gaps() {
     let caller = bot.caller;
     let begun = at_once(&worlds, 20, |world, _| async move {
         let step = world.deliveries.advance(caller, chat, message, DeliveryStep::Begin).await;
-        step.unwrap().attempt_number
+        step.unwrap().attempt_number.get()
     });
     let mut numbers = begun.await;
     numbers.sort_unstable();
@@ -161,7 +161,7 @@ async fn a_key_counts_once_and_attempts_are_numbered_without_gaps() {
     let listed = listed.unwrap();
     let attempts = listed.rows[0].deliveries[0].attempts();
     assert_eq!(
-        attempts.iter().map(|attempt| attempt.number.0).collect::<Vec<_>>(),
+        attempts.iter().map(|attempt| attempt.number.get()).collect::<Vec<_>>(),
         (1..=40).collect::<Vec<_>>()
     );
 }
@@ -287,7 +287,7 @@ async fn a_step_keeps_the_mark_of_the_same_moment() {
     client.batch_execute("COMMIT").await.unwrap();
     let stepped = step.await.unwrap().unwrap().unwrap();
     assert_eq!(stepped.delivery.status(), DeliveryStatus::Processing);
-    assert_eq!(stepped.delivery.delivered_at, Some(Timestamp::from_micros(NOON + 1_000_000)));
+    assert_eq!(stepped.delivery.delivered_at(), Some(Timestamp::from_micros(NOON + 1_000_000)));
 }
 
 /// What the store cannot keep is refused; whoever is in the same batch is not.
@@ -308,7 +308,8 @@ async fn a_bad_message_does_not_hurt_those_beside_it() {
             .unwrap()
             .unwrap()
             .message
-            .sequence,
+            .sequence
+            .get(),
         1
     );
     let mut all = JoinSet::new();
@@ -326,6 +327,6 @@ async fn a_bad_message_does_not_hurt_those_beside_it() {
         }
     }
     let page = world.messages.history(ann.caller, chat, HistoryFilter::default(), ALL).await.unwrap();
-    let places = page.rows.iter().map(|message| message.sequence).rev().collect::<Vec<_>>();
+    let places = page.rows.iter().map(|message| message.sequence.get()).rev().collect::<Vec<_>>();
     assert_eq!(places, (1..=55).collect::<Vec<_>>());
 }

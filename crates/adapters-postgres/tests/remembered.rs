@@ -80,7 +80,7 @@ impl Scene {
         let mut rows = history.await.unwrap().rows;
         rows.reverse();
         assert!(rows.windows(2).all(|pair| pair[0].created_at < pair[1].created_at), "times follow places");
-        rows.iter().map(|message| message.sequence).collect()
+        rows.iter().map(|message| message.sequence.get()).collect()
     }
 }
 

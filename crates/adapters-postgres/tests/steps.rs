@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryKey, DeliveryRepository, DeliveryStatus, DeliveryStep,
-    FailureText,
+    AdvanceDelivery, AdvanceRefused, Advanced, AttemptNumber, DeliveryKey, DeliveryRepository,
+    DeliveryStatus, DeliveryStep, FailureText,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{HistoryFilter, Message};
@@ -117,7 +117,7 @@ async fn connect(database: &Database) -> Client {
 /// How many steps a message shows: attempts, and those that are closed.
 fn steps_of(message: &Message) -> usize {
     let attempts = message.deliveries.iter().flat_map(domain::delivery::Delivery::attempts);
-    attempts.map(|attempt| 1 + usize::from(attempt.completed_at.is_some())).sum()
+    attempts.map(|attempt| 1 + usize::from(attempt.completed_at().is_some())).sum()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -130,7 +130,7 @@ async fn many_agents_take_steps_at_once_and_each_is_told_with_all_before_it() {
         for step in steps.collect::<Vec<_>>() {
             let advanced = step.await.unwrap().unwrap().unwrap();
             let shown =
-                advanced.message.deliveries.iter().find(|record| record.agent == advanced.delivery.agent);
+                advanced.message.deliveries.iter().find(|record| record.agent() == advanced.delivery.agent());
             assert_eq!(shown.unwrap().status(), advanced.delivery.status());
         }
     }
@@ -146,12 +146,12 @@ async fn many_agents_take_steps_at_once_and_each_is_told_with_all_before_it() {
         assert_eq!(last[&message.id].deliveries, message.deliveries, "what was told last is what is stored");
         assert_eq!(message.deliveries.len(), AGENTS);
         for delivery in &message.deliveries {
-            assert_eq!((delivery.status(), delivery.current_attempt()), (DeliveryStatus::Processed, 2));
-            assert!(delivery.attempts().iter().all(|attempt| attempt.completed_at.is_some()));
-            assert!(
-                delivery.attempts()[0].error.as_ref().unwrap().ends_with('…'),
-                "the error is shown in short"
+            assert_eq!(
+                (delivery.status(), delivery.current_attempt()),
+                (DeliveryStatus::Processed, AttemptNumber::new(2))
             );
+            assert!(delivery.attempts().iter().all(|attempt| attempt.completed_at().is_some()));
+            assert!(delivery.attempts()[0].error().unwrap().ends_with('…'), "the error is shown in short");
         }
     }
 }
@@ -177,6 +177,7 @@ async fn what_cannot_be_done_is_refused_beside_what_can() {
     assert_eq!(
         outcomes,
         [Ok(1), Err(AdvanceRefused::NoActiveAttempt), Err(AdvanceRefused::NotFound), Ok(1), Ok(2)]
+            .map(|outcome| outcome.map(AttemptNumber::new))
     );
     assert_eq!(told.lock().unwrap().len(), 3);
 }
@@ -252,7 +253,10 @@ async fn servers_that_work_on_the_same_messages_overlook_nothing() {
     }
     for message in room.stored().await {
         for delivery in &message.deliveries {
-            assert_eq!((delivery.status(), delivery.current_attempt()), (DeliveryStatus::Processed, 2));
+            assert_eq!(
+                (delivery.status(), delivery.current_attempt()),
+                (DeliveryStatus::Processed, AttemptNumber::new(2))
+            );
             assert_eq!(delivery.attempts().len(), 2);
         }
     }
@@ -267,7 +271,7 @@ async fn who_has_not_shown_itself_and_who_was_not_addressed_are_served_too() {
     let room = Room { agents: vec![late], ..room };
     let advanced =
         room.step(0, room.messages[0], DeliveryStep::Begin, &told).await.unwrap().unwrap().unwrap();
-    assert!(!advanced.delivery.addressed);
+    assert!(!advanced.delivery.is_addressed());
     let done = room.step(0, room.messages[0], DeliveryStep::Succeed, &told).await.unwrap().unwrap().unwrap();
     assert_eq!(done.delivery.status(), DeliveryStatus::Processed);
 }

@@ -21,8 +21,9 @@ use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, CreateChat, Role};
 use domain::delivery::{
     AdvanceDelivery, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening, Order,
+    SubscriptionId,
 };
-use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
 use domain::message::{HistoryFilter, MessageRepository};
 use domain::organization::Authority;
@@ -209,15 +210,17 @@ async fn an_agents_reads_run_along_indexes() {
     }
     begin(&heard, bot.id, chat, message).await;
     heard.expect("advance", &[]);
-    let listening =
-        (0..3).map(|subscription| Listening { subscription, agent: bot.id, chat, since: 0 }).collect();
+    let listening = (0..3)
+        .map(SubscriptionId::new)
+        .map(|subscription| Listening { subscription, agent: bot.id, chat, since: Sequence::default() })
+        .collect();
     let new = store.unacknowledged(listening, 8).await.unwrap();
     assert_eq!(new.len(), 3);
     assert_eq!(heard.statements.lock().unwrap().iter().filter(|text| text.contains("SELECT")).count(), 1);
     heard.expect("what is still new", &["deliveries_open", "messages_order"]);
     let (tells, told) = std::sync::mpsc::channel();
     let on_commit = OnCommit::new(move |new: &Vec<_>| tells.send(new.len()).unwrap());
-    store.new_messages(bot.id, chat, vec![1, 2], on_commit).await.unwrap();
+    store.new_messages(bot.id, chat, [1, 2].map(Sequence::new).to_vec(), on_commit).await.unwrap();
     assert_eq!(told.recv(), Ok(1));
     heard.expect("messages that are still new", &["deliveries_open", "messages_order"]);
     let second = store.list(bot.id, chat, DeliveryFilter::Pending, Order::Ascending, after(0)).await.unwrap();

@@ -1,6 +1,6 @@
 //! Identifiers. Every kind of thing has its own type, so that one cannot be passed for another.
 //!
-//! All are UUIDs (version 7, made by [`crate::ports::IdGenerator`]); text is parsed at the edge,
+//! All but the [`Sequence`] of a message are UUIDs (version 7, made by [`crate::ports::IdGenerator`]); text is parsed at the edge,
 //! the inner value is opened in the adapters.
 
 use std::fmt;
@@ -87,6 +87,36 @@ id_type! {
     ContactRequestId,
     /// A task outside Parlance that a chat is about; not checked.
     TaskId,
+}
+
+/// The place of a message in its chat, counted from 1 without gaps; 0 is before the first. Deleted
+/// messages keep theirs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Sequence(i64);
+
+impl Sequence {
+    /// Wraps a number that is known to be a sequence.
+    pub const fn new(number: i64) -> Self {
+        Self(number)
+    }
+
+    /// The number itself, for adapters.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+
+    /// The sequence after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// The sequence before this one.
+    #[must_use]
+    pub const fn previous(self) -> Self {
+        Self(self.0 - 1)
+    }
 }
 
 /// The hyphenated form of 36 characters only: braces, URNs and bare hex are not ids here.

@@ -9,7 +9,7 @@ use domain::bus::{Address, Answer, EventBus, Interest, KnownNodes, OwnInterests,
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::event::DomainEvent;
-use domain::id::{AgentId, ChatId, MessageId, NodeId, OrganizationId, ParticipantId, UserId};
+use domain::id::{AgentId, ChatId, MessageId, NodeId, OrganizationId, ParticipantId, Sequence, UserId};
 use domain::message::{Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
 use domain::time::Timestamp;
@@ -239,7 +239,7 @@ pub fn message(sequence: i64, content: &str) -> Message {
     Message {
         id: MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs()))),
         chat_id: ROOM,
-        sequence,
+        sequence: Sequence::new(sequence),
         kind: MessageKind::Text,
         content: content.to_owned(),
         sender: user(100).participant(),

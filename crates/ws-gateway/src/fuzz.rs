@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::delivery::SubscriptionId;
 use domain::id::{AgentId, ChatId, OrganizationId, UserId};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,7 +17,6 @@ use uuid::Uuid;
 
 use crate::frame::{self, Frame, Version};
 use crate::inbound::Heads;
-use crate::inbox::Ticket;
 use crate::machine::{Action, JoinDecision, Machine};
 use crate::topic::{Topic, TopicName};
 
@@ -157,8 +157,8 @@ struct Observed {
     version: Version,
     connection: Machine,
     /// The subscription and the join reference of each joined topic.
-    joined: HashMap<Topic, (Ticket, Option<String>)>,
-    tickets: u64,
+    joined: HashMap<Topic, (SubscriptionId, Option<String>)>,
+    subscriptions: u64,
 }
 
 /// A frame to the client, parsed.
@@ -195,15 +195,18 @@ impl Observed {
             match action {
                 Action::Send(text) => sent.push(self.read(&text)),
                 Action::Unreadable => assert!(read.is_err(), "{text}"),
-                Action::Unsubscribe(topic, ticket) => {
-                    assert_eq!(self.joined.remove(&topic).map(|(ticket, _)| ticket), Some(ticket));
+                Action::Unsubscribe(topic, subscription) => {
+                    assert_eq!(
+                        self.joined.remove(&topic).map(|(subscription, _)| subscription),
+                        Some(subscription)
+                    );
                 }
                 Action::Authorize(join) => {
                     let (topic, verdict) = (join.topic, self.verdict(granted));
                     self.joined.remove(&topic);
-                    if let JoinDecision::Granted { ticket, .. } = verdict {
+                    if let JoinDecision::Granted { subscription, .. } = verdict {
                         let join_ref = read.as_ref().ok().and_then(|frame| frame.join_ref.clone());
-                        self.joined.insert(topic, (ticket, join_ref));
+                        self.joined.insert(topic, (subscription, join_ref));
                     }
                     for action in self.connection.authorized(join, verdict) {
                         let Action::Send(text) = action else { panic!("{action:?}") };
@@ -233,24 +236,27 @@ impl Observed {
     }
 
     fn verdict(&mut self, granted: bool) -> JoinDecision {
-        self.tickets += 1;
+        self.subscriptions += 1;
         if granted {
-            JoinDecision::Granted { response: "{}".to_owned(), ticket: Ticket(self.tickets) }
+            JoinDecision::Granted {
+                response: "{}".to_owned(),
+                subscription: SubscriptionId::new(self.subscriptions),
+            }
         } else {
             JoinDecision::Refused("unauthorized")
         }
     }
 
-    /// The ticket of the subscription that a step refers to.
-    fn ticket(&self, topic: Topic, stale: bool) -> Ticket {
+    /// The subscription that a step refers to.
+    fn subscription(&self, topic: Topic, stale: bool) -> SubscriptionId {
         match self.joined.get(&topic) {
-            Some((ticket, _)) if !stale => *ticket,
-            _ => Ticket(u64::MAX),
+            Some((subscription, _)) if !stale => *subscription,
+            _ => SubscriptionId::new(u64::MAX),
         }
     }
 
     fn on_event(&self, topic: Topic, stale: bool) {
-        let text = self.connection.on_event(topic, self.ticket(topic, stale), "message_created", "{}");
+        let text = self.connection.on_event(topic, self.subscription(topic, stale), "message_created", "{}");
         let live = self.joined.get(&topic).filter(|_| !stale);
         assert_eq!(text.is_some(), live.is_some(), "{topic:?}");
         if let (Some(text), Some((_, join_ref))) = (text, live) {
@@ -263,7 +269,7 @@ impl Observed {
     }
 
     fn on_end(&mut self, topic: Topic, stale: bool) {
-        let action = self.connection.on_end(topic, self.ticket(topic, stale));
+        let action = self.connection.on_end(topic, self.subscription(topic, stale));
         let live = if stale { None } else { self.joined.remove(&topic) };
         assert_eq!(action.is_some(), live.is_some(), "{topic:?}");
         if let Some(Action::Send(text)) = action {
@@ -286,7 +292,7 @@ impl Observed {
             }
         }
         let stays = self.connection.topics().collect::<HashMap<_, _>>();
-        let expected = self.joined.iter().map(|(topic, (ticket, _))| (*topic, *ticket)).collect();
+        let expected = self.joined.iter().map(|(topic, (subscription, _))| (*topic, *subscription)).collect();
         assert_eq!(stays, expected, "{step:?}");
         assert!(stays.len() <= MAX_TOPICS, "{step:?}");
     }
@@ -296,7 +302,7 @@ proptest! {
     #[test]
     fn a_connection_answers_whatever_comes((version, agent, steps) in scene()) {
         let connection = Machine::new(version, caller(agent), MAX_TOPICS);
-        let mut observed = Observed { version, connection, joined: HashMap::new(), tickets: 0 };
+        let mut observed = Observed { version, connection, joined: HashMap::new(), subscriptions: 0 };
         for step in &steps {
             observed.take(step);
         }

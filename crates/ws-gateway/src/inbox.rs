@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use domain::delivery::SubscriptionId;
 use domain::id::MessageId;
 
 use crate::topic::Topic;
@@ -44,18 +45,25 @@ impl Payload {
 }
 
 /// Identifies a socket during the life of the process.
-pub(crate) type SocketId = u64;
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub(crate) struct SocketId(u64);
 
-/// Identifies one subscription of a socket to a topic, so that events for an earlier subscription
-/// do not reach a later one.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Ticket(pub u64);
+impl SocketId {
+    pub(crate) const fn get(self) -> u64 {
+        self.0
+    }
 
-/// An event of a topic, for one subscription.
+    /// The next socket's.
+    pub(crate) const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// An event of a topic, for one subscription: events for an earlier one do not reach a later one.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub topic: Topic,
-    pub ticket: Ticket,
+    pub subscription: SubscriptionId,
     pub payload: Arc<Payload>,
 }
 
@@ -65,7 +73,7 @@ pub enum SocketCommand {
     /// An event of a topic.
     Event(Event),
     /// The subscription to a topic has ended.
-    End { topic: Topic, ticket: Ticket },
+    End { topic: Topic, subscription: SubscriptionId },
     /// A newer socket of the same agent has taken over.
     Superseded { payload: Arc<Payload> },
     /// The credential is no longer good.
@@ -126,10 +134,10 @@ struct Waiting {
 
 impl Waiting {
     /// Removes the queued state of a message.
-    fn take_older(&mut self, stay: Ticket, message: MessageId) -> Option<Event> {
+    fn take_older(&mut self, stay: SubscriptionId, message: MessageId) -> Option<Event> {
         let is_older = |item: &SocketCommand| {
-            let SocketCommand::Event(Event { ticket, payload, .. }) = item else { return false };
-            *ticket == stay && payload.updates == Some(message)
+            let SocketCommand::Event(Event { subscription, payload, .. }) = item else { return false };
+            *subscription == stay && payload.updates == Some(message)
         };
         let place = self.queued.iter().rev().take(SEARCHED).position(is_older)?;
         match self.queued.remove(self.queued.len() - 1 - place)? {
@@ -158,15 +166,16 @@ impl Inbox {
 
     /// Adds an event if there is room; the first one without room closes the socket. The state of a
     /// message replaces an older one in the queue, and moves behind all earlier items.
-    pub(crate) fn event(&self, topic: Topic, ticket: Ticket, payload: &Arc<Payload>) {
+    pub(crate) fn event(&self, topic: Topic, subscription: SubscriptionId, payload: &Arc<Payload>) {
         let budget = &self.0.budget;
-        if let Some(older) = payload.updates.and_then(|message| self.0.waiting().take_older(ticket, message))
+        if let Some(older) =
+            payload.updates.and_then(|message| self.0.waiting().take_older(subscription, message))
         {
             budget.give_back(cost(&older.payload));
         }
         let before = budget.exceeded.load(Ordering::Relaxed);
         if budget.take(cost(payload)) {
-            let event = Event { topic, ticket, payload: payload.clone() };
+            let event = Event { topic, subscription, payload: payload.clone() };
             let waker = {
                 let mut waiting = self.0.waiting();
                 if waiting.closed {
@@ -196,12 +205,12 @@ impl Inbox {
 
     /// Adds an event that can also be sent later, unless the queue would be more than half full.
     /// Returns whether it was added.
-    pub(crate) fn offer(&self, topic: Topic, ticket: Ticket, payload: Payload) -> bool {
+    pub(crate) fn offer(&self, topic: Topic, subscription: SubscriptionId, payload: Payload) -> bool {
         let budget = &self.0.budget;
         let queued = budget.queued.load(Ordering::Relaxed);
         let fits = queued == 0 || queued + cost(&payload) <= budget.limit / 2;
         if fits {
-            self.event(topic, ticket, &Arc::new(payload));
+            self.event(topic, subscription, &Arc::new(payload));
         }
         fits
     }
@@ -265,13 +274,13 @@ impl Reader {
         }
     }
 
-    /// The next item if it precedes the first one of the subscription `ticket` to a topic: an
+    /// The next item if it precedes the first one of the subscription `stay` to a topic: an
     /// event, or the end of a subscription.
-    pub(crate) fn next_before(&mut self, stay: Ticket) -> Option<SocketCommand> {
+    pub(crate) fn next_before(&mut self, stay: SubscriptionId) -> Option<SocketCommand> {
         let item = self.next()?;
         match &item {
-            SocketCommand::Event(Event { ticket, .. }) | SocketCommand::End { ticket, .. }
-                if *ticket == stay =>
+            SocketCommand::Event(Event { subscription, .. }) | SocketCommand::End { subscription, .. }
+                if *subscription == stay =>
             {
                 self.taken.push_front(item);
                 None

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 use domain::account::{KeyScope, Reach};
 use domain::caller::Caller;
+pub use domain::delivery::SubscriptionId;
 use domain::id::ChatId;
 use foldhash::fast::RandomState;
 
 use crate::frame::{self, Frame, Head, Version};
-pub use crate::inbox::Ticket;
 use crate::payload::MAX_AGENT_BYTES;
 use crate::topic::{Access, Topic, TopicName};
 
@@ -32,7 +32,7 @@ pub enum Action {
     /// store is read, so that no event is lost in between.
     Authorize(PendingJoin),
     /// End the subscription to the topic.
-    Unsubscribe(Topic, Ticket),
+    Unsubscribe(Topic, SubscriptionId),
     /// The frame could not be parsed: end the connection.
     Unreadable,
 }
@@ -57,7 +57,7 @@ pub enum JoinDecision {
         /// The response, as JSON.
         response: String,
         /// Identifies the subscription.
-        ticket: Ticket,
+        subscription: SubscriptionId,
     },
     /// Refused, with the reason.
     Refused(&'static str),
@@ -67,7 +67,7 @@ pub enum JoinDecision {
 #[derive(Clone, Debug)]
 struct Joined {
     head: Head,
-    ticket: Ticket,
+    subscription: SubscriptionId,
 }
 
 /// One connection.
@@ -148,8 +148,8 @@ impl Machine {
                 frame::write(self.version, join_ref, reference.as_deref(), &text, "phx_reply", &payload);
             Action::Send(frame)
         };
-        let (response, ticket) = match verdict {
-            JoinDecision::Granted { response, ticket } => (response, ticket),
+        let (response, subscription) = match verdict {
+            JoinDecision::Granted { response, subscription } => (response, subscription),
             JoinDecision::Refused(reason) => {
                 let mut actions = vec![answer("error", &reason_payload(reason))];
                 // A caller who may no longer join loses an earlier subscription as well.
@@ -158,7 +158,7 @@ impl Machine {
             }
         };
         let mut actions = vec![answer("ok", &response)];
-        let joined = Joined { head: Head::new(self.version, join_ref.as_deref(), &text), ticket };
+        let joined = Joined { head: Head::new(self.version, join_ref.as_deref(), &text), subscription };
         if let Some(before) = self.joined.insert(topic, joined) {
             actions.push(self.close_frame(&before));
         }
@@ -175,10 +175,10 @@ impl Machine {
         if self.is_stale(frame, joined) {
             return Vec::new();
         }
-        let (ticket, close) = (joined.ticket, self.close_frame(joined));
+        let (subscription, close) = (joined.subscription, self.close_frame(joined));
         let reply = self.reply_on(joined, frame, "ok", NOTHING);
         self.joined.remove(&topic);
-        vec![Action::Unsubscribe(topic, ticket), reply, close]
+        vec![Action::Unsubscribe(topic, subscription), reply, close]
     }
 
     /// Channels only push to clients: any other event of a client is refused, and changes nothing.
@@ -198,15 +198,27 @@ impl Machine {
 
     /// Pushes an event of a topic with this connection's own join reference, or drops it if its
     /// subscription has ended.
-    pub fn on_event(&self, topic: Topic, ticket: Ticket, event: &str, payload: &str) -> Option<String> {
-        let head = self.head(topic, ticket, event, payload.len())?;
+    pub fn on_event(
+        &self,
+        topic: Topic,
+        subscription: SubscriptionId,
+        event: &str,
+        payload: &str,
+    ) -> Option<String> {
+        let head = self.head(topic, subscription, event, payload.len())?;
         Some(self.pieces(head, event, payload).concat())
     }
 
     /// The text in front of the event's name in that frame; `None` if there is nothing to push: the
     /// subscription has ended, or the frame is larger than an agent's client accepts.
-    pub fn head(&self, topic: Topic, ticket: Ticket, event: &str, payload_bytes: usize) -> Option<&str> {
-        let joined = self.joined.get(&topic).filter(|joined| joined.ticket == ticket)?;
+    pub fn head(
+        &self,
+        topic: Topic,
+        subscription: SubscriptionId,
+        event: &str,
+        payload_bytes: usize,
+    ) -> Option<&str> {
+        let joined = self.joined.get(&topic).filter(|joined| joined.subscription == subscription)?;
         let head = joined.head.text(self.version);
         let around = || self.pieces(head, event, "").map(str::len).iter().sum::<usize>();
         let fits = matches!(self.caller, Caller::User(_)) || around() + payload_bytes < MAX_AGENT_BYTES;
@@ -220,13 +232,13 @@ impl Machine {
 
     /// Pushes an event to any subscription to the topic, whichever it is.
     pub fn on_notice(&self, topic: Topic, event: &str, payload: &str) -> Option<String> {
-        let ticket = self.joined.get(&topic)?.ticket;
-        self.on_event(topic, ticket, event, payload)
+        let subscription = self.joined.get(&topic)?.subscription;
+        self.on_event(topic, subscription, event, payload)
     }
 
     /// Ends a subscription on behalf of the server.
-    pub fn on_end(&mut self, topic: Topic, ticket: Ticket) -> Option<Action> {
-        self.joined.get(&topic).filter(|joined| joined.ticket == ticket)?;
+    pub fn on_end(&mut self, topic: Topic, subscription: SubscriptionId) -> Option<Action> {
+        self.joined.get(&topic).filter(|joined| joined.subscription == subscription)?;
         let joined = self.joined.remove(&topic)?;
         Some(self.close_frame(&joined))
     }
@@ -237,8 +249,8 @@ impl Machine {
     }
 
     /// The joined topics with their subscriptions.
-    pub fn topics(&self) -> impl Iterator<Item = (Topic, Ticket)> + '_ {
-        self.joined.iter().map(|(topic, joined)| (*topic, joined.ticket))
+    pub fn topics(&self) -> impl Iterator<Item = (Topic, SubscriptionId)> + '_ {
+        self.joined.iter().map(|(topic, joined)| (*topic, joined.subscription))
     }
 
     fn close_frame(&self, joined: &Joined) -> Action {

@@ -18,12 +18,13 @@ use actix_http::ws::{CloseCode, CloseReason, OpCode, Parser};
 use actix_web::Error;
 use actix_web::body::BoxBody;
 use bytes::{BufMut, Bytes, BytesMut};
+use domain::delivery::SubscriptionId;
 use domain::id::MessageId;
 use futures_core::Stream;
 use tokio::time::sleep;
 
 use crate::hub::ConnectionSlot;
-use crate::inbox::{CommandSignal, Event, Payload, Reader, SEARCHED, SocketCommand, Ticket, cost};
+use crate::inbox::{CommandSignal, Event, Payload, Reader, SEARCHED, SocketCommand, cost};
 use crate::machine::Machine;
 use crate::receipts::ReceiptSink;
 
@@ -105,9 +106,9 @@ impl Outbox {
         self.0.borrow_mut().inbox.next()
     }
 
-    /// The next command, if it precedes the first event of the subscription `ticket` to a topic.
-    pub(crate) fn told_before(&self, ticket: Ticket) -> Option<SocketCommand> {
-        self.0.borrow_mut().inbox.next_before(ticket)
+    /// The next command, if it precedes the first event of `subscription`.
+    pub(crate) fn told_before(&self, subscription: SubscriptionId) -> Option<SocketCommand> {
+        self.0.borrow_mut().inbox.next_before(subscription)
     }
 
     /// Notifies of commands.
@@ -144,10 +145,10 @@ impl Outbox {
 
     /// Queues an event that precedes a later item; it counts against the limit as it did in the
     /// inbox.
-    pub(crate) fn event(&self, Event { topic, ticket, payload }: Event) {
+    pub(crate) fn event(&self, Event { topic, subscription, payload }: Event) {
         let mut queue = self.0.borrow_mut();
         let head = match queue.close {
-            None => queue.machine.head(topic, ticket, payload.event, payload.json.len()).map(Box::from),
+            None => queue.machine.head(topic, subscription, payload.event, payload.json.len()).map(Box::from),
             Some(_) => None,
         };
         let Some(head) = head else { return queue.inbox.budget().give_back(cost(&payload)) };
@@ -304,8 +305,8 @@ impl Queue {
         if self.held || self.close.is_some() { None } else { self.inbox.next_event(looks) }
     }
 
-    fn write_event(&self, Event { topic, ticket, payload }: &Event, out: &mut BytesMut) {
-        if let Some(head) = self.machine.head(*topic, *ticket, payload.event, payload.json.len()) {
+    fn write_event(&self, Event { topic, subscription, payload }: &Event, out: &mut BytesMut) {
+        if let Some(head) = self.machine.head(*topic, *subscription, payload.event, payload.json.len()) {
             self.write_push(head, payload, out);
         }
     }

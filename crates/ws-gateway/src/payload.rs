@@ -363,7 +363,7 @@ mod tests {
         for number in 0..100 {
             let (id, name) = (ParticipantId::Agent(agent_id(number)), "\u{1f600}".repeat(100));
             message.mentions.push(Mention { id, handle: "h".repeat(200), name, kind: MentionKind::Mention });
-            message.deliveries.push(Delivery::new(agent_id(number), true));
+            message.deliveries.push(Delivery::new(agent_id(number)));
         }
         let bytes = cost(&message_updated(&message)) + MAX_FRAME_BYTES;
         assert!(bytes > 3_000_000 && 3 * bytes <= HubConfig::default().queue_bytes, "{bytes}");

@@ -7,6 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::delivery::{DeliveryKey, DeliveryService, Due, Listening, RedeliveryPolicy, RedeliverySchedule};
+use domain::id::Sequence;
 use domain::message::Message;
 use domain::store::OnCommit;
 use measure::Outage;
@@ -131,7 +132,7 @@ impl Redeliverer {
     }
 
     /// Records the outcomes, and returns the number of messages that were pushed.
-    fn record(&mut self, due: &Due, pushed: Vec<(i64, Pushed)>) -> usize {
+    fn record(&mut self, due: &Due, pushed: Vec<(Sequence, Pushed)>) -> usize {
         let (subscription, mut count) = (due.listening.subscription, 0);
         for (sequence, pushed) in pushed {
             match pushed {
@@ -152,7 +153,7 @@ impl Redeliverer {
 }
 
 /// Pushes messages until the listener takes no more; returns each outcome with the sequence of the message.
-fn push(hub: &Hub, to: &Listening, messages: &[Message]) -> Vec<(i64, Pushed)> {
+fn push(hub: &Hub, to: &Listening, messages: &[Message]) -> Vec<(Sequence, Pushed)> {
     let pushed = messages.iter().map(|message| (message.sequence, redeliver(hub, to, message)));
     pushed.take_while(|(_, pushed)| *pushed != Pushed::Unavailable).collect()
 }

@@ -10,6 +10,7 @@ use actix_web::error::PayloadError;
 use actix_web::web::Data;
 use actix_ws::{AggregatedMessage, AggregatedMessageStream};
 use domain::chat::{Entrance, ReadChatError};
+use domain::delivery::SubscriptionId;
 use futures_util::StreamExt;
 use tokio::time::{Instant, sleep_until};
 
@@ -17,7 +18,7 @@ use crate::context::SocketContext;
 use crate::frame::Version;
 use crate::hub::Departure;
 use crate::hub::claim::SocketClaim;
-use crate::inbox::{CommandSignal, SocketCommand, Ticket};
+use crate::inbox::{CommandSignal, SocketCommand};
 use crate::machine::{Action, JoinDecision, Machine, PendingJoin, TOO_MANY_TOPICS};
 use crate::outbox::{LINGER, Outbox};
 use crate::payload;
@@ -146,26 +147,26 @@ impl Socket {
         if self.claim.is_on_too_many_topics() && !self.outbox.machine(is_on) {
             return self.answer(join, JoinDecision::Refused(TOO_MANY_TOPICS));
         }
-        let ticket = self.claim.subscribe(join.topic);
-        self.decide(join, ticket).await
+        let subscription = self.claim.subscribe(join.topic);
+        self.decide(join, subscription).await
     }
 
-    /// Decides a join, for which the socket is subscribed under `ticket`.
-    async fn decide(&mut self, join: PendingJoin, ticket: Ticket) -> Flow {
+    /// Decides a join, for which the socket has `subscription`.
+    async fn decide(&mut self, join: PendingJoin, subscription: SubscriptionId) -> Flow {
         let topic = join.topic;
         // Items of an earlier subscription to the topic may have arrived after the last look at the
         // inbox.
-        while let Some(told) = self.outbox.told_before(ticket) {
+        while let Some(told) = self.outbox.told_before(subscription) {
             if self.on_told(told) == Flow::Ends {
                 // The machine does not know this subscription, so it must be ended here.
-                self.claim.unsubscribe(topic, ticket);
+                self.claim.unsubscribe(topic, subscription);
                 return Flow::Ends;
             }
         }
-        let verdict = match self.admit(&join, ticket).await {
-            Ok(response) => JoinDecision::Granted { response, ticket },
+        let verdict = match self.admit(&join, subscription).await {
+            Ok(response) => JoinDecision::Granted { response, subscription },
             Err(reason) => {
-                self.claim.unsubscribe(topic, ticket);
+                self.claim.unsubscribe(topic, subscription);
                 JoinDecision::Refused(reason)
             }
         };
@@ -182,10 +183,10 @@ impl Socket {
     }
 
     /// The response to a granted join, or the reason for refusing it.
-    async fn admit(&self, join: &PendingJoin, ticket: Ticket) -> Result<String, &'static str> {
+    async fn admit(&self, join: &PendingJoin, subscription: SubscriptionId) -> Result<String, &'static str> {
         self.context.hub.interests_confirmed().await;
         let entrance = self.enter(join).await?;
-        self.claim.settle(join.topic, ticket, &entrance);
+        self.claim.settle(join.topic, subscription, &entrance);
         self.snapshot(join.topic).await
     }
 
@@ -213,8 +214,8 @@ impl Socket {
     fn carry_out(&self, action: Action) -> Flow {
         match action {
             Action::Send(text) => self.unless_full(self.outbox.text(text)),
-            Action::Unsubscribe(topic, ticket) => {
-                self.claim.unsubscribe(topic, ticket);
+            Action::Unsubscribe(topic, subscription) => {
+                self.claim.unsubscribe(topic, subscription);
                 Flow::Goes
             }
             Action::Unreadable if self.version == Version::V1 => {
@@ -232,8 +233,8 @@ impl Socket {
                 self.outbox.event(event);
                 Flow::Goes
             }
-            SocketCommand::End { topic, ticket } => {
-                let action = self.outbox.machine(|machine| machine.on_end(topic, ticket));
+            SocketCommand::End { topic, subscription } => {
+                let action = self.outbox.machine(|machine| machine.on_end(topic, subscription));
                 action.map_or(Flow::Goes, |action| self.carry_out(action))
             }
             SocketCommand::Superseded { payload } => {
@@ -294,8 +295,8 @@ impl Socket {
 impl Drop for Socket {
     /// However the loop ends, no trace of the socket stays in the hub.
     fn drop(&mut self) {
-        for (topic, ticket) in self.outbox.machine(|machine| machine.topics().collect::<Vec<_>>()) {
-            self.claim.unsubscribe(topic, ticket);
+        for (topic, subscription) in self.outbox.machine(|machine| machine.topics().collect::<Vec<_>>()) {
+            self.claim.unsubscribe(topic, subscription);
         }
     }
 }

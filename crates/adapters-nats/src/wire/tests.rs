@@ -7,11 +7,11 @@ use domain::chat::{
     Chat, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, RoomAgent, WorkStatus,
 };
 use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, RequestStatus};
-use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery};
+use domain::delivery::{Attempt, AttemptNumber, AttemptState, Delivery};
 use domain::event::DomainEvent;
 use domain::id::{
-    AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, SessionId,
-    TaskId, UserId,
+    AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, Sequence,
+    SessionId, TaskId, UserId,
 };
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::time::Timestamp;
@@ -34,11 +34,9 @@ fn name(text: &str) -> String {
 
 fn message() -> Message {
     let failed = Attempt {
-        number: AttemptNumber(2),
-        status: AttemptStatus::Failed,
+        number: AttemptNumber::new(2).unwrap(),
         started_at: at(3),
-        completed_at: Some(at(4)),
-        error: Some(name("broken")),
+        state: AttemptState::Failed { at: at(4), error: name("broken") },
     };
     let delivery = Delivery::restore(AGENT, true, Some(at(2)), vec![failed]).unwrap();
     let (id, kind) = (ParticipantId::Agent(AGENT), MentionKind::Mention);
@@ -46,7 +44,7 @@ fn message() -> Message {
     Message {
         id: MessageId::new(Uuid::from_u128(4)),
         chat_id: ROOM,
-        sequence: 17,
+        sequence: Sequence::new(17),
         kind: MessageKind::ToolCall,
         content: name("content"),
         sender: ParticipantId::User(USER),
@@ -56,7 +54,7 @@ fn message() -> Message {
         metadata: metadata.as_object().cloned(),
         created_at: at(1),
         updated_at: at(-5),
-        deliveries: vec![delivery, Delivery::new(AGENT, false)],
+        deliveries: vec![delivery, Delivery::unaddressed(AGENT)],
     }
 }
 

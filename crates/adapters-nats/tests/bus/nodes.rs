@@ -7,7 +7,7 @@ use adapters_nats::{ConnectFault, NatsBus, NatsServer, Settings};
 use domain::activity::AgentActivity;
 use domain::bus::{EventBus, Interest, RunningBus, SharedEvents};
 use domain::event::DomainEvent;
-use domain::id::{AgentId, ChatId, MessageId, NodeId, ParticipantId, UserId};
+use domain::id::{AgentId, ChatId, MessageId, NodeId, ParticipantId, Sequence, UserId};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
 use domain::secret::Secret;
@@ -148,7 +148,7 @@ pub(crate) fn message(room: ChatId, content: &str) -> Message {
     Message {
         id: MessageId::new(random()),
         chat_id: room,
-        sequence: 1,
+        sequence: Sequence::new(1),
         kind: MessageKind::Text,
         content: content.to_owned(),
         sender: ParticipantId::User(UserId::new(Uuid::from_u128(9))),

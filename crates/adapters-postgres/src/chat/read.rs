@@ -3,7 +3,7 @@
 use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{Chat, Entrance, FoundChat, Membership, Participant, Roster, Standing};
-use domain::id::{ChatId, ParticipantId, UserId};
+use domain::id::{ChatId, ParticipantId, Sequence, UserId};
 use domain::message::{MessageKind, counts_by_kind};
 use futures_util::future::try_join;
 
@@ -24,7 +24,7 @@ pub(super) async fn entrance_on(db: &Db, viewer: ParticipantId, chat: ChatId) ->
     let sight = sight_on(db, viewer, chat).await?;
     Ok(match sight.seen {
         Some((_, last_sequence)) if sight.standing.may_read() => {
-            Entrance { standing: sight.standing, last_sequence }
+            Entrance { standing: sight.standing, last_sequence: Sequence::new(last_sequence) }
         }
         _ => Entrance::default(),
     })

@@ -11,6 +11,7 @@ use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::lock;
 use crate::message::load::{AttemptRow, DeliveryRow, message_on};
+use crate::message::row::{current_attempt_column, number_column};
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{attempts, deliveries, messages};
@@ -32,7 +33,7 @@ pub(super) async fn advance_on(
             return Ok(Err(AdvanceRefused::NotFound));
         }
     }
-    let before = before.unwrap_or_else(|| Delivery::new(command.agent, false));
+    let before = before.unwrap_or_else(|| Delivery::unaddressed(command.agent));
     let known = before.attempts().to_vec();
     let Ok(after) = before.step(&command.step, command.now) else {
         return Ok(Err(AdvanceRefused::NoActiveAttempt));
@@ -89,8 +90,8 @@ async fn record_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<Deli
 async fn save_on(mut db: &Db, command: &AdvanceDelivery, place: i64, after: &Delivery) -> Result<(), Fault> {
     let state = (
         deliveries::status.eq(after.status().as_str()),
-        deliveries::current_attempt.eq(number(after.current_attempt())?),
-        deliveries::delivered_at.eq(after.delivered_at.map(At)),
+        deliveries::current_attempt.eq(current_attempt_column(after)?),
+        deliveries::delivered_at.eq(after.delivered_at().map(At)),
         deliveries::processed_at.eq(after.processed_at().map(At)),
     );
     diesel::insert_into(deliveries::table)
@@ -99,7 +100,7 @@ async fn save_on(mut db: &Db, command: &AdvanceDelivery, place: i64, after: &Del
             deliveries::agent_id.eq(command.agent.uuid()),
             deliveries::chat_id.eq(command.chat.uuid()),
             deliveries::sequence.eq(place),
-            deliveries::addressed.eq(after.addressed),
+            deliveries::addressed.eq(after.is_addressed()),
             state,
         ))
         .on_conflict((deliveries::message_id, deliveries::agent_id))
@@ -113,15 +114,15 @@ async fn save_on(mut db: &Db, command: &AdvanceDelivery, place: i64, after: &Del
 async fn save_attempts_on(mut db: &Db, command: &AdvanceDelivery, changed: &[&Attempt]) -> Result<(), Fault> {
     for attempt in changed {
         let state = (
-            attempts::status.eq(attempt.status.as_str()),
-            attempts::completed_at.eq(attempt.completed_at.map(At)),
-            attempts::error.eq(attempt.error.as_deref()),
+            attempts::status.eq(attempt.status().as_str()),
+            attempts::completed_at.eq(attempt.completed_at().map(At)),
+            attempts::error.eq(attempt.error()),
         );
         diesel::insert_into(attempts::table)
             .values((
                 attempts::message_id.eq(command.message.uuid()),
                 attempts::agent_id.eq(command.agent.uuid()),
-                attempts::number.eq(number(attempt.number.0)?),
+                attempts::number.eq(number_column(attempt.number)?),
                 attempts::started_at.eq(At(attempt.started_at)),
                 state,
             ))
@@ -132,8 +133,4 @@ async fn save_attempts_on(mut db: &Db, command: &AdvanceDelivery, changed: &[&At
             .await?;
     }
     Ok(())
-}
-
-pub(super) fn number(attempt: u32) -> Result<i32, Fault> {
-    i32::try_from(attempt).map_err(|_| Fault::Row(format!("the attempt {attempt}")))
 }

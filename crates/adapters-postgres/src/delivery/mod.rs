@@ -12,7 +12,7 @@ use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, ChatSelection, DeliveryFilter, DeliveryKey,
     DeliveryRepository, Listening, NextMessage, Order, Searched,
 };
-use domain::id::{AgentId, ChatId, MessageId};
+use domain::id::{AgentId, ChatId, MessageId, Sequence};
 use domain::message::Message;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -105,15 +105,15 @@ impl DeliveryRepository for PostgresStore {
         &self,
         agent: AgentId,
         chat: ChatId,
-        places: Vec<i64>,
+        sequences: Vec<Sequence>,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let tell = |new: &Vec<Message>| tell_some(new, on_commit);
         // The read takes a commit slot, as in `tell_delivered`.
         let read = self.change(
-            (agent, chat, places),
-            |db, (agent, chat, places)| {
-                let new = unacknowledged::new_messages_on(db, *agent, *chat, places);
+            (agent, chat, sequences),
+            |db, (agent, chat, sequences)| {
+                let new = unacknowledged::new_messages_on(db, *agent, *chat, sequences);
                 new.map(|new| new.map(Ok::<_, ()>)).boxed()
             },
             tell,

@@ -13,19 +13,22 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use diesel::sql_types::{Array, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
-use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Attempt, Delivery};
+use domain::delivery::{
+    AdvanceDelivery, AdvanceRefused, Advanced, Attempt, AttemptNumber, Delivery, DeliveryKey,
+};
+use domain::id::{AgentId, MessageId, ParticipantId};
 use domain::message::Message;
 use futures_util::future::{join, join3, try_join};
 use measure::Work;
 use uuid::Uuid;
 
-use super::advance::{advance_on, number};
+use super::advance::advance_on;
 use super::mark_delivered::LOCK_MESSAGES;
 use crate::error::Fault;
 use crate::group_commit::{self, BatchWork, LockWait};
-use crate::message::batch::{Members, memberships_on};
+use crate::message::batch::{MemberKey, Members, memberships_on};
 use crate::message::load::{Records, messages_on, rows_on};
-use crate::message::row::MessageRow;
+use crate::message::row::{MessageRow, current_attempt_column, number_column};
 use crate::row::At;
 use crate::run::{Db, execute};
 use crate::statement::statement;
@@ -42,10 +45,10 @@ pub(crate) struct DecidedSteps {
     outcomes: Vec<Outcome>,
     /// The places of steps that meet a lock, or need more than their delivery.
     apart: Vec<usize>,
-    /// The changed records in their new state, by message and agent.
-    records: BTreeMap<(Uuid, Uuid), Delivery>,
-    /// The changed attempts, by message, agent, and number.
-    attempts: BTreeMap<(Uuid, Uuid, i32), Attempt>,
+    /// The changed records in their new state.
+    records: BTreeMap<DeliveryKey, Delivery>,
+    /// The changed attempts.
+    attempts: BTreeMap<(DeliveryKey, AttemptNumber), Attempt>,
 }
 
 impl BatchWork for Steps {
@@ -117,8 +120,8 @@ impl group_commit::Decided<Advanced, AdvanceRefused> for DecidedSteps {
 
 /// The basis of the steps: locked messages and records, and memberships.
 struct Ground {
-    messages: HashMap<Uuid, Message>,
-    locked: HashSet<(Uuid, Uuid)>,
+    messages: HashMap<MessageId, Message>,
+    locked: HashSet<DeliveryKey>,
     members: Members,
 }
 
@@ -131,14 +134,14 @@ async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<DecidedSteps
     let (begun, rows, locked) = join3(begun, messages_of_on(db, commands), records).await;
     begun?;
     // After the answer, since a statement that is already prepared would overtake the locks.
-    let wanted = commands.iter().map(|command| (command.chat.uuid(), command.agent.uuid())).collect();
+    let wanted = commands.iter().map(membership_of).collect();
     let (messages, members) =
         try_join(messages_on(db, rows?, Records::All), memberships_on(db, wanted)).await?;
-    let messages = messages.into_iter().map(|message| (message.id.uuid(), message)).collect();
+    let messages = messages.into_iter().map(|message| (message.id, message)).collect();
     let mut ground = Ground { messages, locked: locked?, members };
     let mut decided = DecidedSteps::default();
     for (place, command) in commands.iter().enumerate() {
-        match decided.decide(command, &mut ground)? {
+        match decided.decide(command, &mut ground) {
             Some(outcome) => decided.outcomes.push(outcome),
             None => decided.apart.push(place),
         }
@@ -175,10 +178,10 @@ async fn is_stored_on(mut db: &Db, decided: &DecidedSteps) -> Result<bool, Fault
     for Advanced { message, delivery } in decided.outcomes.iter().flatten() {
         if let Some(newest) = delivery.attempts().last() {
             messages.push(message.id.uuid());
-            agents.push(delivery.agent.uuid());
-            numbers.push(number(newest.number.0)?);
+            agents.push(delivery.agent().uuid());
+            numbers.push(number_column(newest.number)?);
             begun.push(At(newest.started_at));
-            completed.push(newest.completed_at.map(At));
+            completed.push(newest.completed_at().map(At));
         }
     }
     let stored = statement::<Bool>(STORED)
@@ -213,9 +216,9 @@ async fn records_of_on(
     mut db: &Db,
     commands: &[AdvanceDelivery],
     patience: LockWait,
-) -> Result<HashSet<(Uuid, Uuid)>, Fault> {
-    let wanted = commands.iter().map(|command| (command.message.uuid(), command.agent.uuid()));
-    let (messages, agents) = wanted.collect::<BTreeSet<_>>().into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+) -> Result<HashSet<DeliveryKey>, Fault> {
+    let wanted = commands.iter().map(delivery_of).collect::<BTreeSet<_>>();
+    let (messages, agents) = columns(wanted.iter());
     let text = match patience {
         LockWait::Brief => records!(" SKIP LOCKED"),
         LockWait::Long => records!(""),
@@ -225,31 +228,45 @@ async fn records_of_on(
         .bind::<Array<SqlUuid>, _>(agents)
         .load::<(Uuid, Uuid)>(&mut db)
         .await?;
-    Ok(locked.into_iter().collect())
+    let key = |(message, agent)| DeliveryKey { message: MessageId::new(message), agent: AgentId::new(agent) };
+    Ok(locked.into_iter().map(key).collect())
+}
+
+fn delivery_of(command: &AdvanceDelivery) -> DeliveryKey {
+    DeliveryKey { message: command.message, agent: command.agent }
+}
+
+fn membership_of(command: &AdvanceDelivery) -> MemberKey {
+    MemberKey::new(command.chat, ParticipantId::Agent(command.agent))
+}
+
+/// The keys as two columns, in their order.
+fn columns<'k>(keys: impl Iterator<Item = &'k DeliveryKey>) -> (Vec<Uuid>, Vec<Uuid>) {
+    keys.map(|key| (key.message.uuid(), key.agent.uuid())).unzip()
 }
 
 impl DecidedSteps {
     /// Decides one step, after all before it; `None` for one apart.
-    fn decide(&mut self, command: &AdvanceDelivery, ground: &mut Ground) -> Result<Option<Outcome>, Fault> {
-        let key = (command.message.uuid(), command.agent.uuid());
-        let membership = ground.members.get(&(command.chat.uuid(), command.agent.uuid()));
+    fn decide(&mut self, command: &AdvanceDelivery, ground: &mut Ground) -> Option<Outcome> {
+        let key = delivery_of(command);
+        let membership = ground.members.get(&membership_of(command));
         // The first activity of a participant makes it active, which needs a change of its own.
         let is_active = membership.is_some_and(|status| *status == ParticipantStatus::Active);
-        let message = ground.messages.get_mut(&key.0).filter(|message| message.chat_id == command.chat);
+        let message = ground.messages.get_mut(&key.message).filter(|message| message.chat_id == command.chat);
         let (Some(message), true, true) = (message, is_active, ground.locked.contains(&key)) else {
-            return Ok(None);
+            return None;
         };
-        let record = message.deliveries.iter_mut().find(|record| record.agent == command.agent);
-        let Some(record) = record else { return Ok(None) };
+        let record = message.deliveries.iter_mut().find(|record| record.agent() == command.agent);
+        let record = record?;
         let Ok(after) = record.clone().step(&command.step, command.now) else {
-            return Ok(Some(Err(AdvanceRefused::NoActiveAttempt)));
+            return Some(Err(AdvanceRefused::NoActiveAttempt));
         };
         for attempt in after.attempts().iter().filter(|attempt| !record.attempts().contains(attempt)) {
-            self.attempts.insert((key.0, key.1, number(attempt.number.0)?), attempt.clone());
+            self.attempts.insert((key, attempt.number), attempt.clone());
         }
         *record = after.clone().shown();
         self.records.insert(key, after.clone());
-        Ok(Some(Ok(Advanced { message: message.clone(), delivery: after })))
+        Some(Ok(Advanced { message: message.clone(), delivery: after }))
     }
 }
 
@@ -259,17 +276,17 @@ const SAVE_RECORDS: &str = "UPDATE deliveries SET status = new.status, current_a
      AS new (message_id, agent_id, status, current_attempt, delivered_at, processed_at) \
      WHERE deliveries.message_id = new.message_id AND deliveries.agent_id = new.agent_id";
 
-async fn save_records_on(mut db: &Db, records: &BTreeMap<(Uuid, Uuid), Delivery>) -> Result<(), Fault> {
+async fn save_records_on(mut db: &Db, records: &BTreeMap<DeliveryKey, Delivery>) -> Result<(), Fault> {
     let all = records.values();
-    let attempts =
-        all.clone().map(|record| number(record.current_attempt())).collect::<Result<Vec<_>, _>>()?;
+    let attempts = all.clone().map(current_attempt_column).collect::<Result<Vec<_>, _>>()?;
+    let (messages, agents) = columns(records.keys());
     statement::<()>(SAVE_RECORDS)
-        .bind::<Array<SqlUuid>, _>(records.keys().map(|key| key.0).collect::<Vec<_>>())
-        .bind::<Array<SqlUuid>, _>(records.keys().map(|key| key.1).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(messages)
+        .bind::<Array<SqlUuid>, _>(agents)
         .bind::<Array<Text>, _>(all.clone().map(|record| record.status().as_str()).collect::<Vec<_>>())
         .bind::<Array<Integer>, _>(attempts)
         .bind::<Array<Nullable<Timestamptz>>, _>(
-            all.clone().map(|record| record.delivered_at.map(At)).collect::<Vec<_>>(),
+            all.clone().map(|record| record.delivered_at().map(At)).collect::<Vec<_>>(),
         )
         .bind::<Array<Nullable<Timestamptz>>, _>(
             all.map(|record| record.processed_at().map(At)).collect::<Vec<_>>(),
@@ -284,18 +301,23 @@ const SAVE_ATTEMPTS: &str = "INSERT INTO attempts (message_id, agent_id, number,
      ON CONFLICT (message_id, agent_id, number) DO UPDATE SET status = excluded.status, \
      completed_at = excluded.completed_at, error = excluded.error";
 
-async fn save_attempts_on(mut db: &Db, attempts: &BTreeMap<(Uuid, Uuid, i32), Attempt>) -> Result<(), Fault> {
+async fn save_attempts_on(
+    mut db: &Db,
+    attempts: &BTreeMap<(DeliveryKey, AttemptNumber), Attempt>,
+) -> Result<(), Fault> {
     let all = attempts.values();
+    let (messages, agents) = columns(attempts.keys().map(|(key, _)| key));
+    let numbers = all.clone().map(|attempt| number_column(attempt.number)).collect::<Result<Vec<_>, _>>()?;
     statement::<()>(SAVE_ATTEMPTS)
-        .bind::<Array<SqlUuid>, _>(attempts.keys().map(|key| key.0).collect::<Vec<_>>())
-        .bind::<Array<SqlUuid>, _>(attempts.keys().map(|key| key.1).collect::<Vec<_>>())
-        .bind::<Array<Integer>, _>(attempts.keys().map(|key| key.2).collect::<Vec<_>>())
-        .bind::<Array<Text>, _>(all.clone().map(|attempt| attempt.status.as_str()).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(messages)
+        .bind::<Array<SqlUuid>, _>(agents)
+        .bind::<Array<Integer>, _>(numbers)
+        .bind::<Array<Text>, _>(all.clone().map(|attempt| attempt.status().as_str()).collect::<Vec<_>>())
         .bind::<Array<Timestamptz>, _>(all.clone().map(|attempt| At(attempt.started_at)).collect::<Vec<_>>())
         .bind::<Array<Nullable<Timestamptz>>, _>(
-            all.clone().map(|attempt| attempt.completed_at.map(At)).collect::<Vec<_>>(),
+            all.clone().map(|attempt| attempt.completed_at().map(At)).collect::<Vec<_>>(),
         )
-        .bind::<Array<Nullable<Text>>, _>(all.map(|attempt| attempt.error.as_deref()).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Text>>, _>(all.map(|attempt| attempt.error()).collect::<Vec<_>>())
         .execute(&mut db)
         .await?;
     Ok(())

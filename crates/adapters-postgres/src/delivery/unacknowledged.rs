@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use diesel::sql_types::{Array, BigInt, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{EXAMINED, Listening, Searched, Unacknowledged};
-use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId, ParticipantId, Sequence};
 use domain::message::Message;
 use domain::page::{NUMBERED_PAGE_BYTES, Order};
 use uuid::Uuid;
@@ -51,7 +51,7 @@ pub(super) async fn unacknowledged_on(
             .bind::<Array<BigInt>, _>((0..count).collect::<Vec<_>>())
             .bind::<Array<SqlUuid>, _>(listening.iter().map(|one| one.agent.uuid()).collect::<Vec<_>>())
             .bind::<Array<SqlUuid>, _>(listening.iter().map(|one| one.chat.uuid()).collect::<Vec<_>>())
-            .bind::<Array<BigInt>, _>(listening.iter().map(|one| one.since).collect::<Vec<_>>())
+            .bind::<Array<BigInt>, _>(listening.iter().map(|one| one.since.get()).collect::<Vec<_>>())
             .bind::<BigInt, _>(i64::from(limit))
             .load::<(i64, Option<i64>, Option<i64>, Option<At>)>(&mut db)
             .await?;
@@ -59,9 +59,9 @@ pub(super) async fn unacknowledged_on(
     for (place, examined_to, sequence, written_at) in found {
         let one = usize::try_from(place).ok().and_then(|place| searched.get_mut(place));
         let one = one.ok_or_else(|| Fault::Row(format!("the listener {place}")))?;
-        one.examined_to = examined_to;
+        one.examined_to = examined_to.map(Sequence::new);
         if let (Some(sequence), Some(At(written_at))) = (sequence, written_at) {
-            one.found.push(Unacknowledged { sequence, written_at });
+            one.found.push(Unacknowledged { sequence: Sequence::new(sequence), written_at });
         }
     }
     Ok(searched)
@@ -80,14 +80,15 @@ pub(super) async fn new_messages_on(
     mut db: &Db,
     agent: AgentId,
     chat: ChatId,
-    places: &[i64],
+    sequences: &[Sequence],
 ) -> Result<Vec<Message>, Fault> {
-    if places.is_empty() || membership_on(db, ParticipantId::Agent(agent), chat).await?.is_none() {
+    if sequences.is_empty() || membership_on(db, ParticipantId::Agent(agent), chat).await?.is_none() {
         return Ok(Vec::new());
     }
+    let places = sequences.iter().map(|sequence| sequence.get()).collect::<Vec<_>>();
     statement::<SqlUuid>(LOCKED)
         .bind::<SqlUuid, _>(chat.uuid())
-        .bind::<Array<BigInt>, _>(places)
+        .bind::<Array<BigInt>, _>(places.clone())
         .load::<Uuid>(&mut db)
         .await?;
     let places = statement::<BigInt>(NEW)

@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
-use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind};
+use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, Sequence};
 use domain::idempotency::{IdempotencyClaim, StoredAnswer, Verdict};
 use domain::message::{
     AppendRefused, Appended, Message, NewMessage, PriorResult, RoomPlan, RoomState, Titling,
@@ -33,11 +33,11 @@ pub(crate) struct DecidedAppends {
     /// The outcome of each message, in order.
     pub(super) outcomes: Vec<Outcome>,
     /// The locked chats in their new state.
-    rooms: HashMap<Uuid, Room>,
+    rooms: HashMap<ChatId, Room>,
     /// The memberships of senders and mentioned participants.
     pub(super) members: Members,
-    /// The participants that become active, with their chats.
-    activated: BTreeSet<(Uuid, Uuid)>,
+    /// The memberships that become active.
+    activated: BTreeSet<MemberKey>,
     /// The row version of the written chats; `None` if there is none.
     pub(super) version: Option<String>,
 }
@@ -55,8 +55,22 @@ pub(super) struct Room {
     titling: Option<(usize, Titling)>,
 }
 
-/// Memberships by chat and participant.
-pub(crate) type Members = HashMap<(Uuid, Uuid), ParticipantStatus>;
+/// Identifies a membership. Rows are locked in the order of these keys, which does not depend on the
+/// kind of the participant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct MemberKey {
+    pub(super) chat: ChatId,
+    pub(super) who: Uuid,
+}
+
+impl MemberKey {
+    pub(crate) const fn new(chat: ChatId, who: ParticipantId) -> Self {
+        Self { chat, who: who.uuid() }
+    }
+}
+
+/// Memberships in their state.
+pub(crate) type Members = HashMap<MemberKey, ParticipantStatus>;
 
 /// Reads and locks chats that are not deleted, in the order of their ids.
 const ROOMS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, \
@@ -163,25 +177,25 @@ async fn earlier_on(
     })
 }
 
-async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<Uuid, Room>, Fault> {
+async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, Room>, Fault> {
     type Row = (Uuid, bool, i64, i64, Option<At>, i64, String);
     let rows = statement::<(SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, BigInt, Text)>(ROOMS)
         .bind::<Array<SqlUuid>, _>(rooms_of(news))
         .load::<Row>(&mut db)
         .await?;
     let room = |(id, awaits_title, last_sequence, deleted_messages, newest, content_bytes, version): Row| {
-        let newest = newest.map(|at| at.0);
+        let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(|at| at.0));
         let plan = None;
         let state = RoomState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan };
-        (id, Room::at(state, version))
+        (ChatId::new(id), Room::at(state, version))
     };
     Ok(rows.into_iter().map(room).collect())
 }
 
 /// Reads the agents of chats without a title.
-async fn agents_on(mut db: &Db, rooms: &mut HashMap<Uuid, Room>) -> Result<(), Fault> {
-    let awaiting =
-        rooms.iter().filter(|(_, room)| room.state.awaits_title).map(|(id, _)| *id).collect::<Vec<_>>();
+async fn agents_on(mut db: &Db, rooms: &mut HashMap<ChatId, Room>) -> Result<(), Fault> {
+    let awaiting = rooms.iter().filter(|(_, room)| room.state.awaits_title);
+    let awaiting = awaiting.map(|(id, _)| id.uuid()).collect::<Vec<_>>();
     if awaiting.is_empty() {
         return Ok(());
     }
@@ -193,14 +207,14 @@ async fn agents_on(mut db: &Db, rooms: &mut HashMap<Uuid, Room>) -> Result<(), F
         .load::<(Uuid, Uuid)>(&mut db)
         .await?;
     for (chat, agent) in agents {
-        if let Some(room) = rooms.get_mut(&chat) {
+        if let Some(room) = rooms.get_mut(&ChatId::new(chat)) {
             room.agents.push(AgentId::new(agent));
         }
     }
     Ok(())
 }
 
-async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(Uuid, RoomPlan)>, Fault> {
+async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(ChatId, RoomPlan)>, Fault> {
     type Row = (Uuid, String, Option<i64>, Option<i64>, i64);
     let rows = statement::<(SqlUuid, Text, Nullable<BigInt>, Nullable<BigInt>, BigInt)>(PLANS)
         .bind::<Array<SqlUuid>, _>(rooms_of(news))
@@ -208,7 +222,8 @@ async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(Uuid, RoomPla
         .await?;
     let plan = |(chat, name, messages, bytes, organization_bytes): Row| {
         let (messages, bytes) = (messages.map(limit_of), bytes.map(bytes_of));
-        (chat, RoomPlan { name, messages, bytes, organization_bytes: bytes_of(organization_bytes) })
+        let organization_bytes = bytes_of(organization_bytes);
+        (ChatId::new(chat), RoomPlan { name, messages, bytes, organization_bytes })
     };
     Ok(rows.into_iter().map(plan).collect())
 }
@@ -218,25 +233,31 @@ async fn members_on(db: &Db, news: &[NewMessage]) -> Result<Members, Fault> {
 }
 
 /// The memberships that matter: those of senders and mentioned participants.
-pub(super) fn wanted(news: &[NewMessage]) -> impl Iterator<Item = (Uuid, Uuid)> {
+pub(super) fn wanted(news: &[NewMessage]) -> impl Iterator<Item = MemberKey> {
     news.iter().flat_map(|new| {
         let mentioned = new.mentions.iter().map(|mention| mention.id);
-        mentioned.chain([new.sender]).map(|who| (new.chat.uuid(), who.uuid()))
+        mentioned.chain([new.sender]).map(|who| MemberKey::new(new.chat, who))
     })
 }
 
-/// Those of the pairs of a chat and a user or agent that are memberships.
-pub(crate) async fn memberships_on(mut db: &Db, wanted: BTreeSet<(Uuid, Uuid)>) -> Result<Members, Fault> {
-    let (chats, who) = wanted.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+/// Those of these memberships that exist.
+pub(crate) async fn memberships_on(mut db: &Db, wanted: BTreeSet<MemberKey>) -> Result<Members, Fault> {
+    let (chats, who) = columns(&wanted);
     let rows = statement::<(SqlUuid, SqlUuid, Text)>(MEMBERS)
         .bind::<Array<SqlUuid>, _>(chats)
         .bind::<Array<SqlUuid>, _>(who)
         .load::<(Uuid, Uuid, String)>(&mut db)
         .await?;
     let member = |(chat, who, status): (Uuid, Uuid, String)| {
-        Ok(((chat, who), row::word(&status, ParticipantStatus::parse)?))
+        let key = MemberKey { chat: ChatId::new(chat), who };
+        Ok((key, row::word(&status, ParticipantStatus::parse)?))
     };
     rows.into_iter().map(member).collect()
+}
+
+/// The keys as two columns, in their order.
+fn columns(keys: &BTreeSet<MemberKey>) -> (Vec<Uuid>, Vec<Uuid>) {
+    keys.iter().map(|key| (key.chat.uuid(), key.who)).unzip()
 }
 
 impl Room {
@@ -248,17 +269,17 @@ impl Room {
 
 impl DecidedAppends {
     /// An undecided batch.
-    pub(super) const fn on(rooms: HashMap<Uuid, Room>, members: Members) -> Self {
+    pub(super) const fn on(rooms: HashMap<ChatId, Room>, members: Members) -> Self {
         Self { outcomes: Vec::new(), rooms, members, activated: BTreeSet::new(), version: None }
     }
 
     /// The chats that are written.
-    pub(super) fn written(&self) -> impl Iterator<Item = (Uuid, &Room)> {
+    pub(super) fn written(&self) -> impl Iterator<Item = (ChatId, &Room)> {
         self.rooms.iter().filter(|(_, room)| room.written).map(|(id, room)| (*id, room))
     }
 
     /// The memberships in their current state.
-    pub(super) fn members(&self) -> impl Iterator<Item = ((Uuid, Uuid), ParticipantStatus)> {
+    pub(super) fn members(&self) -> impl Iterator<Item = (MemberKey, ParticipantStatus)> {
         let now = |key, was| if self.activated.contains(key) { ParticipantStatus::Active } else { was };
         self.members.iter().map(move |(key, was)| (*key, now(key, *was)))
     }
@@ -278,10 +299,9 @@ impl DecidedAppends {
 
     /// Decides one message, after all before it.
     pub(super) fn decide(&mut self, place: usize, new: &NewMessage) -> Outcome {
-        let chat = new.chat.uuid();
-        let Some(room) = self.rooms.get_mut(&chat) else { return Err(AppendRefused::NotParticipant) };
-        let sender = (chat, new.sender.uuid());
-        let is_present = |who: ParticipantId| self.members.contains_key(&(chat, who.uuid()));
+        let Some(room) = self.rooms.get_mut(&new.chat) else { return Err(AppendRefused::NotParticipant) };
+        let sender = MemberKey::new(new.chat, new.sender);
+        let is_present = |who| self.members.contains_key(&MemberKey::new(new.chat, who));
         let member = self.members.get(&sender).copied();
         let placed = room.state.append(new.clone(), member, is_present, &room.agents)?;
         room.written = true;
@@ -337,11 +357,11 @@ const ACTIVATE: &str = "UPDATE participants SET status = 'active' FROM unnest(?,
      WHERE participants.chat_id = shown.chat_id AND participants.participant_id = shown.who \
      AND participants.status = 'inactive' AND participants.left_at IS NULL";
 
-async fn activate_on(mut db: &Db, who: &BTreeSet<(Uuid, Uuid)>) -> Result<(), Fault> {
-    if who.is_empty() {
+async fn activate_on(mut db: &Db, members: &BTreeSet<MemberKey>) -> Result<(), Fault> {
+    if members.is_empty() {
         return Ok(());
     }
-    let (chats, who) = who.iter().copied().unzip::<_, _, Vec<_>, Vec<_>>();
+    let (chats, who) = columns(members);
     statement::<()>(ACTIVATE)
         .bind::<Array<SqlUuid>, _>(chats)
         .bind::<Array<SqlUuid>, _>(who)

@@ -60,7 +60,7 @@ pub(super) async fn history_on(
     places.truncate(limit);
     let (rows, cut) = part_on(db, chat, &places, Order::Descending, Records::All, page.max_bytes()).await?;
     let end = Uuid::from_u128(u128::from(floor.cast_unsigned()));
-    Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence, end))))
+    Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence.get(), end))))
 }
 
 /// Halves the part that contains the boundary. All messages up to `low` are at `since` or before, all

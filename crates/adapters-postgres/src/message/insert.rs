@@ -3,8 +3,8 @@
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::DeliveryStatus;
+use domain::id::ChatId;
 use domain::message::{Message, RoomState};
-use uuid::Uuid;
 
 use super::row::mentions_column;
 use crate::error::Fault;
@@ -45,7 +45,7 @@ pub(super) async fn deliveries_on(mut db: &Db, messages: &[&Message]) -> Result<
 /// all.
 pub(super) async fn rooms_on(
     mut db: &Db,
-    rooms: impl Iterator<Item = (Uuid, &RoomState)>,
+    rooms: impl Iterator<Item = (ChatId, &RoomState)>,
 ) -> Result<Option<String>, Fault> {
     let written = statement::<Text>(format!("{ROOMS} RETURNING chats.xmin::text"));
     Ok(bind_rooms(written, rooms).load::<String>(&mut db).await?.pop())
@@ -65,7 +65,7 @@ pub(super) fn bind_messages<'m, Row>(
     Ok(statement
         .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.id.uuid()).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.chat_id.uuid()).collect::<Vec<_>>())
-        .bind::<Array<BigInt>, _>(all.clone().map(|new| new.sequence).collect::<Vec<_>>())
+        .bind::<Array<BigInt>, _>(all.clone().map(|new| new.sequence.get()).collect::<Vec<_>>())
         .bind::<Array<Text>, _>(all.clone().map(|new| new.kind.as_str()).collect::<Vec<_>>())
         .bind::<Array<Text>, _>(all.clone().map(|new| new.content.as_str()).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.sender.uuid()).collect::<Vec<_>>())
@@ -84,9 +84,9 @@ pub(super) fn bind_deliveries<'m, Row>(
     for message in messages {
         for delivery in &message.deliveries {
             ids.push(message.id.uuid());
-            agents.push(delivery.agent.uuid());
+            agents.push(delivery.agent().uuid());
             chats.push(message.chat_id.uuid());
-            places.push(message.sequence);
+            places.push(message.sequence.get());
         }
     }
     statement
@@ -99,12 +99,12 @@ pub(super) fn bind_deliveries<'m, Row>(
 
 pub(super) fn bind_rooms<'r, Row>(
     statement: Statement<'r, Row>,
-    rooms: impl Iterator<Item = (Uuid, &'r RoomState)>,
+    rooms: impl Iterator<Item = (ChatId, &'r RoomState)>,
 ) -> Statement<'r, Row> {
     let (mut ids, mut places, mut newest, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (id, state) in rooms {
-        ids.push(id);
-        places.push(state.last_sequence);
+        ids.push(id.uuid());
+        places.push(state.last_sequence.get());
         newest.push(state.newest.map(At));
         bytes.push(state.content_bytes);
     }

@@ -8,18 +8,16 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{
-    Attempt, AttemptNumber, AttemptStatus, Delivery, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error,
-};
+use domain::delivery::{Attempt, Delivery, DeliveryKey, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
 use futures_util::future::{try_join, try_join3};
 use uuid::Uuid;
 
-use super::row::{MessageRow, SenderHandle};
+use super::row::{MessageRow, SenderHandle, stored_attempt};
 use crate::error::Fault;
-use crate::row::{self, At};
+use crate::row::At;
 use crate::run::Db;
 use crate::schema::{attempts, deliveries, messages};
 use crate::statement::{Statement, statement};
@@ -76,7 +74,7 @@ type RecordColumns = SqlTypeOf<AsSelect<DeliveryRow, Pg>>;
 
 /// The position of a message in lists.
 pub(crate) fn position(message: &Message) -> Position {
-    Position::at(message.sequence, Uuid::nil())
+    Position::at(message.sequence.get(), Uuid::nil())
 }
 
 /// The messages of a chat with these sequences, in the order of `places`, which is ascending or
@@ -205,26 +203,9 @@ impl DeliveryRow {
 
 impl AttemptHead {
     fn into_attempt(self, error: Option<String>) -> Result<Attempt, Fault> {
-        attempt(self.number, &self.status, self.started_at, self.completed_at, error)
+        let completed_at = self.completed_at.map(|at| at.0);
+        stored_attempt(self.number, &self.status, self.started_at.0, completed_at, error)
     }
-}
-
-fn attempt(
-    number: i32,
-    status: &str,
-    started_at: At,
-    completed_at: Option<At>,
-    error: Option<String>,
-) -> Result<Attempt, Fault> {
-    Ok(Attempt {
-        number: AttemptNumber(
-            u32::try_from(number).map_err(|_| Fault::Row(format!("the attempt {number}")))?,
-        ),
-        status: row::word(status, AttemptStatus::parse)?,
-        started_at: started_at.0,
-        completed_at: completed_at.map(|at| at.0),
-        error,
-    })
 }
 
 impl AttemptRow {
@@ -299,7 +280,8 @@ impl AttemptsRow {
         let times = self.started.into_iter().zip(self.completed);
         let rows = words.zip(times).zip(self.errors);
         let attempts = rows.map(|(((number, status), (started_at, completed_at)), error)| {
-            attempt(number, &status, started_at, completed_at, error.map(shown_error))
+            let completed_at = completed_at.map(|at| at.0);
+            stored_attempt(number, &status, started_at.0, completed_at, error.map(shown_error))
         });
         attempts.collect()
     }
@@ -317,8 +299,12 @@ pub(crate) struct AttemptHead {
     completed_at: Option<At>,
 }
 
-/// Attempts by message and agent, oldest first.
-type AttemptsByDelivery = HashMap<(Uuid, Uuid), Vec<Attempt>>;
+/// The attempts of deliveries, oldest first.
+type AttemptsByDelivery = HashMap<DeliveryKey, Vec<Attempt>>;
+
+fn key(message: Uuid, agent: Uuid) -> DeliveryKey {
+    DeliveryKey { message: MessageId::new(message), agent: AgentId::new(agent) }
+}
 
 /// The newest attempts of each of the messages' records.
 async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<AttemptsByDelivery, Fault> {
@@ -336,7 +322,7 @@ async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<A
     let mut tries = AttemptsByDelivery::new();
     let found = found.load::<ShownAttemptRow>(&mut db).await?;
     for ShownAttemptRow { attempt, error } in found {
-        let key = (attempt.message_id, attempt.agent_id);
+        let key = key(attempt.message_id, attempt.agent_id);
         tries.entry(key).or_default().push(attempt.into_attempt(error.map(shown_error))?);
     }
     Ok(tries)
@@ -350,7 +336,7 @@ fn assembled(
 ) -> Result<Vec<Message>, Fault> {
     let with_records = |row: MessageRow| {
         let records = records.remove(&row.id.0).unwrap_or_default().into_iter().map(|record| {
-            let key = (record.message_id, record.agent_id);
+            let key = key(record.message_id, record.agent_id);
             record.into_delivery(tries.remove(&key).unwrap_or_default())
         });
         let records = records.collect::<Result<Vec<_>, _>>()?;

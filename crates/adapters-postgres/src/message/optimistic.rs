@@ -18,11 +18,12 @@ use std::time::Duration;
 use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
+use domain::id::ChatId;
 use domain::message::{Message, NewMessage, RoomState};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::batch::{DecidedAppends, Room, wanted};
+use super::batch::{DecidedAppends, MemberKey, Room, wanted};
 use super::insert;
 use crate::error::Fault;
 use crate::run::{Db, durable};
@@ -41,7 +42,7 @@ const BACKOFF_BATCHES: u8 = 8;
 /// Chats as the last batch has left them, with their versions.
 #[derive(Default)]
 pub(super) struct VersionCache {
-    rooms: HashMap<Uuid, CachedChat>,
+    rooms: HashMap<ChatId, CachedChat>,
     /// Number of chats and memberships.
     size: usize,
     /// Number of connections made when the first entry was stored.
@@ -67,7 +68,7 @@ impl VersionCache {
         if news.iter().any(|new| new.claim.is_some()) {
             return None;
         }
-        for (chat, _) in wanted(news) {
+        for MemberKey { chat, .. } in wanted(news) {
             if self.rooms.get(&chat).is_some_and(|room| room.read_at.elapsed() >= MAX_AGE) {
                 self.evict(chat);
             }
@@ -76,10 +77,10 @@ impl VersionCache {
             return None;
         }
         let (mut rooms, mut members) = (HashMap::new(), HashMap::new());
-        for (chat, who) in wanted(news) {
-            let room = self.rooms.get(&chat)?;
-            members.insert((chat, who), *room.members.get(&who)?);
-            rooms.entry(chat).or_insert_with(|| Room::at(room.state.clone(), room.version.clone()));
+        for key in wanted(news) {
+            let room = self.rooms.get(&key.chat)?;
+            members.insert(key, *room.members.get(&key.who)?);
+            rooms.entry(key.chat).or_insert_with(|| Room::at(room.state.clone(), room.version.clone()));
         }
         let mut decided = DecidedAppends::on(rooms, members);
         for (place, new) in news.iter().enumerate() {
@@ -92,7 +93,7 @@ impl VersionCache {
     /// Returns whether the batch avoids the optimistic path because of a recent conflict in one of
     /// its chats.
     fn backs_off(&mut self, news: &[NewMessage]) -> bool {
-        let chats = news.iter().map(|new| new.chat.uuid()).collect::<HashSet<_>>();
+        let chats = news.iter().map(|new| new.chat).collect::<HashSet<_>>();
         let mut backs_off = false;
         for chat in chats {
             if let Some(room) = self.rooms.get_mut(&chat).filter(|room| room.backoff > 0) {
@@ -128,7 +129,7 @@ impl VersionCache {
                 self.evict(id);
             }
         }
-        for ((chat, who), status) in decided.members() {
+        for (MemberKey { chat, who }, status) in decided.members() {
             if let Some(room) = self.rooms.get_mut(&chat)
                 && room.version == *version
                 && room.members.insert(who, status).is_none()
@@ -139,7 +140,7 @@ impl VersionCache {
     }
 
     /// The cached members stay valid if no other transaction has written in between.
-    fn store_chat(&mut self, id: Uuid, room: &Room, version: &str) {
+    fn store_chat(&mut self, id: ChatId, room: &Room, version: &str) {
         let state = room.state.clone();
         if let Some(known) = self.rooms.get_mut(&id).filter(|known| known.version == room.version) {
             known.state = state;
@@ -153,7 +154,7 @@ impl VersionCache {
         self.size += 1;
     }
 
-    fn evict(&mut self, id: Uuid) {
+    fn evict(&mut self, id: ChatId) {
         if let Some(before) = self.rooms.remove(&id) {
             self.size -= 1 + before.members.len();
         }
@@ -198,8 +199,10 @@ static WRITE: LazyLock<String> = LazyLock::new(|| {
 pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<bool, Fault> {
     let messages =
         decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<&Message>>();
-    let (ids, versions) =
-        decided.written().map(|(id, room)| (id, room.version.as_str())).unzip::<_, _, Vec<_>, Vec<_>>();
+    let (ids, versions) = decided
+        .written()
+        .map(|(id, room)| (id.uuid(), room.version.as_str()))
+        .unzip::<_, _, Vec<_>, Vec<_>>();
     let rooms = i64::try_from(ids.len()).unwrap_or(i64::MAX);
     let statement = statement::<Text>(WRITE.as_str())
         .bind::<Array<SqlUuid>, _>(ids)
@@ -214,20 +217,20 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
 #[cfg(test)]
 mod tests {
     use domain::chat::ChatTitle;
-    use domain::id::{ChatId, MessageId, ParticipantId, UserId};
+    use domain::id::{MessageId, ParticipantId, Sequence, UserId};
     use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyKey, IdempotentRequest, Operation};
     use domain::message::{Mention, MentionKind, MessageKind, RoomPlan};
     use domain::time::Timestamp;
 
     use super::*;
 
-    const ROOM: Uuid = Uuid::from_u128(1);
+    const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
     const ANN: Uuid = Uuid::from_u128(2);
 
     fn state(awaits_title: bool) -> RoomState {
         RoomState {
             awaits_title,
-            last_sequence: 4,
+            last_sequence: Sequence::new(4),
             deleted_messages: 0,
             newest: None,
             content_bytes: 0,
@@ -244,7 +247,7 @@ mod tests {
         };
         NewMessage {
             id: MessageId::new(Uuid::from_u128(9)),
-            chat: ChatId::new(ROOM),
+            chat: ROOM,
             sender: ParticipantId::User(UserId::new(ANN)),
             sender_name: "Ann".to_owned(),
             sender_handle: "ann".to_owned(),
@@ -258,10 +261,14 @@ mod tests {
         }
     }
 
+    fn member(who: Uuid) -> MemberKey {
+        MemberKey { chat: ROOM, who }
+    }
+
     /// A batch with one message of Ann's, in a chat that was read in this version.
     fn committed(state: RoomState, read: &str, now: &str, status: ParticipantStatus) -> DecidedAppends {
         let rooms = HashMap::from([(ROOM, Room::at(state, read.to_owned()))]);
-        let mut decided = DecidedAppends::on(rooms, HashMap::from([((ROOM, ANN), status)]));
+        let mut decided = DecidedAppends::on(rooms, HashMap::from([(member(ANN), status)]));
         let outcome = decided.decide(0, &message(&[]));
         decided.outcomes.push(outcome);
         decided.version = Some(now.to_owned());
@@ -277,7 +284,7 @@ mod tests {
 
     fn places(decided: Option<DecidedAppends>) -> Vec<i64> {
         let decided = decided.unwrap();
-        let all = decided.outcomes.into_iter().map(|outcome| outcome.unwrap().message.sequence);
+        let all = decided.outcomes.into_iter().map(|outcome| outcome.unwrap().message.sequence.get());
         all.collect()
     }
 
@@ -324,12 +331,12 @@ mod tests {
         let mut known = cached(state(false), ParticipantStatus::Active);
         let mut other = committed(state(false), "10", "11", ParticipantStatus::Active);
         let ben = Uuid::from_u128(3);
-        other.members = HashMap::from([((ROOM, ben), ParticipantStatus::Active)]);
+        other.members = HashMap::from([(member(ben), ParticipantStatus::Active)]);
         known.store(&other, 1);
         assert!(known.decide(&[message(&[])], 1).is_none());
         let mut same = cached(state(false), ParticipantStatus::Active);
         let mut next = committed(state(false), "8", "9", ParticipantStatus::Active);
-        next.members = HashMap::from([((ROOM, ben), ParticipantStatus::Active)]);
+        next.members = HashMap::from([(member(ben), ParticipantStatus::Active)]);
         same.store(&next, 1);
         assert!(same.decide(&[message(&[ben])], 1).is_some());
         assert_eq!(same.size, 3);

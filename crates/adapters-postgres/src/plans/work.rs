@@ -5,8 +5,10 @@ use std::time::Duration;
 use domain::account::{AgentListing, AgentRepository, CreateKey};
 use domain::chat::{AddParticipantCommand, ChatTitle, CreateChat, Role};
 use domain::contact::{ContactRepository, Handle, RequestAction, SendRequest, WhichContact, WhichRequest};
-use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening};
-use domain::id::{ChatId, MessageId, ParticipantId, UserId};
+use domain::delivery::{
+    DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening, SubscriptionId,
+};
+use domain::id::{ChatId, MessageId, ParticipantId, Sequence, UserId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
 use domain::message::{Ageing, MentionKind, MessageContent, RequestedMention, Retention, SendMessage};
 use domain::page::Order;
@@ -41,16 +43,20 @@ impl Watched {
             }
         }
         let room = |number| ChatId::new(id(ROOM, number));
-        let listening = (1..=20).map(|subscription| Listening {
-            subscription,
+        let listening = (1..=20).map(|number| Listening {
+            subscription: SubscriptionId::new(number),
             agent: bot,
-            chat: room(subscription.cast_signed() * 5),
-            since: 0,
+            chat: room(number.cast_signed() * 5),
+            since: Sequence::default(),
         });
         self.costs("unacknowledged", 1000, store.unacknowledged(listening.collect(), 8)).await.unwrap();
-        self.costs("new messages", 100, store.new_messages(bot, room(5), vec![1, 3], OnCommit::nothing()))
-            .await
-            .unwrap();
+        self.costs(
+            "new messages",
+            100,
+            store.new_messages(bot, room(5), [1, 3].map(Sequence::new).to_vec(), OnCommit::nothing()),
+        )
+        .await
+        .unwrap();
         // The other tables are small, and are counted from end to end.
         store.status().await.unwrap();
         let plans = self.plans().await;

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel::sqlite::SqliteConnection;
 use domain::chat::{Chat, Entrance, FoundChat, Roster};
-use domain::id::{ChatId, ParticipantId, UserId};
+use domain::id::{ChatId, ParticipantId, Sequence, UserId};
 use domain::message::{MessageKind, counts_by_kind};
 
 use super::details::details_on;
@@ -32,7 +32,7 @@ pub(super) fn entrance_on(
         return Ok(Entrance::default());
     }
     let written = chats::table.find(row::bytes(chat.uuid())).select(chats::last_sequence);
-    Ok(Entrance { standing, last_sequence: written.get_result(connection)? })
+    Ok(Entrance { standing, last_sequence: Sequence::new(written.get_result(connection)?) })
 }
 
 pub(super) fn find_with_details_on(

@@ -12,6 +12,7 @@ use crate::chat::activate_on;
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{AttemptRow, DeliveryRow, HeadColumns, Records, message_row_on, messages_on};
+use crate::message::row::{current_attempt_column, number_column};
 use crate::row;
 use crate::schema::deliveries;
 use crate::statement::statement;
@@ -27,7 +28,7 @@ pub(super) fn advance_on(
     let Some(message) = message_row_on(connection, command.chat, command.message)? else {
         return Ok(Err(AdvanceRefused::NotFound));
     };
-    let before = record_on(connection, command)?.unwrap_or_else(|| Delivery::new(command.agent, false));
+    let before = record_on(connection, command)?.unwrap_or_else(|| Delivery::unaddressed(command.agent));
     let known = before.attempts().to_vec();
     let Ok(after) = before.step(&command.step, command.now) else {
         return Ok(Err(AdvanceRefused::NoActiveAttempt));
@@ -87,10 +88,10 @@ fn save_on(
     .bind::<Binary, _>(row::bytes(command.agent.uuid()))
     .bind::<Binary, _>(row::bytes(command.chat.uuid()))
     .bind::<BigInt, _>(sequence)
-    .bind::<Bool, _>(after.addressed)
+    .bind::<Bool, _>(after.is_addressed())
     .bind::<Text, _>(after.status().as_str())
-    .bind::<Integer, _>(number(after.current_attempt())?)
-    .bind::<Nullable<BigInt>, _>(after.delivered_at.map(Timestamp::micros))
+    .bind::<Integer, _>(current_attempt_column(after)?)
+    .bind::<Nullable<BigInt>, _>(after.delivered_at().map(Timestamp::micros))
     .bind::<Nullable<BigInt>, _>(after.processed_at().map(Timestamp::micros))
     .execute(connection)?;
     Ok(())
@@ -108,15 +109,11 @@ fn save_attempt_on(
     )
     .bind::<Binary, _>(row::bytes(command.message.uuid()))
     .bind::<Binary, _>(row::bytes(command.agent.uuid()))
-    .bind::<Integer, _>(number(attempt.number.0)?)
+    .bind::<Integer, _>(number_column(attempt.number)?)
     .bind::<BigInt, _>(attempt.started_at.micros())
-    .bind::<Text, _>(attempt.status.as_str())
-    .bind::<Nullable<BigInt>, _>(attempt.completed_at.map(Timestamp::micros))
-    .bind::<Nullable<Text>, _>(attempt.error.as_deref())
+    .bind::<Text, _>(attempt.status().as_str())
+    .bind::<Nullable<BigInt>, _>(attempt.completed_at().map(Timestamp::micros))
+    .bind::<Nullable<Text>, _>(attempt.error())
     .execute(connection)?;
     Ok(())
-}
-
-fn number(attempt: u32) -> Result<i32, Fault> {
-    i32::try_from(attempt).map_err(|_| Fault::Row(format!("the attempt {attempt}")))
 }

@@ -11,7 +11,7 @@ use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, ChatSelection, DeliveryFilter, DeliveryKey,
     DeliveryRepository, Listening, NextMessage, Order, Searched,
 };
-use domain::id::{AgentId, ChatId, MessageId};
+use domain::id::{AgentId, ChatId, MessageId, Sequence};
 use domain::message::Message;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -86,12 +86,12 @@ impl DeliveryRepository for SqliteStore {
         &self,
         agent: AgentId,
         chat: ChatId,
-        places: Vec<i64>,
+        sequences: Vec<Sequence>,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         // The read takes a commit slot, as in `tell_delivered`.
         let work = move |connection: &mut SqliteConnection| {
-            Ok(Ok::<_, ()>(unacknowledged::new_messages_on(connection, agent, chat, &places)?))
+            Ok(Ok::<_, ()>(unacknowledged::new_messages_on(connection, agent, chat, &sequences)?))
         };
         let _ = self.change(work, |new| tell_some(new, on_commit)).await?;
         Ok(())

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable};
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{EXAMINED, Listening, Searched, Unacknowledged};
-use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId, ParticipantId, Sequence};
 use domain::message::Message;
 use domain::page::{NUMBERED_PAGE_BYTES, Order};
 
@@ -64,7 +64,7 @@ pub(super) fn unacknowledged_on(
             .bind::<BigInt, _>(place)
             .bind::<Binary, _>(row::bytes(one.agent.uuid()))
             .bind::<Binary, _>(row::bytes(one.chat.uuid()))
-            .bind::<BigInt, _>(one.since);
+            .bind::<BigInt, _>(one.since.get());
     }
     let mut found = query.load::<Found>(connection)?;
     found.sort_unstable_by_key(|found| (found.place, found.sequence));
@@ -72,8 +72,9 @@ pub(super) fn unacknowledged_on(
     for Found { place, examined_to, sequence, created_at } in found {
         let one = usize::try_from(place).ok().and_then(|place| searched.get_mut(place));
         let one = one.ok_or_else(|| Fault::Row(format!("the listener {place}")))?;
-        one.examined_to = examined_to;
+        one.examined_to = examined_to.map(Sequence::new);
         if let (Some(sequence), Some(created_at)) = (sequence, created_at) {
+            let sequence = Sequence::new(sequence);
             one.found.push(Unacknowledged { sequence, written_at: row::time(created_at) });
         }
     }
@@ -84,12 +85,12 @@ pub(super) fn new_messages_on(
     connection: &mut SqliteConnection,
     agent: AgentId,
     chat: ChatId,
-    places: &[i64],
+    sequences: &[Sequence],
 ) -> Result<Vec<Message>, Fault> {
-    if places.is_empty() || membership_on(connection, ParticipantId::Agent(agent), chat)?.is_none() {
+    if sequences.is_empty() || membership_on(connection, ParticipantId::Agent(agent), chat)?.is_none() {
         return Ok(Vec::new());
     }
-    let places = places.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let places = sequences.iter().map(|sequence| sequence.get().to_string()).collect::<Vec<_>>().join(", ");
     let places = diesel::sql_query(format!(
         "SELECT sequence FROM deliveries INDEXED BY deliveries_open \
          WHERE agent_id = ?1 AND chat_id = ?2 AND processed_at IS NULL AND addressed = 1 AND status = 'new' \

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::ParticipantStatus;
-use domain::id::{AgentId, ChatId, ParticipantKind};
+use domain::id::{AgentId, ChatId, ParticipantKind, Sequence};
 use domain::message::{AppendRefused, Appended, Message, NewMessage, PriorResult, RoomPlan, RoomState};
 use uuid::Uuid;
 
@@ -49,7 +49,7 @@ pub(super) fn append_on(
     }
     let at = message.created_at.micros();
     statement!("UPDATE chats SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ? WHERE id = ?")
-        .bind::<BigInt, _>(message.sequence)
+        .bind::<BigInt, _>(message.sequence.get())
         .bind::<BigInt, _>(at)
         .bind::<BigInt, _>(at)
         .bind::<BigInt, _>(room.content_bytes)
@@ -116,7 +116,7 @@ fn sender_on(
         bytes: bytes.map(bytes_of),
         organization_bytes: bytes_of(organization_bytes),
     });
-    let newest = newest.map(row::time);
+    let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(row::time));
     let room = RoomState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan };
     Ok(Some((row::word(&status, ParticipantStatus::parse)?, room)))
 }
@@ -143,7 +143,7 @@ fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(),
     let row = MessageRow {
         id: Id(message.id.uuid()),
         chat_id: Id(message.chat_id.uuid()),
-        sequence: message.sequence,
+        sequence: message.sequence.get(),
         kind: message.kind.as_str().to_owned(),
         content: message.content.clone(),
         sender_id: Id(message.sender.uuid()),
@@ -164,10 +164,10 @@ fn deliver_on(connection: &mut SqliteConnection, message: &Message) -> Result<()
         diesel::insert_into(deliveries::table)
             .values((
                 deliveries::message_id.eq(row::bytes(message.id.uuid())),
-                deliveries::agent_id.eq(row::bytes(record.agent.uuid())),
+                deliveries::agent_id.eq(row::bytes(record.agent().uuid())),
                 deliveries::chat_id.eq(row::bytes(message.chat_id.uuid())),
-                deliveries::sequence.eq(message.sequence),
-                deliveries::addressed.eq(record.addressed),
+                deliveries::sequence.eq(message.sequence.get()),
+                deliveries::addressed.eq(record.is_addressed()),
                 deliveries::status.eq(record.status().as_str()),
                 deliveries::current_attempt.eq(0),
             ))

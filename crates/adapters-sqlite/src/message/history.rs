@@ -45,7 +45,7 @@ pub(super) fn history_on(
     places.truncate(limit);
     let (rows, cut) = part_on(connection, chat, &places, Order::Descending, Records::All, page.max_bytes())?;
     let end = Uuid::from_u128(u128::from(floor.cast_unsigned()));
-    Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence, end))))
+    Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence.get(), end))))
 }
 
 /// A sequence between the last message at `since` or before and the next one: times follow the order

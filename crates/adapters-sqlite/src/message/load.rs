@@ -3,15 +3,13 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{
-    Attempt, AttemptNumber, AttemptStatus, Delivery, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error,
-};
+use domain::delivery::{Attempt, Delivery, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
 use uuid::Uuid;
 
-use super::row::MessageRow;
+use super::row::{MessageRow, stored_attempt};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{deliveries, messages};
@@ -28,7 +26,7 @@ pub(crate) enum Records {
 
 /// The position of a message in lists.
 pub(crate) fn position(message: &Message) -> Position {
-    Position::at(message.sequence, Uuid::nil())
+    Position::at(message.sequence.get(), Uuid::nil())
 }
 
 /// The messages of a chat with these sequences, in the order of `places`, which is ascending or
@@ -129,15 +127,8 @@ impl DeliveryRow {
 
 impl AttemptHead {
     fn into_attempt(self, error: Option<String>) -> Result<Attempt, Fault> {
-        let number =
-            u32::try_from(self.number).map_err(|_| Fault::Row(format!("the attempt {}", self.number)))?;
-        Ok(Attempt {
-            number: AttemptNumber(number),
-            status: row::word(&self.status, AttemptStatus::parse)?,
-            started_at: row::time(self.started_at),
-            completed_at: self.completed_at.map(row::time),
-            error,
-        })
+        let completed_at = self.completed_at.map(row::time);
+        stored_attempt(self.number, &self.status, row::time(self.started_at), completed_at, error)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::participant::{ParticipantStatus, Role};
 use super::port::{DeleteRefused, RenameChatRefused};
-use crate::id::AgentId;
+use crate::id::{AgentId, Sequence};
 
 /// A membership.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +33,7 @@ pub struct Entrance {
     pub standing: Standing,
     /// The sequence of its newest message, 0 if there is none: later messages arrive as events,
     /// earlier ones were there before.
-    pub last_sequence: i64,
+    pub last_sequence: Sequence,
 }
 
 impl Standing {

@@ -2,7 +2,7 @@
 
 use super::port::{AdvanceDelivery, AdvanceRefused, Advanced, DeliveryStep};
 use super::service::DeliveryService;
-use super::state::DeliveryStatus;
+use super::state::{AttemptNumber, DeliveryStatus};
 use crate::caller::AgentCaller;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId};
@@ -32,7 +32,7 @@ pub struct StepResult {
     /// The status of the delivery after the step.
     pub status: DeliveryStatus,
     /// The attempt that was opened or closed.
-    pub attempt_number: u32,
+    pub attempt_number: AttemptNumber,
 }
 
 impl DeliveryService {
@@ -50,12 +50,10 @@ impl DeliveryService {
             events.publish(DomainEvent::MessageUpdated { message: advanced.message.clone() });
         });
         match self.deliveries.advance(command, on_commit).await? {
-            Ok(Advanced { delivery, .. }) => Ok(StepResult {
-                message,
-                chat_id: chat,
-                status: delivery.status(),
-                attempt_number: delivery.current_attempt(),
-            }),
+            Ok(Advanced { delivery, .. }) => {
+                let attempt_number = delivery.current_attempt().ok_or(AdvanceError::NoActiveAttempt)?;
+                Ok(StepResult { message, chat_id: chat, status: delivery.status(), attempt_number })
+            }
             Err(AdvanceRefused::NotFound) => Err(AdvanceError::NotFound),
             Err(AdvanceRefused::NoActiveAttempt) => Err(AdvanceError::NoActiveAttempt),
         }

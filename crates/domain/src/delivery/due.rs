@@ -2,6 +2,7 @@
 
 use super::redelivery::{Listening, RedeliverySchedule};
 use super::service::DeliveryService;
+use crate::id::Sequence;
 use crate::message::Message;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
@@ -12,7 +13,7 @@ pub struct Due {
     /// The listener.
     pub listening: Listening,
     /// The sequences of the messages, oldest first.
-    pub places: Vec<i64>,
+    pub sequences: Vec<Sequence>,
     /// The time at which they were found to be due.
     pub at: Timestamp,
 }
@@ -31,9 +32,9 @@ impl DeliveryService {
         let at = self.clock.now();
         let mut all = Vec::new();
         for ((listening, met), searched) in listening.into_iter().zip(met).zip(searched) {
-            let places = schedule.due(met, &searched, at);
-            if !places.is_empty() {
-                all.push(Due { listening, places, at });
+            let sequences = schedule.due(met, &searched, at);
+            if !sequences.is_empty() {
+                all.push(Due { listening, sequences, at });
             }
         }
         Ok(all)
@@ -45,6 +46,6 @@ impl DeliveryService {
     /// offered as new.
     pub async fn push_new(&self, due: &Due, push: OnCommit<Vec<Message>>) -> Result<(), StoreError> {
         let Listening { agent, chat, .. } = due.listening;
-        self.deliveries.new_messages(agent, chat, due.places.clone(), push).await
+        self.deliveries.new_messages(agent, chat, due.sequences.clone(), push).await
     }
 }

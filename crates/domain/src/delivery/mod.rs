@@ -27,10 +27,12 @@ pub use port::{
     DeliveryRepository, DeliveryStep, NextMessage,
 };
 pub use read::ReadDeliveriesError;
-pub use redelivery::{EXAMINED, Listening, RedeliveryPolicy, RedeliverySchedule, Searched, Unacknowledged};
+pub use redelivery::{
+    EXAMINED, Listening, RedeliveryPolicy, RedeliverySchedule, Searched, SubscriptionId, Unacknowledged,
+};
 pub use service::DeliveryService;
 pub use state::{
-    Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, FailureText, Inconsistent,
+    Attempt, AttemptNumber, AttemptState, AttemptStatus, Delivery, DeliveryStatus, FailureText, Inconsistent,
     NoActiveAttempt,
 };
 

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::redelivery::{Listening, Searched};
 use super::state::{Delivery, FailureText};
 use crate::chat::ParticipantStatus;
-use crate::id::{AgentId, ChatId, MessageId};
+use crate::id::{AgentId, ChatId, MessageId, Sequence};
 use crate::message::Message;
 use crate::page::{Order, Page, PageRequest};
 use crate::store::{OnCommit, StoreError};
@@ -155,7 +155,7 @@ pub trait DeliveryRepository: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Searched>, StoreError>;
 
-    /// Announces the messages of the chat at `places` that are still new for `agent`, in order and
+    /// Announces the messages of the chat at `sequences` that are still new for `agent`, in order and
     /// with its own record only; nothing if there are none, or if it is no participant. Messages
     /// beyond [`NUMBERED_PAGE_BYTES`](crate::page::NUMBERED_PAGE_BYTES) are left out at the end;
     /// since messages that are too large to be pushed count as well, a smaller limit would block
@@ -167,7 +167,7 @@ pub trait DeliveryRepository: Send + Sync {
         &self,
         agent: AgentId,
         chat: ChatId,
-        places: Vec<i64>,
+        sequences: Vec<Sequence>,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
 }

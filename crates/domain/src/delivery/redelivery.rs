@@ -10,20 +10,32 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use crate::id::{AgentId, ChatId};
+use crate::id::{AgentId, ChatId, Sequence};
 use crate::time::Timestamp;
+
+/// Identifies one subscription of a socket to a topic during the life of the process: a later
+/// subscription to the same topic has another number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SubscriptionId(u64);
+
+impl SubscriptionId {
+    /// The subscription with this number.
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+}
 
 /// A subscription of an agent to a chat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Listening {
-    /// Identifies the subscription in this process; a later one has another number.
-    pub subscription: u64,
+    /// The subscription.
+    pub subscription: SubscriptionId,
     /// The agent.
     pub agent: AgentId,
     /// The chat.
     pub chat: ChatId,
     /// The sequence of the chat's newest message when the subscription began.
-    pub since: i64,
+    pub since: Sequence,
 }
 
 /// The result of a search of the store for one subscription.
@@ -33,14 +45,14 @@ pub struct Searched {
     pub found: Vec<Unacknowledged>,
     /// If nothing was found, the sequence of the last open delivery that was examined: up to it, nothing is
     /// unacknowledged. `None` if none is open.
-    pub examined_to: Option<i64>,
+    pub examined_to: Option<Sequence>,
 }
 
 /// A delivery that no socket has acknowledged: its status is *new*.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unacknowledged {
     /// The message's sequence in the chat.
-    pub sequence: i64,
+    pub sequence: Sequence,
     /// The time at which the message was written.
     pub written_at: Timestamp,
 }
@@ -83,18 +95,18 @@ impl RedeliveryPolicy {
 pub struct RedeliverySchedule {
     policy: RedeliveryPolicy,
     /// By subscription; only those with outstanding messages, or with progress to remember.
-    subscriptions: HashMap<u64, Outstanding>,
+    subscriptions: HashMap<SubscriptionId, Outstanding>,
     round: u64,
 }
 
 #[derive(Debug, Default)]
 struct Outstanding {
     /// Redelivered and still unacknowledged, by sequence.
-    pushed: BTreeMap<i64, Pushed>,
+    pushed: BTreeMap<Sequence, Pushed>,
     /// Never to be pushed, by sequence.
-    skipped: BTreeSet<i64>,
+    skipped: BTreeSet<Sequence>,
     /// The store need not be searched up to this sequence, because all of it was acknowledged or skipped.
-    done_to: Option<i64>,
+    done_to: Option<Sequence>,
     /// The last round that the subscription was part of.
     round: u64,
 }
@@ -133,7 +145,7 @@ impl RedeliverySchedule {
 
     /// Decides which messages to push now, by sequence. `met` is the result of [`Self::meet`]; the unacknowledged
     /// deliveries that were pushed before and are no longer in `searched` have arrived.
-    pub fn due(&mut self, met: Listening, searched: &Searched, now: Timestamp) -> Vec<i64> {
+    pub fn due(&mut self, met: Listening, searched: &Searched, now: Timestamp) -> Vec<Sequence> {
         let (subscription, found) = (met.subscription, &searched.found);
         let window = &found[..found.len().min(self.policy.in_flight as usize)];
         if let Some(outstanding) = self.subscriptions.get_mut(&subscription) {
@@ -142,9 +154,9 @@ impl RedeliverySchedule {
                 self.subscriptions.remove(&subscription);
             }
         }
-        let acknowledged_to = found.first().map(|first| first.sequence - 1).or(searched.examined_to);
+        let acknowledged_to = found.first().map(|first| first.sequence.previous()).or(searched.examined_to);
         if let Some(to) = acknowledged_to
-            && to.saturating_sub(met.since) >= REMEMBERED_PROGRESS
+            && to.get().saturating_sub(met.since.get()) >= REMEMBERED_PROGRESS
         {
             let done_to = &mut self.outstanding(subscription).done_to;
             *done_to = (*done_to).max(Some(to));
@@ -159,7 +171,7 @@ impl RedeliverySchedule {
     }
 
     /// Records a redelivery.
-    pub fn pushed(&mut self, subscription: u64, sequence: i64, now: Timestamp) {
+    pub fn pushed(&mut self, subscription: SubscriptionId, sequence: Sequence, now: Timestamp) {
         let policy = self.policy;
         let pushed =
             self.outstanding(subscription).pushed.entry(sequence).or_insert(Pushed { times: 0, next: now });
@@ -168,11 +180,11 @@ impl RedeliverySchedule {
     }
 
     /// Records that the message is never to be pushed to this subscription.
-    pub fn skip(&mut self, subscription: u64, sequence: i64) {
+    pub fn skip(&mut self, subscription: SubscriptionId, sequence: Sequence) {
         self.outstanding(subscription).skipped.insert(sequence);
     }
 
-    fn outstanding(&mut self, subscription: u64) -> &mut Outstanding {
+    fn outstanding(&mut self, subscription: SubscriptionId) -> &mut Outstanding {
         let round = self.round;
         self.subscriptions
             .entry(subscription)
@@ -190,11 +202,11 @@ impl Outstanding {
             self.done_to = Some(last_skipped.sequence);
         }
         let done_to = self.done_to;
-        let is_open = |sequence: i64| window.iter().any(|new| new.sequence == sequence);
+        let is_open = |sequence: Sequence| window.iter().any(|new| new.sequence == sequence);
         self.skipped.retain(|sequence| Some(*sequence) > done_to && is_open(*sequence));
     }
 
-    fn skips(&self, sequence: i64) -> bool {
+    fn skips(&self, sequence: Sequence) -> bool {
         self.skipped.contains(&sequence) || Some(sequence) <= self.done_to
     }
 

@@ -1,5 +1,8 @@
 //! The state machine of a delivery. Pure.
 
+use std::borrow::Cow;
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::port::DeliveryStep;
@@ -27,7 +30,31 @@ words! {
 
 /// The number of an attempt, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct AttemptNumber(pub u32);
+pub struct AttemptNumber(NonZeroU32);
+
+impl AttemptNumber {
+    /// The number of the first attempt.
+    pub const FIRST: Self = Self(NonZeroU32::MIN);
+
+    /// The attempt with this number; `None` for 0.
+    pub const fn new(number: u32) -> Option<Self> {
+        match NonZeroU32::new(number) {
+            Some(number) => Some(Self(number)),
+            None => None,
+        }
+    }
+
+    /// The number itself.
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+
+    /// The number of the attempt after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
 
 words! {
     /// The status of an attempt.
@@ -41,19 +68,115 @@ words! {
     }
 }
 
+/// The state of an attempt.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AttemptState {
+    /// The agent works on it.
+    Open,
+    /// Closed as done.
+    Succeeded {
+        /// The time at which it was closed.
+        at: Timestamp,
+    },
+    /// Closed as failed.
+    Failed {
+        /// The time at which it was closed.
+        at: Timestamp,
+        /// The reason.
+        error: String,
+    },
+}
+
 /// One attempt at a message.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(try_from = "AttemptRecord<'static>")]
 pub struct Attempt {
-    /// The number from 1, without gaps.
+    /// Its number.
     pub number: AttemptNumber,
-    /// Its status.
-    pub status: AttemptStatus,
     /// The time at which it was opened.
     pub started_at: Timestamp,
+    /// Its state.
+    pub state: AttemptState,
+}
+
+/// An attempt on the bus, with the members that its state implies.
+#[derive(Serialize, Deserialize)]
+struct AttemptRecord<'a> {
+    number: AttemptNumber,
+    status: AttemptStatus,
+    started_at: Timestamp,
+    completed_at: Option<Timestamp>,
+    error: Option<Cow<'a, str>>,
+}
+
+impl TryFrom<AttemptRecord<'_>> for Attempt {
+    type Error = Inconsistent;
+
+    fn try_from(record: AttemptRecord<'_>) -> Result<Self, Inconsistent> {
+        let AttemptRecord { number, status, started_at, completed_at, error } = record;
+        Self::restore(number, status, started_at, completed_at, error.map(Cow::into_owned))
+    }
+}
+
+impl Serialize for Attempt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let record = AttemptRecord {
+            number: self.number,
+            status: self.status(),
+            started_at: self.started_at,
+            completed_at: self.completed_at(),
+            error: self.error().map(Cow::Borrowed),
+        };
+        record.serialize(serializer)
+    }
+}
+
+impl Attempt {
+    /// A stored attempt.
+    ///
+    /// # Errors
+    /// [`Inconsistent`] if an open one has an end, or a closed one has none, or if one has an error
+    /// that did not fail, or failed without one.
+    pub fn restore(
+        number: AttemptNumber,
+        status: AttemptStatus,
+        started_at: Timestamp,
+        completed_at: Option<Timestamp>,
+        error: Option<String>,
+    ) -> Result<Self, Inconsistent> {
+        let state = match (status, completed_at, error) {
+            (AttemptStatus::Processing, None, None) => AttemptState::Open,
+            (AttemptStatus::Success, Some(at), None) => AttemptState::Succeeded { at },
+            (AttemptStatus::Failed, Some(at), Some(error)) => AttemptState::Failed { at, error },
+            _ => return Err(Inconsistent),
+        };
+        Ok(Self { number, started_at, state })
+    }
+
+    /// Its status.
+    pub const fn status(&self) -> AttemptStatus {
+        match self.state {
+            AttemptState::Open => AttemptStatus::Processing,
+            AttemptState::Succeeded { .. } => AttemptStatus::Success,
+            AttemptState::Failed { .. } => AttemptStatus::Failed,
+        }
+    }
+
     /// The time at which it was closed.
-    pub completed_at: Option<Timestamp>,
+    pub const fn completed_at(&self) -> Option<Timestamp> {
+        match self.state {
+            AttemptState::Open => None,
+            AttemptState::Succeeded { at } | AttemptState::Failed { at, .. } => Some(at),
+        }
+    }
+
     /// The reason of its failure.
-    pub error: Option<String>,
+    pub fn error(&self) -> Option<&str> {
+        match &self.state {
+            AttemptState::Failed { error, .. } => Some(error),
+            AttemptState::Open | AttemptState::Succeeded { .. } => None,
+        }
+    }
 }
 
 /// The reason for a failed attempt, in the agent's words: not blank, at most 16,384 characters.
@@ -88,19 +211,15 @@ pub const SUPERSEDED: &str = "superseded by a new attempt";
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Delivery {
-    /// The receiving agent.
-    pub agent: AgentId,
-    /// Set if the message mentions the agent. One that does not is never offered, but the agent may
-    /// record its work on it.
-    pub addressed: bool,
-    /// The time at which a socket took it.
-    pub delivered_at: Option<Timestamp>,
+    agent: AgentId,
+    addressed: bool,
+    delivered_at: Option<Timestamp>,
     attempts: Vec<Attempt>,
 }
 
-/// Attempts that no sequence of steps produces.
+/// An attempt, or several of one delivery, that no sequence of steps produces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the attempts of a delivery contradict each other")]
+#[error("the attempts of a delivery are inconsistent")]
 pub struct Inconsistent;
 
 /// A delivery as read from the bus; its other members follow from these.
@@ -146,34 +265,54 @@ impl Serialize for Delivery {
 }
 
 impl Delivery {
-    /// A new delivery.
-    pub const fn new(agent: AgentId, addressed: bool) -> Self {
-        Self { agent, addressed, delivered_at: None, attempts: Vec::new() }
+    /// A new delivery of a message that mentions the agent.
+    pub const fn new(agent: AgentId) -> Self {
+        Self { agent, addressed: true, delivered_at: None, attempts: Vec::new() }
     }
 
-    /// A stored delivery, with its attempts or the newest of them, oldest first.
+    /// The record of work on a message that does not mention the agent: it is never offered.
+    pub const fn unaddressed(agent: AgentId) -> Self {
+        Self { agent, addressed: false, delivered_at: None, attempts: Vec::new() }
+    }
+
+    /// A stored delivery, with its attempts or the newest of them, oldest first. Retention may have
+    /// erased others in between.
     ///
     /// # Errors
-    /// [`Inconsistent`] if the numbers of the attempts do not ascend, if one before the last is
-    /// open, or if an open one has an end or a closed one has none.
+    /// [`Inconsistent`] if the numbers of the attempts do not ascend, or if one before the last is
+    /// open.
     pub fn restore(
         agent: AgentId,
         addressed: bool,
         delivered_at: Option<Timestamp>,
         attempts: Vec<Attempt>,
     ) -> Result<Self, Inconsistent> {
-        let ascend = attempts.is_sorted_by(|one, next| one.number < next.number && !one.is_open());
-        let closed = attempts.iter().all(|attempt| attempt.is_open() == attempt.completed_at.is_none());
-        if ascend && closed {
+        if attempts.is_sorted_by(|one, next| one.number < next.number && one.state != AttemptState::Open) {
             Ok(Self { agent, addressed, delivered_at, attempts })
         } else {
             Err(Inconsistent)
         }
     }
 
+    /// The receiving agent.
+    pub const fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    /// Returns whether the message mentions the agent. One that does not is never offered, but the
+    /// agent may record its work on it.
+    pub const fn is_addressed(&self) -> bool {
+        self.addressed
+    }
+
+    /// The time at which a socket took it.
+    pub const fn delivered_at(&self) -> Option<Timestamp> {
+        self.delivered_at
+    }
+
     /// Its status.
     pub fn status(&self) -> DeliveryStatus {
-        match self.attempts.last().map(|newest| newest.status) {
+        match self.attempts.last().map(Attempt::status) {
             None if self.delivered_at.is_none() => DeliveryStatus::New,
             None => DeliveryStatus::Delivered,
             Some(AttemptStatus::Processing) => DeliveryStatus::Processing,
@@ -184,7 +323,10 @@ impl Delivery {
 
     /// The time at which it was done.
     pub fn processed_at(&self) -> Option<Timestamp> {
-        self.attempts.last().filter(|newest| newest.status == AttemptStatus::Success)?.completed_at
+        match self.attempts.last()?.state {
+            AttemptState::Succeeded { at } => Some(at),
+            AttemptState::Open | AttemptState::Failed { .. } => None,
+        }
     }
 
     /// Its attempts, oldest first, possibly only the newest ones. Transitions use the last.
@@ -192,9 +334,9 @@ impl Delivery {
         &self.attempts
     }
 
-    /// The number of the newest attempt, 0 if there is none.
-    pub fn current_attempt(&self) -> u32 {
-        self.attempts.last().map_or(0, |attempt| attempt.number.0)
+    /// The number of the newest attempt.
+    pub fn current_attempt(&self) -> Option<AttemptNumber> {
+        self.attempts.last().map(|attempt| attempt.number)
     }
 
     /// Records that a socket of the agent took the message. Only a new delivery changes.
@@ -208,25 +350,24 @@ impl Delivery {
     /// Opens the next attempt in any state: an open one is closed as superseded, and a processed
     /// message is opened again.
     pub fn begin_attempt(mut self, now: Timestamp) -> Self {
-        let number = AttemptNumber(self.current_attempt() + 1);
+        let number = self.current_attempt().map_or(AttemptNumber::FIRST, AttemptNumber::next);
         if let Some(open) = self.open_attempt() {
-            open.close(AttemptStatus::Failed, Some(SUPERSEDED.to_owned()), now);
+            *open = AttemptState::Failed { at: now, error: SUPERSEDED.to_owned() };
         }
-        let status = AttemptStatus::Processing;
-        self.attempts.push(Attempt { number, status, started_at: now, completed_at: None, error: None });
+        self.attempts.push(Attempt { number, started_at: now, state: AttemptState::Open });
         self
     }
 
     /// Closes the open attempt as done.
     pub fn succeed(mut self, now: Timestamp) -> Result<Self, NoActiveAttempt> {
-        self.open_attempt().ok_or(NoActiveAttempt)?.close(AttemptStatus::Success, None, now);
+        *self.open_attempt().ok_or(NoActiveAttempt)? = AttemptState::Succeeded { at: now };
         Ok(self)
     }
 
     /// Closes the open attempt as failed; the message is offered again.
     pub fn fail(mut self, error: &FailureText, now: Timestamp) -> Result<Self, NoActiveAttempt> {
-        let error = Some(error.as_str().to_owned());
-        self.open_attempt().ok_or(NoActiveAttempt)?.close(AttemptStatus::Failed, error, now);
+        let failed = AttemptState::Failed { at: now, error: error.as_str().to_owned() };
+        *self.open_attempt().ok_or(NoActiveAttempt)? = failed;
         Ok(self)
     }
 
@@ -247,28 +388,19 @@ impl Delivery {
     pub fn shown(mut self) -> Self {
         let hidden = self.attempts.len().saturating_sub(SHOWN_ATTEMPTS as usize);
         self.attempts.drain(..hidden);
-        for error in self.attempts.iter_mut().filter_map(|attempt| attempt.error.as_mut()) {
-            if error.len() > SHOWN_ERROR_BYTES {
+        for attempt in &mut self.attempts {
+            if let AttemptState::Failed { error, .. } = &mut attempt.state
+                && error.len() > SHOWN_ERROR_BYTES
+            {
                 *error = shown_error(error.as_bytes()[..=SHOWN_ERROR_BYTES].to_vec());
             }
         }
         self
     }
 
-    fn open_attempt(&mut self) -> Option<&mut Attempt> {
-        self.attempts.last_mut().filter(|attempt| attempt.is_open())
-    }
-}
-
-impl Attempt {
-    fn is_open(&self) -> bool {
-        self.status == AttemptStatus::Processing
-    }
-
-    fn close(&mut self, status: AttemptStatus, error: Option<String>, now: Timestamp) {
-        self.status = status;
-        self.completed_at = Some(now);
-        self.error = error;
+    /// The state of the open attempt.
+    fn open_attempt(&mut self) -> Option<&mut AttemptState> {
+        self.attempts.last_mut().map(|newest| &mut newest.state).filter(|state| **state == AttemptState::Open)
     }
 }
 

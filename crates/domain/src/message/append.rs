@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{AppendRefused, Message, NewMessage};
 use crate::chat::{ChatTitle, ParticipantStatus};
 use crate::delivery::Delivery;
-use crate::id::{AgentId, ChatId, ParticipantId};
+use crate::id::{AgentId, ChatId, ParticipantId, Sequence};
 use crate::plan::{LimitReached, Resource, check};
 use crate::time::Timestamp;
 
@@ -16,7 +16,7 @@ pub struct RoomState {
     /// Set if the first text is still to come, and no title was set: that text may give one.
     pub awaits_title: bool,
     /// The sequence of the newest message; 0 before the first.
-    pub last_sequence: i64,
+    pub last_sequence: Sequence,
     /// The number of deleted messages: their sequences are not used again, and no plan counts them.
     pub deleted_messages: i64,
     /// The time of the newest message.
@@ -81,7 +81,7 @@ impl RoomState {
     ) -> Result<Placed, AppendRefused> {
         let Some(membership) = sender else { return Err(AppendRefused::NotParticipant) };
         if let Some(plan) = &self.plan {
-            let messages = (self.last_sequence - self.deleted_messages).cast_unsigned();
+            let messages = (self.last_sequence.get() - self.deleted_messages).cast_unsigned();
             plan.check(messages, new.chat).map_err(AppendRefused::Limit)?;
         }
         if let Some(index) = new.mentions.iter().position(|mention| !is_present(mention.id)) {
@@ -90,7 +90,7 @@ impl RoomState {
         let after = |newest: Timestamp| newest.plus(Duration::from_micros(1));
         let at = self.newest.map_or(new.now, |newest| new.now.max(after(newest)));
         self.newest = Some(at);
-        self.last_sequence += 1;
+        self.last_sequence = self.last_sequence.next();
         let mut message = Message {
             id: new.id,
             chat_id: new.chat,
@@ -109,7 +109,7 @@ impl RoomState {
         self.content_bytes += message.bytes();
         let mut addressed = message.addressed_agents();
         addressed.sort_unstable();
-        message.deliveries = addressed.into_iter().map(|agent| Delivery::new(agent, true)).collect();
+        message.deliveries = addressed.into_iter().map(Delivery::new).collect();
         let titling = new.title_if_untitled.filter(|_| self.awaits_title).map(|title| {
             let is_for_all = agents.iter().all(|agent| message.is_readable_by(*agent));
             Titling { title: Some(title).filter(|_| is_for_all) }
@@ -132,7 +132,7 @@ mod tests {
     fn room() -> RoomState {
         RoomState {
             awaits_title: true,
-            last_sequence: 4,
+            last_sequence: Sequence::new(4),
             deleted_messages: 1,
             newest: None,
             content_bytes: 40,
@@ -173,7 +173,7 @@ mod tests {
         let mut room = room();
         let first = room.append(new(100, &[]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
         let second = room.append(new(90, &[]), Some(ParticipantStatus::Inactive), |_| true, &[]).unwrap();
-        assert_eq!((first.message.sequence, second.message.sequence), (5, 6));
+        assert_eq!((first.message.sequence.get(), second.message.sequence.get()), (5, 6));
         assert_eq!((first.message.created_at.micros(), second.message.created_at.micros()), (100, 101));
         let title = ChatTitle::given(Some("hello")).unwrap();
         assert_eq!(
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn deliveries_are_in_the_order_of_the_agents() {
         let placed = room().append(new(1, &[9, 3]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
-        let agents = placed.message.deliveries.iter().map(|delivery| delivery.agent.uuid().as_u128());
+        let agents = placed.message.deliveries.iter().map(|delivery| delivery.agent().uuid().as_u128());
         assert_eq!(agents.collect::<Vec<_>>(), [3, 9]);
     }
 

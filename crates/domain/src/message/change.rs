@@ -69,7 +69,7 @@ mod tests {
     use super::super::mention::{Mention, MentionKind};
     use super::super::model::MessageKind;
     use super::*;
-    use crate::id::{AgentId, ChatId, MessageId};
+    use crate::id::{AgentId, ChatId, MessageId, Sequence};
     use uuid::Uuid;
 
     const ANN: UserId = UserId::new(Uuid::from_u128(1));
@@ -82,7 +82,7 @@ mod tests {
         Message {
             id: MessageId::new(Uuid::from_u128(3)),
             chat_id: ChatId::new(Uuid::from_u128(4)),
-            sequence: 1,
+            sequence: Sequence::new(1),
             kind: MessageKind::Text,
             content: format!("@[[{BOT}]] hello"),
             sender,

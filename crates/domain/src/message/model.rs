@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::mention::{Mention, MentionKind};
 use crate::delivery::Delivery;
-use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
+use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -45,7 +45,7 @@ pub struct Message {
     #[serde(rename = "chat")]
     pub chat_id: ChatId,
     /// Its sequence in the chat: 1 for the first, without gaps except for deleted messages.
-    pub sequence: i64,
+    pub sequence: Sequence,
     /// Text, or the kind of event.
     pub kind: MessageKind,
     /// The text, with `@[[id]]` for mentioned participants.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::ClaimReason;
 use crate::chat::{Chat, Role};
-use crate::id::{AgentId, NodeId, ParticipantId, UserId};
+use crate::id::{AgentId, ChatId, NodeId, ParticipantId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -76,7 +76,7 @@ pub struct Entrant {
 impl Entrant {
     /// The place after this one.
     pub fn place(&self) -> EntrantPlace {
-        EntrantPlace { entered_at: self.entered_at, chat: self.chat.id.uuid(), who: self.who.uuid() }
+        EntrantPlace { entered_at: self.entered_at, chat: self.chat.id, who: self.who.uuid() }
     }
 }
 
@@ -85,16 +85,16 @@ impl Entrant {
 pub struct EntrantPlace {
     /// The time of the join.
     pub entered_at: Timestamp,
-    /// The chat's id.
-    pub chat: Uuid,
-    /// The participant's id.
+    /// The chat.
+    pub chat: ChatId,
+    /// The participant's id: its kind does not count in the order.
     pub who: Uuid,
 }
 
 impl EntrantPlace {
     /// The place before all joins at this time or later.
     pub fn before(entered_at: Timestamp) -> Self {
-        Self { entered_at, chat: Uuid::nil(), who: Uuid::nil() }
+        Self { entered_at, chat: ChatId::new(Uuid::nil()), who: Uuid::nil() }
     }
 }
 

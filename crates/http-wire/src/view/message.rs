@@ -1,6 +1,6 @@
 //! Messages and events as clients see them.
 
-use domain::delivery::{Attempt, Delivery, DeliveryStatus};
+use domain::delivery::{Attempt, AttemptNumber, Delivery, DeliveryStatus};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
 use domain::message::{Mention, Message};
 use domain::page::weight::{MESSAGE_BYTES, of_members};
@@ -106,9 +106,9 @@ struct TextMetadataView<'a> {
 
 impl<'a> TextMetadataView<'a> {
     fn new(message: &'a Message, reader: Option<AgentId>) -> Self {
-        let visible = || message.deliveries.iter().filter(move |d| reader.is_none_or(|own| own == d.agent));
+        let visible = || message.deliveries.iter().filter(move |d| reader.is_none_or(|own| own == d.agent()));
         let attempts = visible().flat_map(|delivery| {
-            let agent = reader.is_none().then_some(delivery.agent);
+            let agent = reader.is_none().then_some(delivery.agent());
             delivery.attempts().iter().map(move |attempt| AttemptView::new(attempt, agent))
         });
         // A delivery that nothing has happened to shows as no entry.
@@ -153,7 +153,7 @@ impl Serialize for DeliveriesView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for delivery in &self.0 {
-            map.serialize_entry(&Shown(delivery.agent), &DeliveryView::new(delivery))?;
+            map.serialize_entry(&Shown(delivery.agent()), &DeliveryView::new(delivery))?;
         }
         map.end()
     }
@@ -172,9 +172,9 @@ impl<'a> DeliveryView<'a> {
     fn new(delivery: &'a Delivery) -> Self {
         Self {
             status: delivery.status().as_str(),
-            current_attempt: delivery.current_attempt(),
+            current_attempt: delivery.current_attempt().map_or(0, AttemptNumber::get),
             attempts: delivery.attempts().iter().map(|attempt| AttemptView::new(attempt, None)).collect(),
-            delivered_at: delivery.delivered_at.map(Shown),
+            delivered_at: delivery.delivered_at().map(Shown),
             processed_at: delivery.processed_at().map(Shown),
         }
     }
@@ -196,11 +196,11 @@ impl<'a> AttemptView<'a> {
     fn new(attempt: &'a Attempt, agent: Option<AgentId>) -> Self {
         Self {
             agent_id: agent.map(Shown),
-            attempt_number: attempt.number.0,
-            status: attempt.status.as_str(),
+            attempt_number: attempt.number.get(),
+            status: attempt.status().as_str(),
             started_at: Shown(attempt.started_at),
-            completed_at: attempt.completed_at.map(Shown),
-            error: attempt.error.as_deref(),
+            completed_at: attempt.completed_at().map(Shown),
+            error: attempt.error(),
         }
     }
 }

@@ -108,7 +108,7 @@ impl StepView {
             id: Shown(step.message),
             chat_room_id: Shown(step.chat_id),
             status: step.status.as_str(),
-            attempt_number: step.attempt_number,
+            attempt_number: step.attempt_number.get(),
             success: true,
         }
     }

@@ -1,8 +1,8 @@
 //! Exact shapes.
 
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
-use domain::delivery::{Delivery, DeliveryStatus, FailureText, StepResult};
-use domain::id::{AgentId, ChatId, MessageId, ParticipantId, TaskId, UserId};
+use domain::delivery::{AttemptNumber, Delivery, DeliveryStatus, FailureText, StepResult};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, TaskId, UserId};
 use domain::message::{Mention, MentionKind, Message, MessageKind, Recipient, SentMessage};
 use domain::time::Timestamp;
 use http_wire::view::{
@@ -37,7 +37,7 @@ fn text() -> Message {
     Message {
         id: MESSAGE,
         chat_id: CHAT,
-        sequence: 1,
+        sequence: Sequence::new(1),
         kind: MessageKind::Text,
         content: "hi".to_owned(),
         sender: ANN,
@@ -47,7 +47,7 @@ fn text() -> Message {
         metadata: None,
         created_at: at(NOON),
         updated_at: at(LATER),
-        deliveries: vec![Delivery::new(HELPER, true), Delivery::new(OTHER, true)],
+        deliveries: vec![Delivery::new(HELPER), Delivery::new(OTHER)],
     }
 }
 
@@ -71,9 +71,9 @@ fn a_text_as_its_mentioned_agent_gets_it() {
 fn each_reader_sees_its_own_deliveries() {
     let mut message = text();
     let why = FailureText::new("no luck".to_owned()).unwrap();
-    let failed = Delivery::new(HELPER, true).delivered(at(NOON)).begin_attempt(at(NOON));
+    let failed = Delivery::new(HELPER).delivered(at(NOON)).begin_attempt(at(NOON));
     message.deliveries[0] = failed.fail(&why, at(LATER)).unwrap();
-    message.deliveries[1] = Delivery::new(OTHER, true).begin_attempt(at(NOON)).succeed(at(LATER)).unwrap();
+    message.deliveries[1] = Delivery::new(OTHER).begin_attempt(at(NOON)).succeed(at(LATER)).unwrap();
 
     let attempt = |status: &str, error: Value| {
         json!({
@@ -186,8 +186,8 @@ fn receipts() {
     let warning = &to_value(SentMessageView::new(&warned)).unwrap()["warnings"][0];
     assert_eq!((&warning["code"], &warning["handles"]), (&json!("not_mentioned"), &json!(["ann/other"])));
 
-    let step =
-        StepResult { message: MESSAGE, chat_id: CHAT, status: DeliveryStatus::Failed, attempt_number: 2 };
+    let attempt_number = AttemptNumber::new(2).unwrap();
+    let step = StepResult { message: MESSAGE, chat_id: CHAT, status: DeliveryStatus::Failed, attempt_number };
     let expected = json!({
         "id": id(5), "chat_room_id": id(1), "status": "failed", "attempt_number": 2, "success": true,
     });

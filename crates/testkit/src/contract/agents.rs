@@ -280,7 +280,7 @@ pub async fn work_is_erased_little_by_little(world: World) {
     assert_eq!(left.len(), 5);
     assert!(
         left.iter()
-            .all(|delivery| delivery.agent == other.id && delivery.status() == DeliveryStatus::Processing)
+            .all(|delivery| delivery.agent() == other.id && delivery.status() == DeliveryStatus::Processing)
     );
 }
 

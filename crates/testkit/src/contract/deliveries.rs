@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, DeliveryFilter, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText,
-    Order, SHOWN_ATTEMPTS,
+    AdvanceDelivery, AdvanceRefused, AttemptNumber, DeliveryFilter, DeliveryKey, DeliveryStatus,
+    DeliveryStep, FailureText, Order, SHOWN_ATTEMPTS,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{HistoryFilter, Message};
@@ -45,13 +45,13 @@ pub async fn attempts_are_numbered_without_gaps_under_many_workers(world: World)
     });
     let mut numbers = Vec::new();
     for begin in begun.collect::<Vec<_>>() {
-        numbers.push(begin.await.unwrap().unwrap().attempt_number);
+        numbers.push(begin.await.unwrap().unwrap().attempt_number.get());
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=20).collect::<Vec<_>>());
     let waiting = deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     let open =
-        waiting.deliveries[0].attempts().iter().filter(|attempt| attempt.completed_at.is_none()).count();
+        waiting.deliveries[0].attempts().iter().filter(|attempt| attempt.completed_at().is_none()).count();
     assert_eq!((open, waiting.deliveries[0].attempts().len()), (1, 20));
 }
 
@@ -64,7 +64,7 @@ pub async fn states_choose_what_is_listed(world: World) {
     }
     let listed = async |filter, order, page| {
         let page = world.deliveries.list(bot.caller, chat, filter, order, page).await.unwrap();
-        (page.rows.iter().map(|message| message.sequence).collect::<Vec<_>>(), page.next, page.total)
+        (page.rows.iter().map(|message| message.sequence.get()).collect::<Vec<_>>(), page.next, page.total)
     };
     for (filter, expected) in [
         (DeliveryFilter::Open, vec![1, 2, 4]),
@@ -87,7 +87,7 @@ pub async fn states_choose_what_is_listed(world: World) {
         (rows, listed(DeliveryFilter::All, Order::Descending, rest).await.0),
         (vec![4, 3, 2], vec![1])
     );
-    assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().sequence, 1);
+    assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().sequence.get(), 1);
 }
 
 /// An agent can work on any message of the room; one that is not addressed to it is never offered.
@@ -120,8 +120,11 @@ pub async fn only_the_newest_attempts_are_shown(world: World) {
     }
     let shown = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     let attempts = shown.deliveries[0].attempts();
-    assert_eq!((attempts.len(), attempts[0].number.0), (SHOWN_ATTEMPTS as usize, tries - SHOWN_ATTEMPTS + 1));
-    assert_eq!(shown.deliveries[0].current_attempt(), tries);
+    assert_eq!(
+        (attempts.len(), attempts[0].number.get()),
+        (SHOWN_ATTEMPTS as usize, tries - SHOWN_ATTEMPTS + 1)
+    );
+    assert_eq!(shown.deliveries[0].current_attempt(), AttemptNumber::new(tries));
 }
 
 /// Agents see their own record, humans all.
@@ -134,14 +137,17 @@ pub async fn readers_see_the_records_that_are_theirs(world: World) {
     take(&world, &bot, chat, message, &[DeliveryStep::Begin, failed()]).await;
     take(&world, &other, chat, message, &[DeliveryStep::Begin, DeliveryStep::Succeed]).await;
     let own = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
-    assert_eq!(own.deliveries.iter().map(|record| record.agent).collect::<Vec<_>>(), [bot.id]);
-    assert_eq!(own.deliveries[0].attempts()[0].error.as_deref(), Some("it did not work"));
+    assert_eq!(own.deliveries.iter().map(|record| record.agent()).collect::<Vec<_>>(), [bot.id]);
+    assert_eq!(own.deliveries[0].attempts()[0].error(), Some("it did not work"));
     assert_eq!(world.deliveries.next(other.caller, chat).await.unwrap(), None);
     let context = world.messages.context(other.caller, chat, first(1)).await.unwrap();
-    assert_eq!(context.rows[0].deliveries.iter().map(|record| record.agent).collect::<Vec<_>>(), [other.id]);
+    assert_eq!(
+        context.rows[0].deliveries.iter().map(|record| record.agent()).collect::<Vec<_>>(),
+        [other.id]
+    );
     let history = world.messages.history(ann.caller, chat, HistoryFilter::default(), first(1)).await.unwrap();
     let states =
-        history.rows[0].deliveries.iter().map(|record| (record.agent, record.status())).collect::<Vec<_>>();
+        history.rows[0].deliveries.iter().map(|record| (record.agent(), record.status())).collect::<Vec<_>>();
     assert_eq!(states, [(bot.id, DeliveryStatus::Failed), (other.id, DeliveryStatus::Processed)]);
 }
 
@@ -162,7 +168,11 @@ pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
     assert_eq!(refused(chat, DeliveryStep::Succeed).await, AdvanceRefused::NoActiveAttempt);
     take(&world, &bot, chat, message, &[DeliveryStep::Begin]).await;
     let reopened = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
-    assert_eq!(reopened.deliveries[0].current_attempt(), 2, "a processed message may be opened again");
+    assert_eq!(
+        reopened.deliveries[0].current_attempt(),
+        AttemptNumber::new(2),
+        "a processed message may be opened again"
+    );
     assert_eq!(reopened.deliveries[0].processed_at(), None);
 }
 
@@ -215,7 +225,7 @@ pub async fn what_a_socket_took_is_delivered_if_it_is_new(world: World) {
     assert_eq!(next.id, taken[0].message);
     take(&world, &bot, chat, next.id, &[DeliveryStep::Begin, DeliveryStep::Succeed]).await;
     let done = &records().await[0];
-    assert_eq!((done.status(), done.delivered_at), (DeliveryStatus::Processed, expected[0].delivered_at));
+    assert_eq!((done.status(), done.delivered_at()), (DeliveryStatus::Processed, expected[0].delivered_at()));
 }
 
 /// A message with several deliveries is told once; what there is not is passed over, also of
@@ -244,7 +254,8 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
     ];
     let told = marked(&world, &taken).await;
     assert_eq!(told.iter().map(|message| message.id).collect::<Vec<_>>(), [first, second]);
-    let states = told[0].deliveries.iter().map(|record| (record.agent, record.status())).collect::<Vec<_>>();
+    let states =
+        told[0].deliveries.iter().map(|record| (record.agent(), record.status())).collect::<Vec<_>>();
     assert_eq!(states, [(bot.id, DeliveryStatus::Delivered), (other.id, DeliveryStatus::Delivered)]);
     assert_eq!(told[1].deliveries.len(), 1, "no record is made for who was not addressed");
     let never = OnCommit::new(|_: &Vec<Message>| panic!("nothing was announced"));

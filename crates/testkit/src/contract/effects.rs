@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::chat::{Chat, ChatTitle, CreateChat, ParticipantStatus, Role};
-use domain::delivery::{AdvanceDelivery, DeliveryStep, FailureText};
+use domain::delivery::{AdvanceDelivery, AttemptNumber, DeliveryStep, FailureText};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
@@ -261,5 +261,8 @@ pub async fn unasked_work_adds_nothing_to_the_context(world: World) {
     let context = world.messages.context(bot.caller, chat, first(10)).await.unwrap();
     assert_eq!(context.rows, []);
     let record = &newest(&world, &ann, chat).await.deliveries[0];
-    assert_eq!((record.agent, record.addressed, record.current_attempt()), (bot.id, false, 1));
+    assert_eq!(
+        (record.agent(), record.is_addressed(), record.current_attempt()),
+        (bot.id, false, Some(AttemptNumber::FIRST))
+    );
 }

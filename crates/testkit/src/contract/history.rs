@@ -17,7 +17,7 @@ use super::messages::{ann_and_bot, first, thought};
 use crate::{TestAgent, TestUser, World};
 
 fn places(messages: &[Message]) -> Vec<i64> {
-    messages.iter().map(|message| message.sequence).collect()
+    messages.iter().map(|message| message.sequence.get()).collect()
 }
 
 fn part(after: Option<Position>, limit: u32) -> PageRequest {
@@ -112,7 +112,7 @@ pub async fn an_instant_is_found_among_gaps(world: World) {
     for step in 0..60 {
         let since = begin.plus(half * step);
         let after = left.rows.iter().filter(|message| message.created_at > since);
-        let expected = after.map(|message| message.sequence).collect::<Vec<_>>();
+        let expected = after.map(|message| message.sequence.get()).collect::<Vec<_>>();
         let counted = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
         let filter = HistoryFilter { kinds: Kinds::ALL, since: Some(since) };
         let page = world.messages.history(ann.caller, chat, filter, counted).await.unwrap();
@@ -227,8 +227,7 @@ pub async fn long_errors_are_cut_where_they_are_shown(world: World) {
         world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Fail(failure)).await.unwrap();
     }
     let next = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
-    let errors =
-        next.deliveries[0].attempts().iter().map(|one| one.error.clone().unwrap()).collect::<Vec<_>>();
+    let errors = next.deliveries[0].attempts().iter().map(|one| one.error().unwrap()).collect::<Vec<_>>();
     let cut = format!("x{}…", "ä".repeat((SHOWN_ERROR_BYTES - 1) / 2));
     assert_eq!(errors, [fitting, cut]);
 }
@@ -301,7 +300,7 @@ struct Follower {
 impl Follower {
     fn take(&mut self, page: &Page<Message>) {
         self.seen.extend(places(&page.rows));
-        let place = |message: &Message| Position::at(message.sequence, uuid::Uuid::nil());
+        let place = |message: &Message| Position::at(message.sequence.get(), uuid::Uuid::nil());
         self.after = page.rows.last().map(place).or(self.after.take());
     }
 }

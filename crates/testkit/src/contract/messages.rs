@@ -77,14 +77,14 @@ pub async fn the_sequence_has_no_gaps_under_many_writers(world: World) {
         let (messages, told, later) = (world.stores.messages.clone(), told.clone(), told.clone());
         tokio::spawn(async move {
             let on_commit = OnCommit::new(move |appended: &domain::message::Appended| {
-                told.lock().unwrap().push(appended.message.sequence);
+                told.lock().unwrap().push(appended.message.sequence.get());
             });
             let appended = messages.append(new, on_commit).await.unwrap().unwrap();
             assert!(
-                later.lock().unwrap().contains(&appended.message.sequence),
+                later.lock().unwrap().contains(&appended.message.sequence.get()),
                 "announced before it is answered"
             );
-            appended.message.sequence
+            appended.message.sequence.get()
         })
     });
     let mut answered = Vec::new();
@@ -97,7 +97,7 @@ pub async fn the_sequence_has_no_gaps_under_many_writers(world: World) {
     assert_eq!(*told.lock().unwrap(), expected);
     let mut stored = history(&world, &ann, chat, first(100)).await.rows;
     stored.reverse();
-    assert_eq!(stored.iter().map(|message| message.sequence).collect::<Vec<_>>(), expected);
+    assert_eq!(stored.iter().map(|message| message.sequence.get()).collect::<Vec<_>>(), expected);
     assert!(stored.iter().all(|message| message.deliveries.len() == 1));
 }
 
@@ -117,7 +117,7 @@ pub async fn refused_messages_leave_no_trace(world: World) {
     assert_eq!(outcome, Err(AppendRefused::MentionLeft { index: 0 }));
     world.send(ann.caller, chat, "accepted", &[]).await;
     let stored = history(&world, &ann, chat, first(10)).await.rows;
-    assert_eq!(stored.iter().map(|message| message.sequence).collect::<Vec<_>>(), [1]);
+    assert_eq!(stored.iter().map(|message| message.sequence.get()).collect::<Vec<_>>(), [1]);
 }
 
 /// A request that has begun is finished and announced, even if its caller disconnects.
@@ -159,7 +159,7 @@ pub async fn a_cursor_sees_every_row_once_while_others_write(world: World) {
     loop {
         let page = PageRequest { slice: Slice::After { after, limit: 7 }, count: false };
         let page = history(&world, &ann, chat, page).await;
-        seen.extend(page.rows.iter().map(|message| message.sequence));
+        seen.extend(page.rows.iter().map(|message| message.sequence.get()));
         after = page.next;
         if after.is_none() {
             break;
@@ -186,7 +186,7 @@ pub async fn pages_have_totals(world: World) {
     let none = world.messages.history(ann.caller, chat, filter, page(1)).await.unwrap();
     assert_eq!((none.rows.len(), none.total), (0, Some(0)));
     let context = world.messages.context(bot.caller, chat, page(2)).await.unwrap();
-    assert_eq!((context.rows[0].sequence, context.rows.len(), context.total), (3, 2, Some(5)));
+    assert_eq!((context.rows[0].sequence.get(), context.rows.len(), context.total), (3, 2, Some(5)));
 }
 
 /// By kind, and by time, which excludes the instant itself.
@@ -201,7 +201,7 @@ pub async fn history_can_be_narrowed(world: World) {
         let kinds = kind.map_or(Kinds::ALL, |kind| Kinds::of(&[kind]));
         let filter = HistoryFilter { kinds, since };
         let page = world.messages.history(ann.caller, chat, filter, first(10)).await.unwrap();
-        page.rows.iter().map(|message| message.sequence).collect::<Vec<_>>()
+        page.rows.iter().map(|message| message.sequence.get()).collect::<Vec<_>>()
     };
     assert_eq!(narrowed(None, None).await, [3, 2, 1]);
     assert_eq!(narrowed(Some(MessageKind::Text), None).await, [3, 1]);
@@ -242,7 +242,7 @@ pub async fn context_is_ones_own_part(world: World) {
     loop {
         let page = PageRequest { slice: Slice::After { after, limit: 2 }, count: false };
         let page = world.messages.context(bot.caller, chat, page).await.unwrap();
-        seen.extend(page.rows.iter().map(|message| message.sequence));
+        seen.extend(page.rows.iter().map(|message| message.sequence.get()));
         after = page.next;
         if after.is_none() {
             break;
@@ -251,7 +251,7 @@ pub async fn context_is_ones_own_part(world: World) {
     assert_eq!(seen, [1, 3, 5]);
     let distinct = seen.iter().collect::<HashSet<_>>();
     assert_eq!(distinct.len(), seen.len());
-    assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().sequence, 1);
+    assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().sequence.get(), 1);
 }
 
 /// Wherever a message is read or announced; also when its sender is deleted, whose handle no other agent gets.
@@ -264,7 +264,7 @@ pub async fn every_message_tells_the_handle_of_its_sender(world: World) {
     thought(&world, &bot, chat).await;
     let own = world.send(ann.caller, chat, "by ann", &to_other).await.id;
 
-    let mut seen = new_messages(&world, &other, chat, vec![1, 3]).await;
+    let mut seen = new_messages(&world, &other, chat, [1, 3]).await;
     world.deliveries.mark_delivered(vec![DeliveryKey { message: sent, agent: other.id }]).await.unwrap();
     world.deliveries.advance(other.caller, chat, sent, DeliveryStep::Begin).await.unwrap();
     world.deliveries.advance(other.caller, chat, sent, DeliveryStep::Succeed).await.unwrap();

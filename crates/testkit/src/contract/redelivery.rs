@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use domain::chat::Role;
 use domain::delivery::{
     AdvanceDelivery, Advanced, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText, Listening, Searched,
-    Unacknowledged,
+    SubscriptionId, Unacknowledged,
 };
-use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::id::{ChatId, MessageId, ParticipantId, Sequence};
 use domain::message::Message;
 use domain::ports::Clock;
 use domain::store::OnCommit;
@@ -16,7 +16,8 @@ use super::messages::ann_and_bot;
 use crate::{TestAgent, TestUser, World};
 
 fn listening(agent: &TestAgent, chat: ChatId, since: i64) -> Listening {
-    Listening { subscription: 1, agent: agent.id, chat, since }
+    let (subscription, since) = (SubscriptionId::new(1), Sequence::new(since));
+    Listening { subscription, agent: agent.id, chat, since }
 }
 
 /// Of each listener, by its place, the places of what is new.
@@ -24,7 +25,7 @@ async fn found(world: &World, listening: &[Listening], limit: u32) -> Vec<(usize
     let searched = world.stores.deliveries.unacknowledged(listening.to_vec(), limit).await.unwrap();
     assert_eq!(searched.len(), listening.len());
     let found = searched.into_iter().enumerate();
-    found.flat_map(|(of, one)| one.found.into_iter().map(move |new| (of, new.sequence))).collect()
+    found.flat_map(|(of, one)| one.found.into_iter().map(move |new| (of, new.sequence.get()))).collect()
 }
 
 /// The deliveries that are new at these positions.
@@ -32,15 +33,16 @@ pub(super) async fn new_messages(
     world: &World,
     agent: &TestAgent,
     chat: ChatId,
-    places: Vec<i64>,
+    places: impl IntoIterator<Item = i64>,
 ) -> Vec<Message> {
+    let sequences = places.into_iter().map(Sequence::new).collect();
     let told = Arc::new(Mutex::new(Vec::new()));
     let hears = told.clone();
     let on_commit = OnCommit::new(move |new: &Vec<Message>| {
         assert!(!new.is_empty(), "nothing is not told");
         hears.lock().unwrap().extend(new.iter().cloned());
     });
-    world.stores.deliveries.new_messages(agent.id, chat, places, on_commit).await.unwrap();
+    world.stores.deliveries.new_messages(agent.id, chat, sequences, on_commit).await.unwrap();
     std::mem::take(&mut *told.lock().unwrap())
 }
 
@@ -118,13 +120,13 @@ pub async fn only_what_is_new_is_found(world: World) {
     let new = world.stores.deliveries.unacknowledged(one, 10).await.unwrap();
     let written_at = world.stores.deliveries.next(bot.id, chat).await.unwrap().unwrap();
     let written_at = written_at.message.unwrap().created_at;
-    let found = vec![Unacknowledged { sequence: 1, written_at }];
+    let found = vec![Unacknowledged { sequence: Sequence::new(1), written_at }];
     assert_eq!(new, [Searched { found, examined_to: None }]);
     let behind = vec![listening(&bot, chat, 5), listening(&bot, chat, 3)];
     let behind = world.stores.deliveries.unacknowledged(behind, 10).await.unwrap();
-    assert_eq!(behind.iter().map(|one| one.examined_to).collect::<Vec<_>>(), [None, Some(5)]);
+    assert_eq!(behind.iter().map(|one| one.examined_to).collect::<Vec<_>>(), [None, Some(Sequence::new(5))]);
     assert!(behind.iter().all(|one| one.found.is_empty()));
-    let read = new_messages(&world, &bot, chat, (0..10).collect()).await;
+    let read = new_messages(&world, &bot, chat, 0..10).await;
     assert_eq!(read.iter().map(|message| message.id).collect::<Vec<_>>(), messages[..1]);
 }
 
@@ -136,9 +138,9 @@ pub async fn new_messages_are_read_by_those_they_are_for(world: World) {
     let first = send(&world, &ann, chat, &[&bot, &other]).await;
     let second = send(&world, &ann, chat, &[&bot]).await;
     let read = async |agent: &TestAgent, places: &[i64]| {
-        let read = new_messages(&world, agent, chat, places.to_vec()).await;
+        let read = new_messages(&world, agent, chat, places.iter().copied()).await;
         for message in &read {
-            let records = message.deliveries.iter().map(|record| (record.agent, record.status()));
+            let records = message.deliveries.iter().map(|record| (record.agent(), record.status()));
             assert_eq!(records.collect::<Vec<_>>(), [(agent.id, DeliveryStatus::New)]);
         }
         read.iter().map(|message| message.id).collect::<Vec<_>>()
@@ -170,7 +172,7 @@ pub async fn what_is_new_is_told_before_every_step_on_it(world: World) {
         let (agent, now) = (bot.id, world.clock.now());
         let step = AdvanceDelivery { agent, chat, message, step: DeliveryStep::Begin, now };
         let (offered, begun) = tokio::join!(
-            world.stores.deliveries.new_messages(bot.id, chat, vec![place], offered),
+            world.stores.deliveries.new_messages(bot.id, chat, vec![Sequence::new(place)], offered),
             world.stores.deliveries.advance(step, begun),
         );
         offered.unwrap();

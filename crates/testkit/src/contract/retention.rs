@@ -19,7 +19,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 async fn rows(world: &World, ann: &TestUser, chat: ChatId) -> (Vec<(i64, String)>, u64) {
     let all = PageRequest { slice: Slice::After { after: None, limit: 1000 }, count: true };
     let page = world.messages.history(ann.caller, chat, HistoryFilter::default(), all).await.unwrap();
-    let rows = page.rows.into_iter().rev().map(|message| (message.sequence, message.content));
+    let rows = page.rows.into_iter().rev().map(|message| (message.sequence.get(), message.content));
     (rows.collect(), page.total.unwrap())
 }
 

@@ -221,11 +221,11 @@ pub async fn owners_observe_the_rooms_of_their_agents(world: World) {
         entrance.standing,
         Standing { own: None, agents: vec![(bot.id, Role::Owner), (scout.id, Role::Member)] }
     );
-    let newest = |place| Entrance { last_sequence: place, ..entrance.clone() };
-    for place in [1, 2] {
+    let mut newest = entrance.clone();
+    for _ in 0..2 {
         world.send(bot.caller, agents, "one more", &[ParticipantId::Agent(scout.id)]).await;
-        let after = chats.entrance(viewer, agents).await.unwrap();
-        assert_eq!(after, newest(entrance.last_sequence + place));
+        newest.last_sequence = newest.last_sequence.next();
+        assert_eq!(chats.entrance(viewer, agents).await.unwrap(), newest);
     }
     assert_eq!(chats.entrance(stranger, agents).await.unwrap(), Entrance::default());
     assert_eq!(chats.membership(viewer, agents).await.unwrap(), None, "observing is no membership");

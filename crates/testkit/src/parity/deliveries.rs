@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use domain::delivery::redelivery::{RedeliveryPolicy, RedeliverySchedule};
-use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Listening};
+use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Listening, SubscriptionId};
+use domain::id::Sequence;
 use domain::message::Message;
 use domain::page::Order;
 use domain::store::OnCommit;
@@ -80,6 +81,7 @@ impl Cast {
         for subscription in 0..self.rng.of(&[1, 3]) {
             let (chat, _) = self.message();
             let (agent, since) = (self.member_agent(chat).agent, self.rng.of(&[0, 0, 2, 9]));
+            let (subscription, since) = (SubscriptionId::new(subscription), Sequence::new(since));
             listening.push(Listening { subscription, agent, chat, since });
         }
         act!("due", |world, listening| {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use domain::account::Presented;
 use domain::caller::{AgentCaller, Caller};
 use domain::chat::{Entrance, Roster};
+use domain::delivery::SubscriptionId;
 use domain::id::{ChatId, ParticipantId};
 use domain::node::{AgentClaim, ClaimReason, Granted, OnConflict};
 use domain::ports::Presence;
@@ -18,7 +19,7 @@ use super::Hub;
 use super::open_sockets::{ClaimRefused, Opened, Precedence};
 use super::presence::Departure;
 use super::quotas::{CallerQuota, ConnectionSlot};
-use crate::inbox::{Inbox, Reader, SocketId, Ticket};
+use crate::inbox::{Inbox, Reader, SocketId};
 use crate::other_nodes::PendingClaim;
 use crate::person::Person;
 use crate::receipts::ReceiptSink;
@@ -180,7 +181,7 @@ impl SocketClaim {
 
     /// Subscribes to a topic: its events arrive from now on. A socket has one subscription per
     /// topic, so an earlier one is replaced.
-    pub fn subscribe(&self, topic: Topic) -> Ticket {
+    pub fn subscribe(&self, topic: Topic) -> SubscriptionId {
         let (who, inbox, slot) = (self.caller.participant(), self.inbox.clone(), self.quota.topic_slot());
         let interest = self.hub.others.take_interest(topic, who.user().is_some());
         self.hub.subscriptions.subscribe(topic, self.id, who, inbox, slot, interest)
@@ -188,13 +189,13 @@ impl SocketClaim {
 
     /// Applies the caller's access to the topic's chat as read from the store, with the last
     /// sequence. Ends the subscription at once if the access no longer holds.
-    pub fn settle(&self, topic: Topic, ticket: Ticket, entrance: &Entrance) {
-        self.hub.subscriptions.settle(topic, self.id, ticket, entrance);
+    pub fn settle(&self, topic: Topic, subscription: SubscriptionId, entrance: &Entrance) {
+        self.hub.subscriptions.settle(topic, self.id, subscription, entrance);
     }
 
     /// Ends this subscription.
-    pub fn unsubscribe(&self, topic: Topic, ticket: Ticket) {
-        self.hub.subscriptions.unsubscribe(topic, self.id, ticket);
+    pub fn unsubscribe(&self, topic: Topic, subscription: SubscriptionId) {
+        self.hub.subscriptions.unsubscribe(topic, self.id, subscription);
     }
 
     /// The participants of a chat that this socket is subscribed to, with their presence; later

@@ -141,7 +141,7 @@ impl OpenSockets {
     ) -> Result<Opened, ClaimRefused> {
         let mut sockets = self.sockets();
         sockets.may_enter(caller, presented)?;
-        let id = sockets.newest + 1;
+        let id = sockets.newest.next();
         let is_first = match caller {
             Caller::User(user) => {
                 let open = sockets.users.entry(user.user).or_default();
@@ -157,7 +157,7 @@ impl OpenSockets {
                     Precedence::Granted(number) => _ = sockets.numbers.insert(agent.agent, number),
                 }
                 let older = sockets.agents.insert(agent.agent, id);
-                sockets.supersede(agent.agent, older, id);
+                sockets.supersede(agent.agent, older, id.get());
                 !is_taken
             }
         };

@@ -16,14 +16,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::chat::{ChatService, Entrance, Participant, Roster};
-use domain::delivery::Listening;
+use domain::delivery::{Listening, SubscriptionId};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::store::StoreError;
 
 use super::config::SHARDS;
 use super::figures::Figures;
 use super::quotas::TopicSlot;
-use crate::inbox::{Inbox, Payload, SocketCommand, SocketId, Ticket};
+use crate::inbox::{Inbox, Payload, SocketCommand, SocketId};
 use crate::other_nodes::InterestGuard;
 use crate::person::Person;
 use crate::topic::Topic;
@@ -35,7 +35,7 @@ use watch::Watch;
 const TRIES: usize = 5;
 
 /// Subscriptions that began before the read; later ones have read the store later.
-type Begun = HashSet<(Topic, Ticket)>;
+type Begun = HashSet<(Topic, SubscriptionId)>;
 
 /// A subscription of an agent, with a flag for a client that has read its whole queue.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,8 @@ pub(super) struct Subscriptions {
     hasher: RandomState,
     shards: Vec<Mutex<HashMap<Topic, Listeners>>>,
     watch: Mutex<Watch>,
-    tickets: AtomicU64,
+    /// The number of the next subscription.
+    next: AtomicU64,
     /// Held during a revalidation.
     revalidating: tokio::sync::Mutex<()>,
     revalidation: Mutex<Revalidation>,
@@ -67,12 +68,12 @@ pub(super) struct Subscriptions {
 impl Subscriptions {
     pub(super) fn new() -> Self {
         let (watch, revalidating, revalidation) = Default::default();
-        let (tickets, pushes, redeliveries) = (AtomicU64::new(1), AtomicU64::new(0), AtomicU64::new(0));
+        let (next, pushes, redeliveries) = (AtomicU64::new(1), AtomicU64::new(0), AtomicU64::new(0));
         Self {
             hasher: RandomState::new(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             watch,
-            tickets,
+            next,
             revalidating,
             revalidation,
             pushes,
@@ -89,38 +90,46 @@ impl Subscriptions {
         inbox: Inbox,
         slot: TopicSlot,
         interest: Option<InterestGuard>,
-    ) -> Ticket {
-        let ticket = Ticket(self.tickets.fetch_add(1, Ordering::Relaxed));
+    ) -> SubscriptionId {
+        let subscription = SubscriptionId::new(self.next.fetch_add(1, Ordering::Relaxed));
         let basis = SubscriptionBasis::asked();
-        let listener = Listener { who, ticket, inbox, basis, _topic: slot, _interest: interest };
+        let listener = Listener { who, subscription, inbox, basis, _topic: slot, _interest: interest };
         let mut shard = self.shard(topic);
         let listeners = shard.entry(topic).or_default();
         if let (true, Topic::RoomParticipants(chat)) = (listeners.is_empty(), topic) {
             self.watch().begin(chat);
         }
         listeners.insert(socket, listener);
-        ticket
+        subscription
     }
 
     /// Applies the subscriber's access to the topic's chat as read from the store, with the last
     /// sequence. Ends the subscription at once if the access no longer holds.
-    pub(super) fn settle(&self, topic: Topic, socket: SocketId, ticket: Ticket, entrance: &Entrance) {
+    pub(super) fn settle(
+        &self,
+        topic: Topic,
+        socket: SocketId,
+        subscription: SubscriptionId,
+        entrance: &Entrance,
+    ) {
         let mut shard = self.shard(topic);
         let Some(listeners) = shard.get_mut(&topic) else { return };
-        let Some(listener) = listeners.get_mut(socket).filter(|one| one.ticket == ticket) else { return };
+        let Some(listener) = listeners.get_mut(socket).filter(|one| one.subscription == subscription) else {
+            return;
+        };
         listener.basis.settle(entrance);
         if listener.basis.is_over() {
-            listener.inbox.send_command(SocketCommand::End { topic, ticket });
+            listener.inbox.send_command(SocketCommand::End { topic, subscription });
             listeners.remove(socket);
             self.vacate(&mut shard, topic);
         }
     }
 
     /// Ends this subscription.
-    pub(super) fn unsubscribe(&self, topic: Topic, socket: SocketId, ticket: Ticket) {
+    pub(super) fn unsubscribe(&self, topic: Topic, socket: SocketId, subscription: SubscriptionId) {
         let mut shard = self.shard(topic);
         let Some(listeners) = shard.get_mut(&topic) else { return };
-        if listeners.get_mut(socket).is_some_and(|listener| listener.ticket == ticket) {
+        if listeners.get_mut(socket).is_some_and(|listener| listener.subscription == subscription) {
             listeners.remove(socket);
         }
         self.vacate(&mut shard, topic);
@@ -153,7 +162,7 @@ impl Subscriptions {
         let Some(payload) = make().map(Arc::new) else { return };
         let mut pushed = 0;
         for listener in listeners {
-            listener.inbox.event(topic, listener.ticket, &payload);
+            listener.inbox.event(topic, listener.subscription, &payload);
             pushed += 1;
         }
         self.pushes.fetch_add(pushed, Ordering::Relaxed);
@@ -165,8 +174,9 @@ impl Subscriptions {
         let shard = self.shard(topic);
         let mut listeners = shard.get(&topic).into_iter().flat_map(Listeners::values);
         let found =
-            listeners.find(|one| one.ticket.0 == to.subscription && one.who.agent() == Some(to.agent));
-        let is_queued = found.is_some_and(|listener| listener.inbox.offer(topic, listener.ticket, payload));
+            listeners.find(|one| one.subscription == to.subscription && one.who.agent() == Some(to.agent));
+        let is_queued =
+            found.is_some_and(|listener| listener.inbox.offer(topic, listener.subscription, payload));
         if is_queued {
             self.redeliveries.fetch_add(1, Ordering::Relaxed);
             self.pushes.fetch_add(1, Ordering::Relaxed);
@@ -195,7 +205,7 @@ impl Subscriptions {
                 else {
                     continue;
                 };
-                let listening = Listening { subscription: listener.ticket.0, agent, chat, since: *since };
+                let listening = Listening { subscription: listener.subscription, agent, chat, since: *since };
                 all.push(ListeningAgent { listening, is_idle: listener.inbox.is_idle() });
             }
         }
@@ -300,7 +310,7 @@ impl Subscriptions {
                 // The lock keeps changes out until the result is applied.
                 match roster {
                     Some(roster) => self.apply_roster(&roster, &begun),
-                    None => self.end(chat, |listener, topic| begun.contains(&(topic, listener.ticket))),
+                    None => self.end(chat, |listener, topic| begun.contains(&(topic, listener.subscription))),
                 }
                 break;
             }
@@ -312,7 +322,7 @@ impl Subscriptions {
     fn apply_roster(&self, roster: &Roster, begun: &Begun) {
         let present = Present::of(roster);
         self.end(roster.chat, |listener, topic| {
-            begun.contains(&(topic, listener.ticket)) && !listener.basis.holds(listener.who, &present)
+            begun.contains(&(topic, listener.subscription)) && !listener.basis.holds(listener.who, &present)
         });
         self.watch().hold(roster.chat, roster.participants.iter().map(Person::of).collect());
     }
@@ -332,7 +342,7 @@ impl Subscriptions {
         for topic in Topic::of_room(chat) {
             let shard = self.shard(topic);
             let listeners = shard.get(&topic).into_iter().flat_map(Listeners::values);
-            begun.extend(listeners.map(|listener| (topic, listener.ticket)));
+            begun.extend(listeners.map(|listener| (topic, listener.subscription)));
         }
         begun
     }
@@ -354,7 +364,9 @@ impl Subscriptions {
         listeners.retain(|listener| {
             let stays = !chosen(listener);
             if !stays {
-                listener.inbox.send_command(SocketCommand::End { topic, ticket: listener.ticket });
+                listener
+                    .inbox
+                    .send_command(SocketCommand::End { topic, subscription: listener.subscription });
             }
             stays
         });

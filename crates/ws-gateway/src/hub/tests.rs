@@ -10,7 +10,7 @@ use domain::activity::AgentActivity;
 use domain::caller::Caller;
 use domain::chat::{Entrance, Participant, Role, Standing};
 use domain::event::DomainEvent;
-use domain::id::UserId;
+use domain::id::{Sequence, UserId};
 use domain::ports::EventPublisher;
 use domain::time::Timestamp;
 pub(crate) use testkit::bus::{BARE, ROOM, agent, agent_id, message, participant, user};
@@ -100,17 +100,18 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     let (asked, _asked_inbox) = open(&hub, agent(2));
     let (human, mut human_inbox) = open(&hub, user(100));
     let topic = Topic::ChatRoom(ROOM);
-    let entrance = Entrance { last_sequence: 41, ..Entrance::default() };
+    let entrance = Entrance { last_sequence: Sequence::new(41), ..Entrance::default() };
     let listed = || (0..hub.parts()).flat_map(|part| hub.listening(part)).collect::<Vec<_>>();
-    let ticket = claim.subscribe(topic);
+    let subscription = claim.subscribe(topic);
     asked.subscribe(topic);
     assert!(!hub.has_human_subscribers(ROOM), "no human listens");
     human.settle(topic, human.subscribe(topic), &entrance);
     claim.settle(Topic::RoomParticipants(ROOM), claim.subscribe(Topic::RoomParticipants(ROOM)), &entrance);
     assert!(hub.has_human_subscribers(ROOM) && !hub.has_human_subscribers(ChatId::new(Uuid::from_u128(77))));
     assert!(listed().is_empty(), "it is not known yet who may listen");
-    claim.settle(topic, ticket, &entrance);
-    let listening = Listening { subscription: ticket.0, agent: agent_id(1), chat: ROOM, since: 41 };
+    claim.settle(topic, subscription, &entrance);
+    let (agent, since) = (agent_id(1), entrance.last_sequence);
+    let listening = Listening { subscription, agent, chat: ROOM, since };
     let [one] = listed()[..] else { panic!("{:?}", listed()) };
     assert_eq!((one.listening, one.is_idle), (listening, true));
 
@@ -124,7 +125,7 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     assert_eq!(told(&mut human_inbox), Vec::<String>::new());
     claim.receipts().unwrap().record(message(46, "").id, 100);
     assert_eq!(redeliver(&hub, &listening, &message(46, "again")), Pushed::Acknowledged);
-    claim.unsubscribe(topic, ticket);
+    claim.unsubscribe(topic, subscription);
     claim.settle(topic, claim.subscribe(topic), &entrance);
     assert_eq!(redeliver(&hub, &listening, &message(47, "again")), Pushed::Unavailable, "that stay is over");
 }
@@ -186,12 +187,12 @@ fn who_comes_and_goes_during_a_join_counts() {
         let shown = format!("{meanwhile:?}, then {afterwards:?}");
         let hub = hub();
         let (claim, mut inbox) = open(&hub, ann);
-        let ticket = claim.subscribe(topic);
+        let subscription = claim.subscribe(topic);
         for event in meanwhile {
             hub.publish(event);
         }
         let standing = Standing { own: None, agents: vec![(agent_id(1), Role::Member)] };
-        claim.settle(topic, ticket, &Entrance { standing, ..Entrance::default() });
+        claim.settle(topic, subscription, &Entrance { standing, ..Entrance::default() });
         for event in afterwards {
             hub.publish(event);
         }
@@ -333,7 +334,8 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
         };
         let join = format!(r#"["1","1","{name}","phx_join",{{}}]"#);
         let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{name}") };
-        let verdict = JoinDecision::Granted { response: "{}".to_owned(), ticket: claim.subscribe(topic) };
+        let verdict =
+            JoinDecision::Granted { response: "{}".to_owned(), subscription: claim.subscribe(topic) };
         machine.authorized(join, verdict);
     }
     let outbox = Outbox::new(machine, inbox, None);

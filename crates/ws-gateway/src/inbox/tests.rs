@@ -45,7 +45,7 @@ fn what_may_come_later_takes_half_of_what_may_wait() {
     let (inbox, mut reader) = Inbox::new(4_000);
     let offer = |bytes: usize| {
         let payload = Payload::new("x", "x".repeat(bytes - OVERHEAD_BYTES));
-        inbox.offer(TOPIC, Ticket(1), payload)
+        inbox.offer(TOPIC, SubscriptionId::new(1), payload)
     };
     assert!(inbox.is_idle());
     assert!(offer(1_500) && !inbox.is_idle());
@@ -63,10 +63,10 @@ fn what_may_come_later_takes_half_of_what_may_wait() {
 #[test]
 fn the_connection_stops_before_an_order() {
     let (inbox, mut reader) = Inbox::new(100_000);
-    let ticket = Ticket(1);
-    inbox.event(TOPIC, ticket, &payload(1));
-    inbox.send_command(SocketCommand::End { topic: TOPIC, ticket });
-    inbox.event(TOPIC, ticket, &payload(2));
+    let subscription = SubscriptionId::new(1);
+    inbox.event(TOPIC, subscription, &payload(1));
+    inbox.send_command(SocketCommand::End { topic: TOPIC, subscription });
+    inbox.event(TOPIC, subscription, &payload(2));
     assert!(reader.next_event(true).is_some() && reader.next_event(true).is_none());
     assert!(reader.next_event(true).is_none(), "it stays where it is");
     assert!(matches!(reader.next(), Some(SocketCommand::End { .. })));
@@ -81,12 +81,12 @@ fn the_last_state_of_a_message_takes_the_place_of_older_ones() {
         let updates = Some(MessageId::new(Uuid::from_u128(message)));
         Arc::new(Payload { updates, ..Payload::new("message_updated", json.to_owned()) })
     };
-    for (ticket, message, json) in
+    for (subscription, message, json) in
         [(1, 1, "a"), (1, 2, "b"), (2, 1, "c"), (1, 1, "d"), (1, 1, "e"), (1, 2, "f")]
     {
-        inbox.event(TOPIC, Ticket(ticket), &state(message, json));
+        inbox.event(TOPIC, SubscriptionId::new(subscription), &state(message, json));
         if json == "d" {
-            inbox.event(TOPIC, Ticket(1), &payload(1));
+            inbox.event(TOPIC, SubscriptionId::new(1), &payload(1));
         }
     }
     let mut left = Vec::new();
@@ -101,14 +101,17 @@ fn the_last_state_of_a_message_takes_the_place_of_older_ones() {
 #[test]
 fn what_came_before_a_stay_can_be_told_apart() {
     let (inbox, mut reader) = Inbox::new(100_000);
-    inbox.event(TOPIC, Ticket(1), &payload(1));
-    inbox.send_command(SocketCommand::End { topic: TOPIC, ticket: Ticket(1) });
-    inbox.event(TOPIC, Ticket(2), &payload(2));
-    inbox.event(TOPIC, Ticket(1), &payload(3));
-    assert!(matches!(reader.next_before(Ticket(2)), Some(SocketCommand::Event(_))));
-    assert!(matches!(reader.next_before(Ticket(2)), Some(SocketCommand::End { .. })));
-    assert!(reader.next_before(Ticket(2)).is_none() && reader.next_before(Ticket(2)).is_none());
-    assert!(matches!(reader.next_event(true), Some(event) if event.ticket == Ticket(2)));
+    inbox.event(TOPIC, SubscriptionId::new(1), &payload(1));
+    inbox.send_command(SocketCommand::End { topic: TOPIC, subscription: SubscriptionId::new(1) });
+    inbox.event(TOPIC, SubscriptionId::new(2), &payload(2));
+    inbox.event(TOPIC, SubscriptionId::new(1), &payload(3));
+    assert!(matches!(reader.next_before(SubscriptionId::new(2)), Some(SocketCommand::Event(_))));
+    assert!(matches!(reader.next_before(SubscriptionId::new(2)), Some(SocketCommand::End { .. })));
+    assert!(
+        reader.next_before(SubscriptionId::new(2)).is_none()
+            && reader.next_before(SubscriptionId::new(2)).is_none()
+    );
+    assert!(matches!(reader.next_event(true), Some(event) if event.subscription == SubscriptionId::new(2)));
 }
 
 /// A reader that decides a join does not know its subscription yet, and would take its end for that
@@ -116,12 +119,14 @@ fn what_came_before_a_stay_can_be_told_apart() {
 #[test]
 fn the_end_of_a_stay_waits_until_it_has_begun() {
     let (inbox, mut reader) = Inbox::new(100_000);
-    inbox.event(TOPIC, Ticket(1), &payload(1));
-    inbox.send_command(SocketCommand::End { topic: TOPIC, ticket: Ticket(2) });
+    inbox.event(TOPIC, SubscriptionId::new(1), &payload(1));
+    inbox.send_command(SocketCommand::End { topic: TOPIC, subscription: SubscriptionId::new(2) });
     inbox.send_command(SocketCommand::Stop);
-    assert!(matches!(reader.next_before(Ticket(2)), Some(SocketCommand::Event(_))));
-    assert!(reader.next_before(Ticket(2)).is_none());
-    assert!(matches!(reader.next(), Some(SocketCommand::End { ticket: Ticket(2), .. })));
+    assert!(matches!(reader.next_before(SubscriptionId::new(2)), Some(SocketCommand::Event(_))));
+    assert!(reader.next_before(SubscriptionId::new(2)).is_none());
+    assert!(
+        matches!(reader.next(), Some(SocketCommand::End { subscription, .. }) if subscription == SubscriptionId::new(2))
+    );
     assert!(matches!(reader.next(), Some(SocketCommand::Stop)));
 }
 
@@ -135,8 +140,8 @@ fn events_wake_the_connection_and_orders_wake_both() {
     let mut came = Box::pin(commands.came());
     assert!(!reader.wake_connection_later(&of_connection) && came.as_mut().poll(&mut of_task).is_pending());
 
-    inbox.event(TOPIC, Ticket(1), &payload(1));
-    inbox.event(TOPIC, Ticket(1), &payload(1));
+    inbox.event(TOPIC, SubscriptionId::new(1), &payload(1));
+    inbox.event(TOPIC, SubscriptionId::new(1), &payload(1));
     assert_eq!((connection.times(), task.times()), (1, 0), "once until it looks again");
     assert!(reader.wake_connection_later(&of_connection), "something is there already");
     assert!(came.as_mut().poll(&mut of_task).is_pending());
@@ -153,9 +158,9 @@ fn events_wake_the_connection_and_orders_wake_both() {
 fn what_nobody_reads_is_not_kept() {
     let (inbox, reader) = Inbox::new(100_000);
     let payload = payload(1);
-    inbox.event(TOPIC, Ticket(1), &payload);
+    inbox.event(TOPIC, SubscriptionId::new(1), &payload);
     drop(reader);
-    inbox.event(TOPIC, Ticket(1), &payload);
+    inbox.event(TOPIC, SubscriptionId::new(1), &payload);
     inbox.send_command(SocketCommand::Stop);
     assert_eq!(Arc::strong_count(&payload), 1);
 }
@@ -165,7 +170,7 @@ fn a_long_list_is_not_held_on_to() {
     let (inbox, mut reader) = Inbox::new(10_000_000);
     for _ in 0..3 {
         for _ in 0..1_000 {
-            inbox.event(TOPIC, Ticket(1), &payload(1));
+            inbox.event(TOPIC, SubscriptionId::new(1), &payload(1));
         }
         while reader.next().is_some() {}
     }

@@ -22,13 +22,16 @@ fn user() -> Machine {
 }
 
 /// Handles a text, grants every join, and returns the texts that go out.
-fn sent(connection: &mut Machine, ticket: u64, text: &str) -> Vec<String> {
+fn sent(connection: &mut Machine, subscription: u64, text: &str) -> Vec<String> {
     let mut out = Vec::new();
     for action in connection.on_text(text) {
         match action {
             Action::Send(text) => out.push(text),
             Action::Authorize(join) => {
-                let verdict = JoinDecision::Granted { response: "{}".to_owned(), ticket: Ticket(ticket) };
+                let verdict = JoinDecision::Granted {
+                    response: "{}".to_owned(),
+                    subscription: SubscriptionId::new(subscription),
+                };
                 let actions = connection.authorized(join, verdict);
                 out.extend(actions.into_iter().filter_map(|action| match action {
                     Action::Send(text) => Some(text),
@@ -112,12 +115,12 @@ fn leaving() {
     assert_eq!(sent(&mut connection, 1, &leave), [ok(r#""1""#, r#""5""#, &topic), close]);
     assert_eq!(sent(&mut connection, 1, &leave), [ok("null", r#""5""#, &topic)], "never joined, or no more");
     let TopicName::Topic(parsed) = Topic::parse(&topic) else { panic!() };
-    assert_eq!(connection.on_event(parsed, Ticket(1), "message_created", "{}"), None);
+    assert_eq!(connection.on_event(parsed, SubscriptionId::new(1), "message_created", "{}"), None);
     assert_eq!(sent(&mut connection, 2, &join("8", &topic)), [ok(r#""8""#, r#""8""#, &topic)]);
-    let event = connection.on_event(parsed, Ticket(2), "message_created", "{}").unwrap();
+    let event = connection.on_event(parsed, SubscriptionId::new(2), "message_created", "{}").unwrap();
     assert_eq!(event, format!(r#"["8",null,"{topic}","message_created",{{}}]"#));
     assert_eq!(
-        connection.on_event(parsed, Ticket(1), "message_created", "{}"),
+        connection.on_event(parsed, SubscriptionId::new(1), "message_created", "{}"),
         None,
         "meant for the earlier stay"
     );
@@ -156,10 +159,10 @@ fn the_server_ends_a_stay_once() {
     let topic = format!("chat_room:{R1}");
     sent(&mut connection, 5, &join("1", &topic));
     let TopicName::Topic(parsed) = Topic::parse(&topic) else { panic!() };
-    assert_eq!(connection.on_end(parsed, Ticket(4)), None, "an earlier stay");
+    assert_eq!(connection.on_end(parsed, SubscriptionId::new(4)), None, "an earlier stay");
     let close = format!(r#"["1","1","{topic}","phx_close",{{}}]"#);
-    assert_eq!(connection.on_end(parsed, Ticket(5)), Some(Action::Send(close)));
-    assert_eq!(connection.on_end(parsed, Ticket(5)), None);
+    assert_eq!(connection.on_end(parsed, SubscriptionId::new(5)), Some(Action::Send(close)));
+    assert_eq!(connection.on_end(parsed, SubscriptionId::new(5)), None);
 }
 
 #[test]
@@ -185,7 +188,8 @@ fn a_frame_is_measured_whole_before_an_agent_gets_it() {
         (user(), MAX_AGENT_BYTES, true),
     ] {
         sent(&mut connection, 1, &join("1", &topic));
-        let pushed = connection.on_event(parsed, Ticket(1), "message_created", &"x".repeat(size));
+        let pushed =
+            connection.on_event(parsed, SubscriptionId::new(1), "message_created", &"x".repeat(size));
         assert_eq!(pushed.map(|text| text.len()), arrives.then_some(size + around));
     }
 }

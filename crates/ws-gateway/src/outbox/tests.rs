@@ -10,7 +10,7 @@ use domain::id::{AgentId, OrganizationId, UserId};
 use uuid::Uuid;
 
 use crate::frame::Version;
-use crate::inbox::{Inbox, Payload, Ticket};
+use crate::inbox::{Inbox, Payload};
 use crate::machine::{Action, JoinDecision};
 use crate::payload::MAX_AGENT_BYTES;
 use crate::receipts::ReceiptBuffer;
@@ -20,7 +20,7 @@ use super::*;
 
 const BOT: AgentId = AgentId::new(Uuid::from_u128(1));
 const ROOMS: Topic = Topic::AgentRooms(BOT);
-const STAY: Ticket = Ticket(7);
+const STAY: SubscriptionId = SubscriptionId::new(7);
 
 fn queue(limit: usize) -> (Outbox, OutboxBody, Inbox) {
     queue_of(limit, None)
@@ -33,7 +33,7 @@ fn queue_of(limit: usize, receipts: Option<ReceiptSink>) -> (Outbox, OutboxBody,
     let mut machine = Machine::new(Version::V2, caller, 10);
     let join = format!(r#"["1","1","agent_rooms:{BOT}","phx_join",{{}}]"#);
     let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{join}") };
-    machine.authorized(join, JoinDecision::Granted { response: "{}".to_owned(), ticket: STAY });
+    machine.authorized(join, JoinDecision::Granted { response: "{}".to_owned(), subscription: STAY });
     let (inbox, reader) = Inbox::new(limit);
     let outbox = Outbox::new(machine, reader, receipts);
     let body = outbox.body(BoxBody::new(()), None);
@@ -155,7 +155,7 @@ fn texts(body: &mut OutboxBody) -> Vec<String> {
 fn events_go_out_behind_the_answers_and_wait_for_a_join() {
     let (outbox, mut body, inbox) = queue(10_000);
     inbox.event(ROOMS, STAY, &event("1", None));
-    inbox.event(ROOMS, Ticket(6), &event("\"another stay\"", None));
+    inbox.event(ROOMS, SubscriptionId::new(6), &event("\"another stay\"", None));
     assert!(outbox.text(text("an answer")));
     assert_eq!(texts(&mut body), [text("an answer"), frame("1")]);
     outbox.hold();
@@ -170,7 +170,7 @@ fn events_go_out_behind_the_answers_and_wait_for_a_join() {
 fn what_comes_behind_an_order_waits_for_the_task() {
     let (outbox, mut body, inbox) = queue(10_000);
     inbox.event(ROOMS, STAY, &event("1", None));
-    inbox.send_command(SocketCommand::End { topic: ROOMS, ticket: STAY });
+    inbox.send_command(SocketCommand::End { topic: ROOMS, subscription: STAY });
     inbox.event(ROOMS, STAY, &event("2", None));
     assert_eq!(texts(&mut body), [frame("1")]);
     assert!(matches!(outbox.told(), Some(SocketCommand::End { .. })));

@@ -96,7 +96,7 @@ impl DeliveryRepository for Damaged {
         if listening.iter().any(|one| Some(one.agent) == bad) {
             return broken();
         }
-        let new = Unacknowledged { sequence: 1, written_at: Timestamp::from_micros(0) };
+        let new = Unacknowledged { sequence: Sequence::new(1), written_at: Timestamp::from_micros(0) };
         Ok(vec![Searched { found: vec![new], examined_to: None }; listening.len()])
     }
 
@@ -104,7 +104,7 @@ impl DeliveryRepository for Damaged {
         &self,
         of: AgentId,
         _: ChatId,
-        _: Vec<i64>,
+        _: Vec<Sequence>,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         if Some(of) == *self.message.lock().unwrap() {

@@ -1,4 +1,4 @@
-//! Commands that arrive at the worst moment: when a join has just subscribed.
+//! CommandSignal that arrive at the worst moment: when a join has just subscribed.
 
 use std::sync::Arc;
 
@@ -60,9 +60,9 @@ async fn an_order_to_end_leaves_no_listener_behind() {
         SocketCommand::Overflow,
     ] {
         let Scene { hub, mut socket, inbox, join, .. } = Scene::new().await;
-        let (shown, ticket) = (format!("{order:?}"), socket.claim.subscribe(join.topic));
+        let (shown, subscription) = (format!("{order:?}"), socket.claim.subscribe(join.topic));
         inbox.send_command(order);
-        assert!(socket.decide(join, ticket).await == Flow::Ends, "{shown}");
+        assert!(socket.decide(join, subscription).await == Flow::Ends, "{shown}");
         drop(socket);
         assert_eq!(hub.figures().listeners, 0, "{shown}");
     }
@@ -73,10 +73,10 @@ async fn an_order_to_end_leaves_no_listener_behind() {
 #[actix_web::test]
 async fn a_stay_that_ended_before_the_store_was_asked_is_closed_behind_its_answer() {
     let Scene { hub, bot, room, mut socket, join, .. } = Scene::new().await;
-    let ticket = socket.claim.subscribe(join.topic);
+    let subscription = socket.claim.subscribe(join.topic);
     let participant = participant(ParticipantId::Agent(bot.id));
     hub.publish(DomainEvent::ParticipantRemoved { chat_id: room, participant });
-    assert!(socket.decide(join, ticket).await == Flow::Goes);
+    assert!(socket.decide(join, subscription).await == Flow::Goes);
     assert!(socket.hear() == Flow::Goes);
     assert_eq!(hub.figures().listeners, 0);
     assert_eq!(socket.outbox.machine(|machine| machine.topics().count()), 0, "joined, and deaf");

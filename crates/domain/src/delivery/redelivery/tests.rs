@@ -2,7 +2,8 @@
 
 use super::*;
 
-const SUBSCRIPTION: u64 = 7;
+const SUBSCRIPTION: SubscriptionId = SubscriptionId::new(7);
+const ANOTHER: SubscriptionId = SubscriptionId::new(8);
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * 1_000_000)
@@ -15,26 +16,36 @@ fn policy() -> RedeliveryPolicy {
 
 /// Messages with these sequences, each written at that second.
 fn new<const N: usize>(places: [i64; N]) -> [Unacknowledged; N] {
-    places.map(|sequence| Unacknowledged { sequence, written_at: at(sequence) })
+    places.map(|place| Unacknowledged { sequence: Sequence::new(place), written_at: at(place) })
 }
 
-fn listening(subscription: u64, since: i64) -> Listening {
-    let id = uuid::Uuid::from_u128(1);
+fn listening(subscription: SubscriptionId, since: i64) -> Listening {
+    let (id, since) = (uuid::Uuid::from_u128(1), Sequence::new(since));
     Listening { subscription, agent: AgentId::new(id), chat: ChatId::new(id), since }
 }
 
+/// The sequence after which the store is searched.
+fn since(schedule: &mut RedeliverySchedule, listening: Listening) -> i64 {
+    schedule.meet(listening).since.get()
+}
+
 /// The messages to push, after a search that found these.
-fn due(schedule: &mut RedeliverySchedule, subscription: u64, found: &[Unacknowledged], now: i64) -> Vec<i64> {
+fn due(
+    schedule: &mut RedeliverySchedule,
+    subscription: SubscriptionId,
+    found: &[Unacknowledged],
+    now: i64,
+) -> Vec<i64> {
     let met = schedule.meet(listening(subscription, 0));
     let searched = Searched { found: found.to_vec(), examined_to: None };
-    schedule.due(met, &searched, at(now))
+    schedule.due(met, &searched, at(now)).into_iter().map(Sequence::get).collect()
 }
 
 /// One round, in which all due messages are pushed; returns them.
 fn push(schedule: &mut RedeliverySchedule, found: &[Unacknowledged], now: i64) -> Vec<i64> {
     let due = due(schedule, SUBSCRIPTION, found, now);
     for sequence in &due {
-        schedule.pushed(SUBSCRIPTION, *sequence, at(now));
+        schedule.pushed(SUBSCRIPTION, Sequence::new(*sequence), at(now));
     }
     due
 }
@@ -68,7 +79,7 @@ fn a_small_number_is_on_its_way_and_the_oldest_come_first() {
     assert!(push(&mut schedule, &new([2, 4, 5, 6]), 63).is_empty());
     assert_eq!(schedule.subscriptions[&SUBSCRIPTION].pushed.len(), 3);
     // A push to one subscription does not affect another.
-    assert_eq!(due(&mut schedule, SUBSCRIPTION + 1, &new([2, 4]), 63), [2, 4]);
+    assert_eq!(due(&mut schedule, ANOTHER, &new([2, 4]), 63), [2, 4]);
 }
 
 #[test]
@@ -97,15 +108,15 @@ fn nothing_is_kept_of_what_arrived() {
 fn what_is_left_does_not_stand_in_the_way() {
     let mut schedule = RedeliverySchedule::new(policy());
     assert_eq!(due(&mut schedule, SUBSCRIPTION, &new([1, 2, 3]), 60), [1, 2, 3]);
-    schedule.skip(SUBSCRIPTION, 1);
-    schedule.pushed(SUBSCRIPTION, 2, at(60));
-    schedule.skip(SUBSCRIPTION, 3);
+    schedule.skip(SUBSCRIPTION, Sequence::new(1));
+    schedule.pushed(SUBSCRIPTION, Sequence::new(2), at(60));
+    schedule.skip(SUBSCRIPTION, Sequence::new(3));
     // The first is skipped from now on; the third only when the second has arrived.
     assert!(due(&mut schedule, SUBSCRIPTION, &new([1, 2, 3]), 61).is_empty());
-    assert_eq!(schedule.meet(listening(SUBSCRIPTION, 0)).since, 1);
+    assert_eq!(since(&mut schedule, listening(SUBSCRIPTION, 0)), 1);
     assert_eq!(due(&mut schedule, SUBSCRIPTION, &new([2, 3, 4]), 62), [4]);
     assert_eq!(due(&mut schedule, SUBSCRIPTION, &new([3, 4, 5]), 63), [4, 5]);
-    assert_eq!(schedule.meet(listening(SUBSCRIPTION, 0)).since, 3);
+    assert_eq!(since(&mut schedule, listening(SUBSCRIPTION, 0)), 3);
     assert!(
         schedule.subscriptions[&SUBSCRIPTION].skipped.is_empty(),
         "what is passed over need not be remembered"
@@ -113,8 +124,8 @@ fn what_is_left_does_not_stand_in_the_way() {
     // The result survives a round that finds nothing, or the same rows would be searched in each
     // round.
     assert!(due(&mut schedule, SUBSCRIPTION, &[], 64).is_empty());
-    assert_eq!(schedule.meet(listening(SUBSCRIPTION, 0)).since, 3);
-    assert_eq!(schedule.meet(listening(SUBSCRIPTION + 1, 2)).since, 2);
+    assert_eq!(since(&mut schedule, listening(SUBSCRIPTION, 0)), 3);
+    assert_eq!(since(&mut schedule, listening(ANOTHER, 2)), 2);
 }
 
 #[test]
@@ -170,21 +181,24 @@ fn in_the_long_run() {
 #[test]
 fn acknowledged_deliveries_are_not_examined_again() {
     let mut schedule = RedeliverySchedule::new(policy());
-    let searched = |found: &[Unacknowledged], examined_to| Searched { found: found.to_vec(), examined_to };
+    let searched = |found: &[Unacknowledged], examined_to: Option<i64>| Searched {
+        found: found.to_vec(),
+        examined_to: examined_to.map(Sequence::new),
+    };
     let first = listening(SUBSCRIPTION, 100);
     assert!(schedule.due(first, &searched(&[], Some(163)), at(200)).is_empty());
     assert!(schedule.subscriptions.is_empty(), "a short backlog is examined again");
     assert!(schedule.due(first, &searched(&[], Some(164)), at(200)).is_empty());
-    assert_eq!(schedule.meet(first).since, 164);
+    assert_eq!(since(&mut schedule, first), 164);
     // The search stops before the first message that is still new.
     let met = schedule.meet(first);
-    let new = [Unacknowledged { sequence: 900, written_at: at(300) }];
+    let new = [Unacknowledged { sequence: Sequence::new(900), written_at: at(300) }];
     assert!(schedule.due(met, &searched(&new, None), at(301)).is_empty(), "it is too young");
-    assert_eq!(schedule.meet(first).since, 899);
+    assert_eq!(since(&mut schedule, first), 899);
     let met = schedule.meet(first);
-    assert_eq!(schedule.due(met, &searched(&new, None), at(305)), [900]);
+    assert_eq!(schedule.due(met, &searched(&new, None), at(305)), [Sequence::new(900)]);
     // An empty search says nothing new.
     let met = schedule.meet(first);
     assert!(schedule.due(met, &searched(&[], None), at(306)).is_empty());
-    assert_eq!(schedule.meet(first).since, 899);
+    assert_eq!(since(&mut schedule, first), 899);
 }

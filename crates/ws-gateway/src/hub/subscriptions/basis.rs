@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use domain::chat::{Entrance, Roster};
-use domain::id::{AgentId, ParticipantId, UserId};
+use domain::id::{AgentId, ParticipantId, Sequence, UserId};
 
 /// The participants of a chat, indexed for lookups.
 pub(super) struct Present {
@@ -34,7 +34,7 @@ pub(super) enum SubscriptionBasis {
     /// The store is being read; these changes happened since, in this order.
     Asked { changes: Vec<BasisChange> },
     /// As a participant, since the message with this sequence; or the topic is not a chat.
-    Own { since: i64 },
+    Own { since: Sequence },
     /// As the owner of these agents, as long as one of them is a participant.
     Observer { agents: Vec<AgentId> },
 }
@@ -94,7 +94,7 @@ impl SubscriptionBasis {
             (Self::Observer { agents }, BasisChange::Left(agent)) => agents.retain(|own| *own != agent),
             // Only humans observe, and they need no redelivery since a sequence.
             (Self::Observer { .. }, BasisChange::TakesPart | BasisChange::Found { .. }) => {
-                *self = Self::Own { since: 0 }
+                *self = Self::Own { since: Sequence::default() }
             }
         }
     }

@@ -1,16 +1,17 @@
 //! The subscribers of one topic.
 
+use domain::delivery::SubscriptionId;
 use domain::id::ParticipantId;
 
 use super::basis::SubscriptionBasis;
 use crate::hub::quotas::TopicSlot;
-use crate::inbox::{Inbox, SocketId, Ticket};
+use crate::inbox::{Inbox, SocketId};
 use crate::other_nodes::InterestGuard;
 
 /// One subscriber.
 pub(super) struct Listener {
     pub(super) who: ParticipantId,
-    pub(super) ticket: Ticket,
+    pub(super) subscription: SubscriptionId,
     pub(super) inbox: Inbox,
     pub(super) basis: SubscriptionBasis,
     pub(super) _topic: TopicSlot,

@@ -47,9 +47,9 @@ impl Scene {
         let caller = caller.into();
         let (claim, reader) = open(&self.hub, caller);
         for topic in [Topic::ChatRoom(self.room), Topic::RoomParticipants(self.room)] {
-            let ticket = claim.subscribe(topic);
+            let subscription = claim.subscribe(topic);
             let entrance = self.world.chats.enter(caller, self.room).await.unwrap();
-            claim.settle(topic, ticket, &entrance);
+            claim.settle(topic, subscription, &entrance);
         }
         Joined { _claim: claim, reader }
     }
@@ -134,13 +134,13 @@ async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
     let scene = Scene::new().await;
     let caller = Caller::from(scene.ben.caller);
     let (claim, mut reader) = open(&scene.hub, caller);
-    let ticket = claim.subscribe(Topic::ChatRoom(scene.room));
+    let subscription = claim.subscribe(Topic::ChatRoom(scene.room));
     let entrance = scene.world.chats.enter(caller, scene.room).await.unwrap();
     for gone in [scene.ben.id.uuid(), scene.bots[0].id.uuid(), scene.bots[1].id.uuid()] {
         scene.remove(gone).await;
     }
     scene.revalidate().await;
-    claim.settle(Topic::ChatRoom(scene.room), ticket, &entrance);
+    claim.settle(Topic::ChatRoom(scene.room), subscription, &entrance);
     assert!(matches!(reader.next(), Some(SocketCommand::End { .. })));
     assert_eq!(scene.hub.figures().listeners, 0);
 }
@@ -152,11 +152,11 @@ async fn a_join_listens_through_those_alone_who_are_still_there() {
     scene.remove(scene.ben.id.uuid()).await;
     let caller = Caller::from(scene.ben.caller);
     let (claim, reader) = open(&scene.hub, caller);
-    let ticket = claim.subscribe(Topic::ChatRoom(scene.room));
+    let subscription = claim.subscribe(Topic::ChatRoom(scene.room));
     let entrance = scene.world.chats.enter(caller, scene.room).await.unwrap();
     scene.remove(scene.bots[0].id.uuid()).await;
     scene.revalidate().await;
-    claim.settle(Topic::ChatRoom(scene.room), ticket, &entrance);
+    claim.settle(Topic::ChatRoom(scene.room), subscription, &entrance);
     let mut ben = Joined { _claim: claim, reader };
     assert_eq!(ben.ended(), 0, "there is another");
     let roster = scene.world.chats.roster_unchecked(scene.room).await;
