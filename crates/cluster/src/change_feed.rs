@@ -1,6 +1,6 @@
 //! Follows the change log: changes by commands and by other servers on the same store.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The maximum number of entries per read.
 const READ_LIMIT: u32 = 500;
 
-/// How long entries are stored.
+/// How long entries are stored, at least.
 const RETENTION: Duration = Duration::from_secs(60 * 60);
 
 /// After this time without a read, entries may have been missed.
@@ -209,22 +209,36 @@ impl ChangeFeed {
     }
 }
 
-/// Removes old entries once a minute, in small batches.
-pub async fn forget_changes(log: Arc<dyn ChangeRepository>, clock: Arc<dyn Clock>) {
-    const BATCH: u32 = 200;
+/// Removes old entries once a minute, in small batches. Their age is the time since this process
+/// has seen them: the clocks of their writers may be wrong, and so may this machine's.
+pub async fn forget_changes(log: Arc<dyn ChangeRepository>) {
     let mut ticks = tokio::time::interval(Duration::from_secs(60));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut seen = VecDeque::new();
     loop {
         ticks.tick().await;
-        loop {
-            match log.forget_changes(clock.now().minus(RETENTION), BATCH).await {
-                Ok(gone) if gone == BATCH => {}
-                Ok(_) => break,
-                Err(error) => {
-                    tracing::warn!(error = %error, "old entries of the change log could not be removed");
-                    break;
-                }
-            }
+        if let Err(error) = forget_old(&*log, &mut seen, Instant::now()).await {
+            tracing::warn!(error = %error, "old entries of the change log could not be removed");
         }
     }
 }
+
+/// `seen` holds the newest positions of the last hour, and when they were read.
+async fn forget_old(
+    log: &dyn ChangeRepository,
+    seen: &mut VecDeque<(Instant, ChangePosition)>,
+    now: Instant,
+) -> Result<(), StoreError> {
+    const BATCH: u32 = 200;
+    seen.push_back((now, log.newest_change().await?));
+    while let Some((at, position)) = seen.front()
+        && now - *at >= RETENTION
+    {
+        while log.forget_changes(*position, BATCH).await? == BATCH {}
+        seen.pop_front();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

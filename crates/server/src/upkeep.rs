@@ -57,7 +57,7 @@ pub(crate) fn start(
     ));
     tasks.spawn(expire_requests(wiring.services.contacts.clone()));
     tasks.spawn(change_feed.follow());
-    tasks.spawn(forget_changes(wiring.store.clone(), Arc::new(SystemClock)));
+    tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.services.accounts.clone()));
     tasks.spawn(count_bytes(wiring.services.plans.clone()));
     tasks.spawn(forget_logins(wiring.services.logins.clone(), wiring.store.clone()));
