@@ -16,12 +16,14 @@ use ws_gateway::SocketContext;
 use crate::api_document;
 use crate::config::Config;
 use crate::disk::Disk;
+use crate::erasure_clock::ErasureClock;
 use crate::failure::Failure;
 use crate::health::Readiness;
 use crate::invitation_page::InvitationPage;
 use crate::listen;
 use crate::lock::StoreLock;
 use crate::metrics::Metrics;
+use crate::ports::SystemClock;
 use crate::store::{self, Store, StoreAt};
 use crate::system;
 use crate::telemetry;
@@ -94,6 +96,7 @@ async fn run(
     let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone(), disk.clone()));
     let cluster_member = wiring.cluster_member().await?;
     let change_feed = wiring.change_feed(cluster_member.clone()).await?;
+    let erasure_clock = ErasureClock::begin(wiring.store.clone(), Arc::new(SystemClock)).await?;
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
     let acceptor = tls.as_ref().map(Tls::acceptor);
@@ -104,7 +107,7 @@ async fn run(
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
-    let mut upkeep = upkeep::start(config, wiring, change_feed, cluster_member.clone());
+    let mut upkeep = upkeep::start(config, wiring, change_feed, cluster_member.clone(), erasure_clock);
     upkeep.spawn(disk.watch());
     let mut others = wiring.hear_others();
     if let Some(tls) = tls {
