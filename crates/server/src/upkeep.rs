@@ -17,6 +17,7 @@ use domain::ports::Clock;
 use domain::store::StoreError;
 use http_wire::limit::RateLimits;
 use measure::Outage;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use ws_gateway::{Hub, Redeliverer};
@@ -30,7 +31,7 @@ use crate::wiring::Wiring;
 /// The pause between two steps of an erasing walk, so that requests hardly wait for it.
 const REST: Duration = Duration::from_millis(20);
 
-/// Starts the tasks.
+/// Starts the tasks. None ends by itself.
 pub(crate) fn start(
     config: &Config,
     wiring: &Wiring,
@@ -43,7 +44,9 @@ pub(crate) fn start(
     tasks.spawn(sweep(wiring.services.activity.clone(), wiring.hub.clone()));
     tasks.spawn(erase_work(wiring.services.accounts.clone()));
     tasks.spawn(forget_answers(wiring.store.clone(), clock.clone()));
-    tasks.spawn(end_sockets_in_doubt(wiring.clone(), cluster_member.clone()));
+    if let Some(in_doubt) = wiring.store.commits_in_doubt() {
+        tasks.spawn(end_sockets_in_doubt(in_doubt, wiring.clone(), cluster_member.clone()));
+    }
     if let Some(cluster_member) = cluster_member {
         let (writer, keeper) = (cluster_member.clone(), cluster_member.clone());
         tasks.spawn(async move { writer.run().await });
@@ -72,8 +75,11 @@ pub(crate) fn start(
 /// Closes all sockets after a commit with an unknown outcome, once the store answers again. The
 /// change was not announced, so a socket may still be subscribed to a chat that its user was
 /// removed from. Clients reconnect on their own.
-async fn end_sockets_in_doubt(wiring: Wiring, cluster_member: Option<Arc<ClusterMember>>) {
-    let Some(mut in_doubt) = wiring.store.commits_in_doubt() else { return };
+async fn end_sockets_in_doubt(
+    mut in_doubt: watch::Receiver<u64>,
+    wiring: Wiring,
+    cluster_member: Option<Arc<ClusterMember>>,
+) {
     while in_doubt.changed().await.is_ok() {
         if let Some(cluster_member) = &cluster_member {
             // Other servers may have missed it as well.
