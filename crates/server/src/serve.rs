@@ -104,7 +104,7 @@ async fn run(
     let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone())?;
     let metrics =
         metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.services.callers, &readiness)).transpose()?;
-    welcome::greet(&wiring.services.accounts, config, store_flags).await?;
+    welcome::greet(&wiring.services, config, store_flags).await?;
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
