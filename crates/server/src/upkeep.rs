@@ -53,11 +53,8 @@ pub(crate) fn start(
         tasks.spawn(async move { keeper.keep_lease().await });
         tasks.spawn(async move { cluster_member.resync().run().await });
     }
-    tasks.spawn(keep_audit(
-        wiring.services.audit.clone(),
-        wiring.services.logins.clone(),
-        wiring.limits.clone(),
-    ));
+    tasks.spawn(keep_audit(wiring.services.audit.clone(), wiring.services.logins.clone()));
+    tasks.spawn(report_failures(wiring.limits.clone()));
     tasks.spawn(expire_requests(wiring.services.contacts.clone(), clock.clone()));
     tasks.spawn(change_feed.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
@@ -138,6 +135,16 @@ async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
     }
 }
 
+/// Writes log lines on failed authentication, once a second, whatever the store does.
+async fn report_failures(limits: Arc<RateLimits>) {
+    let mut ticks = interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        limits.report_failures();
+    }
+}
+
 /// Deletes expired sessions and reset tokens, once a minute, in small batches.
 async fn forget_logins(logins: Arc<LoginService>, clock: Arc<ErasureClock>) {
     let mut ticks = interval(Duration::from_secs(60));
@@ -197,7 +204,7 @@ async fn write_key_uses(accounts: Arc<AccountService>) {
 /// Writes failed log-ins, and seals the entries of the audit log, once a second. The newest seal is
 /// logged once an hour: kept with the log, away from the store, it is an anchor to check the audit
 /// log against. It also checks that the chain still contains the newest seal of a second ago.
-async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits: Arc<RateLimits>) {
+async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>) {
     const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
     let mut ticks = interval(Duration::from_secs(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -205,7 +212,6 @@ async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits:
     let (mut anchored_at, mut anchor) = (None::<Instant>, None);
     loop {
         ticks.tick().await;
-        limits.report_failures();
         let kept = async {
             logins.write_failures().await?;
             while audit.seal_some().await? > 0 {
