@@ -121,12 +121,12 @@ async fn a_data_directory_that_others_may_look_into_is_a_warning() {
 }
 
 #[test]
-fn an_installation_before_its_first_start_is_well_and_stays_as_it_is() {
+fn an_installation_without_a_store_is_a_fault_and_stays_as_it_is() {
     let directory = TempDir::new().unwrap();
     let found = Found::by(&mut alone(directory.path(), &free()));
-    assert!(found.is_well(), "{}", found.1);
+    assert!(!found.is_well(), "{}", found.1);
     let place = directory.path().join("data/parlance.db");
-    found.has("store", "warning", &format!("none at {} yet; the first start creates it", place.display()));
+    found.has("store", "fault", &format!("none at {} yet; the first start creates it", place.display()));
     found.has("listen", "ok", "is free");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "it only looks");
 }

@@ -110,17 +110,21 @@ fn mistyped_commands_get_a_suggestion() {
 #[tokio::test]
 async fn the_first_key_goes_to_a_file_if_one_is_named() {
     let place = TempDir::new().unwrap();
-    let file = place.path().join("first-key");
+    let keys = place.path().join("keys");
+    std::fs::create_dir(&keys).unwrap();
+    let file = keys.join("first-key");
     let mut server = Server::start_alone(&[("PARLANCE_FIRST_KEY_FILE", file.to_str().unwrap())]).await;
     assert_eq!(printed_keys(&server), Vec::<String>::new());
     assert!(server.printed().contains(file.to_str().unwrap()), "{}", server.printed());
     let key = std::fs::read_to_string(&file).unwrap();
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(Api::new(&server, "me", key.trim(), "").get("/agents").await.status, 200);
-    std::fs::remove_file(&file).unwrap();
+    assert_eq!(std::fs::read_dir(&keys).unwrap().count(), 1, "no draft is left");
+    std::fs::remove_dir_all(&keys).unwrap();
     server.terminate().await;
+    // A later start needs no file.
     server.run().await;
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "a later start leaves nothing there");
+    assert!(!keys.exists());
 
     // A key that cannot be written down is not made: the next start makes it.
     let nowhere = place.path().join("missing/first-key");

@@ -220,7 +220,8 @@ impl RunningBus for NatsBus {
         let mut tasks = JoinSet::new();
         tasks.spawn(sender.run(self.client.clone()));
         tasks.spawn(SubscriptionManager::new(self.clone()).run());
-        while tasks.join_next().await.is_some() {}
+        // If one of them panics, this ends, and the server with it.
+        while let Some(Ok(())) = tasks.join_next().await {}
     }
 
     fn is_connected(&self) -> bool {

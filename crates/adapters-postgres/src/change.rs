@@ -39,9 +39,9 @@ impl ChangeRepository for PostgresStore {
         self.ask((position, limit), |db, (position, limit)| after_on(db, *position, *limit).boxed()).await
     }
 
-    async fn forget_changes(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError> {
-        let given = (before, limit);
-        let done = self.change(given, |db, (before, limit)| forget_on(db, *before, *limit).boxed(), |_| ());
+    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError> {
+        let given = (until, limit);
+        let done = self.change(given, |db, (until, limit)| forget_on(db, *until, *limit).boxed(), |_| ());
         let Ok(gone) = done.await?;
         Ok(gone)
     }
@@ -86,10 +86,10 @@ async fn after_on(mut db: &Db, position: ChangePosition, limit: u32) -> Result<V
     Ok(rows.into_iter().map(entry).collect())
 }
 
-async fn forget_on(mut db: &Db, before: Timestamp, limit: u32) -> Result<Result<u32, Never>, Fault> {
+async fn forget_on(mut db: &Db, until: ChangePosition, limit: u32) -> Result<Result<u32, Never>, Fault> {
     let old = change_log::table
-        .filter(change_log::changed_at.lt(At(before)))
-        .order(change_log::changed_at)
+        .filter(change_log::id.le(until.0))
+        .order(change_log::id)
         .limit(i64::from(limit))
         .select(change_log::id)
         .load::<i64>(&mut db)

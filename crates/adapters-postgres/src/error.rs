@@ -14,7 +14,7 @@ pub(crate) enum Fault {
     NoConnection(Box<dyn std::error::Error + Send + Sync>),
     /// The database did not answer in time; the connection is discarded.
     Slow,
-    /// The connection was lost during a commit, whose outcome is unknown.
+    /// A commit was not clearly answered, so its outcome is unknown.
     Uncertain,
 }
 
@@ -27,7 +27,7 @@ impl From<DieselError> for Fault {
 /// The operating system's message for a full disk.
 const NO_SPACE: &str = "No space left on device";
 
-const UNCERTAIN: &str = "the connection was lost during a commit, whose outcome is unknown";
+const UNCERTAIN: &str = "the database did not clearly answer a commit, whose outcome is unknown";
 
 /// The remedy for a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +58,7 @@ impl Fault {
 
     /// Returns whether the database's disk is full (53100). The driver hides the code; the text is
     /// the operating system's, which a server in another language may translate.
-    fn is_full_disk(&self) -> bool {
+    pub(crate) fn is_full_disk(&self) -> bool {
         matches!(self, Self::Driver(DieselError::DatabaseError(_, said)) if said.message().contains(NO_SPACE))
     }
 
@@ -81,17 +81,30 @@ impl Fault {
         }
     }
 
-    /// Returns whether the connection died or was discarded, so that the outcome of the statement
-    /// is unknown.
-    pub(crate) fn is_lost_connection(&self) -> bool {
-        matches!(
-            self,
-            Self::Slow
-                | Self::Driver(DieselError::DatabaseError(
-                    DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection,
-                    _
-                ))
-        )
+    /// Returns whether the answer to a commit leaves open whether it is stored. Only errors that
+    /// precede the commit exclude that. Others may follow it: a panic on a full disk, or the error
+    /// of a pooler that lost its connection.
+    pub(crate) fn leaves_commit_in_doubt(&self) -> bool {
+        match self {
+            Self::Driver(DieselError::DatabaseError(
+                DatabaseErrorKind::UniqueViolation
+                | DatabaseErrorKind::ForeignKeyViolation
+                | DatabaseErrorKind::RestrictViolation
+                | DatabaseErrorKind::ExclusionViolation
+                | DatabaseErrorKind::NotNullViolation
+                | DatabaseErrorKind::CheckViolation
+                | DatabaseErrorKind::SerializationFailure
+                | DatabaseErrorKind::ReadOnlyTransaction,
+                _,
+            ))
+            | Self::Row(_)
+            | Self::NoConnection(_) => false,
+            // A deadlock, or an error of the statement itself.
+            Self::Driver(error @ DieselError::DatabaseError(DatabaseErrorKind::Unknown, _)) => {
+                remedy(error) == Remedy::Later
+            }
+            _ => true,
+        }
     }
 }
 
@@ -207,6 +220,29 @@ mod tests {
         let nul = "invalid byte sequence for encoding \"UTF8\": 0x00";
         assert_eq!(unknown(Said(nul, None, None)), Remedy::None);
         assert_eq!(Fault::Slow.remedy(), Remedy::Later);
-        assert!(Fault::Slow.is_lost_connection());
+    }
+
+    #[test]
+    fn only_what_precedes_a_commit_says_that_it_is_not_stored() {
+        let fault = |kind, said| Fault::Driver(DieselError::DatabaseError(kind, Box::new(said)));
+        for kind in [
+            DatabaseErrorKind::UniqueViolation,
+            DatabaseErrorKind::ForeignKeyViolation,
+            DatabaseErrorKind::NotNullViolation,
+            DatabaseErrorKind::CheckViolation,
+            DatabaseErrorKind::SerializationFailure,
+            DatabaseErrorKind::ReadOnlyTransaction,
+        ] {
+            assert!(!fault(kind, Said("no", None, None)).leaves_commit_in_doubt());
+        }
+        let unknown = |said| fault(DatabaseErrorKind::Unknown, said).leaves_commit_in_doubt();
+        assert!(!unknown(Said("deadlock detected", None, None)));
+        assert!(!unknown(Said("relation \"rooms\" does not exist", None, Some(15))));
+        assert!(unknown(Said("terminating connection due to administrator command", None, None)));
+        assert!(unknown(Said("could not write to file \"pg_wal/1\": No space left on device", None, None)));
+        for kind in [DatabaseErrorKind::UnableToSendCommand, DatabaseErrorKind::ClosedConnection] {
+            assert!(fault(kind, Said("connection closed", None, None)).leaves_commit_in_doubt());
+        }
+        assert!(Fault::Slow.leaves_commit_in_doubt());
     }
 }

@@ -64,13 +64,9 @@ fn stored_answer((fingerprint, record, At(at)): (Vec<u8>, Uuid, At)) -> Result<S
 
 /// The recorded requests with the claim's key. Another request may become the first at the same
 /// time; a change calls [`remember_on`] to decide.
-pub(crate) async fn judge_on(
-    mut db: &Db,
-    claim: &IdempotencyClaim,
-    now: Timestamp,
-) -> Result<Verdict, Fault> {
+pub(crate) async fn judge_on(mut db: &Db, claim: &IdempotencyClaim) -> Result<Verdict, Fault> {
     let found = row_of(claim).select(ANSWER).first(&mut db).await.optional()?;
-    Ok(claim.once.judge(found.map(stored_answer).transpose()?, now))
+    Ok(claim.once.judge(found.map(stored_answer).transpose()?))
 }
 
 /// Records that the claim's request made `record`, if it is the first with its key; else nothing is
@@ -81,11 +77,6 @@ pub(crate) async fn remember_on(
     record: Uuid,
     now: Timestamp,
 ) -> Result<Verdict, Fault> {
-    let answer = (
-        idempotency_records::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
-        idempotency_records::record_id.eq(record),
-        idempotency_records::answered_at.eq(At(now)),
-    );
     loop {
         // Waits for a concurrent request with the same key.
         let written = diesel::insert_into(idempotency_records::table)
@@ -94,7 +85,9 @@ pub(crate) async fn remember_on(
                 idempotency_records::operation.eq(claim.operation.as_str()),
                 idempotency_records::place_id.eq(place(claim)),
                 idempotency_records::key.eq(claim.once.key.as_str()),
-                answer,
+                idempotency_records::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
+                idempotency_records::record_id.eq(record),
+                idempotency_records::answered_at.eq(At(now)),
             ))
             .on_conflict_do_nothing()
             .execute(&mut db)
@@ -105,22 +98,13 @@ pub(crate) async fn remember_on(
         let found = row_of(claim).select(ANSWER).for_update().first(&mut db).await.optional()?;
         // It was deleted between the two statements.
         let Some(found) = found else { continue };
-        let verdict = claim.once.judge(Some(stored_answer(found)?), now);
-        if verdict == Verdict::First {
-            let none = idempotency_records::deleted_mentions.eq(None::<String>);
-            diesel::update(row_of(claim)).set((answer, none)).execute(&mut db).await?;
-        }
-        return Ok(verdict);
+        return Ok(claim.once.judge(Some(stored_answer(found)?)));
     }
 }
 
 /// The recorded requests for a message with the claim's key; exact while its chat is locked.
-pub(crate) async fn earlier_on(
-    mut db: &Db,
-    claim: &IdempotencyClaim,
-    now: Timestamp,
-) -> Result<PriorResult, Fault> {
-    let first = match judge_on(db, claim, now).await? {
+pub(crate) async fn earlier_on(mut db: &Db, claim: &IdempotencyClaim) -> Result<PriorResult, Fault> {
+    let first = match judge_on(db, claim).await? {
         Verdict::First => return Ok(PriorResult::Nothing),
         Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
@@ -145,7 +129,7 @@ pub(crate) async fn keep_on(mut db: &Db, message: &Message) -> Result<(), Fault>
 }
 
 /// The index yields the oldest first. Rows that another transaction has locked are left for the
-/// next run, since they may be rewritten. The rows are addressed by `ctid`, which cannot change
+/// next run, since requests compare themselves with them. The rows are addressed by `ctid`, which cannot change
 /// while they are locked, so the plan cannot be anything but a direct access.
 const FORGET: &str = "DELETE FROM idempotency_records WHERE ctid = ANY(ARRAY(\
      SELECT ctid FROM idempotency_records WHERE answered_at <= ? \

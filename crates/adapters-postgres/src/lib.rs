@@ -157,7 +157,7 @@ impl PostgresStore {
         self.ask((), |db, ()| durability::unsafe_settings_on(db).boxed()).await
     }
 
-    /// The number of commits whose outcome is unknown because the connection was lost; changes with
+    /// The number of commits whose outcome is unknown; changes with
     /// each. Such a change is not announced, so subscribers must read the store again.
     pub fn commits_in_doubt(&self) -> watch::Receiver<u64> {
         self.commit_order.commits_in_doubt()

@@ -254,7 +254,7 @@ where
                 Ok(()) => lease.release(),
                 // The outcome is unknown, and cannot be queried: the server may have crashed, after
                 // which transaction numbers are assigned again.
-                Err(fault) if fault.is_lost_connection() => return Err(Fault::Uncertain),
+                Err(fault) if fault.leaves_commit_in_doubt() => return Err(Fault::Uncertain),
                 Err(fault) => return Err(fault),
             }
             return Ok(Ok((slot, done)));

@@ -300,7 +300,7 @@ async fn any_number_of_attempts_is_erased_in_slices() {
     world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
     let mut walk = Retention::days(Ageing::Texts, 2);
     let mut erased = Vec::new();
-    while let Some(some) = world.messages.erase_old(&mut walk).await.unwrap() {
+    while let Some(some) = world.messages.erase_old(&mut walk, world.clock.now()).await.unwrap() {
         let newest = count(&database, "SELECT count(*) FROM attempts WHERE number = 12000").await;
         assert_eq!(newest + i64::try_from(some).unwrap(), 1, "the newest goes with its message");
         erased.push(some);

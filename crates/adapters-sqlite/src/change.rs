@@ -35,8 +35,8 @@ impl ChangeRepository for SqliteStore {
         self.read(move |connection| after_on(connection, position, limit)).await
     }
 
-    async fn forget_changes(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError> {
-        let work = move |connection: &mut SqliteConnection| forget_on(connection, before, limit).map(Ok);
+    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError> {
+        let work = move |connection: &mut SqliteConnection| forget_on(connection, until, limit).map(Ok);
         let done: Result<u32, Infallible> = self.change(work, |_| ()).await?;
         done.map_err(|never| match never {})
     }
@@ -79,10 +79,10 @@ fn after_on(
     rows.into_iter().map(entry).collect()
 }
 
-fn forget_on(connection: &mut SqliteConnection, before: Timestamp, limit: u32) -> Result<u32, Fault> {
+fn forget_on(connection: &mut SqliteConnection, until: ChangePosition, limit: u32) -> Result<u32, Fault> {
     let old = change_log::table
-        .filter(change_log::changed_at.lt(before.micros()))
-        .order(change_log::changed_at)
+        .filter(change_log::id.le(until.0))
+        .order(change_log::id)
         .limit(i64::from(limit))
         .select(change_log::id)
         .load::<i64>(connection)?;

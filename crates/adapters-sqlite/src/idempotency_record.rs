@@ -39,7 +39,6 @@ fn place(claim: &IdempotencyClaim) -> Vec<u8> {
 pub(crate) fn judge_on(
     connection: &mut SqliteConnection,
     claim: &IdempotencyClaim,
-    now: Timestamp,
 ) -> Result<Verdict, Fault> {
     let sender = row::bytes(claim.sender.uuid());
     let place = place(claim);
@@ -58,17 +57,17 @@ pub(crate) fn judge_on(
         let fingerprint = Fingerprint::new(fingerprint);
         Ok::<_, Fault>(StoredAnswer { fingerprint, record: row::uuid(&record)?, at: row::time(at) })
     });
-    Ok(claim.once.judge(remembered.transpose()?, now))
+    Ok(claim.once.judge(remembered.transpose()?))
 }
 
-/// Records that the claim's request made `record`, in place of an earlier record.
+/// Records that the claim's request, the first with its key, made `record`.
 pub(crate) fn remember_on(
     connection: &mut SqliteConnection,
     claim: &IdempotencyClaim,
     record: Uuid,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    diesel::replace_into(idempotency_records::table)
+    diesel::insert_into(idempotency_records::table)
         .values((
             idempotency_records::sender_id.eq(row::bytes(claim.sender.uuid())),
             idempotency_records::operation.eq(claim.operation.as_str()),
@@ -86,9 +85,8 @@ pub(crate) fn remember_on(
 pub(crate) fn earlier_on(
     connection: &mut SqliteConnection,
     claim: &IdempotencyClaim,
-    now: Timestamp,
 ) -> Result<PriorResult, Fault> {
-    let first = match judge_on(connection, claim, now)? {
+    let first = match judge_on(connection, claim)? {
         Verdict::First => return Ok(PriorResult::Nothing),
         Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,

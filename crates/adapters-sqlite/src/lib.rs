@@ -34,8 +34,9 @@ use std::convert::Infallible;
 use std::path::Path;
 
 use diesel::sqlite::SqliteConnection;
-use diesel::{QueryDsl, RunQueryDsl};
+use diesel::{ExpressionMethods, OptionalExtension, QueryDsl, RunQueryDsl};
 use domain::store::{SchemaSteps, StoreError};
+use domain::time::Timestamp;
 use measure::Work;
 
 pub use open::{Location, OpenError};
@@ -95,6 +96,16 @@ impl SqliteStore {
             let any = schema::users::table.select(schema::users::id);
             diesel::select(diesel::dsl::exists(any)).get_result::<bool>(connection)?;
             Ok(())
+        })
+        .await
+    }
+
+    /// The time of the newest message; `None` if there is none.
+    pub async fn newest_message(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.read(|connection| {
+            let newest = schema::messages::table.order(schema::messages::id.desc());
+            let at = newest.select(schema::messages::created_at).first::<i64>(connection).optional()?;
+            Ok(at.map(row::time))
         })
         .await
     }

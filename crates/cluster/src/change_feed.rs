@@ -1,20 +1,24 @@
 //! Follows the change log: changes by commands and by other servers on the same store.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use domain::account::cache::CallerCache;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::chat::ChatService;
+use domain::id::ChatId;
 use domain::node::CLEARED_WITHIN;
 use domain::ports::Clock;
 use domain::store::StoreError;
+use futures_util::future::join;
 use measure::Outage;
 use tokio::time::{Instant, MissedTickBehavior, sleep};
 use ws_gateway::Hub;
 
 use crate::cluster_member::ClusterMember;
+use crate::node_events::StaleChats;
 
 /// The interval of reads. It keeps the lease of the caller cache
 /// ([`domain::account::cache::LOG_TRUSTED_FOR`]), and makes a revocation by another process effective
@@ -24,13 +28,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The maximum number of entries per read.
 const READ_LIMIT: u32 = 500;
 
-/// How long entries are stored.
+/// How long entries are stored, at least.
 const RETENTION: Duration = Duration::from_secs(60 * 60);
 
 /// After this time without a read, entries may have been missed.
 const MAX_READ_GAP: Duration = Duration::from_secs(30 * 60);
 
-/// The maximum number of attempts to apply entries, while the log itself can be read.
+/// The maximum number of attempts to apply entries, or to revalidate chats, while the log itself can
+/// be read.
 const FAILURES: u32 = 20;
 
 /// How long an event of another server may take, so that a removed participant receives it before
@@ -42,7 +47,6 @@ pub struct ChangeFeed {
     log: Arc<dyn ChangeRepository>,
     hub: Arc<Hub>,
     callers: Arc<CallerCache>,
-    chats: Arc<ChatService>,
     clock: Arc<dyn Clock>,
     cluster_member: Option<Arc<ClusterMember>>,
     position: ChangePosition,
@@ -50,6 +54,18 @@ pub struct ChangeFeed {
     failures: u32,
     /// When the log was last read to its end.
     read_at: Instant,
+    revalidation: Arc<Revalidation>,
+}
+
+/// The chats that participants have left. Their subscriptions are compared with the store beside the
+/// log, so that no later revocation waits for hundreds of reads.
+struct Revalidation {
+    hub: Arc<Hub>,
+    chats: Arc<ChatService>,
+    cluster_member: Option<Arc<ClusterMember>>,
+    stale_chats: StaleChats,
+    /// The last read of the log has succeeded.
+    is_log_read: AtomicBool,
 }
 
 impl ChangeFeed {
@@ -67,8 +83,15 @@ impl ChangeFeed {
     ) -> Result<Self, StoreError> {
         let position = log.newest_change().await?;
         let (failures, read_at) = (0, Instant::now());
+        let revalidation = Arc::new(Revalidation {
+            hub: hub.clone(),
+            chats,
+            cluster_member: cluster_member.clone(),
+            stale_chats: StaleChats::default(),
+            is_log_read: AtomicBool::new(true),
+        });
         let change_feed =
-            Self { log, hub, callers, chats, clock, cluster_member, position, failures, read_at };
+            Self { log, hub, callers, clock, cluster_member, position, failures, read_at, revalidation };
         change_feed.load_remote_presence().await?;
         Ok(change_feed)
     }
@@ -92,13 +115,20 @@ impl ChangeFeed {
     }
 
     /// Follows the log until it is dropped.
-    pub async fn follow(mut self) {
+    pub async fn follow(self) {
+        let revalidation = self.revalidation.clone();
+        join(revalidation.run(), self.poll()).await;
+    }
+
+    async fn poll(mut self) {
         let mut ticks = tokio::time::interval(POLL_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut store, mut followed) = (Outage::default(), Outage::default());
         loop {
             ticks.tick().await;
-            match self.read().await {
+            let read = self.read().await;
+            self.revalidation.is_log_read.store(read.is_ok(), Ordering::Relaxed);
+            match read {
                 Ok(()) => {
                     if let Some(lasted) = store.ends() {
                         tracing::info!(duration_ms = lasted.as_millis(), "store available again");
@@ -141,7 +171,7 @@ impl ChangeFeed {
         }
     }
 
-    /// Applies entries. Those that need a read come last, so that no revocation waits for it. If a
+    /// Applies entries. Those that need a read come last, so that no revocation waits for it. If the
     /// read fails, the entries are applied again, which is idempotent; not forever, since later
     /// entries must be applied as well.
     async fn apply(&mut self, part: &[LoggedChange]) -> Result<(), StoreError> {
@@ -151,8 +181,11 @@ impl ChangeFeed {
             self.callers.follow(change);
             self.start_resync(change);
             self.hub.follow(change);
+            if let Change::ParticipantsRemoved(chat) = change {
+                self.revalidation.stale_chats.add(chat);
+            }
         }
-        if let Err(error) = self.apply_with_reads(part).await {
+        if let Err(error) = self.refresh_presence_of(part).await {
             self.failures += 1;
             if self.failures < FAILURES {
                 return Err(error);
@@ -189,42 +222,80 @@ impl ChangeFeed {
             cluster_member.resync().record_receive_loss(since);
         }
     }
-
-    /// Reads what the entries do not contain: connections, and participants of chats.
-    async fn apply_with_reads(&self, part: &[LoggedChange]) -> Result<(), StoreError> {
-        self.refresh_presence_of(part).await?;
-        let shrunk = part.iter().filter_map(|entry| match entry.change {
-            Some(Change::ParticipantsRemoved(chat)) => Some(chat),
-            _ => None,
-        });
-        let shrunk = shrunk.collect::<HashSet<_>>();
-        let is_linked = self.cluster_member.as_ref().is_some_and(|member| member.resync().is_linked());
-        if !shrunk.is_empty() && is_linked {
-            sleep(BUS_GRACE).await;
-        }
-        for chat in shrunk {
-            self.hub.revalidate(chat, &self.chats).await?;
-        }
-        Ok(())
-    }
 }
 
-/// Removes old entries once a minute, in small batches.
-pub async fn forget_changes(log: Arc<dyn ChangeRepository>, clock: Arc<dyn Clock>) {
-    const BATCH: u32 = 200;
-    let mut ticks = tokio::time::interval(Duration::from_secs(60));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
+impl Revalidation {
+    /// Revalidates the chats, until it is dropped.
+    async fn run(&self) {
+        let mut failures = 0;
         loop {
-            match log.forget_changes(clock.now().minus(RETENTION), BATCH).await {
-                Ok(gone) if gone == BATCH => {}
-                Ok(_) => break,
-                Err(error) => {
-                    tracing::warn!(error = %error, "old entries of the change log could not be removed");
-                    break;
-                }
+            let stale = self.stale_chats.take().await;
+            if self.cluster_member.as_ref().is_some_and(|member| member.resync().is_linked()) {
+                sleep(BUS_GRACE).await;
+            }
+            if !self.revalidate(stale, &mut failures).await {
+                sleep(POLL_INTERVAL).await;
             }
         }
     }
+
+    /// Returns `false` if some chats must be tried again; not forever, since their subscriptions may
+    /// have lost their access.
+    async fn revalidate(&self, stale: HashSet<ChatId>, failures: &mut u32) -> bool {
+        let mut failed = Vec::new();
+        for chat in stale {
+            if let Err(error) = self.hub.revalidate(chat, &self.chats).await {
+                failed.push((chat, error));
+            }
+        }
+        let Some((_, error)) = failed.first() else {
+            *failures = 0;
+            return true;
+        };
+        *failures += u32::from(self.is_log_read.load(Ordering::Relaxed));
+        if *failures == FAILURES {
+            tracing::warn!(error = %error, "closing all sockets: participants of chats cannot be read");
+            self.hub.end_sockets();
+            *failures = 0;
+            return true;
+        }
+        for (chat, _) in failed {
+            self.stale_chats.add(chat);
+        }
+        false
+    }
 }
+
+/// Removes old entries once a minute, in small batches. Their age is the time since this process
+/// has seen them: the clocks of their writers may be wrong, and so may this machine's.
+pub async fn forget_changes(log: Arc<dyn ChangeRepository>) {
+    let mut ticks = tokio::time::interval(Duration::from_secs(60));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut seen = VecDeque::new();
+    loop {
+        ticks.tick().await;
+        if let Err(error) = forget_old(&*log, &mut seen, Instant::now()).await {
+            tracing::warn!(error = %error, "old entries of the change log could not be removed");
+        }
+    }
+}
+
+/// `seen` holds the newest positions of the last hour, and when they were read.
+async fn forget_old(
+    log: &dyn ChangeRepository,
+    seen: &mut VecDeque<(Instant, ChangePosition)>,
+    now: Instant,
+) -> Result<(), StoreError> {
+    const BATCH: u32 = 200;
+    seen.push_back((now, log.newest_change().await?));
+    while let Some((at, position)) = seen.front()
+        && now - *at >= RETENTION
+    {
+        while log.forget_changes(*position, BATCH).await? == BATCH {}
+        seen.pop_front();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

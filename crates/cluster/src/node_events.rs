@@ -28,20 +28,20 @@ const RETRY: Duration = Duration::from_millis(500);
 
 /// The chats whose subscriptions must be compared with the store.
 #[derive(Default)]
-struct StaleChats {
+pub(crate) struct StaleChats {
     rooms: Mutex<HashSet<ChatId>>,
     some: Notify,
 }
 
 impl StaleChats {
-    fn add(&self, chat: ChatId) {
+    pub(crate) fn add(&self, chat: ChatId) {
         if self.rooms().insert(chat) {
             self.some.notify_one();
         }
     }
 
     /// Takes all of them; waits until there is one.
-    async fn take(&self) -> HashSet<ChatId> {
+    pub(crate) async fn take(&self) -> HashSet<ChatId> {
         loop {
             let taken = std::mem::take(&mut *self.rooms());
             if !taken.is_empty() {

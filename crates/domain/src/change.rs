@@ -143,9 +143,9 @@ pub trait ChangeRepository: Send + Sync {
         limit: u32,
     ) -> Result<Vec<LoggedChange>, StoreError>;
 
-    /// Deletes up to `limit` of the entries made before this time; returns their number. A position
-    /// is never used again.
-    async fn forget_changes(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError>;
+    /// Deletes up to `limit` of the entries up to this position, oldest first; returns their number.
+    /// A position is never used again.
+    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError>;
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 //!
 //! A client whose answer was lost repeats its request. With an idempotency key, the repetition
 //! creates nothing and gets the first answer. A key is valid for one sender, one operation and one
-//! chat, and is stored for a day after the first answer. A refused request stores nothing, so its
-//! key can be used again.
+//! chat, and is stored for at least a day after the first answer, until it is removed in the
+//! background: a request never decides by its clock, which may be wrong, that an answer is old. A
+//! refused request stores nothing, so its key can be used again.
 //!
 //! The store keeps the id of the created record, not the text of the answer. Together with the
 //! repeated request, which has the same content, it gives the same answer.
@@ -19,7 +20,7 @@ use crate::text::TextFault;
 use crate::time::Timestamp;
 use crate::words::words;
 
-/// How long an answer is stored.
+/// How long an answer is stored, at least.
 pub const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The most characters of a key.
@@ -116,7 +117,7 @@ pub struct StoredAnswer {
 /// The comparison of a request with the record under its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It is, or the stored answer has expired.
+    /// It is the first.
     First,
     /// It repeats the request that got this answer.
     Repeated(StoredAnswer),
@@ -126,9 +127,8 @@ pub enum Verdict {
 
 impl IdempotentRequest {
     /// Compares this request with what is stored under its key.
-    pub fn judge(&self, stored: Option<StoredAnswer>, now: Timestamp) -> Verdict {
+    pub fn judge(&self, stored: Option<StoredAnswer>) -> Verdict {
         match stored {
-            Some(first) if first.at.plus(LIFETIME) <= now => Verdict::First,
             Some(first) if first.fingerprint == self.fingerprint => Verdict::Repeated(first),
             Some(_) => Verdict::KeyReused,
             None => Verdict::First,
@@ -166,10 +166,6 @@ pub async fn forget_old_answers(
 mod tests {
     use super::*;
 
-    fn at(seconds: u64) -> Timestamp {
-        Timestamp::from_micros(0).plus(Duration::from_secs(seconds))
-    }
-
     #[test]
     fn a_key_is_visible_ascii_of_bounded_length() {
         for good in ["a", "~!\"{}", "6f1c9f0e-1b1a-4c2e-9d50-000000000000", &"k".repeat(255)] {
@@ -181,21 +177,16 @@ mod tests {
     }
 
     #[test]
-    fn a_repetition_is_known_for_a_day() {
+    fn a_repetition_is_known_as_long_as_its_answer_is_stored() {
         let (one, two) = (Fingerprint::new([1; 32]), Fingerprint::new([2; 32]));
         let key = IdempotencyKey::new("k").unwrap();
         let (request, other) = (
             IdempotentRequest { key: key.clone(), fingerprint: one },
             IdempotentRequest { key, fingerprint: two },
         );
-        let first = StoredAnswer { fingerprint: one, record: Uuid::nil(), at: at(0) };
-        let day = 24 * 60 * 60;
-        assert_eq!(request.judge(None, at(0)), Verdict::First);
-        for now in [0, day - 1] {
-            assert_eq!(request.judge(Some(first), at(now)), Verdict::Repeated(first), "{now}");
-            assert_eq!(other.judge(Some(first), at(now)), Verdict::KeyReused, "{now}");
-        }
-        assert_eq!(request.judge(Some(first), at(day)), Verdict::First);
-        assert_eq!(other.judge(Some(first), at(day)), Verdict::First);
+        let first = StoredAnswer { fingerprint: one, record: Uuid::nil(), at: Timestamp::from_micros(0) };
+        assert_eq!(request.judge(None), Verdict::First);
+        assert_eq!(request.judge(Some(first)), Verdict::Repeated(first));
+        assert_eq!(other.judge(Some(first)), Verdict::KeyReused);
     }
 }

@@ -1,12 +1,13 @@
 //! The free disk space for the data, and the refusal of writes when it is low.
 //!
 //! A full disk stops every write, including the small ones by which agents close their work and
-//! operators recover. Below a limit of free space only small writes are therefore accepted. Of a
-//! remote database only a full disk is detected.
+//! operators recover. Below a limit of free space only small writes are therefore accepted, and the
+//! last quarter of it is a reserve for deletions and the smallest writes. Of a remote database only
+//! a full disk is detected.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use actix_web::dev::ServiceRequest;
@@ -25,6 +26,9 @@ const EVERY: Duration = Duration::from_millis(500);
 /// The maximum size of a small write.
 const SMALL: u64 = 16 * 1024;
 
+/// The maximum size of a write in the reserve: enough for agents to finish their work.
+const TINY: u64 = 1024;
+
 /// The value of `Retry-After` for refused writes, in seconds.
 const RETRY_AFTER: u32 = 30;
 
@@ -32,9 +36,10 @@ const RETRY_AFTER: u32 = 30;
 pub(crate) struct Disk {
     /// The data directory, or that of the embedded store.
     directory: Option<PathBuf>,
-    /// Below this number of free bytes, only small writes are accepted.
+    /// Below this number of free bytes, only small writes are accepted; below a quarter, only tiny ones.
     floor: u64,
-    is_low: AtomicBool,
+    /// The maximum size of a write: [`TINY`], [`SMALL`], or any.
+    accepted: AtomicU64,
 }
 
 impl Disk {
@@ -46,7 +51,7 @@ impl Disk {
             StoreAt::Postgres(_) => (Some(config.data_dir.clone()), 0),
             StoreAt::Memory => (None, 0),
         };
-        let disk = Arc::new(Self { directory, floor, is_low: AtomicBool::new(false) });
+        let disk = Arc::new(Self { directory, floor, accepted: AtomicU64::new(u64::MAX) });
         disk.look();
         disk
     }
@@ -55,26 +60,44 @@ impl Disk {
     fn look(&self) -> Option<u64> {
         let free = free(self.directory.as_deref()?)?;
         measure::disk_free(free);
-        // A higher limit ends the shortage, so that it does not change with every temporary file.
-        let floor =
-            if self.is_low.load(Ordering::Relaxed) { self.floor + self.floor / 8 } else { self.floor };
-        self.is_low.store(free < floor, Ordering::Relaxed);
+        self.judge(free);
         Some(free)
+    }
+
+    fn judge(&self, free: u64) {
+        let before = self.accepted.load(Ordering::Relaxed);
+        // A higher limit ends a shortage, so that it does not change with every temporary file.
+        let is_below = |floor: u64, size| free < if before <= size { floor + floor / 8 } else { floor };
+        let accepted = if is_below(self.floor / 4, TINY) {
+            TINY
+        } else if is_below(self.floor, SMALL) {
+            SMALL
+        } else {
+            u64::MAX
+        };
+        self.accepted.store(accepted, Ordering::Relaxed);
+    }
+
+    fn is_low(&self) -> bool {
+        self.accepted.load(Ordering::Relaxed) <= SMALL
     }
 
     /// Returns whether large writes are refused.
     pub(crate) fn is_short(&self) -> bool {
-        self.is_low.load(Ordering::Relaxed) || measure::is_store_full()
+        self.is_low() || measure::is_store_full()
     }
 
     /// Admits a request, or refuses a large write while space is low.
     pub(crate) fn admit(&self, request: &ServiceRequest) -> Result<(), ApiError> {
-        if !self.is_low.load(Ordering::Relaxed) || writes_little(request) {
+        let accepted = self.accepted.load(Ordering::Relaxed);
+        if accepted == u64::MAX || writes_at_most(accepted, request) {
             return Ok(());
         }
         measure::write_refused();
-        let what =
-            "The server's disk is nearly full. Send at most 16 KiB, or ask the operator for more space.";
+        let what = format!(
+            "The server's disk is nearly full. Send at most {} KiB, or ask the operator for more space.",
+            accepted / 1024
+        );
         Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(RETRY_AFTER))
     }
 
@@ -86,7 +109,7 @@ impl Disk {
         loop {
             ticks.tick().await;
             let free_bytes = self.look();
-            if self.is_low.load(Ordering::Relaxed) {
+            if self.is_low() {
                 if low.begins() {
                     let floor_bytes = self.floor;
                     tracing::warn!(free_bytes, floor_bytes, "disk nearly full; large writes are refused");
@@ -120,15 +143,15 @@ pub(crate) fn free(directory: &Path) -> Option<u64> {
     Some(system.f_bavail.saturating_mul(system.f_frsize))
 }
 
-/// Returns whether a request reads, deletes, or declares a small body.
-fn writes_little(request: &ServiceRequest) -> bool {
+/// Returns whether a request reads, deletes, or declares a body of at most this size.
+fn writes_at_most(size: u64, request: &ServiceRequest) -> bool {
     if [Method::GET, Method::HEAD, Method::OPTIONS, Method::DELETE].contains(request.method()) {
         return true;
     }
     let headers = request.headers();
     match headers.get(CONTENT_LENGTH) {
         Some(length) => {
-            length.to_str().is_ok_and(|length| length.parse::<u64>().is_ok_and(|length| length <= SMALL))
+            length.to_str().is_ok_and(|length| length.parse::<u64>().is_ok_and(|length| length <= size))
         }
         // A chunked body does not declare its size.
         None => !headers.contains_key("transfer-encoding"),
@@ -143,7 +166,7 @@ mod tests {
 
     #[test]
     fn below_the_floor_only_small_writes_are_taken() {
-        let disk = Disk { directory: None, floor: 1, is_low: AtomicBool::new(true) };
+        let disk = Disk { directory: None, floor: 1, accepted: AtomicU64::new(SMALL) };
         let admits = |request: TestRequest| disk.admit(&request.to_srv_request()).is_ok();
         let post = |length: &str| TestRequest::post().insert_header((CONTENT_LENGTH, length));
         assert!(admits(post("16384")) && admits(TestRequest::post()));
@@ -153,15 +176,38 @@ mod tests {
             admits(TestRequest::get())
                 && admits(TestRequest::delete().insert_header((CONTENT_LENGTH, "99999")))
         );
-        disk.is_low.store(false, Ordering::Relaxed);
+        disk.accepted.store(TINY, Ordering::Relaxed);
+        assert!(admits(post("1024")) && admits(TestRequest::post()) && !admits(post("1025")));
+        assert!(admits(TestRequest::get()) && admits(TestRequest::delete()));
+        disk.accepted.store(u64::MAX, Ordering::Relaxed);
         assert!(admits(post("9999999")));
+    }
+
+    #[test]
+    fn the_last_quarter_of_the_floor_is_a_reserve() {
+        let disk = Disk { directory: None, floor: 800, accepted: AtomicU64::new(u64::MAX) };
+        for (free, accepted) in [
+            (800, u64::MAX),
+            (799, SMALL),
+            (200, SMALL),
+            (199, TINY),
+            (224, TINY),
+            (225, SMALL),
+            (899, SMALL),
+            (900, u64::MAX),
+            (0, TINY),
+            (900, u64::MAX),
+        ] {
+            disk.judge(free);
+            assert_eq!(disk.accepted.load(Ordering::Relaxed), accepted, "{free}");
+        }
     }
 
     #[test]
     fn more_than_the_floor_ends_the_shortage() {
         let directory = Some(std::env::temp_dir());
         let now = free(directory.as_deref().unwrap()).unwrap();
-        let disk = |floor| Disk { directory: directory.clone(), floor, is_low: AtomicBool::new(true) };
+        let disk = |floor| Disk { directory: directory.clone(), floor, accepted: AtomicU64::new(SMALL) };
         for (floor, is_low) in [(0, false), (now / 2, false), (now * 2, true)] {
             let disk = disk(floor);
             disk.look();

@@ -16,6 +16,7 @@ pub mod cli;
 pub mod config;
 mod disk;
 mod doctor;
+mod erasure_clock;
 mod export;
 mod failure;
 mod health;

@@ -9,6 +9,7 @@ use cluster::ClusterMember;
 use http_wire::request_scope::RequestScope;
 use http_wire::services::register;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use ws_gateway::SocketContext;
@@ -16,12 +17,14 @@ use ws_gateway::SocketContext;
 use crate::api_document;
 use crate::config::Config;
 use crate::disk::Disk;
+use crate::erasure_clock::ErasureClock;
 use crate::failure::Failure;
 use crate::health::Readiness;
 use crate::invitation_page::InvitationPage;
 use crate::listen;
 use crate::lock::StoreLock;
 use crate::metrics::Metrics;
+use crate::ports::SystemClock;
 use crate::store::{self, Store, StoreAt};
 use crate::system;
 use crate::telemetry;
@@ -94,34 +97,36 @@ async fn run(
     let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone(), disk.clone()));
     let cluster_member = wiring.cluster_member().await?;
     let change_feed = wiring.change_feed(cluster_member.clone()).await?;
+    let erasure_clock = ErasureClock::begin(wiring.store.clone(), Arc::new(SystemClock)).await?;
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
     let acceptor = tls.as_ref().map(Tls::acceptor);
     let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone())?;
     let metrics =
         metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.services.callers, &readiness)).transpose()?;
-    welcome::greet(&wiring.services.accounts, config, store_flags).await?;
+    welcome::greet(&wiring.services, config, store_flags).await?;
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
-    let mut upkeep = upkeep::start(config, wiring, change_feed, cluster_member.clone());
+    let mut upkeep = upkeep::start(config, wiring, change_feed, cluster_member.clone(), erasure_clock);
     upkeep.spawn(disk.watch());
     let mut others = wiring.hear_others();
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
     }
     let (receipts, deliveries) = (wiring.hub.receipts().clone(), wiring.services.deliveries.clone());
-    let delivered = tokio::spawn(async move { receipts.run(&deliveries).await });
+    let mut delivered = tokio::spawn(async move { receipts.run(&deliveries).await });
     tracing::info!(address = %config.listen, tls = config.tls.is_some(), "listening");
 
     let ended = tokio::select! {
         _ = terminate.recv() => None,
         _ = interrupt.recv() => None,
         _ = hangup.recv() => None,
-        ended = &mut server => Some(ended),
+        _ = &mut server => Some(Failure::plain("the server ended unexpectedly")),
+        failure = task_failure(&mut upkeep, &mut others, &mut delivered) => Some(failure),
     };
-    if ended.is_some() {
-        return Err(Failure::plain("the server ended unexpectedly"));
+    if let Some(failure) = ended {
+        return Err(failure);
     }
     tracing::info!("stopping");
     readiness.drain();
@@ -137,7 +142,7 @@ async fn run(
     handle.stop(true).await;
     // The server's own future ends once its workers have.
     let _ = server.await;
-    upkeep.abort_all();
+    let _ = timeout(LAST_WRITES, upkeep.shutdown()).await;
     if let Some(cluster_member) = cluster_member {
         cluster_member.resync().log_last_loss().await;
         leave(&cluster_member).await;
@@ -145,7 +150,7 @@ async fn run(
     if let Some(bus) = &wiring.bus {
         bus.announce_shutdown().await;
     }
-    others.abort_all();
+    let _ = timeout(LAST_WRITES, others.shutdown()).await;
     wiring.hub.receipts().close();
     if timeout(LAST_WRITES, delivered).await.is_err() {
         tracing::warn!("last delivery receipts could not be stored; these messages will be pushed again");
@@ -162,6 +167,24 @@ async fn run(
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Waits until a background task has ended, as none does before the server stops. A server without
+/// it would go on and, for example, never hear of a revocation.
+async fn task_failure(
+    upkeep: &mut JoinSet<()>,
+    others: &mut JoinSet<()>,
+    delivered: &mut JoinHandle<()>,
+) -> Failure {
+    let ended = tokio::select! {
+        Some(ended) = upkeep.join_next() => ended,
+        Some(ended) = others.join_next() => ended,
+        ended = delivered => ended,
+    };
+    match ended {
+        Ok(()) => Failure::plain("a background task ended unexpectedly"),
+        Err(cause) => Failure::new("a background task ended unexpectedly", cause),
+    }
 }
 
 /// Builds the server; it accepts connections once it is polled.
@@ -220,5 +243,25 @@ async fn leave(cluster_member: &ClusterMember) {
         tracing::warn!(
             "could not announce to other nodes that this node stops; they will notice when its lease expires"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_background_task_that_ends_or_panics_is_a_failure() {
+        for panics in [false, true] {
+            let (mut upkeep, mut others) = (JoinSet::new(), JoinSet::new());
+            let mut delivered = tokio::spawn(pending());
+            upkeep.spawn(pending());
+            upkeep.spawn(async move { assert!(!panics, "on purpose") });
+            let failure = task_failure(&mut upkeep, &mut others, &mut delivered).await.to_string();
+            assert!(failure.contains("background task ended unexpectedly"), "{failure}");
+            assert_eq!(failure.contains("on purpose"), panics, "{failure}");
+        }
     }
 }

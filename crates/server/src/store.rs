@@ -36,6 +36,11 @@ pub(crate) trait Store: Repositories {
     /// The time of its machine; `None` if that is this one.
     async fn clock(&self) -> Result<Option<Timestamp>, StoreError>;
 
+    /// The time of the newest message, if the store has no clock of its own.
+    async fn newest_message(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
+    }
+
     /// Settings of the database that can lose acknowledged data in a crash.
     async fn unsafe_settings(&self) -> Result<Vec<String>, StoreError>;
 
@@ -60,6 +65,10 @@ impl Store for SqliteStore {
 
     async fn clock(&self) -> Result<Option<Timestamp>, StoreError> {
         Ok(None)
+    }
+
+    async fn newest_message(&self) -> Result<Option<Timestamp>, StoreError> {
+        Self::newest_message(self).await
     }
 
     async fn unsafe_settings(&self) -> Result<Vec<String>, StoreError> {

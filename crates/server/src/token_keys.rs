@@ -129,12 +129,18 @@ impl TokenMint for KeyFile {
 }
 
 /// Adds a new signing key; the previous one still verifies, unless it is to be `forgotten`, and
-/// earlier ones do not.
+/// earlier ones do not. If there is none yet, nothing can be forgotten.
 pub(crate) fn rotate(store: &Path, forgotten: bool) -> Result<(), Failure> {
     let path = path_beside(store);
     let mut text = TokenKey::fresh().line();
-    if let (Some(keys), false) = (read(&path)?, forgotten) {
-        text.push_str(&keys.first.line());
+    match read(&path)? {
+        Some(keys) if !forgotten => text.push_str(&keys.first.line()),
+        // A server with its keys elsewhere would go on accepting all tokens.
+        None if forgotten => {
+            let next = "name the server's data directory with --data-dir, --env-file, or --config";
+            return Err(Failure::plain(format!("there are no signing keys at {}", path.display())).next(next));
+        }
+        _ => {}
     }
     replace(&path, &text, |draft, path| fs::rename(draft, path))
         .map_err(|cause| cannot("change", &path, cause))
@@ -339,6 +345,11 @@ mod tests {
         assert!(third.verify(&first).is_none() && third.verify(&second).is_none());
         assert!(running.verify(&token).is_some());
         assert!(running.verify(&first).is_none() && running.verify(&second).is_none());
+        let wrong = directory.path().join("elsewhere.db");
+        assert!(rotate(&wrong, true).unwrap_err().to_string().contains("no signing keys at"));
+        assert!(!path_beside(&wrong).exists(), "whoever names a wrong directory is told so");
+        rotate(&wrong, false).unwrap();
+        assert!(path_beside(&wrong).exists());
         fs::write(path_beside(&store), "damaged").unwrap();
         running.refresh(true);
         assert!(running.verify(&token).is_some(), "a file that cannot be used changes nothing");

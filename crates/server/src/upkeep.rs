@@ -17,11 +17,13 @@ use domain::ports::Clock;
 use domain::store::StoreError;
 use http_wire::limit::RateLimits;
 use measure::Outage;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use ws_gateway::{Hub, Redeliverer};
 
 use crate::config::Config;
+use crate::erasure_clock::ErasureClock;
 use crate::ports::SystemClock;
 use crate::store::Store;
 use crate::wiring::Wiring;
@@ -29,40 +31,38 @@ use crate::wiring::Wiring;
 /// The pause between two steps of an erasing walk, so that requests hardly wait for it.
 const REST: Duration = Duration::from_millis(20);
 
-/// The maximum difference between the clocks of this machine and the database for erasing by age.
-const CLOCKS_APART: Duration = Duration::from_secs(60);
-
-/// Starts the tasks.
+/// Starts the tasks. None ends by itself.
 pub(crate) fn start(
     config: &Config,
     wiring: &Wiring,
     change_feed: ChangeFeed,
     cluster_member: Option<Arc<ClusterMember>>,
+    erasure_clock: ErasureClock,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
+    let clock = Arc::new(erasure_clock);
     tasks.spawn(sweep(wiring.services.activity.clone(), wiring.hub.clone()));
     tasks.spawn(erase_work(wiring.services.accounts.clone()));
-    tasks.spawn(forget_answers(wiring.store.clone()));
-    tasks.spawn(end_sockets_in_doubt(wiring.clone(), cluster_member.clone()));
+    tasks.spawn(forget_answers(wiring.store.clone(), clock.clone()));
+    if let Some(in_doubt) = wiring.store.commits_in_doubt() {
+        tasks.spawn(end_sockets_in_doubt(in_doubt, wiring.clone(), cluster_member.clone()));
+    }
     if let Some(cluster_member) = cluster_member {
         let (writer, keeper) = (cluster_member.clone(), cluster_member.clone());
         tasks.spawn(async move { writer.run().await });
         tasks.spawn(async move { keeper.keep_lease().await });
         tasks.spawn(async move { cluster_member.resync().run().await });
     }
-    tasks.spawn(keep_audit(
-        wiring.services.audit.clone(),
-        wiring.services.logins.clone(),
-        wiring.limits.clone(),
-    ));
-    tasks.spawn(expire_requests(wiring.services.contacts.clone()));
+    tasks.spawn(keep_audit(wiring.services.audit.clone(), wiring.services.logins.clone()));
+    tasks.spawn(report_failures(wiring.limits.clone()));
+    tasks.spawn(expire_requests(wiring.services.contacts.clone(), clock.clone()));
     tasks.spawn(change_feed.follow());
-    tasks.spawn(forget_changes(wiring.store.clone(), Arc::new(SystemClock)));
+    tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.services.accounts.clone()));
     tasks.spawn(count_bytes(wiring.services.plans.clone()));
-    tasks.spawn(forget_logins(wiring.services.logins.clone(), wiring.store.clone()));
+    tasks.spawn(forget_logins(wiring.services.logins.clone(), clock.clone()));
     for walk in config.retention.clone() {
-        tasks.spawn(erase_old(wiring.services.messages.clone(), wiring.store.clone(), walk));
+        tasks.spawn(erase_old(wiring.services.messages.clone(), clock.clone(), walk));
     }
     let rule = RedeliveryPolicy::after(config.sockets.redelivery_after);
     tasks.spawn(Redeliverer::new(wiring.hub.clone(), wiring.services.deliveries.clone(), rule).run());
@@ -72,8 +72,11 @@ pub(crate) fn start(
 /// Closes all sockets after a commit with an unknown outcome, once the store answers again. The
 /// change was not announced, so a socket may still be subscribed to a chat that its user was
 /// removed from. Clients reconnect on their own.
-async fn end_sockets_in_doubt(wiring: Wiring, cluster_member: Option<Arc<ClusterMember>>) {
-    let Some(mut in_doubt) = wiring.store.commits_in_doubt() else { return };
+async fn end_sockets_in_doubt(
+    mut in_doubt: watch::Receiver<u64>,
+    wiring: Wiring,
+    cluster_member: Option<Arc<ClusterMember>>,
+) {
     while in_doubt.changed().await.is_ok() {
         if let Some(cluster_member) = &cluster_member {
             // Other servers may have missed it as well.
@@ -105,13 +108,14 @@ fn log_outage<T>(outage: &mut Outage, outcome: &Result<T, StoreError>, failing: 
 
 /// Deletes expired idempotency records, once a minute, in batches so small that no other write
 /// waits for long.
-async fn forget_answers(store: Arc<dyn Store>) {
+async fn forget_answers(store: Arc<dyn Store>, clock: Arc<ErasureClock>) {
     const BATCH: u32 = 200;
     let mut ticks = interval(Duration::from_secs(60));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        match forget_old_answers(&*store, SystemClock.now(), BATCH).await {
+        let Some(now) = clock.now().await else { continue };
+        match forget_old_answers(&*store, now, BATCH).await {
             Ok(0) => {}
             Ok(count) => tracing::debug!(count, "removed old idempotency records"),
             Err(error) => tracing::warn!(error = %error, "old idempotency records could not be removed"),
@@ -131,16 +135,24 @@ async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
     }
 }
 
+/// Writes log lines on failed authentication, once a second, whatever the store does.
+async fn report_failures(limits: Arc<RateLimits>) {
+    let mut ticks = interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        limits.report_failures();
+    }
+}
+
 /// Deletes expired sessions and reset tokens, once a minute, in small batches.
-async fn forget_logins(logins: Arc<LoginService>, store: Arc<dyn Store>) {
+async fn forget_logins(logins: Arc<LoginService>, clock: Arc<ErasureClock>) {
     let mut ticks = interval(Duration::from_secs(60));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        if !clock_is_right(&*store).await {
-            continue;
-        }
-        while logins.forget_some().await.unwrap_or(0) > 0 {
+        let Some(now) = clock.now().await else { continue };
+        while logins.forget_some(now).await.unwrap_or(0) > 0 {
             tokio::task::yield_now().await;
         }
     }
@@ -192,7 +204,7 @@ async fn write_key_uses(accounts: Arc<AccountService>) {
 /// Writes failed log-ins, and seals the entries of the audit log, once a second. The newest seal is
 /// logged once an hour: kept with the log, away from the store, it is an anchor to check the audit
 /// log against. It also checks that the chain still contains the newest seal of a second ago.
-async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits: Arc<RateLimits>) {
+async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>) {
     const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
     let mut ticks = interval(Duration::from_secs(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -200,7 +212,6 @@ async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits:
     let (mut anchored_at, mut anchor) = (None::<Instant>, None);
     loop {
         ticks.tick().await;
-        limits.report_failures();
         let kept = async {
             logins.write_failures().await?;
             while audit.seal_some().await? > 0 {
@@ -250,45 +261,27 @@ async fn erase_work(accounts: Arc<AccountService>) {
 }
 
 /// Marks unanswered contact requests as expired once a minute, so that both sides are notified.
-async fn expire_requests(contacts: Arc<ContactService>) {
+async fn expire_requests(contacts: Arc<ContactService>, clock: Arc<ErasureClock>) {
     let mut ticks = interval(Duration::from_secs(60));
     loop {
         ticks.tick().await;
-        if let Err(error) = contacts.expire().await {
+        let Some(now) = clock.now().await else { continue };
+        if let Err(error) = contacts.expire(now).await {
             tracing::warn!(error = %error, "expired contact requests could not be stored");
         }
     }
 }
 
-/// Returns whether this machine's clock agrees with the store's, if that has one. Data that a wrong
-/// clock has erased cannot be recovered.
-async fn clock_is_right(store: &dyn Store) -> bool {
-    let theirs = match store.clock().await {
-        Ok(Some(theirs)) => theirs,
-        Ok(None) => return true,
-        // It is unknown whether the clock is right.
-        Err(_) => return false,
-    };
-    let apart = theirs.micros().abs_diff(SystemClock.now().micros());
-    let right = Duration::from_micros(apart) <= CLOCKS_APART;
-    if !right {
-        tracing::warn!("retention paused: clocks of this machine and of the database differ");
-    }
-    right
-}
-
 /// Erases the messages that exceed their maximum age.
-async fn erase_old(messages: Arc<MessageService>, store: Arc<dyn Store>, mut walk: Retention) {
+async fn erase_old(messages: Arc<MessageService>, clock: Arc<ErasureClock>, mut walk: Retention) {
     let mut ticks = interval(Duration::from_secs(60));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        if !clock_is_right(&*store).await {
-            continue;
-        }
+        let Some(now) = clock.now().await else { continue };
         let mut all = 0;
         loop {
-            match messages.erase_old(&mut walk).await {
+            match messages.erase_old(&mut walk, now).await {
                 Ok(Some(erased)) => all += erased,
                 Ok(None) => break,
                 Err(error) => {

@@ -4,7 +4,8 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use domain::account::{AccountService, CreateUser, Membership, UserHandle, parse_email, parse_person_name};
+use domain::account::{CreateUser, Membership, UserHandle, parse_email, parse_person_name};
+use domain::services::Services;
 use tokio::time::sleep;
 
 use crate::api_document::READABLE;
@@ -18,11 +19,13 @@ const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Creates the first user if the store has none, and shows or writes down its key, once.
-pub(crate) async fn greet(
-    accounts: &AccountService,
-    config: &Config,
-    store_flags: &str,
-) -> Result<(), Failure> {
+pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &str) -> Result<(), Failure> {
+    // Only the first start needs the file.
+    let users = services.administration.users_after(None, 1).await;
+    let users = users.map_err(|cause| Failure::new("Cannot read the users", cause))?;
+    if !users.is_empty() {
+        return Ok(());
+    }
     let unusable = |fault| Failure::new("Cannot name the first user", fault);
     let command = CreateUser {
         handle: UserHandle::new("admin").map_err(unusable)?,
@@ -31,25 +34,38 @@ pub(crate) async fn greet(
         membership: Membership::Own,
         plan: config.default_plan.clone(),
     };
-    // The file is opened before the key exists: a key that could not be stored would be lost.
+    let minted = services.accounts.mint_user_key();
+    let key = minted.reveal();
+    // The key is on the disk before it is valid: one that could not be stored would be lost.
     let file = match &config.first_key_file {
-        Some(path) => Some((path.as_path(), draft(path).await?)),
+        Some(path) => {
+            let mut draft = draft(path).await?;
+            let written = writeln!(draft, "{key}").and_then(|()| draft.sync());
+            written.map_err(|cause| unwritten(path, cause))?;
+            Some((path.as_path(), draft))
+        }
         None => None,
     };
-    let created = accounts.create_first_user(command).await;
-    let created = created.map_err(|cause| Failure::new("Cannot create the first user", cause))?;
-    let Some(created) = created else { return Ok(()) };
-    let key = created.key.reveal();
+    let user = match services.accounts.create_first_user(command, &minted).await {
+        Ok(Some(user)) => user,
+        Ok(None) => return Ok(()),
+        Err(cause) => {
+            // The user may exist.
+            if let Some((_, draft)) = file {
+                draft.leave();
+            }
+            return Err(Failure::new("Cannot create the first user", cause));
+        }
+    };
     let shown = match file {
-        Some((path, mut draft)) => {
-            let written = writeln!(draft, "{key}").and_then(|()| draft.finish());
-            written.map_err(|cause| unwritten(path, cause))?;
+        Some((path, draft)) => {
+            draft.finish().map_err(|cause| unwritten(path, cause))?;
             format!("Its API key is in {}.\n", path.display())
         }
         None => format!("Its API key, which is not shown again:\n\n    {key}\n\n"),
     };
     let scheme = if config.tls.is_some() { "https" } else { "http" };
-    let (listen, handle) = (&config.listen, &created.user.handle);
+    let (listen, handle) = (&config.listen, &user.handle);
     let program = program();
     let text = format!(
         "\nParlance is ready at {scheme}://{listen}. Your user is '{handle}'. {shown}\

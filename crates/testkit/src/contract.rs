@@ -161,7 +161,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, answers:
             one_key_makes_one_message_under_many_senders, one_key_makes_one_event,
-            a_key_is_remembered_for_a_day, a_refused_request_leaves_its_key_free,
+            a_key_is_remembered_until_it_is_forgotten, a_refused_request_leaves_its_key_free,
             a_first_answer_outlives_a_change_of_the_room, a_key_belongs_to_sender_operation_and_room,
             one_key_makes_one_room, old_answers_are_forgotten_in_batches,
         }

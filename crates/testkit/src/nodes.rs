@@ -36,6 +36,8 @@ struct Rows {
     agents: BTreeMap<AgentId, Place>,
     users: BTreeSet<(UserId, NodeId)>,
     log: Vec<Change>,
+    /// The position up to which its entries are deleted.
+    forgotten: i64,
     entrants: Vec<Entrant>,
 }
 
@@ -264,11 +266,16 @@ impl ChangeRepository for MemoryNodes {
         let rows = self.rows()?;
         let places = (1..).map(ChangePosition).zip(rows.log.iter().copied().map(Some));
         let entries = places.map(|(position, change)| LoggedChange { position, change });
+        let position = position.max(ChangePosition(rows.forgotten));
         let behind = entries.filter(|entry| entry.position > position);
         Ok(behind.take(usize::try_from(limit).unwrap()).collect())
     }
 
-    async fn forget_changes(&self, _: Timestamp, _: u32) -> Result<u32, StoreError> {
-        Ok(0)
+    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError> {
+        let mut rows = self.rows()?;
+        let ChangePosition(until) = until.min(ChangePosition(rows.forgotten + i64::from(limit)));
+        let gone = u32::try_from((until - rows.forgotten).max(0)).unwrap();
+        rows.forgotten += i64::from(gone);
+        Ok(gone)
     }
 }

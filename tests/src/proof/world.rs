@@ -170,7 +170,8 @@ impl World {
                 self.servers[index].signal("-CONT");
             }
             Strike::Clock => {
-                let jumps = [-7_200, -90, -2, 2, 90, 7_200];
+                // The last one is longer than an idempotency key is stored.
+                let jumps = [-7_200, -90, -2, 2, 90, 7_200, 93_600];
                 self.clocks[index].set(jumps[random.place(jumps.len())]);
                 elapse(for_long).await;
                 self.clocks[index].set(0);

@@ -4,7 +4,7 @@
 //! The first change never waits for others. The result is the same as if they were written one
 //! after the other. A row that another transaction has locked does not stop the batch: the changes
 //! that need it go to a [lane](lanes) of their own, as do changes that cannot share a transaction.
-//! If the connection is lost during the commit, the store is asked whether the batch was committed.
+//! If the answer to the commit is lost or unclear, the store is asked whether the batch was committed.
 //!
 //! What is written is up to a [`BatchWork`]: messages ([`crate::message::append`]) and delivery
 //! steps ([`crate::delivery::steps`]).
@@ -200,7 +200,7 @@ struct Writer<W: BatchWork> {
     lanes: Lanes<W>,
 }
 
-/// A batch whose connection was lost during the commit. It is stored completely or not at all.
+/// A batch whose commit was not clearly answered. It is stored completely or not at all.
 struct InDoubt<W: BatchWork> {
     decided: W::Decided,
     slot: CommitSlot,
@@ -334,20 +334,20 @@ impl<W: BatchWork> Writer<W> {
         while !batch.changes.is_empty() {
             is_committing.store(in_doubt.is_some(), Ordering::Relaxed);
             match self.commit_once(batch, &mut in_doubt, patience, is_committing).await {
-                Err(_) if in_doubt.is_some() => {
+                Err(fault) if in_doubt.is_some() => {
                     if asking.get_or_insert_with(Instant::now).elapsed() >= self.pool.patience() {
                         self.commit_order.record_in_doubt();
                         return Err(Fault::Uncertain);
                     }
                     // The outcome is known once the rows are unlocked, or written by another transaction.
-                    (patience, doubted) = (LockWait::Long, true);
+                    (patience, doubted) = (LockWait::Long, doubted || !fault.is_full_disk());
                     tokio::time::sleep(ASKING).await;
                 }
                 Err(fault) if patience == LockWait::Brief && fault.may_be_lock_timeout() => {
                     self.defer_locked(batch).await?;
                 }
                 Err(fault) if tries.again_after(&fault).await => {}
-                // A statement that is still under way may complete later.
+                // A statement that is still under way may complete later; one that found the disk full is not.
                 Err(_) if doubted => {
                     self.commit_order.record_in_doubt();
                     return Err(Fault::Uncertain);
@@ -403,7 +403,7 @@ impl<W: BatchWork> Writer<W> {
         match self.pool.timed(execute(lease.db(), "COMMIT")).await {
             Ok(()) => lease.release(),
             Err(fault) => {
-                if fault.is_lost_connection() {
+                if fault.leaves_commit_in_doubt() {
                     *in_doubt = Some(InDoubt { decided, slot });
                 }
                 return Err(fault);
@@ -449,7 +449,7 @@ impl<W: BatchWork> Writer<W> {
             }
             Err(fault) => {
                 self.work.learn(&decided, Fate::Unknown);
-                if fault.is_lost_connection() {
+                if fault.leaves_commit_in_doubt() {
                     *in_doubt = Some(InDoubt { decided, slot });
                 }
                 Err(fault)

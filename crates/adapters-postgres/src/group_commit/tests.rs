@@ -133,7 +133,7 @@ impl BatchWork for Ids {
                 execute(db, "COMMIT").await?;
             }
             let mut end = "SELECT pg_terminate_backend(pg_backend_pid())";
-            while !execute(db, end).await.is_err_and(|fault| fault.is_lost_connection()) {
+            while !execute(db, end).await.is_err_and(|fault| fault.remedy() == Remedy::Again) {
                 end = "SELECT 1";
             }
         }
@@ -270,6 +270,20 @@ async fn an_outcome_that_stays_unknown_is_recorded_in_doubt() {
     assert!(matches!(written, Err(StoreError::Unavailable(_))), "{written:?}");
     assert_eq!(*scene.order.commits_in_doubt().borrow(), 1);
     assert!(scene.published().is_empty());
+}
+
+/// An error that the database or a pooler may also send after the commit.
+#[tokio::test]
+async fn an_unclear_answer_to_a_commit_is_recorded_in_doubt() {
+    let scene = Scene::new().await;
+    let fail = "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS \
+         $$ BEGIN RAISE EXCEPTION USING ERRCODE = '57P01', MESSAGE = 'terminating connection'; END $$; \
+         CREATE CONSTRAINT TRIGGER fail AFTER INSERT ON ids DEFERRABLE INITIALLY DEFERRED \
+         FOR EACH ROW EXECUTE FUNCTION fail()";
+    scene.client.batch_execute(fail).await.unwrap();
+    let written = scene.write_all(&[What::Fine]).await.remove(0);
+    assert!(matches!(written, Err(StoreError::Unavailable(_))), "{written:?}");
+    assert_eq!(*scene.order.commits_in_doubt().borrow(), 1);
 }
 
 #[tokio::test]

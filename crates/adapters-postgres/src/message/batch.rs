@@ -163,14 +163,14 @@ async fn earlier_on(
 ) -> Result<PriorResult, Fault> {
     let Some(claim) = &new.claim else { return Ok(PriorResult::Nothing) };
     let Some((place, first)) = claimed.get(&key(claim)) else {
-        return idempotency_record::earlier_on(db, claim, new.now).await;
+        return idempotency_record::earlier_on(db, claim).await;
     };
     let (Some(Ok(appended)), Some(first_claim)) = (outcomes.get(*place), &first.claim) else {
         return Ok(PriorResult::Nothing);
     };
     let remembered =
         StoredAnswer { fingerprint: first_claim.once.fingerprint, record: first.id.uuid(), at: first.now };
-    Ok(match claim.once.judge(Some(remembered), new.now) {
+    Ok(match claim.once.judge(Some(remembered)) {
         Verdict::First => PriorResult::Nothing,
         Verdict::Repeated(_) => PriorResult::Message(Box::new(appended.message.clone())),
         Verdict::KeyReused => PriorResult::AnotherRequest,

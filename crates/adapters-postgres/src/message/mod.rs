@@ -25,7 +25,6 @@ use domain::message::{
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
-use domain::time::Timestamp;
 use futures_util::FutureExt;
 
 use crate::run::Never;
@@ -72,9 +71,8 @@ impl MessageRepository for PostgresStore {
         done.await?.map_err(|never: Never| match never {})
     }
 
-    async fn find_earlier(&self, claim: IdempotencyClaim, now: Timestamp) -> Result<PriorResult, StoreError> {
-        self.read((claim, now), |db, (claim, now)| idempotency_record::earlier_on(db, claim, *now).boxed())
-            .await
+    async fn find_earlier(&self, claim: IdempotencyClaim) -> Result<PriorResult, StoreError> {
+        self.read(claim, |db, claim| idempotency_record::earlier_on(db, claim).boxed()).await
     }
 
     async fn history(

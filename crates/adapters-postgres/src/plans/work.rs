@@ -12,6 +12,7 @@ use domain::id::{ChatId, MessageId, ParticipantId, Sequence, UserId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
 use domain::message::{Ageing, MentionKind, MessageContent, RequestedMention, Retention, SendMessage};
 use domain::page::Order;
+use domain::ports::Clock;
 use domain::status::StatusRepository;
 use domain::store::OnCommit;
 use domain::time::Timestamp;
@@ -167,11 +168,11 @@ impl Watched {
     /// while, so no check that reads them follows.
     pub(super) async fn erases_old_messages(&mut self) {
         self.world.clock.advance(Duration::from_secs(1000 * 24 * 60 * 60));
-        let messages = self.world.messages.clone();
+        let (messages, now) = (self.world.messages.clone(), self.world.clock.now());
         for which in [Ageing::Events, Ageing::Texts] {
             let mut walk = Retention::days(which, 2);
             for _ in 0..3 {
-                self.costs("erase old", 5000, messages.erase_old(&mut walk)).await.unwrap();
+                self.costs("erase old", 5000, messages.erase_old(&mut walk, now)).await.unwrap();
             }
         }
     }

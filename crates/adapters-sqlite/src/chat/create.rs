@@ -24,7 +24,7 @@ pub(super) fn create_on(
         return Ok(Err(CreateRefused::CreatorGone));
     }
     if let Some(claim) = &new.claim {
-        match idempotency_record::judge_on(connection, claim, new.now)? {
+        match idempotency_record::judge_on(connection, claim)? {
             Verdict::First => idempotency_record::remember_on(connection, claim, new.id.uuid(), new.now)?,
             Verdict::Repeated(first) => return Ok(Err(CreateRefused::Repeated(first))),
             Verdict::KeyReused => return Ok(Err(CreateRefused::KeyReused)),

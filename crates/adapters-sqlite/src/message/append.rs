@@ -25,7 +25,7 @@ pub(super) fn append_on(
     new: NewMessage,
 ) -> Result<Result<Appended, AppendRefused>, Fault> {
     if let Some(claim) = &new.claim {
-        match idempotency_record::earlier_on(connection, claim, new.now)? {
+        match idempotency_record::earlier_on(connection, claim)? {
             PriorResult::Nothing => {
                 idempotency_record::remember_on(connection, claim, new.id.uuid(), new.now)?;
             }

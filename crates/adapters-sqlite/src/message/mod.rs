@@ -25,7 +25,6 @@ use domain::message::{
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
-use domain::time::Timestamp;
 use measure::Work;
 
 use crate::{SqliteStore, idempotency_record};
@@ -67,8 +66,8 @@ impl MessageRepository for SqliteStore {
         done.map_err(|never| match never {})
     }
 
-    async fn find_earlier(&self, claim: IdempotencyClaim, now: Timestamp) -> Result<PriorResult, StoreError> {
-        self.read(move |connection| idempotency_record::earlier_on(connection, &claim, now)).await
+    async fn find_earlier(&self, claim: IdempotencyClaim) -> Result<PriorResult, StoreError> {
+        self.read(move |connection| idempotency_record::earlier_on(connection, &claim)).await
     }
 
     async fn history(

@@ -95,6 +95,7 @@ mod tests {
     use diesel::prelude::*;
     use domain::id::ParticipantId;
     use domain::message::{Ageing, Retention};
+    use domain::ports::Clock;
     use testkit::{Stores, World};
 
     use crate::schema::attempts;
@@ -117,7 +118,7 @@ mod tests {
         world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
         let mut walk = Retention::days(Ageing::Texts, 2);
         let mut erased = Vec::new();
-        while let Some(some) = world.messages.erase_old(&mut walk).await.unwrap() {
+        while let Some(some) = world.messages.erase_old(&mut walk, world.clock.now()).await.unwrap() {
             let newest = store.change(
                 |connection| {
                     let newest = attempts::table.filter(attempts::number.eq(12_000)).count();

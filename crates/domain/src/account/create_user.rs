@@ -62,7 +62,8 @@ impl AccountService {
     /// Creates a user with an API key, in an organization of its own, in a named one, or in one
     /// that it was invited to.
     pub async fn create_user(&self, command: CreateUser) -> Result<CreatedUser, CreateUserError> {
-        let (new, key) = self.compose_user(command, UserRole::User);
+        let key = self.mint_user_key();
+        let new = self.compose_user(command, UserRole::User, &key);
         match self.accounts.create_user(new).await? {
             Ok(user) => Ok(CreatedUser { user, key }),
             Err(CreateUserRefused::HandleTaken) => Err(CreateUserError::HandleTaken),
@@ -73,14 +74,23 @@ impl AccountService {
     }
 
     /// Creates the first user of an empty store, an administrator; `None` if the store already has
-    /// users. Its key never expires, so that the first administrator is not locked out.
-    pub async fn create_first_user(&self, command: CreateUser) -> Result<Option<CreatedUser>, StoreError> {
-        let (mut new, key) = self.compose_user(command, UserRole::Admin);
+    /// users. Its key, of [`Self::mint_user_key`], never expires, so that the first administrator is
+    /// not locked out.
+    pub async fn create_first_user(
+        &self,
+        command: CreateUser,
+        key: &ApiKey,
+    ) -> Result<Option<User>, StoreError> {
+        let mut new = self.compose_user(command, UserRole::Admin, key);
         if let Some(key) = &mut new.key {
             key.expires_at = None;
         }
-        let user = self.accounts.create_first_user(new).await?;
-        Ok(user.map(|user| CreatedUser { user, key }))
+        self.accounts.create_first_user(new).await
+    }
+
+    /// A key that is not valid until a user is created with it.
+    pub fn mint_user_key(&self) -> ApiKey {
+        self.mint.mint(KeyKind::User, self.clock.now())
     }
 
     /// Membership in the organization of an invitation; `token` is the text that its guest has.
@@ -88,12 +98,11 @@ impl AccountService {
         Membership::Invited(self.mint.digest(token.trim()))
     }
 
-    fn compose_user(&self, command: CreateUser, role: UserRole) -> (NewUser, ApiKey) {
+    fn compose_user(&self, command: CreateUser, role: UserRole, key: &ApiKey) -> NewUser {
         let now = self.clock.now();
         let mut new = NewUser::compose(command, role, &*self.ids, now);
-        let key = self.mint.mint(KeyKind::User, now);
-        new.key = Some(self.new_key(&key, now));
-        (new, key)
+        new.key = Some(self.new_key(key, now));
+        new
     }
 }
 

@@ -377,7 +377,8 @@ impl AuditEntry {
         }
     }
 
-    /// A chat that was made, in this organization.
+    /// A chat that was made, in this organization; a given title is the detail. A title that derives
+    /// from a text goes with it, so it is not kept here.
     pub fn chat_created(chat: &Chat, creator: ParticipantId, organization: OrganizationId) -> Self {
         Self {
             at: chat.created_at,
@@ -385,16 +386,17 @@ impl AuditEntry {
             action: AuditAction::ChatCreated,
             subject: AuditObject::Chat(chat.id),
             place: None,
-            detail: None,
+            detail: chat.title.clone(),
             tenant: AuditTenant::Organization(organization),
         }
     }
 
-    /// A chat that was given another title.
+    /// A chat that was given another title, which is the detail.
     pub fn chat_renamed(command: &RenameChat) -> Self {
         let subject = AuditObject::Chat(command.chat);
         Self {
             place: None,
+            detail: Some(command.title.as_str().to_owned()),
             ..Self::in_chat(AuditAction::ChatRenamed, command.by, subject, command.chat, command.now)
         }
     }

@@ -4,16 +4,18 @@ use super::request::ContactRequest;
 use super::service::ContactService;
 use crate::event::DomainEvent;
 use crate::store::{OnCommit, StoreError};
+use crate::time::Timestamp;
 
 /// The number of requests per write, so that other writes need not wait for long.
 const BATCH: u32 = 200;
 
 impl ContactService {
-    /// Marks expired requests, and notifies both sides of each; returns their number.
+    /// Marks the requests that have expired at `now`, and notifies both sides of each; returns their
+    /// number.
     ///
     /// Reads do not depend on it: it is for subscribers.
-    pub async fn expire(&self) -> Result<usize, StoreError> {
-        let (_, expired_until) = self.now();
+    pub async fn expire(&self, now: Timestamp) -> Result<usize, StoreError> {
+        let expired_until = self.lifetime.expired_until(now);
         let mut count = 0;
         loop {
             let events = self.events.clone();

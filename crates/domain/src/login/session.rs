@@ -147,9 +147,9 @@ impl LoginService {
 const FORGOTTEN_AT_ONCE: u32 = 200;
 
 impl LoginService {
-    /// Deletes some expired sessions and tokens, and returns their number; must be called
-    /// periodically, until it returns 0.
-    pub async fn forget_some(&self) -> Result<u32, StoreError> {
-        self.logins.forget_logins(self.clock.now(), FORGOTTEN_AT_ONCE).await
+    /// Deletes some sessions and tokens that have expired at `now`, and returns their number; must
+    /// be called periodically, until it returns 0.
+    pub async fn forget_some(&self, now: Timestamp) -> Result<u32, StoreError> {
+        self.logins.forget_logins(now, FORGOTTEN_AT_ONCE).await
     }
 }

@@ -205,8 +205,8 @@ pub trait MessageRepository: Send + Sync {
     /// counts them any more. The chats' times do not change.
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError>;
 
-    /// The requests with the claim's key that are recorded at `now`.
-    async fn find_earlier(&self, claim: IdempotencyClaim, now: Timestamp) -> Result<PriorResult, StoreError>;
+    /// The recorded requests with the claim's key.
+    async fn find_earlier(&self, claim: IdempotencyClaim) -> Result<PriorResult, StoreError>;
 
     /// All messages and events of the chat, newest first; `None` if `viewer` may not
     /// [read](crate::chat::Standing::may_read) it. A position that was made with `since` includes

@@ -97,10 +97,10 @@ fn first_id_at(at: Timestamp) -> MessageId {
 }
 
 impl MessageService {
-    /// Takes the next step of erasing old messages. Returns the number of erased ones, or `None` if
-    /// there are no more for now.
-    pub async fn erase_old(&self, walk: &mut Retention) -> Result<Option<u64>, StoreError> {
-        let before = first_id_at(self.clock.now().minus(walk.age));
+    /// Takes the next step of erasing messages that are old at `now`. Returns the number of erased
+    /// ones, or `None` if there are no more for now.
+    pub async fn erase_old(&self, walk: &mut Retention, now: Timestamp) -> Result<Option<u64>, StoreError> {
+        let before = first_id_at(now.minus(walk.age));
         let step = EraseOld { which: walk.which, after: walk.after, before, limit: STEP };
         let ErasedOld { last, erased } = self.messages.erase_old(step).await?;
         walk.after = last.or(walk.after);

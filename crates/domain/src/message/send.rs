@@ -85,7 +85,7 @@ impl MessageService {
     /// The earlier result of a request under this claim.
     pub(super) async fn earlier(&self, claim: Option<IdempotencyClaim>) -> Result<PriorResult, StoreError> {
         match claim {
-            Some(claim) => self.messages.find_earlier(claim, self.clock.now()).await,
+            Some(claim) => self.messages.find_earlier(claim).await,
             None => Ok(PriorResult::Nothing),
         }
     }

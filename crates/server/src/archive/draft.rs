@@ -57,6 +57,20 @@ impl Draft {
         self.names.as_ref().map(|names| names.draft.as_path())
     }
 
+    /// Flushes the draft to the disk, so that a crash leaves it; nothing for a target that is
+    /// written directly, before it is finished.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        let Some(names) = &self.names else { return Ok(()) };
+        self.out.flush()?;
+        self.out.get_ref().sync_all()?;
+        sync_directory(&names.draft)
+    }
+
+    /// Leaves the draft under its own name. The next one for the same path removes it.
+    pub(crate) fn leave(mut self) {
+        self.names = None;
+    }
+
     /// Flushes the file to the disk and renames it.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.out.flush()?;
@@ -71,12 +85,17 @@ impl Draft {
         flushed?;
         fs::rename(&names.draft, &names.path)?;
         let path = self.names.take().map(|names| names.path).unwrap_or_default();
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        File::open(directory)?.sync_all()
+        sync_directory(&path)
     }
+}
+
+/// Flushes the directory of a file to the disk.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    File::open(directory)?.sync_all()
 }
 
 impl Write for Draft {

@@ -26,11 +26,11 @@ pub(super) async fn look(config: &Config) -> Vec<Finding> {
         }
         StoreAt::File(path) if !path.exists() => {
             let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            return vec![Finding::warning(
+            return vec![Finding::fault(
                 "store",
                 format!("there is none at {} yet; the first start creates it", whole.display()),
-                "if there should be one, run this command with the server's settings (--env-file, --config, or the \
-                 same flags)",
+                "start the server or run `parlance migrate`; if there should be one, run this command with the server's \
+                 settings (--env-file, --config, or the same flags)",
             )];
         }
         StoreAt::File(_) | StoreAt::Postgres(_) => {}

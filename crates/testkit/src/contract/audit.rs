@@ -9,7 +9,7 @@ use domain::audit::{
     ChainFault, ChainLink, RecordedActor,
 };
 use domain::caller::UserCaller;
-use domain::chat::{AddParticipantCommand, ChatTitle, Role};
+use domain::chat::{AddParticipantCommand, ChatTitle, CreateChat, Role};
 use domain::id::{MessageId, OrganizationId, ParticipantId};
 use domain::login::Password;
 use domain::message::MessageContent;
@@ -69,7 +69,8 @@ pub async fn what_is_done_is_audited(world: World) {
     tick();
     world.accounts.revoke_key(ann.caller, key.record.id).await.unwrap();
     tick();
-    let chat = world.chat(ann.caller, &[]).await;
+    let titled = CreateChat { title: ChatTitle::renamed("Drafts").ok(), ..CreateChat::default() };
+    let chat = world.chats.create(ann.caller, titled).await.unwrap().id;
     tick();
     world.chats.rename(ann.caller, chat, ChatTitle::renamed("Plans").unwrap()).await.unwrap();
     tick();
@@ -130,8 +131,8 @@ pub async fn what_is_done_is_audited(world: World) {
     let expected = [
         line("ann", Did::KeyCreated, &prefix, "ann", ""),
         line("ann", Did::KeyRevoked, &prefix, "ann", ""),
-        line("ann", Did::ChatCreated, "Plans", "", ""),
-        line("ann", Did::ChatRenamed, "Plans", "", ""),
+        line("ann", Did::ChatCreated, "Plans", "", "Drafts"),
+        line("ann", Did::ChatRenamed, "Plans", "", "Plans"),
         line("ann", Did::AgentUpdated, "ann/bot", "", "tags registry=true"),
         line("ann", Did::ParticipantAdded, "ann/bot", "Plans", "admin"),
         line("ann/bot", Did::ParticipantAdded, "ann/aide", "Plans", "member"),

@@ -8,7 +8,7 @@ use domain::chat::{ChatListing, ChatParts, ChatTitle, Role};
 use domain::delivery::{AdvanceError, DeliveryFilter, DeliveryStatus, DeliveryStep, FailureText, Order};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
-use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
+use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, LIFETIME, forget_old_answers};
 use domain::message::{
     Anchor, ChangeMessageError, ChangeMessageRefused, EventContent, EventMetadata, HistoryFilter, Kinds,
     Message, MessageContent, MessageKind, PostEvent, ReadSurroundingsError, SendMessage, SendMessageError,
@@ -249,7 +249,8 @@ pub async fn a_repeated_request_does_not_bring_a_text_back(world: World) {
     world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
     assert_eq!(ask(1).await.unwrap(), sent, "as then, though it would be refused now");
     assert_eq!(contents(&world, &ann, chat).await, Vec::<String>::new());
-    world.clock.advance(domain::idempotency::LIFETIME);
+    world.clock.advance(LIFETIME);
+    forget_old_answers(&*world.stores.answers, world.clock.now(), 10).await.unwrap();
     assert!(matches!(ask(1).await, Err(SendMessageError::Mention(_))), "forgotten after a day");
 }
 

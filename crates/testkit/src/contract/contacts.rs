@@ -301,7 +301,7 @@ pub async fn requests_expire(world: World) {
     let expired = SentFilter::Only(RequestStatus::Expired);
     let a_moment = Duration::from_micros(1);
     world.clock.advance(LIFETIME.checked_sub(a_moment).unwrap());
-    assert_eq!(world.contacts.expire().await.unwrap(), 0);
+    assert_eq!(world.contacts.expire(world.clock.now()).await.unwrap(), 0);
     assert_eq!(sent(&world, one.caller, PENDING).await.len(), 1);
     assert_eq!(world.contacts.received_by_agent(two.caller, FIRST).await.unwrap().rows[0].id, request.id);
     assert_eq!(try_ask(&world, one.caller, &two.handle).await, Err(SendRefused::AlreadyAsked));
@@ -338,9 +338,9 @@ pub async fn requests_expire(world: World) {
     world.ask(ann.caller, "ben").await;
     world.clock.advance(LIFETIME);
     world.publisher.take();
-    assert_eq!(world.contacts.expire().await.unwrap(), 2);
+    assert_eq!(world.contacts.expire(world.clock.now()).await.unwrap(), 2);
     assert_eq!(world.publisher.take().len(), 2);
-    assert_eq!(world.contacts.expire().await.unwrap(), 0);
+    assert_eq!(world.contacts.expire(world.clock.now()).await.unwrap(), 0);
     assert_eq!(sent(&world, ann.caller, expired).await.len(), 1);
 }
 

@@ -180,7 +180,7 @@ pub async fn a_title_follows_its_text(world: World) {
     world.chats.rename(ann.caller, given, ChatTitle::renamed("Given").unwrap()).await.unwrap();
     world.clock.advance(Duration::from_secs(4 * 24 * 60 * 60));
     let mut walk = Retention::days(Ageing::Texts, 3);
-    while world.messages.erase_old(&mut walk).await.unwrap().is_some() {}
+    while world.messages.erase_old(&mut walk, world.clock.now()).await.unwrap().is_some() {}
     assert_eq!((title(aged).await, title(given).await.as_deref()), (None, Some("Given")));
 }
 

@@ -397,12 +397,12 @@ pub async fn old_sessions_are_forgotten(world: World) {
     assert!(refresh(&world, &first.refresh_token).await.is_none(), "the longest unused has ended");
     assert!(!is_good(&world, &first).await);
     assert!(told_since(&world, start).await.contains(&Change::SessionEnded(session_of(&first))));
-    assert_eq!(world.logins.forget_some().await.unwrap(), 0);
+    assert_eq!(world.logins.forget_some(world.clock.now()).await.unwrap(), 0);
     let start = world.stores.changes.newest_change().await.unwrap();
     world.clock.advance(SESSION_LIFETIME);
     let mut gone = 0;
     loop {
-        match world.logins.forget_some().await.unwrap() {
+        match world.logins.forget_some(world.clock.now()).await.unwrap() {
             0 => break,
             some => gone += some,
         }

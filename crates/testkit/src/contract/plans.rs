@@ -14,6 +14,7 @@ use domain::message::{
     MessageKind, PostEvent, Retention, SendMessage, SendMessageError,
 };
 use domain::plan::{AssignPlan, AssignRefused, LimitReached, Plan, PlanName, Resource, WhichOrganization};
+use domain::ports::Clock;
 use serde_json::json;
 
 use crate::{TestAgent, TestUser, World};
@@ -240,7 +241,7 @@ pub async fn what_an_organization_keeps_is_counted_and_limited(world: World) {
     world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
     for ageing in [Ageing::Texts, Ageing::Events] {
         let mut walk = Retention::days(ageing, 2);
-        while world.messages.erase_old(&mut walk).await.unwrap().is_some() {}
+        while world.messages.erase_old(&mut walk, world.clock.now()).await.unwrap().is_some() {}
         assert_eq!(world.plans.count_bytes().await.unwrap(), if ageing == Ageing::Texts { 9 } else { 0 });
     }
 }

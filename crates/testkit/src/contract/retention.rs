@@ -8,6 +8,7 @@ use domain::id::{ChatId, ParticipantId};
 use domain::message::{Ageing, HistoryFilter, MessageContent, Retention, SendMessage, SendMessageError};
 use domain::page::{PageRequest, Slice};
 use domain::plan::Plan;
+use domain::ports::Clock;
 
 use super::messages::{ann_and_bot, thought};
 use super::plans::plan;
@@ -26,7 +27,7 @@ async fn rows(world: &World, ann: &TestUser, chat: ChatId) -> (Vec<(i64, String)
 /// Walks to the end; gives how many were erased in how many steps.
 async fn erase(world: &World, walk: &mut Retention) -> (u64, usize) {
     let (mut erased, mut steps) = (0, 0);
-    while let Some(some) = world.messages.erase_old(walk).await.unwrap() {
+    while let Some(some) = world.messages.erase_old(walk, world.clock.now()).await.unwrap() {
         erased += some;
         steps += 1;
     }

@@ -109,12 +109,14 @@ impl Cast {
         let (limit, forgets) = (self.rng.of(&[1, 3, 500]), self.rng.one_in(2));
         act!("read_log", |world, limit, forgets| {
             let entries = world.stores.changes.changes_after(ChangePosition(0), limit).await;
+            if forgets
+                && let Ok(entries) = &entries
+                && let Some(first) = entries.first()
+            {
+                return told(world.stores.changes.forget_changes(first.position, limit).await, nothing);
+            }
             let seen =
                 entries.map(|entries| entries.into_iter().map(|entry| entry.change).collect::<Vec<_>>());
-            if forgets && seen.is_ok() {
-                let before = world.clock.now().minus(Duration::from_secs(60));
-                return told(world.stores.changes.forget_changes(before, limit).await, nothing);
-            }
             told(seen, nothing)
         })
     }

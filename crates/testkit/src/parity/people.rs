@@ -14,6 +14,7 @@ use domain::organization::OrganizationRole;
 use domain::page::Order;
 use domain::peer::ListPeers;
 use domain::plan::{AssignPlan, OrganizationName, Plan, PlanName, WhichOrganization};
+use domain::ports::Clock;
 
 use super::cast::{Cast, Made, next};
 use super::{Act, Told, nothing, told};
@@ -29,7 +30,7 @@ impl Cast {
         act!("wait", |world, passed| {
             world.clock.advance(passed);
             world.activity.expire();
-            told(world.contacts.expire().await, nothing)
+            told(world.contacts.expire(world.clock.now()).await, nothing)
         })
     }
 

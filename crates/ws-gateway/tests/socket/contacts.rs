@@ -4,6 +4,7 @@ use domain::caller::Caller;
 use domain::contact::{
     ContactRequest, Handle, RequestAction, RequestMessage, SendRequest, WhichContact, WhichRequest,
 };
+use domain::ports::Clock;
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -163,7 +164,7 @@ async fn both_sides_hear_of_an_expiry() {
     let mut ben = listening(&bench, &bench.ben.key, &users).await;
     let mut ann = listening(&bench, &bench.ann.key, &format!("user_contacts:{}", bench.ann.id)).await;
     bench.world.clock.advance(std::time::Duration::from_secs(30 * 24 * 60 * 60));
-    assert_eq!(bench.world.contacts.expire().await.unwrap(), 1);
+    assert_eq!(bench.world.contacts.expire(bench.world.clock.now()).await.unwrap(), 1);
     for (socket, topic) in [(&mut one, &agents), (&mut ben, &users)] {
         let told = socket.event("1", topic, UPDATED).await;
         assert_eq!(told, json!({"id": request.id.to_string(), "status": "expired"}));

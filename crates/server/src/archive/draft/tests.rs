@@ -34,13 +34,16 @@ fn a_file_is_replaced_when_the_new_one_is_whole() {
     fs::write(at("file"), "old").unwrap();
     let mut draft = Draft::of(&at("file")).unwrap();
     draft.write_all(b"new").unwrap();
-    draft.flush().unwrap();
+    draft.sync().unwrap();
     assert_eq!(fs::read(at("file")).unwrap(), b"old");
+    assert_eq!(fs::read(draft.path().unwrap()).unwrap(), b"new", "a crash leaves the draft");
     drop(draft);
     assert_eq!(
         (names(&directory), fs::read(at("file")).unwrap()),
         (vec!["file".to_owned()], b"old".to_vec())
     );
+    Draft::of(&at("file")).unwrap().leave();
+    assert_eq!(names(&directory), ["file", "file.part"]);
     write(&at("file"), "new").unwrap();
     assert_eq!(
         (names(&directory), fs::read(at("file")).unwrap()),

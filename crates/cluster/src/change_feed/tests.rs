@@ -1,0 +1,130 @@
+use domain::caller::Caller;
+use domain::id::{ChatId, NodeId};
+use domain::node::{NodeRepository, OnConflict};
+use domain::time::Timestamp;
+use testkit::World;
+use testkit::bus::BARE;
+use testkit::nodes::MemoryNodes;
+use tokio::time::timeout;
+use uuid::Uuid;
+use ws_gateway::inbox::{Reader, SocketCommand};
+use ws_gateway::topic::Topic;
+use ws_gateway::{HubConfig, SocketClaim};
+
+use super::*;
+
+/// The clock of an entry's writer may be wrong by any time, and so may this machine's: neither
+/// removes an entry that another node may not have read.
+#[tokio::test]
+async fn entries_are_stored_for_an_hour_whatever_the_clocks_say() {
+    let log = Arc::<MemoryNodes>::default();
+    let write = async || {
+        log.record_event_loss(NodeId::new(Uuid::nil()), Timestamp::from_micros(0)).await.unwrap();
+    };
+    let count = async || log.changes_after(ChangePosition(0), READ_LIMIT).await.unwrap().len();
+    let (begun, minute) = (Instant::now(), Duration::from_secs(60));
+    let mut seen = VecDeque::new();
+    write().await;
+    for passed in 0..60 {
+        forget_old(&*log, &mut seen, begun + passed * minute).await.unwrap();
+    }
+    write().await;
+    assert_eq!(count().await, 2);
+    log.be_away(true);
+    forget_old(&*log, &mut seen, begun + RETENTION).await.unwrap_err();
+    log.be_away(false);
+    forget_old(&*log, &mut seen, begun + RETENTION).await.unwrap();
+    assert_eq!(count().await, 1, "an hour has passed since the first one was seen");
+    forget_old(&*log, &mut seen, begun + 2 * RETENTION).await.unwrap();
+    assert_eq!(count().await, 0);
+}
+
+/// An agent that is subscribed to a chat, and was removed from it by another process.
+struct Scene {
+    world: World,
+    hub: Arc<Hub>,
+    room: ChatId,
+    _claim: SocketClaim,
+    socket: Reader,
+    feed: ChangeFeed,
+}
+
+impl Scene {
+    /// The participants of chats are read through `chats`.
+    async fn new(chats: impl FnOnce(&World) -> Arc<ChatService>) -> Self {
+        let world = World::new();
+        let hub = Hub::new(HubConfig::default(), world.clock.clone());
+        let ann = world.user("ann").await;
+        let bot = world.agent(&ann, "Bot").await;
+        let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        let caller = Caller::from(bot.caller);
+        let opened = hub.open(caller, BARE, OnConflict::Supersede).await;
+        let (claim, socket) = opened.map_err(|refused| format!("{refused:?}")).unwrap();
+        let topic = Topic::RoomParticipants(room);
+        let ticket = claim.subscribe(topic);
+        claim.settle(topic, ticket, &world.chats.enter(caller, room).await.unwrap());
+        let (log, callers) = (world.stores.changes.clone(), world.ports.callers.clone());
+        let (chats, clock) = (chats(&world), world.clock.clone());
+        let feed = ChangeFeed::begin(log, hub.clone(), callers, chats, clock, None).await.unwrap();
+        world.chats.remove_participant(ann.caller, room, bot.id.uuid()).await.unwrap();
+        Self { world, hub, room, _claim: claim, socket, feed }
+    }
+
+    fn is_subscribed(&self) -> bool {
+        self.hub.has_subscribers(Topic::RoomParticipants(self.room))
+    }
+}
+
+/// The participants cannot be read; all else can.
+fn of_a_closed_store(_: &World) -> Arc<ChatService> {
+    let closed = World::new();
+    (closed.stores.close)();
+    closed.chats.clone()
+}
+
+#[tokio::test]
+async fn whoever_was_removed_by_another_process_is_subscribed_no_longer() {
+    let scene = Scene::new(|world| world.chats.clone()).await;
+    assert!(scene.is_subscribed());
+    let following = timeout(Duration::from_secs(20), scene.feed.follow());
+    let ended = async {
+        while scene.hub.has_subscribers(Topic::RoomParticipants(scene.room)) {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        _ = following => panic!("the subscription goes on"),
+        () = ended => {}
+    }
+}
+
+#[tokio::test]
+async fn chats_that_cannot_be_revalidated_hold_up_no_later_entry() {
+    let mut scene = Scene::new(of_a_closed_store).await;
+    scene.feed.read().await.unwrap();
+    assert_eq!(scene.feed.position, scene.world.stores.changes.newest_change().await.unwrap());
+    assert!(scene.is_subscribed(), "it is compared with the store beside the log");
+}
+
+/// Only while the log can be read: an outage of the store closes no socket.
+#[tokio::test]
+async fn chats_that_can_never_be_revalidated_end_all_sockets() {
+    let mut scene = Scene::new(of_a_closed_store).await;
+    scene.feed.read().await.unwrap();
+    let revalidation = &scene.feed.revalidation;
+    let mut failures = 0;
+    let mut again =
+        async || revalidation.revalidate(revalidation.stale_chats.take().await, &mut failures).await;
+    revalidation.is_log_read.store(false, Ordering::Relaxed);
+    for _ in 0..2 * FAILURES {
+        assert!(!again().await);
+    }
+    revalidation.is_log_read.store(true, Ordering::Relaxed);
+    for _ in 1..FAILURES {
+        assert!(!again().await);
+    }
+    assert_eq!(scene.socket.by_ref().count(), 0);
+    assert!(again().await, "nothing is tried again");
+    let told = scene.socket.by_ref().collect::<Vec<_>>();
+    assert!(matches!(told[..], [SocketCommand::Stop]), "{told:?}");
+}
