@@ -564,6 +564,15 @@ async fn the_version_is_told_to_everybody_with_all_that_old_clients_read() {
     }
 }
 
+/// The page with the API is found without the slash at its end.
+#[tokio::test]
+async fn the_page_with_the_api_needs_no_final_slash() {
+    let server = Server::start().await;
+    let page = reqwest::get(format!("http://{}/api/v1/docs", server.address())).await.unwrap();
+    assert_eq!((page.status().as_u16(), page.url().path()), (200, "/api/v1/docs/"));
+    assert!(page.text().await.unwrap().contains("swagger-ui"));
+}
+
 /// A command that opens and closes the store beside the server takes nothing from it.
 #[tokio::test]
 async fn commands_beside_the_server_cost_no_message() {
