@@ -271,6 +271,8 @@ fn the_configuration_is_checked_and_shown_with_its_origins() {
     for name in names {
         assert!(said.lines().any(|line| line.starts_with(name)), "{name} {said}");
     }
+    let place = |name: &str| said.lines().position(|line| line.starts_with(name)).unwrap();
+    assert!(place("lisen:") < place("log_format:"), "in the order of lines: {said}");
     assert!(said.contains("did you mean PARLANCE_LISTEN?"), "{said}");
     assert!(
         one_line(&output).contains("5 invalid settings. Fix them, then run `parlance config check` again."),
