@@ -32,12 +32,16 @@ const REST: Duration = Duration::from_millis(20);
 /// The maximum difference between the clocks of this machine and the database for erasing by age.
 const CLOCKS_APART: Duration = Duration::from_secs(60);
 
-/// Starts the tasks.
+/// The minimum time between two log lines with the newest seal of the audit log.
+const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// Starts the tasks. On the first start, only the greeting is printed, so the first anchor is logged later.
 pub(crate) fn start(
     config: &Config,
     wiring: &Wiring,
     change_feed: ChangeFeed,
     cluster_member: Option<Arc<ClusterMember>>,
+    is_first_start: bool,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(sweep(wiring.services.activity.clone(), wiring.hub.clone()));
@@ -54,6 +58,7 @@ pub(crate) fn start(
         wiring.services.audit.clone(),
         wiring.services.logins.clone(),
         wiring.limits.clone(),
+        is_first_start.then(Instant::now),
     ));
     tasks.spawn(expire_requests(wiring.services.contacts.clone()));
     tasks.spawn(change_feed.follow());
@@ -192,12 +197,16 @@ async fn write_key_uses(accounts: Arc<AccountService>) {
 /// Writes failed log-ins, and seals the entries of the audit log, once a second. The newest seal is
 /// logged once an hour: kept with the log, away from the store, it is an anchor to check the audit
 /// log against. It also checks that the chain still contains the newest seal of a second ago.
-async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits: Arc<RateLimits>) {
-    const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
+async fn keep_audit(
+    audit: Arc<AuditService>,
+    logins: Arc<LoginService>,
+    limits: Arc<RateLimits>,
+    mut anchored_at: Option<Instant>,
+) {
     let mut ticks = interval(Duration::from_secs(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut outage, mut unsealed, mut seen) = (Outage::default(), Outage::default(), None::<Seal>);
-    let (mut anchored_at, mut anchor) = (None::<Instant>, None);
+    let mut anchor = None;
     loop {
         ticks.tick().await;
         limits.report_failures();

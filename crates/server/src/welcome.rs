@@ -17,12 +17,12 @@ use crate::failure::Failure;
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Creates the first user if the store has none, and shows or writes down its key, once.
+/// Creates the first user if the store has none, and shows or writes down its key, once. Returns whether it did.
 pub(crate) async fn greet(
     accounts: &AccountService,
     config: &Config,
     store_flags: &str,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let unusable = |fault| Failure::new("Cannot name the first user", fault);
     let command = CreateUser {
         handle: UserHandle::new("admin").map_err(unusable)?,
@@ -38,7 +38,7 @@ pub(crate) async fn greet(
     };
     let created = accounts.create_first_user(command).await;
     let created = created.map_err(|cause| Failure::new("Cannot create the first user", cause))?;
-    let Some(created) = created else { return Ok(()) };
+    let Some(created) = created else { return Ok(false) };
     let key = created.key.reveal();
     let shown = match file {
         Some((path, mut draft)) => {
@@ -62,7 +62,8 @@ pub(crate) async fn greet(
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
         .or_else(|_| err.write_all(text.as_bytes()))
-        .map_err(|cause| Failure::new("Cannot print the first user's key", cause))
+        .map_err(|cause| Failure::new("Cannot print the first user's key", cause))?;
+    Ok(true)
 }
 
 /// The path by which this program was called, if there is one: it may not be on the `PATH` then.
