@@ -275,6 +275,8 @@ fn the_configuration_is_checked_and_shown_with_its_origins() {
     for name in names {
         assert!(said.lines().any(|line| line.starts_with(name)), "{name} {said}");
     }
+    let place = |name: &str| said.lines().position(|line| line.starts_with(name)).unwrap();
+    assert!(place("lisen:") < place("log_format:"), "in the order of lines: {said}");
     assert!(said.contains("did you mean PARLANCE_LISTEN?"), "{said}");
     assert!(
         one_line(&output).contains("5 invalid settings. Fix them, then run `parlance config check` again."),
@@ -566,6 +568,15 @@ async fn the_version_is_told_to_everybody_with_all_that_old_clients_read() {
             assert!(body[member].as_str().is_some_and(|text| !text.is_empty()), "{member} of {body}");
         }
     }
+}
+
+/// The page with the API is found without the slash at its end.
+#[tokio::test]
+async fn the_page_with_the_api_needs_no_final_slash() {
+    let server = Server::start().await;
+    let page = reqwest::get(format!("http://{}/api/v1/docs", server.address())).await.unwrap();
+    assert_eq!((page.status().as_u16(), page.url().path()), (200, "/api/v1/docs/"));
+    assert!(page.text().await.unwrap().contains("swagger-ui"));
 }
 
 /// A command that opens and closes the store beside the server takes nothing from it.

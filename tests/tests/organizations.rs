@@ -52,6 +52,7 @@ async fn a_guest_comes_in_once_and_goes_again() {
         (Some("ben"), Some("admin"), Some(1))
     );
     assert_eq!(own["plan"]["name"], "enterprise");
+    assert_eq!(own["plan"]["bytes"], 107_374_182_400_u64);
     let came = accept(&ben, &token).await.data();
     assert_eq!((came["name"].as_str(), came["role"].as_str()), (Some("ann"), Some("member")));
     assert_eq!(accept(&cai, &token).await.code(), "validation_error", "not twice");

@@ -103,7 +103,7 @@ macro_rules! from_path {
                 let id = |name| request.match_info().get(name).and_then(parse_uuid);
                 let path = || Some(Self { $($member: $wrap(id($name)?)),+ });
                 ready(path().ok_or_else(|| ApiError::new(ErrorCode::NotFound, "The path contains an id that is not \
-                 valid.")))
+                 valid. Ids are UUIDs; copy it from a list.")))
             }
         }
     };

@@ -60,8 +60,12 @@ async fn create(config: &Config, arguments: &CreateAgentArguments) -> Result<(),
         let owner = user::find(store, &arguments.owner).await?;
         let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
         accounts.register_agent_by(Actor::Operator, owner.id, command).await.map_err(|error| {
+            let rename = format!(
+                "choose another name; list the agents with `parlance agent list --owner {}`",
+                owner.handle
+            );
             let next = match error {
-                RegisterError::NameTaken => "list them with `parlance agent list --owner HANDLE`",
+                RegisterError::NameTaken => &rename,
                 RegisterError::Limit(_) => "assign another plan to the organization with `parlance plan set`",
                 RegisterError::OwnerGone => "list users with `parlance user list`",
                 RegisterError::Store(_) => store::NEXT,
@@ -174,7 +178,7 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteAgentArguments) -> Res
             "the agent was not deleted, because it has worked in {}",
             count(executions, "chat")
         ))
-        .next("delete it with --force, or keep it out for a while with `parlance agent disable`"),
+        .next("delete it with --force, or lock it out temporarily with `parlance agent disable`"),
         DeleteAgentError::Store(_) => Failure::new("the agent was not deleted", error).next(store::NEXT),
     })?;
     print(&if arguments.json {
@@ -202,7 +206,9 @@ async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<Agent, Failure> {
 /// No agent has this handle.
 pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
     let agents = nearest::agents(store).await;
-    missing(handle, nearest(handle, agents.iter().map(String::as_str)))
+    let agents = || agents.iter().map(String::as_str);
+    let of_an_owner = agents().find(|agent| agent.rsplit_once('/').is_some_and(|(_, slug)| slug == handle));
+    missing(handle, of_an_owner.or_else(|| nearest(handle, agents())))
 }
 
 fn missing(handle: impl Display, meant: Option<&str>) -> Failure {

@@ -15,7 +15,7 @@ use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::anonymous;
 use utoipa_swagger_ui::Config;
 
-use crate::api_document::{self, DOCUMENT};
+use crate::api_document::{self, DOCUMENT, READABLE};
 use crate::static_files::StaticFile;
 
 /// The configuration of the page.
@@ -27,7 +27,9 @@ pub(crate) fn configure(config: &mut web::ServiceConfig) {
                   frame-ancestors 'none'";
     let headers = DefaultHeaders::new().add((CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)));
     let page = web::resource("/{_:.*}").guard(Get()).to(serve);
-    config.service(web::scope("/api/v1/docs").wrap(headers).wrap(from_fn(anonymous)).service(page));
+    let scope = web::scope("/api/v1/docs").wrap(headers).wrap(from_fn(anonymous));
+    // The page names its files relative to the slash.
+    config.service(scope.service(web::redirect("", READABLE)).service(page));
 }
 
 async fn serve(request: HttpRequest, path: web::Path<String>) -> Result<HttpResponse, ApiError> {

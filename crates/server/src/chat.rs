@@ -77,8 +77,10 @@ async fn find(store: &Arc<dyn Store>, id: &str) -> Result<ChatOverview, Failure>
         return Ok(found);
     }
     let chats = nearest::chats(store).await;
-    let meant = nearest(id.trim(), chats.iter().map(String::as_str));
-    Err(Failure::unknown(format!("no chat has the ID '{id}'"), meant, CHATS))
+    let chats = || chats.iter().map(String::as_str);
+    let mut longer = chats().filter(|chat| chat.starts_with(id.trim()));
+    let meant = longer.next().filter(|_| longer.next().is_none()).or_else(|| nearest(id.trim(), chats()));
+    Err(Failure::unknown(format!("no chat has the id '{id}'"), meant, CHATS))
 }
 
 async fn delete(store: &Arc<dyn Store>, arguments: &DeleteChatArguments) -> Result<(), Failure> {

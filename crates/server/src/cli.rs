@@ -43,7 +43,7 @@ pub enum Command {
     #[command(after_help = "Examples:\n  parlance serve\n  \
         parlance serve --listen 127.0.0.1:4000 --data-dir /var/lib/parlance")]
     Serve(ServerFlags),
-    /// Check, show, or describe the configuration.
+    /// Check or show the configuration, or print a reference of all settings.
     Config {
         /// What to do.
         #[command(subcommand)]
@@ -51,9 +51,10 @@ pub enum Command {
     },
     /// Check this installation: configuration, store, clock, disk, ports, and files.
     ///
-    /// Changes nothing. Prints what to do about each fault, and exits with a non-zero status if there is one.
-    #[command(after_help = "Examples:\n  parlance doctor\n  parlance doctor --json")]
-    Doctor(ExamineArguments),
+    /// Changes nothing. Prints what to do about each fault, and exits with a non-zero status if there is one. Settings
+    /// that the server gets as flags go in front of the command.
+    #[command(after_help = "Examples:\n  parlance doctor --json\n  parlance --listen 127.0.0.1:4001 doctor")]
+    Doctor(ListArguments),
     /// Show the installation at a glance: version, store, servers, sockets, and open work.
     ///
     /// Works while servers run on the store.
@@ -126,7 +127,7 @@ pub enum Command {
         command: AgentCommand,
     },
     /// List and show chats.
-    #[command(visible_alias = "room")]
+    #[command(visible_alias = "room", override_usage = "parlance {chat|room} [OPTIONS] <COMMAND>")]
     Chat {
         /// What to do.
         #[command(subcommand)]
@@ -179,8 +180,8 @@ pub enum ConfigCommand {
     /// Print every setting with its value and its origin. Passwords are hidden.
     #[command(after_help = "Example:\n  parlance config show --json | jq '.settings.listen'")]
     Show(ExamineArguments),
-    /// Describe every setting, as Markdown.
-    #[command(after_help = "Example:\n  parlance config reference | less")]
+    /// Print a reference of all settings, as Markdown.
+    #[command(alias = "describe", after_help = "Example:\n  parlance config reference | less")]
     Reference,
 }
 
@@ -314,7 +315,7 @@ pub struct RotateKeyArguments {
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("which").required(true)))]
 pub struct RevokeKeyArguments {
-    /// Beginning of the key, as `parlance key list` shows it; or its ID, or the whole key.
+    /// Beginning of the key, as `parlance key list` shows it; or its id, or the whole key.
     #[arg(group = "which")]
     pub key: Option<String>,
     /// Revoke all keys of the user or agent with this handle.
@@ -369,7 +370,7 @@ pub struct VerifyArguments {
 /// What to do with plans.
 #[derive(Subcommand, Debug)]
 pub enum PlanCommand {
-    /// List all plans with their limits.
+    /// List all plans with their limits. A hyphen means no limit.
     ///
     /// The server stores the plans of its configuration when it starts.
     #[command(after_help = "Examples:\n  parlance plan list\n  parlance plan list --json | jq '.plans[0]'")]

@@ -18,8 +18,9 @@ use crate::failure::Failure;
 use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, print};
 use crate::ports::SystemClock;
+use crate::progress::say;
 use crate::store::{self, Store};
-use crate::{agent, wiring};
+use crate::{agent, user, wiring};
 
 /// Runs the command on the configured store, and prints the result.
 pub(crate) async fn run(config: &Config, command: KeyCommand) -> Result<(), Failure> {
@@ -74,6 +75,14 @@ async fn create(
     let created = created.map_err(|cause| {
         Failure::new("the key was not created", cause).next("see `parlance key list HANDLE`")
     })?;
+    let found = store.find_user(user).await;
+    let found = found.map_err(|cause| Failure::new("cannot read the user", cause).next(store::NEXT))?;
+    if let Some(user) = found.filter(|user| user.disabled_at.is_some()) {
+        let handle = user.handle;
+        say(&format!(
+            "parlance: The user '{handle}' is disabled. The key works only after `parlance user enable {handle}`."
+        ));
+    }
     Ok(if arguments.json {
         json!({ "key": as_json(&created.record), "api_key": created.key.reveal() }).to_string()
     } else {
@@ -93,14 +102,14 @@ async fn scope(
         Some(text) => {
             let id = ChatId::parse(text);
             let id = id.ok_or_else(|| {
-                Failure::plain(format!("--chat: '{text}' is not the ID of a chat"))
+                Failure::plain(format!("--chat: '{text}' is not the id of a chat"))
                     .next("list chats with `parlance chat list`")
             })?;
             let entrance = store.entrance(ParticipantId::User(user), id).await;
             let entrance =
                 entrance.map_err(|cause| Failure::new("cannot read the chat", cause).next(store::NEXT))?;
             if !entrance.standing.may_read() {
-                return Err(Failure::plain(format!("--chat: the user cannot read a chat with the ID {id}"))
+                return Err(Failure::plain(format!("--chat: the user cannot read a chat with the id {id}"))
                     .next("list the user's chats with `parlance chat list --participant HANDLE`"));
             }
             Some(id)
@@ -152,7 +161,7 @@ async fn revoke(
             ApiKeyId::parse(key).map_or_else(|| accounts.keys_like(key), WhichKeys::Id)
         }
     };
-    // Only the prefix of a key is compared or repeated; any other text is a mistyped ID.
+    // Only the prefix of a key is compared or repeated; any other text is a mistyped id.
     let wanted = match (&which, arguments.key.as_deref()) {
         (WhichKeys::Prefix(_), Some(typed)) if !typed.trim().starts_with("thnv_") => typed.trim().to_owned(),
         (WhichKeys::Prefix(prefix), _) => prefix.clone(),
@@ -186,6 +195,9 @@ async fn holder(
 
 /// No user and no agent has this handle.
 pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
+    if user::is_nobody(store).await {
+        return user::nobody();
+    }
     let handles = nearest::handles(store, handle).await;
     let meant = nearest(handle, handles.iter().map(String::as_str));
     let next = "list handles with `parlance user list` and `parlance agent list`";

@@ -79,8 +79,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             with(flags.and(settings.0), async |config| serve::serve(config, &store_flags).await)
         }
         Command::Doctor(arguments) => {
-            let examined = Config::examine(flags.and(arguments.settings.0));
-            runtime()?.block_on(doctor::run(examined, arguments.json))
+            runtime()?.block_on(doctor::run(Config::examine(flags), arguments.json))
         }
         Command::Config { command } => settings::run(flags, command),
         Command::Openapi => openapi::print(),

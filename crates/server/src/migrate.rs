@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::cli::ListArguments;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{count, print};
 use crate::progress::Spinner;
 use crate::store;
 
@@ -21,14 +21,9 @@ pub(crate) async fn migrate(config: &Config, arguments: ListArguments) -> Result
     let text = if arguments.json {
         json!({ "applied": steps.applied, "steps": steps.all }).to_string()
     } else if steps.applied.is_empty() {
-        format!("up to date; all {} migrations were already applied", steps.all.len())
+        format!("Up to date. All {} migrations were already applied.", steps.all.len())
     } else {
-        format!(
-            "applied {} of {} migrations: {}",
-            steps.applied.len(),
-            steps.all.len(),
-            steps.applied.join(", ")
-        )
+        format!("Applied {}.", count(steps.applied.len() as u64, "migration"))
     };
     print(&text)
 }

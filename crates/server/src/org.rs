@@ -22,7 +22,7 @@ use crate::cli::{
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
-use crate::output::{List, Rows, Times, count, print};
+use crate::output::{List, Rows, Times, count, exact, print};
 use crate::store::{self, Store};
 use crate::{plan, user, wiring};
 
@@ -205,7 +205,7 @@ async fn invite(desk: &Desk, arguments: &InviteArguments) -> Result<String, Fail
     Ok(format!(
         "Invitation to '{}', valid until {}.\nThis is its {what}; it is not shown again:\n\n    {}\n",
         organization.name,
-        invited.invitation.expires_at,
+        exact(invited.invitation.expires_at),
         link.as_deref().unwrap_or(token)
     ))
 }

@@ -172,17 +172,19 @@ impl Times {
 
     /// One time.
     pub(crate) fn text(&self, at: Timestamp) -> String {
-        if !self.exact {
-            return relative(at, self.now);
-        }
-        let text = at.to_string();
-        text.split_once('.').map_or_else(|| text.clone(), |(seconds, _)| format!("{seconds}Z"))
+        if self.exact { exact(at) } else { relative(at, self.now) }
     }
 
     /// One time, or a hyphen.
     pub(crate) fn or_hyphen(&self, at: Option<Timestamp>) -> String {
         at.map_or_else(|| "-".to_owned(), |at| self.text(at))
     }
+}
+
+/// One time without fractions of a second.
+pub(crate) fn exact(at: Timestamp) -> String {
+    let text = at.to_string();
+    text.split_once('.').map_or_else(|| text.clone(), |(seconds, _)| format!("{seconds}Z"))
 }
 
 /// The time before or after `now`, in its largest unit.

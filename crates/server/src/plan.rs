@@ -35,9 +35,9 @@ pub(crate) async fn list(config: &Config, arguments: TableArguments) -> Result<(
             "PARTICIPANTS",
             "MESSAGES",
             "BYTES",
-            "HUMAN INTERFACE",
-            "MEMORIES",
-            "ORGANIZATIONS",
+            "HUMANS",
+            "MEMORY",
+            "ORGS",
         ],
         empty: "No plans. `parlance serve` stores those that are configured when it starts.",
     };
@@ -124,7 +124,7 @@ fn plan_as_json(in_use: &PlanInUse) -> Value {
 
 fn plan_as_cells(in_use: &PlanInUse) -> Vec<String> {
     let PlanInUse { plan, organizations } = in_use;
-    let limit = |limit: Option<u32>| limit.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
+    let limit = |limit: Option<u32>| limit.map_or_else(|| "-".to_owned(), |limit| limit.to_string());
     let allowed = |allowed: bool| if allowed { "yes" } else { "no" }.to_owned();
     vec![
         plan.name.as_str().to_owned(),
@@ -132,7 +132,7 @@ fn plan_as_cells(in_use: &PlanInUse) -> Vec<String> {
         limit(plan.chats),
         limit(plan.participants),
         limit(plan.messages),
-        plan.bytes.map_or_else(|| "unlimited".to_owned(), bytes_as_text),
+        plan.bytes.map_or_else(|| "-".to_owned(), bytes_as_text),
         allowed(plan.human_interface),
         allowed(plan.memories),
         organizations.to_string(),

@@ -76,7 +76,10 @@ async fn take_up_plans(config: &Config, store: &Arc<dyn Store>) -> Result<(), Fa
     let left = wiring::plans(store.clone()).configure(config.plans.clone()).await;
     let left = left.map_err(|cause| Failure::new("cannot store the configured plans", cause))?;
     for plan in left {
-        tracing::warn!(plan = plan.as_str(), "plan is in use but no longer configured; it stays as it was");
+        tracing::warn!(
+            plan = plan.as_str(),
+            "plan is in use but no longer configured; its limits still apply"
+        );
     }
     Ok(())
 }
@@ -104,11 +107,12 @@ async fn run(
     let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone())?;
     let metrics =
         metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.services.callers, &readiness)).transpose()?;
-    welcome::greet(&wiring.services, config, store_flags).await?;
+    let is_first_start = welcome::greet(&wiring.services, config, store_flags).await?;
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
-    let mut upkeep = upkeep::start(config, wiring, change_feed, cluster_member.clone(), erasure_clock);
+    let mut upkeep =
+        upkeep::start(config, wiring, change_feed, cluster_member.clone(), erasure_clock, is_first_start);
     upkeep.spawn(disk.watch());
     let mut others = wiring.hear_others();
     if let Some(tls) = tls {
@@ -153,7 +157,7 @@ async fn run(
     let _ = timeout(LAST_WRITES, others.shutdown()).await;
     wiring.hub.receipts().close();
     if timeout(LAST_WRITES, delivered).await.is_err() {
-        tracing::warn!("last delivery receipts could not be stored; these messages will be pushed again");
+        tracing::warn!("last delivery receipts could not be stored; these messages will be redelivered");
     }
     if !matches!(timeout(LAST_WRITES, wiring.services.accounts.write_key_uses()).await, Ok(Ok(()))) {
         tracing::warn!("time of last use of keys could not be stored");

@@ -26,17 +26,18 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
     };
     let issued = store::with(config, async |store| {
         let tokens = wiring::tokens(store.clone(), wiring::token_mint_of_server(config)?);
+        let handle = command.user.clone();
         let (error, next) = match tokens.issue(command).await {
             // A token is only issued with an audit entry.
             Ok(issued) => return note(store, &issued).await.map(|()| issued),
             Err(IssueTokenError::NoSuchUser) => return Err(user::unknown(store, &arguments.user).await),
-            Err(error @ IssueTokenError::Lifetime) => (error, "see `parlance token issue --help`"),
+            Err(error @ IssueTokenError::Lifetime) => (error, "see `parlance token issue --help`".to_owned()),
             Err(error @ IssueTokenError::Disabled) => {
-                (error, "enable the user with `parlance user enable HANDLE`")
+                (error, format!("enable the user with `parlance user enable {handle}`"))
             }
-            Err(error @ IssueTokenError::Store(_)) => (error, store::NEXT),
+            Err(error @ IssueTokenError::Store(_)) => (error, store::NEXT.to_owned()),
         };
-        Err(Failure::new("the token was not issued", error).next(next))
+        Err(Failure::new("the token was not issued", error).next(&next))
     });
     let issued = issued.await?;
     let text = if arguments.json { as_json(&issued) } else { issued.token };

@@ -31,13 +31,18 @@ use crate::wiring::Wiring;
 /// The pause between two steps of an erasing walk, so that requests hardly wait for it.
 const REST: Duration = Duration::from_millis(20);
 
-/// Starts the tasks. None ends by itself.
+/// The minimum time between two log lines with the newest seal of the audit log.
+const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// Starts the tasks. None ends by itself. On the first start, only the greeting is printed, so the first anchor is
+/// logged later.
 pub(crate) fn start(
     config: &Config,
     wiring: &Wiring,
     change_feed: ChangeFeed,
     cluster_member: Option<Arc<ClusterMember>>,
     erasure_clock: ErasureClock,
+    is_first_start: bool,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let clock = Arc::new(erasure_clock);
@@ -53,7 +58,8 @@ pub(crate) fn start(
         tasks.spawn(async move { keeper.keep_lease().await });
         tasks.spawn(async move { cluster_member.resync().run().await });
     }
-    tasks.spawn(keep_audit(wiring.services.audit.clone(), wiring.services.logins.clone()));
+    let anchored_at = is_first_start.then(Instant::now);
+    tasks.spawn(keep_audit(wiring.services.audit.clone(), wiring.services.logins.clone(), anchored_at));
     tasks.spawn(report_failures(wiring.limits.clone()));
     tasks.spawn(expire_requests(wiring.services.contacts.clone(), clock.clone()));
     tasks.spawn(change_feed.follow());
@@ -204,12 +210,11 @@ async fn write_key_uses(accounts: Arc<AccountService>) {
 /// Writes failed log-ins, and seals the entries of the audit log, once a second. The newest seal is
 /// logged once an hour: kept with the log, away from the store, it is an anchor to check the audit
 /// log against. It also checks that the chain still contains the newest seal of a second ago.
-async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>) {
-    const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
+async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, mut anchored_at: Option<Instant>) {
     let mut ticks = interval(Duration::from_secs(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut outage, mut unsealed, mut seen) = (Outage::default(), Outage::default(), None::<ChainLink>);
-    let (mut anchored_at, mut anchor) = (None::<Instant>, None);
+    let mut anchor = None;
     loop {
         ticks.tick().await;
         let kept = async {

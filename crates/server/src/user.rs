@@ -22,7 +22,7 @@ use crate::cli::{
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
-use crate::output::{List, Rows, Times, count, print};
+use crate::output::{List, Rows, Times, count, exact, print};
 use crate::ports::NobodyListens;
 use crate::store::{self, Store};
 use crate::{plan, wiring};
@@ -31,8 +31,7 @@ use crate::{plan, wiring};
 pub(crate) const AT_ONCE: u32 = 500;
 
 /// Printed for a store without users.
-const NO_USERS: &str =
-    "No users. The first start of `parlance serve` creates one; so does `parlance user create`.";
+const NO_USERS: &str = "No users. Create one with `parlance user create`.";
 
 /// For counts: one row, and the total.
 const COUNT: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 1 }, count: true };
@@ -79,7 +78,7 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
     };
     let created = store::with(config, async |store| {
         let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
-        let wanted = command.plan.clone();
+        let (wanted, handle) = (command.plan.clone(), command.handle.clone());
         let mut new_organization = None;
         if let Membership::Named(name, _) = &command.membership {
             let which = WhichOrganization::Named(name.as_str().to_owned());
@@ -96,8 +95,18 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
             }
         }
         let created = accounts.create_user(command).await;
-        if let Err(CreateUserError::NoSuchPlan) = created {
-            return Err(plan::unknown(store, wanted.as_str()).await);
+        match created {
+            Err(CreateUserError::NoSuchPlan) => return Err(plan::unknown(store, wanted.as_str()).await),
+            // Only a deleted user has a handle without being found.
+            Err(CreateUserError::HandleTaken)
+                if matches!(store.find_user_by_handle(&handle).await, Ok(None)) =>
+            {
+                return Err(Failure::plain(format!(
+                    "the user was not created: a new user needs another handle, because '{handle}' stays reserved"
+                ))
+                .next("it belonged to a deleted user"));
+            }
+            _ => {}
         }
         let created = created.map_err(|error| {
             let next = match error {
@@ -138,7 +147,9 @@ async fn reset_password(config: &Config, arguments: ResetPasswordArguments) -> R
     } else {
         format!(
             "With this token, '{}' can set a password once, until {}:\n\n    {}\n",
-            issued.user.handle, issued.expires_at, issued.token
+            issued.user.handle,
+            exact(issued.expires_at),
+            issued.token
         )
     })
 }
@@ -224,21 +235,17 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteUserArguments) -> Resu
     let organization = named_organization(store, WhichOrganization::OfUser(user.handle.to_string())).await?;
     let organization = organization.map(|organization| organization.name).unwrap_or_default();
     let because = |why: String| Failure::plain(format!("the user was not deleted, because {why}"));
-    let deleted = users.delete_user(&accounts, user.id, arguments.force).await.map_err(|error| match error {
+    let deleted = users.delete_user(&accounts, user.id, arguments.force).await;
+    let deleted = deleted.map_err(|error| match error {
         DeleteUserError::NotFound => missing(&user.handle, None),
         DeleteUserError::LastAdmin(_) => {
             because(format!("'{}' is the last admin of the organization '{organization}'", user.handle))
                 .next("make another member an admin first with `parlance org set-role`")
         }
-        DeleteUserError::InUse(Belongings { agents, chats }) => because(format!(
-            "'{}' has {} and is in {}",
-            user.handle,
-            count(agents, "agent"),
-            count(chats, "chat")
-        ))
-        .next(
-            "delete the user and the agents with --force, or keep them out for a while with `parlance user disable`",
-        ),
+        DeleteUserError::InUse(belongings) => {
+            let (why, next) = in_use(&user.handle, belongings);
+            because(why).next(&next)
+        }
         DeleteUserError::Store(_) => Failure::new("the user was not deleted", error).next(store::NEXT),
     })?;
     let Belongings { agents, chats } = deleted.with;
@@ -248,6 +255,17 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteUserArguments) -> Resu
         let (agents, chats) = (count(agents, "agent"), count(chats, "chat"));
         format!("Deleted the user '{}' with {agents}; the user was in {chats}.", user.handle)
     })
+}
+
+/// Why a user is not deleted without `--force`, and the next step.
+fn in_use(handle: &UserHandle, Belongings { agents, chats }: Belongings) -> (String, String) {
+    let has = (agents > 0).then(|| format!("has {}", count(agents, "agent")));
+    let is_in = (chats > 0).then(|| format!("is in {}", count(chats, "chat")));
+    let is_used = has.into_iter().chain(is_in).collect::<Vec<_>>().join(" and ");
+    let what = if agents > 0 { "the user and the agents" } else { "the user" };
+    let next =
+        format!("delete {what} with --force, or lock the user out temporarily with `parlance user disable`");
+    (format!("'{handle}' {is_used}"), next)
 }
 
 /// The organization that is meant, if there is one.
@@ -270,8 +288,22 @@ pub(crate) async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<User, F
     }
 }
 
+/// Whether the store has no users.
+pub(crate) async fn is_nobody(store: &Arc<dyn Store>) -> bool {
+    let users = wiring::administration(store.clone()).users_after(None, 1).await;
+    users.is_ok_and(|users| users.is_empty())
+}
+
+/// A handle is wanted, and the store has no users.
+pub(crate) fn nobody() -> Failure {
+    Failure::plain("this store has no users").next("create one with `parlance user create`")
+}
+
 /// No user has this handle.
 pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
+    if is_nobody(store).await {
+        return nobody();
+    }
     let users = nearest::users(store).await;
     missing(handle, nearest(handle, users.iter().map(String::as_str)))
 }

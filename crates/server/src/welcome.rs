@@ -18,13 +18,13 @@ use crate::failure::Failure;
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Creates the first user if the store has none, and shows or writes down its key, once.
-pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &str) -> Result<(), Failure> {
+/// Creates the first user if the store has none, and shows or writes down its key, once. Returns whether it did.
+pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &str) -> Result<bool, Failure> {
     // Only the first start needs the file.
     let users = services.administration.users_after(None, 1).await;
     let users = users.map_err(|cause| Failure::new("Cannot read the users", cause))?;
     if !users.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let unusable = |fault| Failure::new("Cannot name the first user", fault);
     let command = CreateUser {
@@ -48,7 +48,7 @@ pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &st
     };
     let user = match services.accounts.create_first_user(command, &minted).await {
         Ok(Some(user)) => user,
-        Ok(None) => return Ok(()),
+        Ok(None) => return Ok(false),
         Err(cause) => {
             // The user may exist.
             if let Some((_, draft)) = file {
@@ -78,7 +78,8 @@ pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &st
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
         .or_else(|_| err.write_all(text.as_bytes()))
-        .map_err(|cause| Failure::new("Cannot print the first user's key", cause))
+        .map_err(|cause| Failure::new("Cannot print the first user's key", cause))?;
+    Ok(true)
 }
 
 /// The path by which this program was called, if there is one: it may not be on the `PATH` then.

@@ -1,7 +1,7 @@
 //! Opening a socket. Every check precedes the upgrade, so a refusal is a plain HTTP response.
 
 use actix_web::body::BodyStream;
-use actix_web::http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
+use actix_web::http::header::{AUTHORIZATION, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use actix_web::web::{Data, Payload, Query};
 use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
 use domain::account::{AuthenticateError, Authenticated, Presented};
@@ -34,7 +34,7 @@ pub(crate) async fn connect(
 ) -> Result<HttpResponse, Error> {
     let mut guarded = guard(body.into_inner(), MAX_INBOUND_BYTES);
     let body = Payload::from_request(&request, &mut guarded).await?;
-    let (mut response, _, inbound) = actix_ws::handle(&request, body)?;
+    let (mut response, _, inbound) = actix_ws::handle(&request, body).map_err(|_| no_handshake())?;
     let offered = Offered::read(request.headers());
     if offered.phoenix {
         response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PHOENIX));
@@ -138,9 +138,13 @@ impl<'a> Asked<'a> {
             .or_else(|| offered.token.as_deref().map(token_or_key))
             .or_else(|| parameters.token.as_deref().map(token_or_key))
             .or_else(|| parameters.api_key.as_deref().map(Credential::Key))
-            .ok_or_else(|| forbidden(MISSING))?;
+            .ok_or_else(|| {
+                let is_elsewhere = request.headers().contains_key(AUTHORIZATION);
+                forbidden(if is_elsewhere { NOT_READ } else { MISSING })
+            })?;
         let agent = parameters.agent_id.as_deref();
-        let malformed = || forbidden("The agent_id must be the id of an agent.");
+        let malformed =
+            || forbidden("agent_id is not a valid id. Copy it from `parlance agent show OWNER/SLUG`.");
         let agent = agent.map(|agent| AgentId::parse(agent).ok_or_else(malformed)).transpose()?;
         Ok(Self { credential, agent })
     }
@@ -166,7 +170,11 @@ async fn admit(
     };
     if matches!(admitted, Err(AuthenticateError::NotThisAgent)) {
         let agent = asked.agent.map(|agent| agent.to_string());
-        tracing::info!(participant = %counted.uuid(), agent.id = agent, "socket refused: not this agent's credential");
+        tracing::info!(
+            participant = %counted.uuid(),
+            agent.id = agent,
+            "socket refused: this credential cannot act as the agent named by agent_id"
+        );
     }
     let rate = limits.spend(counted, Class::Connect).transpose().map_err(too_many)?;
     match (admitted, rate) {
@@ -274,6 +282,18 @@ fn rejected(credential: Credential<'_>) -> &'static str {
 /// The message for a missing credential.
 const MISSING: &str = "Send a credential: an API key as x-api-key or a token as x-auth-token, or as the query \
  parameter api_key or token.";
+
+/// The message for a credential in the header that only REST reads.
+const NOT_READ: &str = "The socket does not read Authorization. Send the API key as x-api-key, or the token as \
+ x-auth-token.";
+
+/// The refusal of a request that does not ask for a WebSocket as the protocol says.
+fn no_handshake() -> ApiError {
+    ApiError::new(
+        ErrorCode::BadRequest,
+        "This path accepts only WebSocket connections. Connect with a Phoenix client.",
+    )
+}
 
 fn forbidden(message: &'static str) -> ApiError {
     ApiError::new(ErrorCode::Forbidden, message)

@@ -187,6 +187,13 @@ fn settings_of_the_server_are_its_own() {
     assert!(error.contains("unexpected argument '--listen'"), "{error}");
     let (code, error) = said(&["--listen", "127.0.0.1:1", "config", "check"]);
     assert_eq!((code, error.as_str()), (Some(0), ""), "before and after the command");
+    let (code, error) = said(&["doctor", "--listen", "nowhere"]);
+    assert_eq!(code, Some(2), "{error}");
+    let (code, error) = said(&["--listen", "nowhere", "doctor"]);
+    assert!(
+        code == Some(1) && error.contains("1 fault found"),
+        "it checks the settings of the server: {error}"
+    );
     let (code, error) = said(&["config", "check", "--listen", "nowhere"]);
     assert_eq!(code, Some(1), "{error}");
 }

@@ -136,7 +136,8 @@ async fn the_audit_log_and_organizations_are_shown_in_columns() {
 
     let shown = said(&["org", "show", "ann"]);
     assert!(shown.contains("\n\nHANDLE  NAME") && shown.ends_with("\n\nNo open invitations.\n"), "{shown}");
-    said(&["org", "invite", "ann", "--email", "ben@example.org"]);
+    let invited = said(&["org", "invite", "ann", "--email", "ben@example.org"]);
+    assert_eq!(invited.lines().next().unwrap().matches('.').count(), 1, "no fractions: {invited}");
     let shown = said(&["org", "show", "ann"]);
     let columns = ["INVITATION", "ROLE", "EXPIRES", "FOR"];
     assert!(shown.lines().any(|line| line.split_whitespace().eq(columns)), "{shown}");
@@ -181,6 +182,7 @@ async fn mistyped_names_get_a_suggestion() {
         (&["user", "reset-password", "annn"], "No user has the handle 'annn'", "ann"),
         (&["token", "issue", "--user", "nan"], "No user has the handle 'nan'", "ann"),
         (&["org", "set-role", "nan", "admin"], "No user has the handle 'nan'", "ann"),
+        (&["agent", "show", "echo"], "No agent has the handle 'echo'", "ann/echo"),
         (&["agent", "show", "ann/ecko"], "No agent has the handle 'ann/ecko'", "ann/echo"),
         (&["agent", "set", "ann/ehco", "--global"], "No agent has the handle 'ann/ehco'", "ann/echo"),
         (&["key", "list", "nan"], "No user or agent has the handle 'nan'", "ann"),
@@ -193,7 +195,8 @@ async fn mistyped_names_get_a_suggestion() {
         (&["plan", "set", "enterprize", "--user", "ann"], "No plan has the name 'enterprize'", "enterprise"),
         (&["plan", "set", "enterprise", "--org", "nan"], "No organization has the name 'nan'", "ann"),
         (&["org", "create", "new", "--plan", "enterprse"], "No plan has the name 'enterprse'", "enterprise"),
-        (&["chat", "show", &wrong_chat], &format!("No chat has the ID '{wrong_chat}'"), &chat),
+        (&["chat", "show", &wrong_chat], &format!("No chat has the id '{wrong_chat}'"), &chat),
+        (&["chat", "show", &chat[..8]], &format!("No chat has the id '{}'", &chat[..8]), &chat),
         (&["key", "revoke", &wrong_key], "No such key is active", key),
         (&["key", "revoke", &wrong_prefix], "No such key is active", prefix),
     ] {
@@ -272,7 +275,32 @@ async fn what_is_said_are_sentences() {
     let agents = "'ben' has no agents. Create one with `parlance agent create --owner ben`.";
     told(&["agent", "list", "--owner", "Ben"], agents);
     assert!(run(&["user", "show", "ben"]).0.ends_with("; 0 agents, 1 API key\n"));
-    told(&["user", "delete", "ben"], "Deleted the user 'ben' with 0 agents; the user was in 0 chats.");
+    assert!(run(&["migrate"]).0.starts_with("Up to date. All "));
+
+    let agent = ["agent", "create", "--owner", "ben", "--name", "Echo", "--description", "Repeats"];
+    assert!(run(&agent).0.starts_with("Created the agent 'ben/echo', id "));
+    refused(
+        &agent,
+        "The agent was not created: the name is already taken. Choose another name; list the agents with `parlance \
+         agent list --owner ben`.",
+    );
+    refused(
+        &["user", "delete", "ben"],
+        "The user was not deleted, because 'ben' has 1 agent. Delete the user and the agents with --force, or lock \
+         the user out temporarily with `parlance user disable`.",
+    );
+    run(&["user", "disable", "ben"]);
+    refused(
+        &["token", "issue", "--user", "ben"],
+        "The token was not issued: the user is disabled. Enable the user with `parlance user enable ben`.",
+    );
+    let (key, warning) = run(&["key", "create", "--user", "ben"]);
+    assert!(key.contains("thnv_u_"), "{key}");
+    let disabled =
+        "parlance: The user 'ben' is disabled. The key works only after `parlance user enable ben`.\n";
+    assert_eq!(warning, disabled);
+    let deleted = "Deleted the user 'ben' with 1 agent; the user was in 0 chats.";
+    told(&["user", "delete", "ben", "--force"], deleted);
     let rotated = "New tokens are signed with a new key. Earlier tokens stay valid until they expire.";
     told(&["token", "rotate-keys"], rotated);
     let forgotten = "All earlier tokens are now refused. Restart the server to close their sockets.";
@@ -301,7 +329,35 @@ async fn tables_fit_a_terminal() {
     let times = said(&["key", "list", "ann", "--utc"]);
     assert!(times.lines().nth(1).unwrap().contains('Z') && !times.contains('.'), "{times}");
     let plans = said(&["plan", "list"]);
-    let columns = "NAME AGENTS CHATS PARTICIPANTS MESSAGES BYTES HUMAN INTERFACE MEMORIES ORGANIZATIONS";
+    let columns = "NAME AGENTS CHATS PARTICIPANTS MESSAGES BYTES HUMANS MEMORY ORGS";
     assert!(plans.lines().next().unwrap().split_whitespace().eq(columns.split(' ')), "{plans}");
     assert!(plans.contains("  100 GiB  "), "{plans}");
+    assert!(plans.lines().all(|line| line.chars().count() <= 80), "{plans}");
+}
+
+/// The last user can be deleted. Whatever needs one then says how to create it, under another handle.
+#[tokio::test]
+async fn a_store_without_users_says_how_to_create_one() {
+    let server = Server::start().await;
+    printed(&server, &["user", "delete", "admin"]);
+    assert_eq!(printed(&server, &["user", "list"]), "No users. Create one with `parlance user create`.\n");
+    let said = |arguments: &[&str]| {
+        let output = run(&server, arguments, &[]);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{arguments:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for arguments in [
+        &["agent", "create", "--owner", "admin", "--name", "Echo", "--description", "Repeats"][..],
+        &["key", "create", "--user", "admin"],
+        &["token", "issue", "--user", "admin"],
+    ] {
+        let next = "parlance: This store has no users. Create one with `parlance user create`.\n";
+        assert_eq!(said(arguments), next, "{arguments:?}");
+    }
+    let create =
+        |handle| ["user", "create", "--handle", handle, "--email", "ann@example.org", "--name", "Ann"];
+    let reserved = "parlance: The user was not created: a new user needs another handle, because 'admin' stays \
+                    reserved. It belonged to a deleted user.\n";
+    assert_eq!(said(&create("admin")), reserved);
+    printed(&server, &create("ann"));
 }

@@ -34,6 +34,8 @@ async fn case_10_a_request_without_an_upgrade_is_400() {
     let answer = cast.a1.get("/../socket/websocket?vsn=2.0.0").await;
     assert_eq!(answer.status, 400);
     assert_eq!(answer.code(), "bad_request");
+    let message = "This path accepts only WebSocket connections. Connect with a Phoenix client.";
+    assert_eq!(answer.body["error"]["message"], message);
 }
 
 #[tokio::test]

@@ -45,7 +45,7 @@ pub enum CreateUserError {
     #[error("the handle is already taken")]
     HandleTaken,
     /// Another user has the address.
-    #[error("the e-mail address is already taken")]
+    #[error("the email address is already taken")]
     EmailTaken,
     /// There is no such plan.
     #[error("there is no such plan")]
@@ -131,7 +131,7 @@ impl NewUser {
     }
 }
 
-/// Checks an e-mail address loosely: characters before and after one `@`, no blanks, at most 254
+/// Checks an email address loosely: characters before and after one `@`, no blanks, at most 254
 /// characters. Whether it can receive mail is not checked.
 pub fn parse_email(text: &str) -> Result<String, TextFault> {
     let email = single_line(text, 254)?;
@@ -139,7 +139,7 @@ pub fn parse_email(text: &str) -> Result<String, TextFault> {
         && email
             .split_once('@')
             .is_some_and(|(local, host)| !local.is_empty() && !host.is_empty() && !host.contains('@'));
-    if well_formed { Ok(email) } else { Err(TextFault::Malformed { expected: "must be an e-mail address" }) }
+    if well_formed { Ok(email) } else { Err(TextFault::Malformed { expected: "must be an email address" }) }
 }
 
 /// Checks and splits a person's name, 1 to 100 characters on one line.

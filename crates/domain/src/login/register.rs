@@ -53,7 +53,7 @@ pub enum RegisterUserError {
     #[error("the handle is already taken")]
     HandleTaken,
     /// Another user has the address.
-    #[error("the e-mail address is already taken")]
+    #[error("the email address is already taken")]
     EmailTaken,
     /// The plan of new organizations does not exist.
     #[error("there is no such plan")]

@@ -58,8 +58,8 @@ pub enum InvitationRefused {
     /// It was already accepted.
     #[error("the invitation was already accepted; ask for another one")]
     Accepted,
-    /// It is meant for another e-mail address.
-    #[error("the invitation is for another e-mail address")]
+    /// It is meant for another email address.
+    #[error("the invitation is for another email address")]
     OtherAddress,
 }
 
@@ -77,7 +77,7 @@ impl Invitation {
         }
     }
 
-    /// Checks that a user with this e-mail address, compared ignoring ASCII case, may accept it.
+    /// Checks that a user with this email address, compared ignoring ASCII case, may accept it.
     pub fn check(&self, email: &str, now: Timestamp) -> Result<(), InvitationRefused> {
         match self.status(now) {
             InvitationStatus::Accepted => return Err(InvitationRefused::Accepted),

@@ -236,7 +236,7 @@ impl From<SendRequestError> for ApiError {
         let conflict = |message: &str| Self::new(ErrorCode::Conflict, message);
         match (refused, by) {
             (SendRefused::RequesterGone, _) => unauthorized(),
-            (SendRefused::Unknown, _) => Self::new(ErrorCode::NotFound, "No user or agent has this handle."),
+            (SendRefused::Unknown, _) => unknown_handle(),
             // The interfaces differ here.
             (SendRefused::Oneself, ParticipantKind::User) => {
                 Self::validation().with_detail("/contact_request/recipient_handle", "cannot be yourself")
@@ -291,7 +291,7 @@ impl From<RemoveContactError> for ApiError {
 impl From<ResolveError> for ApiError {
     fn from(error: ResolveError) -> Self {
         match error {
-            ResolveError::NotFound => Self::new(ErrorCode::NotFound, "No user or agent has this handle."),
+            ResolveError::NotFound => unknown_handle(),
             ResolveError::Store(error) => error.into(),
         }
     }
@@ -454,6 +454,10 @@ fn at_mention(error: ApiError, index: usize, fault: &str) -> ApiError {
 
 fn available_handles(handles: Vec<String>) -> Map<String, Value> {
     Map::from_iter([("available_handles".to_owned(), Value::from(handles))])
+}
+
+fn unknown_handle() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "No user or agent has this handle. Check the spelling.")
 }
 
 fn memory_not_found() -> ApiError {

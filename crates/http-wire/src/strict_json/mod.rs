@@ -172,7 +172,8 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
         Ok(other) => Err(ApiError::validation().with_detail("", reader::expected("object", &other))),
         // The position and the grammar only: the error never holds a value of the body.
         Err(error) => {
-            Err(ApiError::new(ErrorCode::BadRequest, format!("The body is not valid JSON: {error}.")))
+            let message = format!("The body is not valid JSON: {error}. Correct it, and send it again.");
+            Err(ApiError::new(ErrorCode::BadRequest, message))
         }
     }
 }

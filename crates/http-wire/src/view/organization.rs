@@ -21,6 +21,8 @@ struct PlanView<'a> {
     participants: Option<u32>,
     /// Maximum number of texts and events in a chat.
     messages: Option<u32>,
+    /// Maximum number of bytes of all messages and memories.
+    bytes: Option<u64>,
     /// Whether memories are available.
     memories: bool,
 }
@@ -33,6 +35,7 @@ impl<'a> PlanView<'a> {
             chats: plan.chats,
             participants: plan.participants,
             messages: plan.messages,
+            bytes: plan.bytes,
             memories: plan.memories,
         }
     }

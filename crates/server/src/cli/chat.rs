@@ -41,7 +41,7 @@ pub struct ListChatsArguments {
 /// Which chat.
 #[derive(Args, Debug)]
 pub struct ShowChatArguments {
-    /// ID of the chat, as `parlance chat list` shows it.
+    /// The chat's id, as `parlance chat list` shows it.
     pub id: String,
     #[command(flatten)]
     pub print: TableArguments,

@@ -52,7 +52,7 @@ use crate::passwords::PasswordConfig;
 use crate::store::StoreAt;
 use crate::tls::{TlsFault, TlsFiles};
 use key::Key;
-use values::Values;
+use values::{Values, in_order};
 
 /// How long a server that is one of several takes to send its sockets to the others, if nothing else is said.
 const DRAIN_OF_SEVERAL: Duration = Duration::from_secs(5);
@@ -124,6 +124,7 @@ impl Examined {
             let set = self.settings.iter().find(|known| known.key.name == setting);
             let origin = set.map_or(Origin::Default, |known| known.origin.clone());
             self.faults.push(Fault { key: setting.to_owned(), problem, origin });
+            in_order(&mut self.faults);
         }
         self
     }

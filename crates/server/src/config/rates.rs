@@ -38,8 +38,8 @@ pub(super) fn read(values: &mut Values) -> RateLimitConfig {
         answers: quota(
             "rate_limit_answers",
             "8192/65536",
-            "KiB of answers to one user or agent. Answers of up to 64 KiB are not counted. Reads beyond the limit \
-             wait.",
+            "KiB of responses to one user or agent. Responses of up to 64 KiB are not counted. Beyond the limit, \
+             reads get 429.",
         ),
         reads: ReadLimit::default(),
         registrations: None,

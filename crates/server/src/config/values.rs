@@ -47,6 +47,16 @@ pub(crate) enum Origin {
     Flag(String),
 }
 
+impl Origin {
+    /// The line of a file.
+    fn line(&self) -> Option<(&Path, usize)> {
+        match self {
+            Self::File(path, line) => Some((path, *line)),
+            Self::Default | Self::Variable(_) | Self::Flag(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -343,8 +353,14 @@ impl Values {
             };
             self.fault(variable.as_deref().unwrap_or(&name), problem, given.origin);
         }
+        in_order(&mut self.faults);
         (self.settings, self.faults)
     }
+}
+
+/// Sorts faults: first those of flags and variables, then those of files by their lines.
+pub(super) fn in_order(faults: &mut [Fault]) {
+    faults.sort_by(|one, other| one.origin.line().cmp(&other.origin.line()));
 }
 
 /// Whether a variable that begins like a setting is none of ours to judge.

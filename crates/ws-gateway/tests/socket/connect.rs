@@ -192,6 +192,38 @@ async fn refusals_come_before_the_upgrade_and_never_as_401() {
     bench.end().await;
 }
 
+/// What a client did wrong, and what it does next, is in the message.
+#[actix_web::test]
+async fn refusals_say_what_to_do() {
+    let bench = Bench::new().await;
+    let (bearer, one) = (format!("Bearer {}", bench.ann.key), bench.one.key.as_str());
+    let other = format!("vsn=2.0.0&agent_id={}", bench.two.id);
+    for (query, header, message) in [
+        (
+            "vsn=2.0.0",
+            ("authorization", bearer.as_str()),
+            "The socket does not read Authorization. Send the API key as x-api-key, or the token as x-auth-token.",
+        ),
+        (
+            &other,
+            ("x-api-key", one),
+            "This credential cannot act as the agent named by agent_id. Use the agent's own key, or a key of its \
+             owner, and check agent_id.",
+        ),
+        (
+            "vsn=2.0.0&agent_id=1",
+            ("x-api-key", one),
+            "agent_id is not a valid id. Copy it from `parlance agent show OWNER/SLUG`.",
+        ),
+    ] {
+        let refusal = Raw::refusal(bench.address, query, &[header]).await;
+        assert_eq!((refusal.status, &refusal.body["error"]["message"]), (403, &json!(message)));
+    }
+    // Beside a credential in another place, the header is ignored.
+    Client::open(bench.address, "vsn=2.0.0", &[("authorization", "x"), ("x-api-key", one)]).await;
+    bench.end().await;
+}
+
 #[actix_web::test]
 async fn compression_is_not_agreed_on() {
     let bench = Bench::new().await;

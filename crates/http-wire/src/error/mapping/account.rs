@@ -12,9 +12,11 @@ impl From<AuthenticateError> for ApiError {
     fn from(error: AuthenticateError) -> Self {
         match error {
             AuthenticateError::Unauthorized => unauthorized(),
-            AuthenticateError::NotThisAgent => {
-                Self::new(ErrorCode::Forbidden, "The credential may not act as this agent.")
-            }
+            AuthenticateError::NotThisAgent => Self::new(
+                ErrorCode::Forbidden,
+                "This credential cannot act as the agent named by agent_id. Use the agent's own key, or a key of its \
+                 owner, and check agent_id.",
+            ),
             AuthenticateError::OutOfScope(why) => why.into(),
             AuthenticateError::Disabled(_) => {
                 Self::new(ErrorCode::Forbidden, "This account is disabled. Ask the operator of the server.")
