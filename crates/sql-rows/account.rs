@@ -116,8 +116,8 @@ impl AgentRow {
     }
 
     /// Makes the changes of the operator.
-    pub(crate) fn mark(&mut self, marks: &AgentMarks) {
-        let AgentMarks { is_global, shared_with_organization, listed_in_directory } = *marks;
+    pub(crate) fn mark(&mut self, marks: AgentMarks) {
+        let AgentMarks { is_global, shared_with_organization, listed_in_directory } = marks;
         set(&mut self.is_global, is_global);
         set(&mut self.shared_with_organization, shared_with_organization);
         set(&mut self.listed_in_directory, listed_in_directory);

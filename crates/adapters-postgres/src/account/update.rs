@@ -77,7 +77,7 @@ pub(super) async fn mark_agent_on(mut db: &Db, command: &MarkAgent) -> Result<Re
         .await
         .optional()?;
     let Some(mut agent) = found else { return Ok(Err(Unknown)) };
-    agent.mark(&command.marks);
+    agent.mark(command.marks);
     let agent = save_on(db, agent, command.now).await?;
     audit::append_on(db, [AuditEntry::agent_marked(command, &agent)]).await?;
     change::append_on(db, [Change::AgentUpdated(agent.id)], command.now).await?;

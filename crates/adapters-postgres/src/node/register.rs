@@ -93,8 +93,8 @@ async fn record_presence(
     changes: &[PresenceChange],
 ) -> Result<Vec<ParticipantId>, Fault> {
     let (mut came, mut went, mut lost, mut gone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for change in changes {
-        match change {
+    for presence in changes {
+        match presence {
             PresenceChange::UserConnected(user) => came.push(user.uuid()),
             PresenceChange::UserDisconnected(user) => went.push(user.uuid()),
             PresenceChange::AgentLost(agent) => lost.push(agent.uuid()),
@@ -103,16 +103,16 @@ async fn record_presence(
     }
     let user = |id| ParticipantId::User(UserId::new(id));
     let agent = |id| ParticipantId::Agent(AgentId::new(id));
-    let mut changed = Vec::new();
-    changed.extend(of_on(db, USERS_CAME, node, came).await?.into_iter().map(user));
-    changed.extend(of_on(db, USERS_WENT, node, went).await?.into_iter().map(user));
+    let mut moved = Vec::new();
+    moved.extend(of_on(db, USERS_CAME, node, came).await?.into_iter().map(user));
+    moved.extend(of_on(db, USERS_WENT, node, went).await?.into_iter().map(user));
     if !lost.is_empty() {
         let mark = statement::<()>(AGENTS_LOST).bind::<SqlUuid, _>(node.uuid());
         let mut db = db;
         mark.bind::<Array<SqlUuid>, _>(lost).execute(&mut db).await?;
     }
-    changed.extend(of_on(db, AGENTS_WENT, node, gone).await?.into_iter().map(agent));
-    Ok(changed)
+    moved.extend(of_on(db, AGENTS_WENT, node, gone).await?.into_iter().map(agent));
+    Ok(moved)
 }
 
 /// Runs a statement on several users or agents of a node; returns those that it changed.

@@ -60,7 +60,7 @@ pub(super) fn mark_agent_on(
         .get_result(connection)
         .optional()?;
     let Some(mut agent) = found else { return Ok(None) };
-    agent.mark(&command.marks);
+    agent.mark(command.marks);
     let agent = save_on(connection, agent, command.now)?;
     audit::append_on(connection, [AuditEntry::agent_marked(command, &agent)])?;
     Ok(Some(agent))

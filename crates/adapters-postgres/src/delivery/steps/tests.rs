@@ -11,7 +11,11 @@ use super::*;
 use crate::{PostgresConfig, PostgresStore};
 
 /// Decides the step with long patience after a commit in doubt of `before`; rolls back.
-async fn again(store: &PostgresStore, command: &AdvanceDelivery, before: &DecidedSteps) -> Option<DecidedSteps> {
+async fn again(
+    store: &PostgresStore,
+    command: &AdvanceDelivery,
+    before: &DecidedSteps,
+) -> Option<DecidedSteps> {
     let lease = store.pool.lease().await.unwrap();
     let commands = std::slice::from_ref(command);
     let decided = Steps.decide_on(lease.db(), commands, LockWait::Long, Some(before)).await.unwrap();
