@@ -2,11 +2,7 @@
 
 # What CI checks before the tests: formatting, lints, documentation of the code, and dependencies.
 check:
-    cargo fmt --all --check
-    cargo clippy --locked --workspace --all-targets -- -D warnings
-    RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items
-    scripts/unused-dependencies
-    scripts/deny
+    scripts/check
 
 # Every tier of the tests, in their short form.
 test *arguments:

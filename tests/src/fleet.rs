@@ -1,15 +1,14 @@
 //! Several servers on one database.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use serde_json::Value;
 use testkit::nats::Nats;
 use testkit::postgres::{Database, server as postgres};
-use testkit::{elapse, free_port};
+use testkit::{free_port, until};
 
 use crate::server::Server;
-use crate::soon::{figure, until};
+use crate::soon::figure;
 
 /// Servers on one database. They go before what they stand on.
 pub struct Fleet {
@@ -78,8 +77,15 @@ impl Fleet {
             let all = async || (self.figure(index, "parlance_bus_nodes").await - others).abs() < 0.5;
             until("the servers do not find each other", all).await;
         }
-        // They believe that there are no more of them two seconds after the last was heard for the first time.
-        elapse(Duration::from_millis(2_500)).await;
+        for server in &self.servers {
+            // For two seconds after it was connected, a server believes that there may be more of them.
+            let are_known = async || {
+                let log = server.logged();
+                let connected = ["NATS connected", "NATS available again"].map(|text| log.rfind(text));
+                log.rfind("other servers on NATS known") > connected.into_iter().max().flatten()
+            };
+            until("the servers do not know each other", are_known).await;
+        }
     }
 
     /// Waits until `/ready` of each of them says this.

@@ -19,5 +19,5 @@ pub use fleet::Fleet;
 pub use rest::{Answer, Api, message};
 pub use server::{Server, is_spread, isolated, on_postgres, program};
 pub use socket::{Closed, Socket, reply};
-pub use soon::{LEASE, at_once, figure, is_full, p99, soon, until};
-pub use testkit::{elapse, free_port};
+pub use soon::{LEASE, at_once, figure, is_full, p99, soon};
+pub use testkit::{elapse, free_port, pace, pace_thread, until, until_or};

@@ -9,9 +9,6 @@ use crate::server::is_spread;
 /// Whatever a command or another server changed of callers holds for requests that begin so much later.
 pub const LEASE: Duration = Duration::from_secs(1);
 
-/// The maximum wait for something that must happen.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 /// Returns whether a condition holds within [`LEASE`], or at the first check after it. Call it when the change that
 /// causes the condition is done.
 pub async fn soon(mut is_so: impl AsyncFnMut() -> bool) -> bool {
@@ -42,15 +39,6 @@ pub fn p99(times: &mut [Duration]) -> Duration {
 /// Returns whether tests run in their long form, against the shipped build: `PARLANCE_TEST_FULL`.
 pub fn is_full() -> bool {
     std::env::var_os("PARLANCE_TEST_FULL").is_some()
-}
-
-/// Waits until a condition holds. After a time, the test fails with this text.
-pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so().await {
-        assert!(Instant::now() < deadline, "{what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
 }
 
 /// The sum of the metrics whose series begin with this text, from the metrics listener on this port.

@@ -7,8 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use e2e::cast::Cast;
-use e2e::soon::until;
-use e2e::{Api, Server, Socket, elapse, isolated, program};
+use e2e::{Api, Server, Socket, elapse, isolated, program, until};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 

@@ -2,10 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use e2e::{Api, LEASE, Server, elapse, free_port, soon};
+use e2e::{Api, LEASE, Server, free_port, soon, until};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_postgres::{Client, NoTls};
@@ -67,14 +66,15 @@ async fn nobody_is_let_in_by_a_key_that_was_read_before_it_was_replaced() {
     let ann = here.server.user("ann");
     let mut bot = ann.register(&here.server, "Bot").await;
     for _ in 0..10 {
-        let ended = Arc::new(AtomicBool::new(false));
+        let (ended, answers) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let asking = (0..8).map(|_| {
-            let (bot, ended) = (bot.clone(), ended.clone());
+            let (bot, ended, answers) = (bot.clone(), ended.clone(), answers.clone());
             tokio::spawn(async move {
                 loop {
                     let is_last = ended.load(Ordering::SeqCst);
                     let status = bot.get("/me").await.status;
                     assert!(status == 401 || (status == 200 && !is_last), "{status} {is_last}");
+                    answers.fetch_add(1, Ordering::SeqCst);
                     if is_last {
                         return;
                     }
@@ -82,7 +82,7 @@ async fn nobody_is_let_in_by_a_key_that_was_read_before_it_was_replaced() {
             })
         });
         let asking = asking.collect::<Vec<_>>();
-        elapse(Duration::from_millis(5)).await;
+        until("nobody is answered", async || answers.load(Ordering::SeqCst) >= 8).await;
         let next = rotate(&ann, &bot).await;
         ended.store(true, Ordering::SeqCst);
         for one in asking {

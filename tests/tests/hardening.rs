@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use e2e::{Server, Socket};
+use e2e::{Server, Socket, pace_thread};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Response, StatusCode};
 use tokio::time::Instant;
@@ -60,7 +60,7 @@ async fn a_client_that_never_ends_its_headers_is_closed() {
             if drops.write_all(&[*byte]).is_err() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(50));
+            pace_thread(Duration::from_millis(50));
         }
     });
     let (answer, took) = until_closed(&mut slow);
@@ -84,7 +84,7 @@ fn drip(stream: &TcpStream, bytes: &'static [u8]) -> std::thread::JoinHandle<()>
             if stream.write_all(&[*byte]).is_err() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(50));
+            pace_thread(Duration::from_millis(50));
         }
     })
 }
@@ -128,7 +128,7 @@ async fn who_is_refused_while_sending_hears_it() {
         // Long enough to be refused in the middle of it.
         for part in 0..100 {
             assert!(stream.write_all(&body).is_ok(), "it is cut off at part {part}");
-            std::thread::sleep(Duration::from_millis(2));
+            pace_thread(Duration::from_millis(2));
         }
         let mut answer = [0; 12];
         stream.read_exact(&mut answer).unwrap();
@@ -155,7 +155,7 @@ async fn a_client_that_reads_slowly_gets_all_of_it() {
         }
         // More than three times as long as both time-outs together.
         if started.elapsed() < Duration::from_secs(7) {
-            std::thread::sleep(Duration::from_millis(200));
+            pace_thread(Duration::from_millis(200));
         }
     }
     let whole = String::from_utf8(answer).unwrap();

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use e2e::{Api, Server, free_port, is_full, p99};
+use e2e::{Api, Server, free_port, is_full, p99, pace};
 use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -92,7 +92,7 @@ async fn witness(
             assert_eq!(get(address, "", "/health").await.status, 200);
             times.push(begun.elapsed());
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        pace(Duration::from_millis(5)).await;
     }
     seen
 }
@@ -110,7 +110,7 @@ async fn texts(reader: &Api, room: &str) -> usize {
         let page = reader.get(&format!("/chats/{room}/messages?limit=100{cursor}")).await;
         if page.status == 429 {
             assert!(begun.elapsed() < Duration::from_secs(60), "{page:?}");
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            pace(Duration::from_millis(200)).await;
             continue;
         }
         seen += page.body["data"].as_array().unwrap().len();

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use e2e::{Answer, Api, Closed, Fleet, LEASE, Server, Socket, at_once, elapse, figure, free_port};
+use e2e::{Answer, Api, Closed, Fleet, LEASE, Server, Socket, at_once, elapse, figure, free_port, until};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 /// Hashes that take no time worth speaking of.
 const CHEAP: (&str, &str) = ("PARLANCE_PASSWORD_MEMORY_KIB", "1024");
@@ -148,10 +148,8 @@ async fn an_ended_session_ends_its_tokens_and_sockets() {
         let since = Instant::now();
         assert_eq!(profile(here, &open).await, 401, "{way}: at once where it was asked for");
         for (server, socket) in servers.iter().zip(&mut sockets) {
-            while profile(server, &open).await != 401 {
-                assert!(since.elapsed() < SOON, "{way}: the token still works at {}", server.address());
-                sleep(Duration::from_millis(20)).await;
-            }
+            let what = format!("{way}: the token still works at {}", server.address());
+            until(&what, async || profile(server, &open).await == 401).await;
             assert_eq!(socket.closed().await, Closed::Code(1008), "{way}");
             assert!(since.elapsed() < SOON, "{way}: {:?}", since.elapsed());
         }

@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use e2e::proof::{Fault, History, Random, Stage, Strike, World, check};
-use e2e::{Server, on_postgres};
+use e2e::{Server, on_postgres, until_or};
 use tokio::time::Instant;
 
 /// A setting from the environment.
@@ -105,12 +105,9 @@ async fn withstands(name: &str, mut world: World, length: Duration) {
 
 /// Waits until so many more calls are answered.
 async fn busy(stage: &Stage, calls: usize, servers: &[Server]) {
-    let (wanted, since) = (stage.answered() + calls, Instant::now());
-    while stage.answered() < wanted {
-        let logs = || servers.iter().map(Server::log).collect::<Vec<_>>().join("\n---\n");
-        assert!(since.elapsed() < Duration::from_secs(30), "nobody gets on\n{}", logs());
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    let wanted = stage.answered() + calls;
+    let logs = || servers.iter().map(Server::log).collect::<Vec<_>>().join("\n---\n");
+    until_or(|| format!("nobody gets on\n{}", logs()), async || stage.answered() >= wanted).await;
 }
 
 fn report(

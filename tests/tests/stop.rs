@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use e2e::{Api, Closed, Server, Socket, elapse, until};
+use e2e::{Api, Closed, Server, Socket, elapse, pace, until};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
 /// The maximum duration of a stop.
@@ -66,7 +66,7 @@ fn writer(api: Api, room: &str, mentions: &[String], load: Arc<Load>) -> JoinHan
                 // The server is down; it comes back on the same port.
                 Err(_) => {}
             }
-            sleep(Duration::from_millis(5)).await;
+            pace(Duration::from_millis(5)).await;
         }
         accepted
     })

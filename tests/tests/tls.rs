@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use e2e::{Server, free_port, isolated, program, until};
+use e2e::{Server, free_port, isolated, pace, program, until};
 use futures_util::{SinkExt, StreamExt};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::crypto::aws_lc_rs;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_tungstenite::client_async;
@@ -188,7 +188,7 @@ async fn ask_always(server: String, client: TlsConnector, stop: Arc<AtomicBool>)
             shown.push(https.shown());
         }
         count += 1;
-        sleep(Duration::from_millis(5)).await;
+        pace(Duration::from_millis(5)).await;
     }
     (count, shown)
 }
@@ -240,7 +240,7 @@ async fn a_broken_renewal_leaves_the_certificate_from_before() {
             assert!(Instant::now() < deadline, "the fault is told: {}", server.logged());
             let mut https = Https::connect(&server.address(), &client).await.unwrap();
             assert_eq!(https.ask(HEALTH, "").await.unwrap().0, 200);
-            sleep(Duration::from_millis(100)).await;
+            pace(Duration::from_millis(100)).await;
         }
     }
     std::fs::remove_file(place.key()).unwrap();
@@ -291,7 +291,7 @@ async fn who_never_ends_the_handshake_is_closed() {
         let dripping = tokio::spawn(async move {
             writes.write_all(&[22, 3, 1, 0x40, 0]).await.unwrap();
             while writes.write_all(&[1]).await.is_ok() {
-                sleep(Duration::from_millis(50)).await;
+                pace(Duration::from_millis(50)).await;
             }
         });
         let started = Instant::now();
@@ -307,7 +307,7 @@ async fn who_never_ends_the_handshake_is_closed() {
         let started = Instant::now();
         while https.0.write_all(b"G").await.is_ok() {
             assert!(started.elapsed() < bound, "who never ends the second head");
-            sleep(Duration::from_millis(50)).await;
+            pace(Duration::from_millis(50)).await;
         }
     };
     tokio::join!(silent, slow, later);

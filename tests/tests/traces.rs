@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use e2e::{Api, Server, Socket, figure, free_port, message, until};
+use e2e::{Api, Server, Socket, figure, free_port, message, pace, until, until_or};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -14,7 +14,7 @@ use reqwest::Response;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 /// The maximum wait for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -52,16 +52,11 @@ impl Collector {
 
     /// The spans of this trace, once there are so many.
     async fn trace(&self, trace: &str, count: usize) -> Vec<Span> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let spans = self.spans().into_iter().filter(|span| hex(&span.trace_id) == trace);
-            let spans = spans.collect::<Vec<_>>();
-            if spans.len() >= count {
-                return spans;
-            }
-            assert!(Instant::now() < deadline, "{count} spans of {trace}: {spans:#?}");
-            sleep(Duration::from_millis(50)).await;
-        }
+        let of_trace = |span: &Span| hex(&span.trace_id) == trace;
+        let spans = || self.spans().into_iter().filter(of_trace).collect::<Vec<_>>();
+        let otherwise = || format!("{count} spans of {trace}: {:#?}", spans());
+        until_or(otherwise, async || spans().len() >= count).await;
+        spans()
     }
 }
 
@@ -217,17 +212,11 @@ async fn a_malformed_traceparent_is_as_if_it_were_not_there() {
     // Two of them are none.
     let twice = client.get(&url).header("x-request-id", "malformed-5").header("traceparent", parent("01"));
     twice.header("traceparent", parent("01")).send().await.unwrap();
-    let deadline = Instant::now() + PATIENCE;
     for number in 0..=malformed.len() {
-        let id = Any::StringValue(format!("malformed-{number}"));
-        let span = loop {
-            let mut spans = collector.spans().into_iter();
-            if let Some(span) = spans.find(|span| attribute(span, "request.id") == Some(id.clone())) {
-                break span;
-            }
-            assert!(Instant::now() < deadline, "{number} is told of");
-            sleep(Duration::from_millis(50)).await;
-        };
+        let id = Some(Any::StringValue(format!("malformed-{number}")));
+        let span = || collector.spans().into_iter().find(|span| attribute(span, "request.id") == id);
+        until(&format!("{number} is not told of"), async || span().is_some()).await;
+        let span = span().unwrap();
         let trace = hex(&span.trace_id);
         assert!(span.parent_span_id.is_empty() && trace != TRACE, "{span:?}");
         assert!(server.logged().contains(&format!("trace.id={trace}")), "its own is in the log");
@@ -271,7 +260,7 @@ async fn goes_on_without(address: &str) {
         slowest = slowest.max(started.elapsed());
         socket.event("1", &format!("chat_room:{room}"), "message_created").await;
         assert!(Instant::now() < deadline, "what is dropped is counted: {}", server.log());
-        sleep(Duration::from_millis(20)).await;
+        pace(Duration::from_millis(20)).await;
     }
     // The collector is waited for five seconds.
     assert!(slowest < Duration::from_secs(4), "{slowest:?}");
@@ -343,7 +332,7 @@ async fn an_outage_ends_with_a_line_that_says_so() {
             let listener = TcpListener::bind(&address).await.unwrap();
             collecting = Some(tokio::spawn(collect(listener, Given::default())));
         }
-        sleep(Duration::from_millis(50)).await;
+        pace(Duration::from_millis(50)).await;
     }
     collecting.unwrap().abort();
     let log = server.logged();

@@ -217,7 +217,9 @@ impl SubscriptionManager {
         }
         self.tell_changed(&[], &over).await;
         if self.is_up {
-            self.bus.known_nodes_mut().expire(now);
+            if self.bus.known_nodes_mut().expire(now) {
+                tracing::info!(nodes = self.bus.peers().count(), "other servers on NATS known");
+            }
             self.record_silence();
             self.answer().await;
         }

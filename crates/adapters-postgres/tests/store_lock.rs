@@ -7,9 +7,9 @@ mod common;
 use std::time::Duration;
 
 use adapters_postgres::{ImportLock, OpenError, PostgresConfig, StoreUse};
-use testkit::elapse;
 use testkit::postgres::{Cluster, Database, Options, server};
-use tokio::time::{Instant, sleep, timeout};
+use testkit::{elapse, until};
+use tokio::time::timeout;
 use tokio_postgres::{Client, NoTls};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -35,11 +35,7 @@ async fn holder(client: &Client) -> Option<i32> {
 }
 
 async fn until_held_by(client: &Client, number: i64) {
-    let begun = Instant::now();
-    while holders(client).await != number {
-        assert!(begun.elapsed() < SOON, "not held by {number}");
-        sleep(Duration::from_millis(20)).await;
-    }
+    until(&format!("not held by {number}"), async || holders(client).await == number).await;
 }
 
 /// Ends the connections that hold a lock, as the database does when it is restarted.
@@ -87,11 +83,8 @@ async fn who_works_goes_on_after_the_connection_was_lost() {
     for _ in 0..2 {
         let before = holder(&client).await;
         cut(&client).await;
-        let begun = Instant::now();
-        while [None, before].contains(&holder(&client).await) {
-            assert!(begun.elapsed() < SOON, "the lock is not held again");
-            sleep(Duration::from_millis(20)).await;
-        }
+        let is_held_again = async || ![None, before].contains(&holder(&client).await);
+        until("the lock is not held again", is_held_again).await;
     }
     assert!(matches!(ImportLock::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
     // Somebody was faster: it waits, and has its lock as soon as it may.
@@ -101,6 +94,7 @@ async fn who_works_goes_on_after_the_connection_was_lost() {
             break import_lock;
         }
     };
+    // It tries meanwhile, which leaves no trace in the database.
     elapse(Duration::from_millis(1500)).await;
     import_lock.end().await;
     until_held_by(&client, 1).await;
@@ -115,6 +109,7 @@ async fn who_works_goes_on_when_the_database_is_back() {
     let config = PostgresConfig::at(&database.url());
     let store_use = StoreUse::begin(&config).await.unwrap();
     tokio::task::block_in_place(|| cluster.stop_immediately());
+    // It tries meanwhile, with nobody there.
     elapse(Duration::from_millis(1500)).await;
     tokio::task::block_in_place(|| cluster.start());
     let client = connect(&database).await;

@@ -4,16 +4,14 @@
 mod common;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use domain::account::{AgentDescription, AgentName, RegisterAgent, RegisterError};
 use domain::chat::{CreateChat, CreateChatError};
 use domain::message::{MessageContent, SendMessage, SendMessageError};
 use domain::plan::{AssignPlan, LimitReached, Plan, PlanName, WhichOrganization};
 use testkit::postgres::Database;
-use testkit::{TestUser, World};
+use testkit::{TestUser, World, until};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
 use tokio_postgres::{Client, NoTls};
 
 async fn world() -> (Arc<World>, Database) {
@@ -34,14 +32,9 @@ async fn count(client: &Client, what: &str) -> i64 {
 
 /// Until so many changes wait for others.
 async fn until_waiting(client: &Client, number: i64) {
-    let begun = Instant::now();
-    while count(client, "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
-        .await
-        != number
-    {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{number} changes do not wait");
-        sleep(Duration::from_millis(10)).await;
-    }
+    let waiting = "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let all_wait = async || count(client, waiting).await == number;
+    until(&format!("{number} changes do not wait"), all_wait).await;
 }
 
 /// Makes a room.
@@ -132,13 +125,14 @@ async fn two_contacts_that_go_at_once_do_not_stop_each_other() {
         });
         until_waiting(&watcher, 2).await;
         holder.batch_execute("COMMIT").await.unwrap();
-        while !going.iter().all(JoinHandle::is_finished) {
-            let each_other = "pg_stat_activity one, pg_stat_activity other WHERE one.datname = current_database() \
-                 AND one.wait_event_type = 'Lock' AND other.wait_event_type = 'Lock' \
-                 AND one.pid = ANY(pg_blocking_pids(other.pid)) AND other.pid = ANY(pg_blocking_pids(one.pid))";
+        let each_other = "pg_stat_activity one, pg_stat_activity other WHERE one.datname = current_database() \
+             AND one.wait_event_type = 'Lock' AND other.wait_event_type = 'Lock' \
+             AND one.pid = ANY(pg_blocking_pids(other.pid)) AND other.pid = ANY(pg_blocking_pids(one.pid))";
+        until("the deletions do not end", async || {
             assert_eq!(count(&watcher, each_other).await, 0, "round {round}: they wait for each other");
-            sleep(Duration::from_millis(5)).await;
-        }
+            going.iter().all(JoinHandle::is_finished)
+        })
+        .await;
         for task in going {
             task.await.unwrap();
         }

@@ -25,5 +25,5 @@ pub use fakes::{
 };
 pub use fixture::Fixture;
 pub use ports::free_port;
-pub use waits::elapse;
+pub use waits::{elapse, pace, pace_thread, until, until_or};
 pub use world::{NOON, Stores, TestAgent, TestUser, World};

@@ -10,6 +10,7 @@ import importlib.util
 import inspect
 import itertools
 import json
+import re
 import subprocess
 import typing
 from dataclasses import dataclass
@@ -105,6 +106,24 @@ def operations(package):
                 assert name not in found, f"two operations are called {name}"
                 found[name] = part
     return found
+
+
+def source(package, name):
+    """The client's own code of an operation."""
+    client = package.RestClient(api_key="none", base_url="http://127.0.0.1:1")
+    return inspect.getsource(getattr(getattr(client, operations(package)[name]).with_raw_response, name))
+
+
+def route(package, name):
+    """The method and the path of an operation, as its code names them."""
+    code = source(package, name)
+    path, method = re.search(r'\.(?:request|stream)\(\s*f?"([^"]*)"', code), re.search(r'method="(\w+)"', code)
+    return method[1].lower(), shape(path[1])
+
+
+def shape(path):
+    """A path without the names of its parameters."""
+    return re.sub(r"\{[^}]*\}", "{}", path.strip("/"))
 
 
 @dataclass(frozen=True)
@@ -353,9 +372,7 @@ class Kit:
 
     def lists(self, name, status):
         """Whether this version has a class of its own for the status of the operation."""
-        client = self.package.RestClient(api_key="none", base_url=self.url)
-        raw = getattr(getattr(client, self.operations[name]).with_raw_response, name)
-        return f"status_code == {status}:" in inspect.getsource(raw)
+        return f"status_code == {status}:" in source(self.package, name)
 
 
 ERRORS = {

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use testkit::elapse;
+use testkit::{elapse, pace};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use super::history::{Call, History, LastRow, Operation, Outcome, Row, Work};
 use super::random::Random;
@@ -224,7 +224,7 @@ impl Actor {
 
     async fn pause(&mut self) {
         let most = 2 * u64::try_from(self.pause.as_micros()).unwrap();
-        sleep(Duration::from_micros(self.random.below(most))).await;
+        pace(Duration::from_micros(self.random.below(most))).await;
     }
 
     fn path(&self, rest: &str) -> String {
@@ -251,7 +251,7 @@ impl Actor {
         };
         if matches!(outcome, Outcome::Unsent | Outcome::Unclear) {
             self.turn += 1;
-            sleep(Duration::from_millis(50)).await;
+            pace(Duration::from_millis(50)).await;
         } else {
             self.shared.answered.fetch_add(1, Ordering::SeqCst);
         }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use testkit::elapse;
 use testkit::nats::Nats;
 use testkit::postgres::{Cluster, Database, Options};
+use testkit::{elapse, until};
 use tokio::task::block_in_place;
 
 use super::clock::Clock;
@@ -13,7 +13,6 @@ use super::disk::Disk;
 use super::link::{Cut, Link};
 use super::random::Random;
 use crate::server::Server;
-use crate::soon::until;
 
 /// A blow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

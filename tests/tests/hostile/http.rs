@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use e2e::Server;
 use e2e::cast::Cast;
+use e2e::{Server, pace};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -119,7 +119,7 @@ async fn requests_sent_ahead_are_answered_in_order() {
         let mut answer = Vec::new();
         for part in all.as_bytes().chunks(size) {
             stream.write_all(part).await.unwrap();
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            pace(Duration::from_millis(1)).await;
         }
         let read = timeout(Duration::from_secs(20), stream.read_to_end(&mut answer)).await;
         read.expect("it ends").unwrap();

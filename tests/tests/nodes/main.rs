@@ -11,7 +11,7 @@ use e2e::{Api, Closed, Fleet, Server, Socket, elapse, until};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use testkit::postgres::{Cluster, Options};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
 /// Within this what one server knows of sockets, all know.
@@ -41,10 +41,9 @@ async fn is_online(at: &Server, viewer: &Api, room: &str, who: &Api) -> bool {
 async fn until_online(at: &[&Server], cast: &Cast, who: &Api, online: bool, within: Duration) -> Duration {
     let since = Instant::now();
     for server in at {
-        while is_online(server, &cast.u1, &cast.r1, who).await != online {
-            assert!(since.elapsed() < within, "online is not {online} at {}", server.address());
-            sleep(Duration::from_millis(50)).await;
-        }
+        let what = format!("online is not {online} at {}", server.address());
+        until(&what, async || is_online(server, &cast.u1, &cast.r1, who).await == online).await;
+        assert!(since.elapsed() < within, "{what} after {:?}", since.elapsed());
     }
     since.elapsed()
 }

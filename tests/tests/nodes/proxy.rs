@@ -1,23 +1,28 @@
 //! Two servers behind the proxy of `deploy/`.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use e2e::cast::Cast;
-use e2e::{Closed, Server, Socket, elapse, free_port, until};
+use e2e::{Closed, Server, Socket, free_port, pace, until};
 use futures_util::future::join_all;
 use tempfile::TempDir;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use crate::several;
+
+/// The column of a server's status in what the proxy tells of itself.
+const STATUS: usize = 17;
 
 /// The proxy of `deploy/`, before two servers.
 struct Proxy {
     process: Child,
     address: String,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Proxy {
@@ -26,15 +31,28 @@ impl Proxy {
         // The maximum number of connections.
         let config = include_str!("../../../deploy/haproxy.cfg").replace("maxconn 50000", "maxconn 200");
         let mut config = config.replace("bind :8080", &format!("bind {address}"));
+        let directory = TempDir::new().unwrap();
+        let admin = directory.path().join("admin");
+        config =
+            config.replacen("\nglobal\n", &format!("\nglobal\n    stats socket {}\n", admin.display()), 1);
         for (number, server) in (1..).zip(servers) {
             config = config.replace(&format!("node{number}:4000"), &server.address());
         }
-        let directory = TempDir::new().unwrap();
         let path = directory.path().join("haproxy.cfg");
         std::fs::write(&path, config).unwrap();
         let mut command = Command::new("haproxy");
         command.arg("-db").arg("-f").arg(path).stdout(Stdio::null());
-        Self { process: command.spawn().unwrap(), address, _directory: directory }
+        Self { process: command.spawn().unwrap(), address, directory }
+    }
+
+    /// Returns whether so many servers are up in its eyes, and none is on its way down.
+    fn uses(&self, servers: usize) -> bool {
+        let mut admin = UnixStream::connect(self.directory.path().join("admin")).unwrap();
+        admin.write_all(b"show stat\n").unwrap();
+        let mut table = String::new();
+        admin.read_to_string(&mut table).unwrap();
+        let rows = table.lines().filter(|row| row.starts_with("nodes,node"));
+        rows.filter(|row| row.split(',').nth(STATUS) == Some("UP")).count() == servers
     }
 
     /// A socket, with as many tries as are needed; how many that were.
@@ -45,7 +63,7 @@ impl Proxy {
                 Ok(socket) => return (socket, tries),
                 Err(status) => assert_eq!(status, 503),
             }
-            sleep(Duration::from_millis(100)).await;
+            pace(Duration::from_millis(100)).await;
         }
         panic!("no server takes the socket")
     }
@@ -86,7 +104,7 @@ async fn behind_the_proxy_a_rolling_restart_is_hardly_noticed() {
                 let answer = client.get(&chats).header("x-api-key", &key).send().await.unwrap();
                 assert_eq!(answer.status(), 200, "after {answered}");
                 answered += 1;
-                sleep(Duration::from_millis(10)).await;
+                pace(Duration::from_millis(10)).await;
             }
             answered
         }
@@ -99,8 +117,7 @@ async fn behind_the_proxy_a_rolling_restart_is_hardly_noticed() {
         assert!(moved.iter().all(|(_, _, ends)| *ends <= 1), "nobody is sent away twice");
         sockets = moved.into_iter().map(|(socket, key, _)| (socket, key)).collect();
         server.run().await;
-        // The proxy checks a server several times before it uses it again.
-        elapse(Duration::from_secs(3)).await;
+        until("the proxy does not use the server again", async || proxy.uses(2)).await;
     }
     goes_on.store(false, Ordering::SeqCst);
     assert!(asking.await.unwrap() > 100);

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use domain::bus::known_nodes::BEAT;
 use domain::bus::{EventBus, Interest, RunningBus};
 use domain::contact::{ContactRequest, Party, RequestStatus};
 use domain::event::DomainEvent;
 use domain::id::{ApiKeyId, ContactRequestId, ParticipantId, UserId};
 use domain::ports::EventPublisher;
 use domain::time::Timestamp;
+use testkit::elapse;
 use testkit::nats::Nats;
 use uuid::Uuid;
 
@@ -75,13 +77,18 @@ async fn what_everybody_has_to_know_reaches_all_once() {
         ContactRequest { id, requester, recipient, message, status, created_at, responded_at: None };
     one.events.publish(DomainEvent::ContactRequestUpdated { request });
     until(|| two.told.all().len() >= 5, || format!("{:?}", two.told.all())).await;
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    // Events come in their order at each address, so that nothing from before is on its way after these.
+    one.events.publish(DomainEvent::KeyRevoked { key: ApiKeyId::new(Uuid::from_u128(6)) });
+    let (chat, details) = (testkit::bus::chat(room(2)), domain::chat::ChatDetails::default());
+    one.events.publish(DomainEvent::RoomUpdated { to: users.to_vec(), chat, details });
+    until(|| two.told.all().len() >= 8, || format!("{:?}", two.told.all())).await;
     let told = two.told.all();
     let count = |what: &str| told.iter().filter(|event| event.starts_with(what)).count();
-    assert_eq!((told.len(), count("RoomUpdated"), count("ContactRequestUpdated")), (5, 2, 1), "{told:?}");
+    let counts = ["KeyRevoked", "RoomUpdated", "UserMoved", "ContactRequestUpdated"].map(count);
+    assert_eq!((told.len(), counts), (8, [2, 4, 1, 1]), "{told:?}");
     for user in users {
         let for_one = |event: &&String| event.contains(&format!("to: [{user:?}]"));
-        assert_eq!(told.iter().filter(for_one).count(), 1, "{told:?}");
+        assert_eq!(told.iter().filter(for_one).count(), 2, "{told:?}");
     }
 }
 
@@ -142,7 +149,8 @@ async fn a_node_that_ends_in_order_has_told_all() {
         one.events.publish(text(room(1), &content));
     }
     let goes_on = async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        // The end begins while NATS hangs.
+        elapse(Duration::from_millis(50)).await;
         nats.resume();
     };
     tokio::join!(one.bus.announce_shutdown(), goes_on);
@@ -162,7 +170,8 @@ async fn a_node_that_has_said_that_it_ends_says_nothing_more() {
     // What others ask for, its beat, and what its sockets begin is not told any more.
     one.bus.begin(Interest::Room(room(1)));
     let _newcomer = Node::at(&nats.url()).await;
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    // Longer than from one beat to the next.
+    elapse(BEAT * 3 / 2).await;
     let told = spy.heard("test.chat.nodes").into_iter();
     let kinds = told.filter(|(_, body)| body[3..19] == *one.id.as_bytes()).map(|(_, body)| body[2]);
     let (said, gone) = (kinds.collect::<Vec<_>>(), 205);

@@ -5,7 +5,8 @@ use std::time::Duration;
 use domain::bus::{EventBus, Interest, RunningBus};
 use domain::ports::EventPublisher;
 use testkit::nats::Nats;
-use tokio::time::{Instant, sleep};
+use testkit::{elapse, pace};
+use tokio::time::Instant;
 
 use crate::nodes::{Node, acquainted, room, text, until};
 
@@ -93,7 +94,7 @@ async fn memory_for_a_server_that_hangs_is_bounded() {
     for _ in 0..SENT {
         one.events.publish(text(room(1), &large));
         // There is time to take it.
-        sleep(Duration::from_millis(2)).await;
+        pace(Duration::from_millis(2)).await;
     }
     assert!(one.bus.is_connected(), "it is given up already: they were dropped for that");
     nats.resume();
@@ -170,7 +171,8 @@ async fn a_join_waits_for_its_own_confirmation() {
         begun.elapsed()
     };
     let second = async {
-        sleep(Duration::from_millis(100)).await;
+        // It joins while the other waits, and so must wait for longer.
+        elapse(Duration::from_millis(100)).await;
         node.bus.begin(Interest::Room(room(1)));
         node.bus.settled().await;
         begun.elapsed()

@@ -1,7 +1,7 @@
 //! Nodes, their sockets' interests, and what reaches them.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use adapters_nats::{ConnectFault, NatsBus, NatsServer, Settings};
 use domain::activity::AgentActivity;
@@ -13,11 +13,7 @@ use domain::ports::{Clock, EventPublisher};
 use domain::secret::Secret;
 use domain::time::Timestamp;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
 use uuid::Uuid;
-
-/// How long something that must happen may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) const SECRET: Secret = Secret([7; 32]);
 
@@ -121,11 +117,7 @@ pub(crate) async fn acquainted(nodes: &[&Node]) {
 }
 
 pub(crate) async fn until(is_so: impl Fn() -> bool, otherwise: impl Fn() -> String) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{}", otherwise());
-        sleep(Duration::from_millis(5)).await;
-    }
+    testkit::until_or(otherwise, async || is_so()).await;
 }
 
 pub(crate) fn room(number: u128) -> ChatId {

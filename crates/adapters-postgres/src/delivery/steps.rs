@@ -317,7 +317,7 @@ async fn save_attempts_on(
         .bind::<Array<Nullable<Timestamptz>>, _>(
             all.clone().map(|attempt| attempt.completed_at().map(At)).collect::<Vec<_>>(),
         )
-        .bind::<Array<Nullable<Text>>, _>(all.map(|attempt| attempt.error()).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Text>>, _>(all.map(Attempt::error).collect::<Vec<_>>())
         .execute(&mut db)
         .await?;
     Ok(())

@@ -11,7 +11,6 @@
 mod action;
 mod chain;
 mod entry;
-mod organization;
 mod port;
 mod service;
 mod verify;

@@ -123,8 +123,8 @@ impl KnownNodes {
     }
 
     /// Removes nodes whose heartbeat has stopped. Must be called about twice a second while messages
-    /// can arrive.
-    pub fn expire(&mut self, now: Timestamp) {
+    /// can arrive. Returns whether from now on all other nodes are known.
+    pub fn expire(&mut self, now: Timestamp) -> bool {
         let silent = self.others.extract_if(|_, peer| peer.heard_at.plus(SILENCE) <= now);
         let silent = silent.map(|(node, peer)| (node, peer.heard_at)).collect::<Vec<_>>();
         for (node, since) in silent {
@@ -132,7 +132,8 @@ impl KnownNodes {
             self.lost.record(since);
         }
         self.missing.retain(|_, since| since.plus(MISSED) > now);
-        self.is_complete = self.complete_from <= now;
+        let was_complete = std::mem::replace(&mut self.is_complete, self.complete_from <= now);
+        self.is_complete && !was_complete
     }
 
     /// The time since which events from or for another node may be lost, since one fell or was

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, AttemptNumber, DeliveryFilter, DeliveryKey, DeliveryStatus,
+    AdvanceDelivery, AdvanceRefused, AttemptNumber, Delivery, DeliveryFilter, DeliveryKey, DeliveryStatus,
     DeliveryStep, FailureText, Order, SHOWN_ATTEMPTS,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
@@ -137,14 +137,11 @@ pub async fn readers_see_the_records_that_are_theirs(world: World) {
     take(&world, &bot, chat, message, &[DeliveryStep::Begin, failed()]).await;
     take(&world, &other, chat, message, &[DeliveryStep::Begin, DeliveryStep::Succeed]).await;
     let own = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
-    assert_eq!(own.deliveries.iter().map(|record| record.agent()).collect::<Vec<_>>(), [bot.id]);
+    assert_eq!(own.deliveries.iter().map(Delivery::agent).collect::<Vec<_>>(), [bot.id]);
     assert_eq!(own.deliveries[0].attempts()[0].error(), Some("it did not work"));
     assert_eq!(world.deliveries.next(other.caller, chat).await.unwrap(), None);
     let context = world.messages.context(other.caller, chat, first(1)).await.unwrap();
-    assert_eq!(
-        context.rows[0].deliveries.iter().map(|record| record.agent()).collect::<Vec<_>>(),
-        [other.id]
-    );
+    assert_eq!(context.rows[0].deliveries.iter().map(Delivery::agent).collect::<Vec<_>>(), [other.id]);
     let history = world.messages.history(ann.caller, chat, HistoryFilter::default(), first(1)).await.unwrap();
     let states =
         history.rows[0].deliveries.iter().map(|record| (record.agent(), record.status())).collect::<Vec<_>>();

@@ -7,6 +7,7 @@ use actix_web::body::BoxBody;
 use domain::caller::{AgentCaller, Caller};
 use domain::delivery::DeliveryKey;
 use domain::id::{AgentId, OrganizationId, UserId};
+use testkit::until;
 use uuid::Uuid;
 
 use crate::frame::Version;
@@ -297,9 +298,7 @@ async fn what_an_ended_socket_keeps_it_does_not_keep_for_ever() {
     outbox.forget_after(Duration::from_millis(5));
     drop(outbox);
     assert_eq!(Arc::strong_count(&large), 3, "it has not been long");
-    while Arc::strong_count(&large) > 1 {
-        sleep(Duration::from_millis(1)).await;
-    }
+    until("the queue is not forgotten", async || Arc::strong_count(&large) == 1).await;
     assert_eq!(drain(&mut body), [Some(Bytes::from_static(b"\x88\x02\x03\xf4")), None]);
 }
 

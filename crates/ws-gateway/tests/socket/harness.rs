@@ -14,8 +14,7 @@ use domain::ports::EventPublisher;
 use domain::time::Timestamp;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
-use testkit::{FixedClock, NOON, TestAgent, TestUser, World};
-use tokio::time::{sleep, timeout};
+use testkit::{FixedClock, NOON, TestAgent, TestUser, World, until_or};
 use ws_gateway::fault::LosesMessages;
 use ws_gateway::{Hub, HubConfig, SocketContext};
 
@@ -112,13 +111,8 @@ impl Bench {
 
     /// Waits until so many sockets are open.
     pub(crate) async fn until_open(&self, count: usize) {
-        let reached = async {
-            while self.hub.socket_count() != count {
-                sleep(Duration::from_millis(2)).await;
-            }
-        };
         let open = || self.hub.socket_count();
-        timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("{} are open, not {count}", open()));
+        until_or(|| format!("{} are open, not {count}", open()), async || open() == count).await;
     }
 
     pub(crate) async fn end(self) {

@@ -34,12 +34,14 @@ fn alone() -> KnownNodes {
 #[test]
 fn everything_is_wanted_until_it_is_known_who_is_there() {
     let mut peers = KnownNodes::new(OWN, at(0));
-    peers.expire(at(1_999));
+    assert!(!peers.expire(at(1_999)), "there may be more");
     assert!(peers.want(room(1)) && peers.are_there());
-    peers.expire(at(2_000));
+    assert!(peers.expire(at(2_000)), "all are known");
+    assert!(!peers.expire(at(2_500)), "it is told once");
     assert!(!peers.want(room(1)) && !peers.are_there());
     peers.begin_again(at(10_000));
     assert!(peers.want(room(1)) && peers.are_there());
+    assert!(peers.expire(at(12_000)), "and again after each start");
 }
 
 #[test]

@@ -1,12 +1,13 @@
-//! Entries about organizations, their members and their invitations.
+//! Entries about organizations, their plans, members and invitations.
 
-use super::action::AuditAction;
-use super::entry::{Actor, AuditEntry, AuditObject, AuditTenant};
+use super::{Actor, AuditEntry, AuditObject, AuditTenant};
+use crate::audit::AuditAction;
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::organization::{
     Authority, DeleteOrganization, Depart, Enter, EnterBy, NewInvitation, NewOrganization, OrganizationRole,
     RenameOrganization, RevokeInvitation, SetRole,
 };
+use crate::plan::PlanName;
 use crate::time::Timestamp;
 
 impl From<Authority> for Actor {
@@ -31,39 +32,38 @@ impl AuditEntry {
     pub fn organization_renamed(command: &RenameOrganization) -> Self {
         let organization = command.by.organization();
         let action = AuditAction::OrganizationRenamed;
-        let entry = Self::of_organization(action, command.by.into(), organization, command.now);
-        Self { detail: Some(command.name.as_str().to_owned()), ..entry }
+        Self::of_organization(action, command.by, organization, command.now)
+            .with_detail(command.name.as_str())
+    }
+
+    /// A plan that an organization was given.
+    pub fn plan_set(organization: OrganizationId, plan: &PlanName, now: Timestamp) -> Self {
+        Self::of_organization(AuditAction::PlanSet, Actor::Operator, organization, now)
+            .with_detail(plan.as_str())
     }
 
     fn of_organization(
         action: AuditAction,
-        actor: Actor,
+        actor: impl Into<Actor>,
         organization: OrganizationId,
         at: Timestamp,
     ) -> Self {
-        Self {
-            at,
-            actor,
-            action,
-            subject: AuditObject::Organization(organization),
-            place: None,
-            detail: None,
-            tenant: AuditTenant::Organization(organization),
-        }
+        let subject = AuditObject::Organization(organization);
+        Self::new(action, actor, subject, AuditTenant::Organization(organization), at)
     }
 
     /// A member who has another role.
     pub fn role_set(command: &SetRole) -> Self {
         let organization = command.by.organization();
         let action = AuditAction::RoleSet;
-        let entry = Self::of_member(action, command.by.into(), command.member, organization, command.now);
-        Self { detail: Some(command.role.as_str().to_owned()), ..entry }
+        Self::of_member(action, command.by, command.member, organization, command.now)
+            .with_detail(command.role.as_str())
     }
 
     /// A member who has left or was removed, for the previous organization.
     pub fn member_departed(command: &Depart) -> Self {
         let (action, actor) = match command.by {
-            Some(by) if by.user() != Some(command.member) => (AuditAction::MemberRemoved, by.into()),
+            Some(by) if by.user() != Some(command.member) => (AuditAction::MemberRemoved, Actor::from(by)),
             _ => (AuditAction::MemberLeft, command.member.into()),
         };
         Self::of_member(action, actor, command.member, command.organization, command.now)
@@ -72,9 +72,8 @@ impl AuditEntry {
     /// A user who has returned to an own organization, for that organization.
     pub fn member_returned(command: &Depart, own: OrganizationId) -> Self {
         let actor = command.by.map_or_else(|| command.member.into(), Actor::from);
-        let action = AuditAction::MemberJoined;
-        let entry = Self::of_member(action, actor, command.member, own, command.now);
-        Self { detail: Some(OrganizationRole::Admin.as_str().to_owned()), ..entry }
+        Self::of_member(AuditAction::MemberJoined, actor, command.member, own, command.now)
+            .with_detail(OrganizationRole::Admin.as_str())
     }
 
     /// A user who has entered an organization, for the previous and the new one.
@@ -90,27 +89,24 @@ impl AuditEntry {
         };
         let came = Self::of_member(AuditAction::MemberJoined, actor, command.user, to, command.now);
         let went = Self::of_member(gone, actor, command.user, from, command.now);
-        [went, Self { detail: Some(role.as_str().to_owned()), ..came }]
+        [went, came.with_detail(role.as_str())]
     }
 
     fn of_member(
         action: AuditAction,
-        actor: Actor,
+        actor: impl Into<Actor>,
         member: UserId,
         organization: OrganizationId,
         at: Timestamp,
     ) -> Self {
-        Self {
-            subject: AuditObject::User(member),
-            place: Some(AuditObject::Organization(organization)),
-            ..Self::of_organization(action, actor, organization, at)
-        }
+        Self::new(action, actor, member, AuditTenant::Organization(organization), at)
+            .in_place(AuditObject::Organization(organization))
     }
 
     /// An invitation that was made.
     pub fn invitation_created(new: &NewInvitation) -> Self {
-        let entry = Self::of_invitation(AuditAction::InvitationCreated, new.by, new.id, new.now);
-        Self { detail: Some(new.role.as_str().to_owned()), ..entry }
+        Self::of_invitation(AuditAction::InvitationCreated, new.by, new.id, new.now)
+            .with_detail(new.role.as_str())
     }
 
     /// An invitation that was revoked.
@@ -119,11 +115,8 @@ impl AuditEntry {
     }
 
     fn of_invitation(action: AuditAction, by: Authority, id: InvitationId, at: Timestamp) -> Self {
-        let organization = by.organization();
-        Self {
-            subject: AuditObject::Invitation(id),
-            place: Some(AuditObject::Organization(organization)),
-            ..Self::of_organization(action, by.into(), organization, at)
-        }
+        let (subject, organization) = (AuditObject::Invitation(id), by.organization());
+        Self::new(action, by, subject, AuditTenant::Organization(organization), at)
+            .in_place(AuditObject::Organization(organization))
     }
 }

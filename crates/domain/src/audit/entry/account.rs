@@ -1,0 +1,117 @@
+//! Entries about users, agents and their keys.
+
+use super::{Actor, AuditEntry, AuditObject, AuditTenant};
+use crate::account::{
+    Agent, AgentChanges, DeleteAgent, DeleteUser, KeyRecord, MarkAgent, NewAgent, NewKey, NewUser,
+    SetDisabled, UpdateAgent, User,
+};
+use crate::audit::AuditAction;
+use crate::id::{ApiKeyId, OrganizationId, ParticipantId, UserId};
+use crate::time::Timestamp;
+
+impl AuditEntry {
+    /// A user who was made, in the organization that `user` names.
+    pub fn user_created(new: &NewUser, user: &User) -> Self {
+        let tenant = AuditTenant::Organization(user.organization);
+        Self::new(AuditAction::UserCreated, new.by, user.id, tenant, user.created_at)
+            .in_place(AuditObject::Organization(user.organization))
+    }
+
+    /// A user that the operator has deleted.
+    pub fn user_deleted(command: &DeleteUser) -> Self {
+        let tenant = AuditTenant::of_user(command.user);
+        Self::new(AuditAction::UserDeleted, Actor::Operator, command.user, tenant, command.now)
+    }
+
+    /// A user or an agent that the operator has disabled, or enabled.
+    pub fn account_disabled(command: &SetDisabled) -> Self {
+        let action =
+            if command.disabled { AuditAction::AccountDisabled } else { AuditAction::AccountEnabled };
+        Self::new(action, Actor::Operator, command.who, AuditTenant::Of(command.who), command.now)
+    }
+
+    /// An access token that the operator has issued for a user.
+    pub fn token_issued(user: UserId, expires_at: Timestamp, now: Timestamp) -> Self {
+        Self::new(AuditAction::TokenIssued, Actor::Operator, user, AuditTenant::of_user(user), now)
+            .with_detail(expires_at.to_string())
+    }
+
+    /// An agent that was registered.
+    pub fn agent_registered(new: &NewAgent, organization: OrganizationId) -> Self {
+        let (subject, tenant) = (AuditObject::Agent(new.id), AuditTenant::Organization(organization));
+        Self::new(AuditAction::AgentRegistered, new.by, subject, tenant, new.now)
+    }
+
+    /// An agent that the operator has marked.
+    pub fn agent_marked(command: &MarkAgent, agent: &Agent) -> Self {
+        let marks = &command.marks;
+        let marks = [
+            ("global", marks.is_global),
+            ("shared", marks.shared_with_organization),
+            ("listed", marks.listed_in_directory),
+        ];
+        let agent = ParticipantId::Agent(agent.id);
+        Self::new(AuditAction::AgentMarked, Actor::Operator, agent, AuditTenant::Of(agent), command.now)
+            .with_detail(marks.into_iter().filter_map(flag).collect::<Vec<_>>().join(" "))
+    }
+
+    /// An agent that its owner has changed.
+    pub fn agent_updated(command: &UpdateAgent) -> Self {
+        // Names every field, so that a new one is recorded as well.
+        let AgentChanges {
+            name,
+            description,
+            model_type,
+            bio,
+            tags,
+            listed_in_directory,
+            registry_access,
+            shared_with_organization,
+        } = &command.changes;
+        let texts = [
+            ("name", name.is_some()),
+            ("description", description.is_some()),
+            ("model", model_type.is_some()),
+            ("bio", bio.is_some()),
+            ("tags", tags.is_some()),
+        ];
+        let flags = [
+            ("shared", *shared_with_organization),
+            ("listed", *listed_in_directory),
+            ("registry", *registry_access),
+        ];
+        let texts = texts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name.to_owned());
+        let (subject, tenant) = (AuditObject::Agent(command.agent), AuditTenant::of_user(command.owner));
+        Self::new(AuditAction::AgentUpdated, command.owner, subject, tenant, command.now)
+            .with_detail(texts.chain(flags.into_iter().filter_map(flag)).collect::<Vec<_>>().join(" "))
+    }
+
+    /// An agent that was deleted.
+    pub fn agent_deleted(command: &DeleteAgent) -> Self {
+        let (subject, tenant) = (AuditObject::Agent(command.agent), AuditTenant::of_user(command.owner));
+        Self::new(AuditAction::AgentDeleted, command.by, subject, tenant, command.now)
+    }
+
+    /// A key that was made; its limits and its expiry are the detail.
+    pub fn key_created(by: Actor, key: &NewKey, holder: ParticipantId, now: Timestamp) -> Self {
+        let scope = (!key.scope.is_full()).then(|| key.scope.to_string());
+        let expiry = key.expires_at.map(|until| format!("expires_at={until}"));
+        let detail = [scope, expiry].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let detail = (!detail.is_empty()).then_some(detail);
+        Self { detail, ..Self::of_key(AuditAction::KeyCreated, by, key.id, holder, now) }
+    }
+
+    /// A key that was revoked.
+    pub fn key_revoked(by: Actor, key: &KeyRecord, now: Timestamp) -> Self {
+        Self::of_key(AuditAction::KeyRevoked, by, key.id, key.holder, now)
+    }
+
+    fn of_key(action: AuditAction, by: Actor, key: ApiKeyId, holder: ParticipantId, at: Timestamp) -> Self {
+        Self::new(action, by, AuditObject::Key(key), AuditTenant::Of(holder), at).in_place(holder)
+    }
+}
+
+/// A flag that was set or cleared.
+fn flag((name, is_set): (&str, Option<bool>)) -> Option<String> {
+    is_set.map(|is_set| format!("{name}={is_set}"))
+}

@@ -1,0 +1,77 @@
+//! Entries about chats, their participants and their messages.
+
+use super::{Actor, AuditEntry, AuditObject, AuditTenant};
+use crate::audit::AuditAction;
+use crate::caller::Caller;
+use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, RenameChat};
+use crate::id::{ChatId, MessageId, OrganizationId, ParticipantId, UserId};
+use crate::message::{DeleteMessage, EditMessage};
+use crate::time::Timestamp;
+
+impl AuditEntry {
+    /// A chat that was made, in this organization; a given title is the detail. A title that derives
+    /// from a text goes with it, so it is not kept here.
+    pub fn chat_created(chat: &Chat, creator: ParticipantId, organization: OrganizationId) -> Self {
+        let (actor, tenant) = (Actor::Participant(creator), AuditTenant::Organization(organization));
+        let created =
+            Self::new(AuditAction::ChatCreated, actor, AuditObject::Chat(chat.id), tenant, chat.created_at);
+        Self { detail: chat.title.clone(), ..created }
+    }
+
+    /// A chat that was given another title, which is the detail.
+    pub fn chat_renamed(command: &RenameChat) -> Self {
+        let RenameChat { chat, by, now, title, .. } = command;
+        let tenant = AuditTenant::Chat(*chat, Some(by.organization()));
+        Self::new(AuditAction::ChatRenamed, *by, AuditObject::Chat(*chat), tenant, *now)
+            .with_detail(title.as_str())
+    }
+
+    /// A chat that was deleted.
+    pub fn chat_deleted(command: &DeleteChat) -> Self {
+        let actor = command.by.map_or(Actor::Operator, Actor::from);
+        let tenant = AuditTenant::Chat(command.chat, command.by.map(Caller::organization));
+        Self::new(AuditAction::ChatDeleted, actor, AuditObject::Chat(command.chat), tenant, command.now)
+    }
+
+    /// A participant that was added to a chat.
+    pub fn participant_added(command: &AddParticipant, added: ParticipantId) -> Self {
+        let AddParticipant { chat, by, now, role, .. } = command;
+        Self::of_participant(AuditAction::ParticipantAdded, *by, added, *chat, *now)
+            .with_detail(role.as_str())
+    }
+
+    /// A participant that was removed from a chat, or left it.
+    pub fn participant_removed(command: &RemoveParticipant, removed: ParticipantId) -> Self {
+        let left = command.by.participant() == removed;
+        let action = if left { AuditAction::ParticipantLeft } else { AuditAction::ParticipantRemoved };
+        Self::of_participant(action, command.by, removed, command.chat, command.now)
+    }
+
+    fn of_participant(
+        action: AuditAction,
+        by: Caller,
+        participant: ParticipantId,
+        chat: ChatId,
+        at: Timestamp,
+    ) -> Self {
+        Self::new(action, by, participant, AuditTenant::Chat(chat, Some(by.organization())), at)
+            .in_place(AuditObject::Chat(chat))
+    }
+
+    /// A message that its sender edited. Neither text is kept.
+    pub fn message_edited(command: &EditMessage) -> Self {
+        let EditMessage { chat, message, by, now, .. } = command;
+        Self::of_message(AuditAction::MessageEdited, *by, *message, *chat, *now)
+    }
+
+    /// A message that its sender deleted.
+    pub fn message_deleted(command: &DeleteMessage) -> Self {
+        let DeleteMessage { chat, message, by, now } = *command;
+        Self::of_message(AuditAction::MessageDeleted, by, message, chat, now)
+    }
+
+    fn of_message(action: AuditAction, by: UserId, message: MessageId, chat: ChatId, at: Timestamp) -> Self {
+        Self::new(action, by, AuditObject::Message(message), AuditTenant::ChatOf(chat, by), at)
+            .in_place(AuditObject::Chat(chat))
+    }
+}

@@ -1,0 +1,75 @@
+//! Rules for the text of the sources: no file is too long, and tests wait for facts.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// The maximum number of lines of a Rust file.
+const MOST_LINES: usize = 500;
+
+/// How often test code sleeps. All other tests wait with `testkit`'s `until`, `elapse`, and `pace`.
+const SLEEPS: [(&str, usize); 6] = [
+    // It looks so often that it meets the program on its way.
+    ("crates/server/tests/archive/kills.rs", 1),
+    // A thread waits for the start of the program.
+    ("crates/testkit/src/nats.rs", 1),
+    // The waits themselves.
+    ("crates/testkit/src/waits.rs", 4),
+    // The end of a database may take longer than `until` waits.
+    ("crates/testkit/tests/postgres.rs", 1),
+    // How long the program takes to start and to stop is measured, and its end is noticed.
+    ("tests/src/server.rs", 2),
+    // The wait that tells whether something was so in time.
+    ("tests/src/soon.rs", 1),
+];
+
+/// Every Rust file of the repository by its path, without what was built or installed.
+fn sources() -> BTreeMap<String, String> {
+    fn collect(directory: &Path, root: &Path, found: &mut BTreeMap<String, String>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() && !name.starts_with('.') && !["target", "node_modules"].contains(&name) {
+                collect(&path, root, found);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let place = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                found.insert(place, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let mut found = BTreeMap::new();
+    collect(root, root, &mut found);
+    assert!(found.len() > 300, "the sources were not found: {}", found.len());
+    found
+}
+
+/// The part of a file that is a test, if there is one.
+fn test_code<'a>(path: &str, text: &'a str) -> &'a str {
+    let is_test = path.starts_with("crates/testkit/") || path.split('/').any(|part| part == "tests");
+    if is_test || path.ends_with("/tests.rs") {
+        return text;
+    }
+    text.find("#[cfg(test)]\nmod tests {").map_or("", |begin| &text[begin..])
+}
+
+#[test]
+fn no_source_is_too_long() {
+    let lengths = sources().into_iter().map(|(path, text)| (path, text.lines().count()));
+    let long = lengths.filter(|(_, lines)| *lines > MOST_LINES).collect::<Vec<_>>();
+    assert!(long.is_empty(), "more than {MOST_LINES} lines; split them by subject: {long:?}");
+}
+
+#[test]
+fn tests_wait_for_facts() {
+    const SLEEP: &str = concat!("sleep", "(");
+    let sleeps = sources().into_iter().map(|(path, text)| {
+        let code = test_code(&path, &text).lines().filter(|line| !line.trim_start().starts_with("//"));
+        let count = code.filter(|line| line.contains(SLEEP)).count();
+        (path, count)
+    });
+    let sleeps = sleeps.filter(|(_, count)| *count > 0).collect::<BTreeMap<_, _>>();
+    let allowed = SLEEPS.map(|(path, count)| (path.to_owned(), count));
+    assert_eq!(sleeps, BTreeMap::from(allowed), "the files that sleep, and those that may");
+}
