@@ -62,11 +62,16 @@ impl Fault {
         matches!(self, Self::Driver(DieselError::DatabaseError(_, said)) if said.message().contains(NO_SPACE))
     }
 
-    /// The error for one of several jobs that failed together.
-    pub(crate) fn told(&self) -> StoreError {
+    /// Records that the disk of the database is full, if that is the fault.
+    pub(crate) fn record_full_disk(&self) {
         if self.is_full_disk() {
             measure::store_full();
         }
+    }
+
+    /// The error for one of several jobs that failed together.
+    pub(crate) fn told(&self) -> StoreError {
+        self.record_full_disk();
         let cause = match self {
             Self::Driver(error) => error.to_string(),
             Self::NoConnection(cause) => cause.to_string(),

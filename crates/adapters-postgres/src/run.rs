@@ -254,7 +254,10 @@ where
                 Ok(()) => lease.release(),
                 // The outcome is unknown, and cannot be queried: the server may have crashed, after
                 // which transaction numbers are assigned again.
-                Err(fault) if fault.leaves_commit_in_doubt() => return Err(Fault::Uncertain),
+                Err(fault) if fault.leaves_commit_in_doubt() => {
+                    fault.record_full_disk();
+                    return Err(Fault::Uncertain);
+                }
                 Err(fault) => return Err(fault),
             }
             return Ok(Ok((slot, done)));

@@ -54,12 +54,12 @@ pub struct ChangeFeed {
     failures: u32,
     /// When the log was last read to its end.
     read_at: Instant,
-    revalidation: Arc<Revalidation>,
+    revalidation: Arc<Revalidator>,
 }
 
 /// The chats that participants have left. Their subscriptions are compared with the store beside the
 /// log, so that no later revocation waits for hundreds of reads.
-struct Revalidation {
+struct Revalidator {
     hub: Arc<Hub>,
     chats: Arc<ChatService>,
     cluster_member: Option<Arc<ClusterMember>>,
@@ -83,7 +83,7 @@ impl ChangeFeed {
     ) -> Result<Self, StoreError> {
         let position = log.newest_change().await?;
         let (failures, read_at) = (0, Instant::now());
-        let revalidation = Arc::new(Revalidation {
+        let revalidation = Arc::new(Revalidator {
             hub: hub.clone(),
             chats,
             cluster_member: cluster_member.clone(),
@@ -224,7 +224,7 @@ impl ChangeFeed {
     }
 }
 
-impl Revalidation {
+impl Revalidator {
     /// Revalidates the chats, until it is dropped.
     async fn run(&self) {
         let mut failures = 0;

@@ -6,7 +6,7 @@ use domain::caller::Caller;
 use domain::node::OnConflict;
 use futures_util::future::join;
 use testkit::bus::BARE;
-use ws_gateway::inbox::{Reader, SocketCommand};
+use ws_gateway::inbox::{InboxItem, Reader};
 use ws_gateway::other_nodes::PendingClaim;
 use ws_gateway::{Hub, SocketClaim};
 
@@ -27,8 +27,8 @@ pub(crate) fn told(reader: &mut Reader) -> Vec<&'static str> {
     let mut all = Vec::new();
     for told in reader {
         match told {
-            SocketCommand::Event(event) => all.push(event.payload.event),
-            SocketCommand::End { .. } => all.push("!end"),
+            InboxItem::Event(event) => all.push(event.payload.event),
+            InboxItem::End { .. } => all.push("!end"),
             told => panic!("{told:?}"),
         }
     }

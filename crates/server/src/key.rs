@@ -71,12 +71,13 @@ async fn create(
         return Err(Failure::plain(text));
     };
     let scope = scope(accounts, store, user, arguments).await?;
+    // Read before the key exists: it is shown once.
+    let found = store.find_user(user).await;
+    let found = found.map_err(|cause| Failure::new("cannot read the user", cause).next(store::NEXT))?;
     let created = accounts.create_key_by(Actor::Operator, user, CreateKey { name, expires_at, scope }).await;
     let created = created.map_err(|cause| {
         Failure::new("the key was not created", cause).next("see `parlance key list HANDLE`")
     })?;
-    let found = store.find_user(user).await;
-    let found = found.map_err(|cause| Failure::new("cannot read the user", cause).next(store::NEXT))?;
     if let Some(user) = found.filter(|user| user.disabled_at.is_some()) {
         let handle = user.handle;
         say(&format!(

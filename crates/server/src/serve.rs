@@ -129,23 +129,25 @@ async fn run(
         _ = &mut server => Some(Failure::plain("the server ended unexpectedly")),
         failure = task_failure(&mut upkeep, &mut others, &mut delivered) => Some(failure),
     };
-    if let Some(failure) = ended {
-        return Err(failure);
-    }
     tracing::info!("stopping");
     readiness.drain();
-    tokio::select! {
-        () = wiring.hub.drain(config.drain()) => {}
-        // A second signal skips draining.
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        _ = hangup.recv() => {}
+    // After a failure, the sockets are closed at once; what is not stored yet is still written.
+    if ended.is_none() {
+        tokio::select! {
+            () = wiring.hub.drain(config.drain()) => {}
+            // A second signal skips draining.
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
     }
     wiring.hub.shut_down();
     // Stops accepting connections, and finishes requests in flight.
     handle.stop(true).await;
     // The server's own future ends once its workers have.
-    let _ = server.await;
+    if !server.is_finished() {
+        let _ = server.await;
+    }
     let _ = timeout(LAST_WRITES, upkeep.shutdown()).await;
     if let Some(cluster_member) = cluster_member {
         cluster_member.resync().log_last_loss().await;
@@ -156,7 +158,7 @@ async fn run(
     }
     let _ = timeout(LAST_WRITES, others.shutdown()).await;
     wiring.hub.receipts().close();
-    if timeout(LAST_WRITES, delivered).await.is_err() {
+    if !delivered.is_finished() && timeout(LAST_WRITES, delivered).await.is_err() {
         tracing::warn!("last delivery receipts could not be stored; these messages will be redelivered");
     }
     if !matches!(timeout(LAST_WRITES, wiring.services.accounts.write_key_uses()).await, Ok(Ok(()))) {
@@ -170,7 +172,7 @@ async fn run(
         metrics.abort();
     }
     tracing::info!("stopped");
-    Ok(())
+    ended.map_or(Ok(()), Err)
 }
 
 /// Waits until a background task has ended, as none does before the server stops. A server without

@@ -69,7 +69,7 @@ pub struct Event {
 
 /// An item in the queue of a socket: an event, or a command to its task.
 #[derive(Debug)]
-pub enum SocketCommand {
+pub enum InboxItem {
     /// An event of a topic.
     Event(Event),
     /// The subscription to a topic has ended.
@@ -123,7 +123,7 @@ struct Mailbox {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    queued: VecDeque<SocketCommand>,
+    queued: VecDeque<InboxItem>,
     /// Set if a command has come since the task last looked.
     has_command: bool,
     /// Set if there is no reader any more.
@@ -135,13 +135,13 @@ struct Waiting {
 impl Waiting {
     /// Removes the queued state of a message.
     fn take_older(&mut self, stay: SubscriptionId, message: MessageId) -> Option<Event> {
-        let is_older = |item: &SocketCommand| {
-            let SocketCommand::Event(Event { subscription, payload, .. }) = item else { return false };
+        let is_older = |item: &InboxItem| {
+            let InboxItem::Event(Event { subscription, payload, .. }) = item else { return false };
             *subscription == stay && payload.updates == Some(message)
         };
         let place = self.queued.iter().rev().take(SEARCHED).position(is_older)?;
         match self.queued.remove(self.queued.len() - 1 - place)? {
-            SocketCommand::Event(event) => Some(event),
+            InboxItem::Event(event) => Some(event),
             _ => None,
         }
     }
@@ -181,14 +181,14 @@ impl Inbox {
                 if waiting.closed {
                     return;
                 }
-                waiting.queued.push_back(SocketCommand::Event(event));
+                waiting.queued.push_back(InboxItem::Event(event));
                 waiting.connection.take()
             };
             if let Some(waker) = waker {
                 waker.wake();
             }
         } else if !before {
-            self.send_command(SocketCommand::Overflow);
+            self.send_command(InboxItem::Overflow);
         }
     }
 
@@ -216,7 +216,7 @@ impl Inbox {
     }
 
     /// Adds a command, which is small and must arrive.
-    pub(crate) fn send_command(&self, item: SocketCommand) {
+    pub(crate) fn send_command(&self, item: InboxItem) {
         let wakers = {
             let mut waiting = self.0.waiting();
             if waiting.closed {
@@ -235,14 +235,14 @@ impl Inbox {
 pub struct Reader {
     mailbox: Arc<Mailbox>,
     /// Items that were taken together, and are handled one by one.
-    taken: VecDeque<SocketCommand>,
+    taken: VecDeque<InboxItem>,
 }
 
 /// The items that are there; more may come after the last one.
 impl Iterator for Reader {
-    type Item = SocketCommand;
+    type Item = InboxItem;
 
-    fn next(&mut self) -> Option<SocketCommand> {
+    fn next(&mut self) -> Option<InboxItem> {
         if self.taken.is_empty() {
             self.fetch();
         }
@@ -266,7 +266,7 @@ impl Reader {
             self.fetch();
         }
         match self.taken.pop_front()? {
-            SocketCommand::Event(event) => Some(event),
+            InboxItem::Event(event) => Some(event),
             command => {
                 self.taken.push_front(command);
                 None
@@ -276,10 +276,10 @@ impl Reader {
 
     /// The next item if it precedes the first one of the subscription `stay` to a topic: an
     /// event, or the end of a subscription.
-    pub(crate) fn next_before(&mut self, stay: SubscriptionId) -> Option<SocketCommand> {
+    pub(crate) fn next_before(&mut self, stay: SubscriptionId) -> Option<InboxItem> {
         let item = self.next()?;
         match &item {
-            SocketCommand::Event(Event { subscription, .. }) | SocketCommand::End { subscription, .. }
+            InboxItem::Event(Event { subscription, .. }) | InboxItem::End { subscription, .. }
                 if *subscription == stay =>
             {
                 self.taken.push_front(item);

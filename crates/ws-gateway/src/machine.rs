@@ -2,7 +2,7 @@
 //!
 //! Frames and events go in, [`Action`]s come out; the driver of the machine carries them out in
 //! order. A join of a chat takes two steps: [`Action::Authorize`] asks, and the answer comes back
-//! through [`Connection::authorized`] before the next frame is handed in.
+//! through [`Machine::authorized`] before the next frame is handed in.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub enum Action {
     /// Send this text.
     Send(String),
     /// Find out whether the caller takes part in the chat, and return with
-    /// [`Connection::authorized`]. The socket must already be subscribed to the topic when the
+    /// [`Machine::authorized`]. The socket must already be subscribed to the topic when the
     /// store is read, so that no event is lost in between.
     Authorize(PendingJoin),
     /// End the subscription to the topic.

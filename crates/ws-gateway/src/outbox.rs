@@ -24,7 +24,7 @@ use futures_core::Stream;
 use tokio::time::sleep;
 
 use crate::hub::ConnectionSlot;
-use crate::inbox::{CommandSignal, Event, Payload, Reader, SEARCHED, SocketCommand, cost};
+use crate::inbox::{CommandSignal, Event, InboxItem, Payload, Reader, SEARCHED, cost};
 use crate::machine::Machine;
 use crate::receipts::ReceiptSink;
 
@@ -102,12 +102,12 @@ impl Outbox {
     }
 
     /// The next command for the socket.
-    pub(crate) fn told(&self) -> Option<SocketCommand> {
+    pub(crate) fn told(&self) -> Option<InboxItem> {
         self.0.borrow_mut().inbox.next()
     }
 
     /// The next command, if it precedes the first event of `subscription`.
-    pub(crate) fn told_before(&self, subscription: SubscriptionId) -> Option<SocketCommand> {
+    pub(crate) fn told_before(&self, subscription: SubscriptionId) -> Option<InboxItem> {
         self.0.borrow_mut().inbox.next_before(subscription)
     }
 

@@ -18,7 +18,7 @@ use crate::context::SocketContext;
 use crate::frame::Version;
 use crate::hub::Departure;
 use crate::hub::claim::SocketClaim;
-use crate::inbox::{CommandSignal, SocketCommand};
+use crate::inbox::{CommandSignal, InboxItem};
 use crate::machine::{Action, JoinDecision, Machine, PendingJoin, TOO_MANY_TOPICS};
 use crate::outbox::{LINGER, Outbox};
 use crate::payload;
@@ -95,7 +95,7 @@ impl Socket {
     }
 
     fn on_message(&mut self, message: AggregatedMessage) -> Flow {
-        // CommandSignal that precede a frame are carried out before its reply.
+        // Commands that precede a frame are carried out before its reply.
         if self.hear() == Flow::Ends {
             return Flow::Ends;
         }
@@ -227,17 +227,17 @@ impl Socket {
         }
     }
 
-    fn on_told(&mut self, told: SocketCommand) -> Flow {
+    fn on_told(&mut self, told: InboxItem) -> Flow {
         match told {
-            SocketCommand::Event(event) => {
+            InboxItem::Event(event) => {
                 self.outbox.event(event);
                 Flow::Goes
             }
-            SocketCommand::End { topic, subscription } => {
+            InboxItem::End { topic, subscription } => {
                 let action = self.outbox.machine(|machine| machine.on_end(topic, subscription));
                 action.map_or(Flow::Goes, |action| self.carry_out(action))
             }
-            SocketCommand::Superseded { payload } => {
+            InboxItem::Superseded { payload } => {
                 self.outbox.drop_backlog();
                 if let Some(agent) = self.claim.caller.participant().agent() {
                     let topic = Topic::AgentControl(agent);
@@ -247,12 +247,12 @@ impl Socket {
                 }
                 self.end(CloseCode::Away, "another connection of this agent took over")
             }
-            SocketCommand::Revoked => {
+            InboxItem::Revoked => {
                 self.outbox.drop_backlog();
                 self.end(CloseCode::Policy, "the credential is no longer valid")
             }
-            SocketCommand::Stop => self.end(CloseCode::Restart, "connect again"),
-            SocketCommand::Overflow => self.unless_full(false),
+            InboxItem::Stop => self.end(CloseCode::Restart, "connect again"),
+            InboxItem::Overflow => self.unless_full(false),
         }
     }
 

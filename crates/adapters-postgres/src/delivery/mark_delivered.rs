@@ -33,9 +33,9 @@ pub(super) async fn mark_delivered_on(
     mut db: &Db,
     taken: &[DeliveryKey],
     now: Timestamp,
-    heard: &ChatSelection,
+    selected: &ChatSelection,
 ) -> Result<Option<Vec<Message>>, Fault> {
-    let heard = locked_on(db, taken.iter().map(|key| key.message), heard).await?;
+    let selected = locked_on(db, taken.iter().map(|key| key.message), selected).await?;
     let marked = statement::<SqlUuid>(MARK)
         .bind::<Text, _>(DeliveryStatus::Delivered.as_str())
         .bind::<Timestamptz, _>(At(now))
@@ -46,16 +46,16 @@ pub(super) async fn mark_delivered_on(
     if marked.is_empty() {
         return Ok(None);
     }
-    told_on(db, marked.into_iter().filter(|message| heard.contains(message)).collect()).await.map(Some)
+    told_on(db, marked.into_iter().filter(|message| selected.contains(message)).collect()).await.map(Some)
 }
 
 /// Those of the messages that humans are subscribed to, in the order of their chats.
-pub(super) async fn heard_on(
+pub(super) async fn announce_on(
     db: &Db,
     of: &[MessageId],
-    heard: &ChatSelection,
+    selected: &ChatSelection,
 ) -> Result<Vec<Message>, Fault> {
-    let told = locked_on(db, of.iter().copied(), heard).await?;
+    let told = locked_on(db, of.iter().copied(), selected).await?;
     told_on(db, told).await
 }
 
@@ -64,18 +64,18 @@ pub(super) async fn heard_on(
 async fn locked_on(
     mut db: &Db,
     of: impl Iterator<Item = MessageId>,
-    heard: &ChatSelection,
+    selected: &ChatSelection,
 ) -> Result<BTreeSet<Uuid>, Fault> {
     let rooms = statement::<(SqlUuid, SqlUuid)>("SELECT id, chat_id FROM messages WHERE id = ANY(?)")
         .bind::<Array<SqlUuid>, _>(of.map(MessageId::uuid).collect::<Vec<_>>())
         .load::<(Uuid, Uuid)>(&mut db)
         .await?;
-    let heard = rooms.into_iter().filter(|(_, chat)| heard(ChatId::new(*chat)));
-    let heard = heard.map(|(message, _)| message).collect::<Vec<_>>();
-    if heard.is_empty() {
+    let selected = rooms.into_iter().filter(|(_, chat)| selected(ChatId::new(*chat)));
+    let selected = selected.map(|(message, _)| message).collect::<Vec<_>>();
+    if selected.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let locked = statement::<SqlUuid>(LOCK_MESSAGES).bind::<Array<SqlUuid>, _>(heard);
+    let locked = statement::<SqlUuid>(LOCK_MESSAGES).bind::<Array<SqlUuid>, _>(selected);
     let locked = locked.load::<Uuid>(&mut db).await?;
     Ok(locked.into_iter().collect())
 }

@@ -54,16 +54,16 @@ impl DeliveryRepository for PostgresStore {
         &self,
         taken: Vec<DeliveryKey>,
         now: Timestamp,
-        heard: ChatSelection,
+        selected: ChatSelection,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let tell = |told: &Vec<Message>| tell_some(told, on_commit);
-        let given = (taken, now, heard);
+        let given = (taken, now, selected);
         let marked = self.change(
             given,
-            |db, (taken, now, heard)| {
+            |db, (taken, now, selected)| {
                 // Without changes there is nothing to commit.
-                let marked = mark_delivered::mark_delivered_on(db, taken, *now, heard);
+                let marked = mark_delivered::mark_delivered_on(db, taken, *now, selected);
                 marked.map(|told| told.map(|told| told.ok_or(()))).boxed()
             },
             tell,
@@ -74,15 +74,15 @@ impl DeliveryRepository for PostgresStore {
     async fn tell_delivered(
         &self,
         messages: Vec<MessageId>,
-        heard: ChatSelection,
+        selected: ChatSelection,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let tell = |told: &Vec<Message>| tell_some(told, on_commit);
         // The read takes a commit slot, so that no later change is announced before it.
         let read = self.change(
-            (messages, heard),
-            |db, (messages, heard)| {
-                mark_delivered::heard_on(db, messages, heard).map(|told| told.map(Ok::<_, ()>)).boxed()
+            (messages, selected),
+            |db, (messages, selected)| {
+                mark_delivered::announce_on(db, messages, selected).map(|told| told.map(Ok::<_, ()>)).boxed()
             },
             tell,
         );

@@ -68,10 +68,10 @@ impl BatchWork for Steps {
         &self,
         db: &Db,
         commands: &[AdvanceDelivery],
-        patience: LockWait,
+        lock_wait: LockWait,
         in_doubt: Option<&DecidedSteps>,
     ) -> Result<Option<DecidedSteps>, Fault> {
-        if patience == LockWait::Brief {
+        if lock_wait == LockWait::Brief {
             return decide_on(db, commands).await.map(Some);
         }
         lock_on(db, commands).await?;
@@ -215,11 +215,11 @@ macro_rules! records {
 async fn records_of_on(
     mut db: &Db,
     commands: &[AdvanceDelivery],
-    patience: LockWait,
+    lock_wait: LockWait,
 ) -> Result<HashSet<DeliveryKey>, Fault> {
     let wanted = commands.iter().map(delivery_of).collect::<BTreeSet<_>>();
     let (messages, agents) = columns(wanted.iter());
-    let text = match patience {
+    let text = match lock_wait {
         LockWait::Brief => records!(" SKIP LOCKED"),
         LockWait::Long => records!(""),
     };

@@ -117,13 +117,13 @@ pub(crate) trait BatchWork: Send + Sync + Sized + 'static {
     /// Begins a transaction, locks, and decides; [`Self::write_on`] follows.
     ///
     /// `in_doubt` is an earlier decision on the same changes that may have been committed; the
-    /// patience is long then. Its transaction had the same locks, so it has ended once they are
+    /// lock_wait is long then. Its transaction had the same locks, so it has ended once they are
     /// granted. `None` if it was committed.
     fn decide_on(
         &self,
         db: &Db,
         changes: &[Self::Change],
-        patience: LockWait,
+        lock_wait: LockWait,
         in_doubt: Option<&Self::Decided>,
     ) -> impl Future<Output = Result<Option<Self::Decided>, Fault>> + Send;
 
@@ -155,7 +155,7 @@ pub(crate) trait Decided<Stored, Refused>: Send + Sync + 'static {
 
     fn into_outcomes(self) -> Vec<Result<Stored, Refused>>;
 
-    /// The places of changes that need a transaction with long patience; ascending. There are none
+    /// The places of changes that need a transaction with long lock_wait; ascending. There are none
     /// in such a transaction.
     fn apart(&self) -> &[usize] {
         &[]
@@ -236,17 +236,17 @@ impl<W: BatchWork> Writer<W> {
     }
 
     /// Writes and answers all changes of the batch.
-    async fn write(self: &Arc<Self>, mut batch: Batch<W>, patience: LockWait) {
-        match self.commit(&mut batch, patience).await {
+    async fn write(self: &Arc<Self>, mut batch: Batch<W>, lock_wait: LockWait) {
+        match self.commit(&mut batch, lock_wait).await {
             Ok(()) => {}
             // One change caused the failure; the others must not fail with it.
             Err(fault) if fault.remedy() == Remedy::None && batch.changes.len() > 1 => {
                 for job in batch.jobs() {
                     // The first change of a lane may have been deferred meanwhile, and the next must not overtake it.
-                    let job = if patience == LockWait::Brief { self.lanes.queue(job) } else { Some(job) };
+                    let job = if lock_wait == LockWait::Brief { self.lanes.queue(job) } else { Some(job) };
                     let Some(job) = job else { continue };
                     let mut alone = Batch::of(job);
-                    if let Err(fault) = self.commit(&mut alone, patience).await {
+                    if let Err(fault) = self.commit(&mut alone, lock_wait).await {
                         alone.fail(&fault);
                     }
                 }
@@ -310,10 +310,10 @@ impl<W: BatchWork> Writer<W> {
     }
 
     /// Commits, announces and answers all changes, or none.
-    async fn commit(self: &Arc<Self>, batch: &mut Batch<W>, patience: LockWait) -> Result<(), Fault> {
+    async fn commit(self: &Arc<Self>, batch: &mut Batch<W>, lock_wait: LockWait) -> Result<(), Fault> {
         let is_committing = AtomicBool::new(false);
         // A panic must not end the writing task.
-        let writing = AssertUnwindSafe(self.commit_in_tries(batch, patience, &is_committing));
+        let writing = AssertUnwindSafe(self.commit_in_tries(batch, lock_wait, &is_committing));
         writing.catch_unwind().await.unwrap_or_else(|_| {
             if is_committing.load(Ordering::Relaxed) {
                 self.commit_order.record_in_doubt();
@@ -326,24 +326,24 @@ impl<W: BatchWork> Writer<W> {
     async fn commit_in_tries(
         self: &Arc<Self>,
         batch: &mut Batch<W>,
-        mut patience: LockWait,
+        mut lock_wait: LockWait,
         is_committing: &AtomicBool,
     ) -> Result<(), Fault> {
         let (mut tries, mut in_doubt, mut asking) = (Tries::default(), None, None);
         let mut doubted = false;
         while !batch.changes.is_empty() {
             is_committing.store(in_doubt.is_some(), Ordering::Relaxed);
-            match self.commit_once(batch, &mut in_doubt, patience, is_committing).await {
+            match self.commit_once(batch, &mut in_doubt, lock_wait, is_committing).await {
                 Err(fault) if in_doubt.is_some() => {
                     if asking.get_or_insert_with(Instant::now).elapsed() >= self.pool.patience() {
                         self.commit_order.record_in_doubt();
                         return Err(Fault::Uncertain);
                     }
                     // The outcome is known once the rows are unlocked, or written by another transaction.
-                    (patience, doubted) = (LockWait::Long, doubted || !fault.is_full_disk());
+                    (lock_wait, doubted) = (LockWait::Long, doubted || !fault.is_full_disk());
                     tokio::time::sleep(ASKING).await;
                 }
-                Err(fault) if patience == LockWait::Brief && fault.may_be_lock_timeout() => {
+                Err(fault) if lock_wait == LockWait::Brief && fault.may_be_lock_timeout() => {
                     self.defer_locked(batch).await?;
                 }
                 Err(fault) if tries.again_after(&fault).await => {}
@@ -362,19 +362,19 @@ impl<W: BatchWork> Writer<W> {
         self: &Arc<Self>,
         batch: &mut Batch<W>,
         in_doubt: &mut Option<InDoubt<W>>,
-        patience: LockWait,
+        lock_wait: LockWait,
         is_committing: &AtomicBool,
     ) -> Result<(), Fault> {
         let mut lease = self.pool.lease().await?;
         let connections = self.pool.connections_made();
-        if in_doubt.is_none() && patience == LockWait::Brief {
+        if in_doubt.is_none() && lock_wait == LockWait::Brief {
             match self.commit_cached(lease, batch, in_doubt, connections, is_committing).await? {
                 Some(unused) => lease = unused,
                 None => return Ok(()),
             }
         }
         let before = in_doubt.as_ref().map(|one| &one.decided);
-        let deciding = self.work.decide_on(lease.db(), &batch.changes, patience, before);
+        let deciding = self.work.decide_on(lease.db(), &batch.changes, lock_wait, before);
         let mut decided = match self.pool.timed(deciding).await {
             Ok(Some(decided)) => decided,
             Ok(None) => {
@@ -409,7 +409,7 @@ impl<W: BatchWork> Writer<W> {
                 return Err(fault);
             }
         }
-        if patience == LockWait::Brief {
+        if lock_wait == LockWait::Brief {
             self.work.learn(&decided, Fate::Committed { connections });
         }
         batch.publish(slot, decided).await;

@@ -83,11 +83,11 @@ impl BatchWork for Ids {
         &self,
         mut db: &Db,
         changes: &[Change],
-        patience: LockWait,
+        lock_wait: LockWait,
         in_doubt: Option<&DecidedIds>,
     ) -> Result<Option<DecidedIds>, Fault> {
         self.sizes.lock().unwrap().push(changes.len());
-        execute(db, patience.begin()).await?;
+        execute(db, lock_wait.begin()).await?;
         let lanes = changes.iter().map(|change| change.lane).collect::<Vec<_>>();
         statement::<SqlUuid>("SELECT id FROM lanes WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE")
             .bind::<Array<SqlUuid>, _>(lanes)
@@ -107,7 +107,7 @@ impl BatchWork for Ids {
         for (place, change) in changes.iter().enumerate() {
             match change.what {
                 What::Refused => decided.outcomes.push(Err(())),
-                What::Apart if patience == LockWait::Brief => decided.apart.push(place),
+                What::Apart if lock_wait == LockWait::Brief => decided.apart.push(place),
                 _ => decided.outcomes.push(Ok(change.id)),
             }
         }

@@ -51,10 +51,10 @@ impl BatchWork for Messages {
         &self,
         db: &Db,
         news: &[NewMessage],
-        patience: LockWait,
+        lock_wait: LockWait,
         in_doubt: Option<&DecidedAppends>,
     ) -> Result<Option<DecidedAppends>, Fault> {
-        let decided = batch::decide_on(db, news, patience).await?;
+        let decided = batch::decide_on(db, news, lock_wait).await?;
         match in_doubt {
             Some(before) if batch::is_there_on(db, before.messages()).await? => Ok(None),
             _ => Ok(Some(decided)),
@@ -80,7 +80,7 @@ impl BatchWork for Messages {
     }
 
     async fn locked_on(&self, db: &Db, news: &[NewMessage]) -> Result<HashSet<Uuid>, Fault> {
-        batch::held_on(db, news).await
+        batch::locked_by_others_on(db, news).await
     }
 }
 

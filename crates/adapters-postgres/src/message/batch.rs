@@ -95,10 +95,10 @@ const MEMBERS: &str = "SELECT stay.chat_id, stay.participant_id, stay.status \
 pub(super) async fn decide_on(
     db: &Db,
     news: &[NewMessage],
-    patience: LockWait,
+    lock_wait: LockWait,
 ) -> Result<DecidedAppends, Fault> {
     // The other reads begin, and see the commits, after the chats are locked.
-    let begun = execute(db, patience.begin());
+    let begun = execute(db, lock_wait.begin());
     let (begun, rooms, plans, members) =
         join4(begun, rooms_on(db, news), plans_on(db, news), members_on(db, news)).await;
     begun?;
@@ -126,14 +126,14 @@ pub(super) async fn decide_on(
     Ok(decided)
 }
 
-const HELD: &str = "WITH free AS (SELECT id FROM chats WHERE id = ANY(?) AND deleted_at IS NULL \
+const LOCKED_BY_OTHERS: &str = "WITH free AS (SELECT id FROM chats WHERE id = ANY(?) AND deleted_at IS NULL \
      FOR NO KEY UPDATE SKIP LOCKED) \
      SELECT id FROM chats WHERE id = ANY(?) AND deleted_at IS NULL AND id <> ALL (SELECT id FROM free)";
 
 /// Those of the chats that another transaction has locked.
-pub(super) async fn held_on(mut db: &Db, news: &[NewMessage]) -> Result<HashSet<Uuid>, Fault> {
+pub(super) async fn locked_by_others_on(mut db: &Db, news: &[NewMessage]) -> Result<HashSet<Uuid>, Fault> {
     let ids = rooms_of(news);
-    let held = statement::<SqlUuid>(HELD)
+    let held = statement::<SqlUuid>(LOCKED_BY_OTHERS)
         .bind::<Array<SqlUuid>, _>(ids.clone())
         .bind::<Array<SqlUuid>, _>(ids)
         .load::<Uuid>(&mut db)

@@ -7,7 +7,7 @@ use testkit::bus::BARE;
 use testkit::nodes::MemoryNodes;
 use tokio::time::timeout;
 use uuid::Uuid;
-use ws_gateway::inbox::{Reader, SocketCommand};
+use ws_gateway::inbox::{InboxItem, Reader};
 use ws_gateway::topic::Topic;
 use ws_gateway::{HubConfig, SocketClaim};
 
@@ -88,9 +88,8 @@ async fn whoever_was_removed_by_another_process_is_subscribed_no_longer() {
     assert!(scene.is_subscribed());
     let following = timeout(Duration::from_secs(20), scene.feed.follow());
     let ended = async {
-        while scene.hub.has_subscribers(Topic::RoomParticipants(scene.room)) {
-            sleep(Duration::from_millis(5)).await;
-        }
+        let room = Topic::RoomParticipants(scene.room);
+        testkit::until("the subscription ends", async || !scene.hub.has_subscribers(room)).await;
     };
     tokio::select! {
         _ = following => panic!("the subscription goes on"),
@@ -126,5 +125,5 @@ async fn chats_that_can_never_be_revalidated_end_all_sockets() {
     assert_eq!(scene.socket.by_ref().count(), 0);
     assert!(again().await, "nothing is tried again");
     let told = scene.socket.by_ref().collect::<Vec<_>>();
-    assert!(matches!(told[..], [SocketCommand::Stop]), "{told:?}");
+    assert!(matches!(told[..], [InboxItem::Stop]), "{told:?}");
 }

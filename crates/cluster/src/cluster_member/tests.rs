@@ -15,7 +15,7 @@ use testkit::nodes::MemoryNodes;
 use testkit::{FixedClock, NOON, SequentialIds};
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
-use ws_gateway::inbox::{Event, Reader, SocketCommand};
+use ws_gateway::inbox::{Event, InboxItem, Reader};
 use ws_gateway::other_nodes::OtherNodes;
 use ws_gateway::topic::Topic;
 use ws_gateway::{ClaimRefused, Departure, HubConfig, SocketClaim};
@@ -124,7 +124,7 @@ async fn follow_all(nodes: &mut [Server]) {
 fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
     for told in inbox {
-        let SocketCommand::Event(Event { payload, .. }) = told else { continue };
+        let InboxItem::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "participant_presence_changed" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
             all.push((content["id"].as_str().unwrap().to_owned(), content["online"].as_bool().unwrap()));
@@ -134,7 +134,7 @@ fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
 }
 
 fn is_superseded(inbox: &mut Reader) -> bool {
-    inbox.any(|told| matches!(told, SocketCommand::Superseded { .. }))
+    inbox.any(|told| matches!(told, InboxItem::Superseded { .. }))
 }
 
 fn bot(online: bool) -> (String, bool) {
@@ -405,7 +405,7 @@ async fn what_was_read_before_a_claim_ends_nothing() {
 fn rooms(inbox: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
     for told in inbox {
-        let SocketCommand::Event(Event { payload, .. }) = told else { continue };
+        let InboxItem::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "room_added" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
             all.push(content["id"].as_str().unwrap().to_owned());

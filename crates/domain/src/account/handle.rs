@@ -142,6 +142,9 @@ fn fold_to_ascii(c: char) -> impl Iterator<Item = char> {
 pub struct AgentHandle(String);
 
 impl AgentHandle {
+    /// The maximum size: a user's handle, a slash, and a slug.
+    pub(crate) const MAX_BYTES: usize = 39 + 1 + Slug::MAX_BYTES;
+
     /// Joins the owner's handle and the agent's slug.
     pub fn new(owner: &UserHandle, slug: &Slug) -> Self {
         Self(format!("{owner}/{}", slug.0))

@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 
 /// A candidate for the succession.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Candidate {
+pub struct Heir {
     /// The user or agent.
     pub id: ParticipantId,
     /// The role.
@@ -19,11 +19,11 @@ pub struct Candidate {
 
 /// The new owner among the remaining participants: `None` if one of them is owner already; else the
 /// oldest admin, else the oldest human, else the oldest member.
-pub fn heir(left: &[Candidate]) -> Option<ParticipantId> {
+pub fn heir(left: &[Heir]) -> Option<ParticipantId> {
     if left.iter().any(|standing| standing.role == Role::Owner) {
         return None;
     }
-    let rank = |standing: &&Candidate| {
+    let rank = |standing: &&Heir| {
         let human = standing.id.kind() == ParticipantKind::User;
         let precedence = if standing.role == Role::Admin { (true, false) } else { (false, human) };
         (Reverse(precedence), standing.joined_at, standing.id)
@@ -36,9 +36,9 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
-    fn standing(kind: ParticipantKind, number: u128, role: Role) -> Candidate {
+    fn standing(kind: ParticipantKind, number: u128, role: Role) -> Heir {
         let joined_at = Timestamp::from_micros(i64::try_from(number).unwrap());
-        Candidate { id: kind.with_uuid(Uuid::from_u128(number)), role, joined_at }
+        Heir { id: kind.with_uuid(Uuid::from_u128(number)), role, joined_at }
     }
 
     #[test]

@@ -51,7 +51,10 @@ impl DeliveryService {
         });
         match self.deliveries.advance(command, on_commit).await? {
             Ok(Advanced { delivery, .. }) => {
-                let attempt_number = delivery.current_attempt().ok_or(AdvanceError::NoActiveAttempt)?;
+                let attempt_number = delivery.current_attempt();
+                // The step is stored, so this is no refusal.
+                let none = || StoreError::Broken("a step left no attempt".into());
+                let attempt_number = attempt_number.ok_or_else(none)?;
                 Ok(StepResult { message, chat_id: chat, status: delivery.status(), attempt_number })
             }
             Err(AdvanceRefused::NotFound) => Err(AdvanceError::NotFound),

@@ -2,8 +2,8 @@
 //!
 //! A delivery is made for every agent that a text mentions, together with the message. The agent
 //! opens an *attempt* and closes it as done or failed; a failed delivery, and one that a crashed
-//! agent left open, is offered again. The rules are in [`state`]. Before that it is *delivered*
-//! once a socket of the agent took it.
+//! agent left open, is offered again. The rules are in [`state`]. Before its first attempt,
+//! it is *delivered* once a socket of the agent took it.
 //!
 //! Invariants: only the newest attempt can be open, and the status of a delivery follows from that
 //! attempt, or without one from `delivered_at`. The column `status` of the stores is for queries

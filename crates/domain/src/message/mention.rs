@@ -1,8 +1,10 @@
 //! Resolves the requested mentions of a message to participants.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::account::normalize_handle;
+use crate::account::{AgentHandle, normalize_handle};
 use crate::chat::Names;
 use crate::id::{ParticipantId, parse_uuid};
 use crate::words::words;
@@ -114,7 +116,7 @@ pub fn resolve(
     if let Some(index) = mentions.iter().position(|m| m.id == sender) {
         return Err(MentionError::SelfMention { index });
     }
-    let mut seen = std::collections::HashSet::with_capacity(mentions.len());
+    let mut seen = HashSet::with_capacity(mentions.len());
     if let Some(index) = mentions.iter().position(|m| !seen.insert(m.id)) {
         return Err(MentionError::Duplicate { index });
     }
@@ -128,26 +130,26 @@ pub fn resolve(
 /// The handles of agents among `names` that stand in `text` after an `@`, whole or without the owner,
 /// and that `mentions` lacks: they do not get the text, although its sender may expect that.
 pub fn written_only(names: &Names, sender: ParticipantId, text: &str, mentions: &[Mention]) -> Vec<String> {
-    let mut written = Vec::new();
+    let mut written = HashSet::new();
     for (at, _) in text.match_indices('@') {
         let is_inside_a_word = text[..at].chars().next_back().is_some_and(char::is_alphanumeric);
         let rest = &text[at + 1..];
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '/')));
         let handle = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '-', '/']);
-        if !is_inside_a_word && !handle.is_empty() {
-            written.push(normalize_handle(handle));
+        if !is_inside_a_word && (1..=AgentHandle::MAX_BYTES).contains(&handle.len()) {
+            written.insert(normalize_handle(handle));
         }
     }
     if written.is_empty() {
-        return written;
+        return Vec::new();
     }
+    let handles = names.0.iter().map(|named| named.handle.as_str()).collect::<HashSet<_>>();
     let is_meant = |id: ParticipantId| id == sender || mentions.iter().any(|mention| mention.id == id);
     let agents = names.0.iter().filter(|named| named.id.agent().is_some());
-    let stands_for = |text: &String, agent: &str| {
-        let is_slug = agent.split_once('/').is_some_and(|(_, slug)| slug == text);
-        text == agent || is_slug && !names.0.iter().any(|other| other.handle == *text)
+    let is_written = |agent: &str| {
+        let slug = agent.split_once('/').map(|(_, slug)| slug);
+        written.contains(agent) || slug.is_some_and(|slug| written.contains(slug) && !handles.contains(slug))
     };
-    let is_written = |agent: &str| written.iter().any(|text| stands_for(text, agent));
     agents
         .filter(|agent| is_written(&agent.handle) && !is_meant(agent.id))
         .map(|agent| agent.handle.clone())

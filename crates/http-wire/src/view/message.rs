@@ -3,7 +3,7 @@
 use domain::delivery::{Attempt, AttemptNumber, Delivery, DeliveryStatus};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
 use domain::message::{Mention, Message};
-use domain::page::weight::{MESSAGE_BYTES, of_members};
+use domain::page::weight::{ATTEMPT_BYTES, MESSAGE_BYTES, of_members};
 use domain::time::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
@@ -55,8 +55,11 @@ impl<'a> MessageView<'a> {
 
     /// The approximate size of these messages as JSON, in bytes.
     pub fn bytes(messages: &[Message]) -> usize {
-        let of_one =
-            |message: &Message| message.content.len() + message.metadata.as_ref().map_or(0, of_members);
+        let of_one = |message: &Message| {
+            let attempts = message.deliveries.iter().map(|delivery| delivery.attempts().len()).sum::<usize>();
+            let metadata = message.metadata.as_ref().map_or(0, of_members);
+            message.content.len() + metadata + attempts * ATTEMPT_BYTES
+        };
         messages.iter().map(|message| MESSAGE_BYTES + of_one(message)).sum()
     }
 

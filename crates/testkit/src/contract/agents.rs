@@ -5,7 +5,7 @@ use domain::account::{
     AuthenticateError, CreatePlatformAgent, DeleteAgentError, ModelType, PersonNamePart, ProfileChanges,
     UpdateAgentError, UserRole,
 };
-use domain::chat::succession::{Candidate, heir};
+use domain::chat::succession::{Heir, heir};
 use domain::chat::{
     AddParticipantCommand, ChatStatus, ChatTitle, CreateChat, CreateChatError, Participant, Role,
 };
@@ -213,7 +213,7 @@ pub async fn heirs_are_those_whom_the_rule_names(world: World) {
     }
     world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
     for (chat, mut left) in rooms {
-        let standing = |who: &Participant| Candidate { id: who.id, role: who.role, joined_at: who.joined_at };
+        let standing = |who: &Participant| Heir { id: who.id, role: who.role, joined_at: who.joined_at };
         let heir = heir(&left.iter().map(standing).collect::<Vec<_>>());
         if let Some(heir) = heir {
             left.iter_mut().find(|who| who.id == heir).unwrap().role = Role::Owner;

@@ -20,7 +20,7 @@ use domain::time::Timestamp;
 
 use super::figures::Figures;
 use super::quotas::{ConnectionSlot, Quotas};
-use crate::inbox::{Inbox, Reader, SocketCommand, SocketId};
+use crate::inbox::{Inbox, InboxItem, Reader, SocketId};
 use crate::payload;
 use ended::{Ended, is_older};
 use opened_with::OpenedWith;
@@ -100,19 +100,19 @@ impl Sockets {
         Ok(())
     }
 
-    fn send_command(&self, sockets: impl IntoIterator<Item = SocketId>, command: impl Fn() -> SocketCommand) {
+    fn send_command(&self, sockets: impl IntoIterator<Item = SocketId>, command: impl Fn() -> InboxItem) {
         let open = sockets.into_iter().filter_map(|socket| self.inboxes.get(&socket));
         open.for_each(|inbox| inbox.send_command(command()));
     }
 
     fn revoke(&self, sockets: impl IntoIterator<Item = SocketId>) {
-        self.send_command(sockets, || SocketCommand::Revoked);
+        self.send_command(sockets, || InboxItem::Revoked);
     }
 
     /// Ends the older socket of an agent, which the one with this number supersedes.
     fn supersede(&self, agent: AgentId, older: Option<SocketId>, number: u64) {
         let payload = || Arc::new(payload::supersede(agent, number));
-        self.send_command(older, || SocketCommand::Superseded { payload: payload() });
+        self.send_command(older, || InboxItem::Superseded { payload: payload() });
     }
 }
 
@@ -287,12 +287,12 @@ impl OpenSockets {
 
     /// Closes every open socket, so that its client reconnects.
     pub(super) fn stop_all(&self) {
-        self.sockets().inboxes.values().for_each(|inbox| inbox.send_command(SocketCommand::Stop));
+        self.sockets().inboxes.values().for_each(|inbox| inbox.send_command(InboxItem::Stop));
     }
 
     /// Closes these sockets, as far as they are open.
     pub(super) fn stop(&self, some: &[SocketId]) {
-        self.sockets().send_command(some.iter().copied(), || SocketCommand::Stop);
+        self.sockets().send_command(some.iter().copied(), || InboxItem::Stop);
     }
 
     /// Refuses new sockets from now on, and returns the open ones.

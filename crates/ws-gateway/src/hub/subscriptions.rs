@@ -23,7 +23,7 @@ use domain::store::StoreError;
 use super::config::SHARDS;
 use super::figures::Figures;
 use super::quotas::TopicSlot;
-use crate::inbox::{Inbox, Payload, SocketCommand, SocketId};
+use crate::inbox::{Inbox, InboxItem, Payload, SocketId};
 use crate::other_nodes::InterestGuard;
 use crate::person::Person;
 use crate::topic::Topic;
@@ -119,7 +119,7 @@ impl Subscriptions {
         };
         listener.basis.settle(entrance);
         if listener.basis.is_over() {
-            listener.inbox.send_command(SocketCommand::End { topic, subscription });
+            listener.inbox.send_command(InboxItem::End { topic, subscription });
             listeners.remove(socket);
             self.vacate(&mut shard, topic);
         }
@@ -364,9 +364,7 @@ impl Subscriptions {
         listeners.retain(|listener| {
             let stays = !chosen(listener);
             if !stays {
-                listener
-                    .inbox
-                    .send_command(SocketCommand::End { topic, subscription: listener.subscription });
+                listener.inbox.send_command(InboxItem::End { topic, subscription: listener.subscription });
             }
             stays
         });

@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::context::SocketContext;
 use crate::frame::Version;
-use crate::inbox::{Inbox, Reader, SocketCommand};
+use crate::inbox::{Inbox, InboxItem, Reader};
 use crate::machine::{Action, JoinDecision, Machine};
 use crate::outbox::Outbox;
 use crate::payload;
@@ -60,12 +60,12 @@ pub(super) fn told(receiver: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
     for told in receiver {
         all.push(match told {
-            SocketCommand::Event(event) => event.payload.event.to_owned(),
-            SocketCommand::End { .. } => "!end".to_owned(),
-            SocketCommand::Superseded { .. } => "!superseded".to_owned(),
-            SocketCommand::Revoked => "!revoked".to_owned(),
-            SocketCommand::Stop => "!stop".to_owned(),
-            SocketCommand::Overflow => "!overflow".to_owned(),
+            InboxItem::Event(event) => event.payload.event.to_owned(),
+            InboxItem::End { .. } => "!end".to_owned(),
+            InboxItem::Superseded { .. } => "!superseded".to_owned(),
+            InboxItem::Revoked => "!revoked".to_owned(),
+            InboxItem::Stop => "!stop".to_owned(),
+            InboxItem::Overflow => "!overflow".to_owned(),
         });
     }
     all

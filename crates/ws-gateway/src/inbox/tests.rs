@@ -65,11 +65,11 @@ fn the_connection_stops_before_an_order() {
     let (inbox, mut reader) = Inbox::new(100_000);
     let subscription = SubscriptionId::new(1);
     inbox.event(TOPIC, subscription, &payload(1));
-    inbox.send_command(SocketCommand::End { topic: TOPIC, subscription });
+    inbox.send_command(InboxItem::End { topic: TOPIC, subscription });
     inbox.event(TOPIC, subscription, &payload(2));
     assert!(reader.next_event(true).is_some() && reader.next_event(true).is_none());
     assert!(reader.next_event(true).is_none(), "it stays where it is");
-    assert!(matches!(reader.next(), Some(SocketCommand::End { .. })));
+    assert!(matches!(reader.next(), Some(InboxItem::End { .. })));
     assert!(matches!(reader.next_event(true), Some(event) if event.payload.json.len() == 2));
     assert!(reader.next().is_none());
 }
@@ -102,11 +102,11 @@ fn the_last_state_of_a_message_takes_the_place_of_older_ones() {
 fn what_came_before_a_stay_can_be_told_apart() {
     let (inbox, mut reader) = Inbox::new(100_000);
     inbox.event(TOPIC, SubscriptionId::new(1), &payload(1));
-    inbox.send_command(SocketCommand::End { topic: TOPIC, subscription: SubscriptionId::new(1) });
+    inbox.send_command(InboxItem::End { topic: TOPIC, subscription: SubscriptionId::new(1) });
     inbox.event(TOPIC, SubscriptionId::new(2), &payload(2));
     inbox.event(TOPIC, SubscriptionId::new(1), &payload(3));
-    assert!(matches!(reader.next_before(SubscriptionId::new(2)), Some(SocketCommand::Event(_))));
-    assert!(matches!(reader.next_before(SubscriptionId::new(2)), Some(SocketCommand::End { .. })));
+    assert!(matches!(reader.next_before(SubscriptionId::new(2)), Some(InboxItem::Event(_))));
+    assert!(matches!(reader.next_before(SubscriptionId::new(2)), Some(InboxItem::End { .. })));
     assert!(
         reader.next_before(SubscriptionId::new(2)).is_none()
             && reader.next_before(SubscriptionId::new(2)).is_none()
@@ -120,14 +120,14 @@ fn what_came_before_a_stay_can_be_told_apart() {
 fn the_end_of_a_stay_waits_until_it_has_begun() {
     let (inbox, mut reader) = Inbox::new(100_000);
     inbox.event(TOPIC, SubscriptionId::new(1), &payload(1));
-    inbox.send_command(SocketCommand::End { topic: TOPIC, subscription: SubscriptionId::new(2) });
-    inbox.send_command(SocketCommand::Stop);
-    assert!(matches!(reader.next_before(SubscriptionId::new(2)), Some(SocketCommand::Event(_))));
+    inbox.send_command(InboxItem::End { topic: TOPIC, subscription: SubscriptionId::new(2) });
+    inbox.send_command(InboxItem::Stop);
+    assert!(matches!(reader.next_before(SubscriptionId::new(2)), Some(InboxItem::Event(_))));
     assert!(reader.next_before(SubscriptionId::new(2)).is_none());
     assert!(
-        matches!(reader.next(), Some(SocketCommand::End { subscription, .. }) if subscription == SubscriptionId::new(2))
+        matches!(reader.next(), Some(InboxItem::End { subscription, .. }) if subscription == SubscriptionId::new(2))
     );
-    assert!(matches!(reader.next(), Some(SocketCommand::Stop)));
+    assert!(matches!(reader.next(), Some(InboxItem::Stop)));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn events_wake_the_connection_and_orders_wake_both() {
     while reader.next_event(true).is_some() {}
 
     assert!(!reader.wake_connection_later(&of_connection));
-    inbox.send_command(SocketCommand::Stop);
+    inbox.send_command(InboxItem::Stop);
     assert_eq!((connection.times(), task.times()), (2, 1));
     assert!(came.as_mut().poll(&mut of_task).is_ready());
     assert!(Box::pin(commands.came()).as_mut().poll(&mut of_task).is_pending(), "each is told of once");
@@ -161,7 +161,7 @@ fn what_nobody_reads_is_not_kept() {
     inbox.event(TOPIC, SubscriptionId::new(1), &payload);
     drop(reader);
     inbox.event(TOPIC, SubscriptionId::new(1), &payload);
-    inbox.send_command(SocketCommand::Stop);
+    inbox.send_command(InboxItem::Stop);
     assert_eq!(Arc::strong_count(&payload), 1);
 }
 

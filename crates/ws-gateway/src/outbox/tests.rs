@@ -171,10 +171,10 @@ fn events_go_out_behind_the_answers_and_wait_for_a_join() {
 fn what_comes_behind_an_order_waits_for_the_task() {
     let (outbox, mut body, inbox) = queue(10_000);
     inbox.event(ROOMS, STAY, &event("1", None));
-    inbox.send_command(SocketCommand::End { topic: ROOMS, subscription: STAY });
+    inbox.send_command(InboxItem::End { topic: ROOMS, subscription: STAY });
     inbox.event(ROOMS, STAY, &event("2", None));
     assert_eq!(texts(&mut body), [frame("1")]);
-    assert!(matches!(outbox.told(), Some(SocketCommand::End { .. })));
+    assert!(matches!(outbox.told(), Some(InboxItem::End { .. })));
     assert_eq!(texts(&mut body), [frame("2")]);
     outbox.close(CloseCode::Restart, "");
     inbox.event(ROOMS, STAY, &event("3", None));
@@ -195,7 +195,7 @@ fn events_count_while_they_wait() {
 /// Moves an event to the queue, as the task does before it replies.
 fn queue_event(outbox: &Outbox, inbox: &Inbox, payload: &Arc<Payload>) {
     inbox.event(ROOMS, STAY, payload);
-    let Some(SocketCommand::Event(event)) = outbox.told() else { panic!("an event") };
+    let Some(InboxItem::Event(event)) = outbox.told() else { panic!("an event") };
     outbox.event(event);
 }
 
@@ -231,7 +231,7 @@ fn of_a_state_only_the_last_waits() {
         if number % 3 == 0 {
             // The client sends a frame.
             while let Some(told) = outbox.told() {
-                let SocketCommand::Event(event) = told else { panic!("{told:?}") };
+                let InboxItem::Event(event) = told else { panic!("{told:?}") };
                 outbox.event(event);
             }
             assert!(outbox.text(text("an answer")));

@@ -1,4 +1,4 @@
-//! CommandSignal that arrive at the worst moment: when a join has just subscribed.
+//! Commands that arrive at the worst moment: when a join has just subscribed.
 
 use std::sync::Arc;
 
@@ -54,10 +54,10 @@ impl Scene {
 async fn an_order_to_end_leaves_no_listener_behind() {
     let payload = || Arc::new(Payload::new("supersede", "{}".to_owned()));
     for order in [
-        SocketCommand::Superseded { payload: payload() },
-        SocketCommand::Revoked,
-        SocketCommand::Stop,
-        SocketCommand::Overflow,
+        InboxItem::Superseded { payload: payload() },
+        InboxItem::Revoked,
+        InboxItem::Stop,
+        InboxItem::Overflow,
     ] {
         let Scene { hub, mut socket, inbox, join, .. } = Scene::new().await;
         let (shown, subscription) = (format!("{order:?}"), socket.claim.subscribe(join.topic));

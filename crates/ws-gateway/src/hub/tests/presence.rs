@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::{ROOM, agent, agent_id, open, participant, user};
 use crate::hub::claim::SocketClaim;
 use crate::hub::{Departure, Hub, HubConfig};
-use crate::inbox::{Event, Reader, SocketCommand};
+use crate::inbox::{Event, InboxItem, Reader};
 use crate::payload;
 use crate::topic::Topic;
 
@@ -49,7 +49,7 @@ async fn listen(claim: &SocketClaim) -> Value {
 fn heard(receiver: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
     for told in receiver {
-        let SocketCommand::Event(Event { payload, .. }) = told else { continue };
+        let InboxItem::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "participant_presence_changed" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
             all.push((content["id"].as_str().unwrap().to_owned(), content["online"].as_bool().unwrap()));

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::{house, hub, open};
 use crate::hub::Hub;
 use crate::hub::claim::SocketClaim;
-use crate::inbox::{Reader, SocketCommand};
+use crate::inbox::{InboxItem, Reader};
 use crate::topic::Topic;
 
 /// Ann's chat with Ben and the agents of both; Ben is in none of the other chats of his agent.
@@ -71,7 +71,7 @@ impl Joined {
     fn ended(&mut self) -> usize {
         let mut ended = 0;
         for told in self.reader.by_ref() {
-            assert!(matches!(told, SocketCommand::End { .. }), "{told:?}");
+            assert!(matches!(told, InboxItem::End { .. }), "{told:?}");
             ended += 1;
         }
         ended
@@ -141,7 +141,7 @@ async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
     }
     scene.revalidate().await;
     claim.settle(Topic::ChatRoom(scene.room), subscription, &entrance);
-    assert!(matches!(reader.next(), Some(SocketCommand::End { .. })));
+    assert!(matches!(reader.next(), Some(InboxItem::End { .. })));
     assert_eq!(scene.hub.figures().listeners, 0);
 }
 
