@@ -117,7 +117,7 @@ pub(crate) trait BatchWork: Send + Sync + Sized + 'static {
     /// Begins a transaction, locks, and decides; [`Self::write_on`] follows.
     ///
     /// `in_doubt` is an earlier decision on the same changes that may have been committed; the
-    /// lock_wait is long then. Its transaction had the same locks, so it has ended once they are
+    /// wait for locks is long then. Its transaction had the same locks, so it has ended once they are
     /// granted. `None` if it was committed.
     fn decide_on(
         &self,
@@ -155,7 +155,7 @@ pub(crate) trait Decided<Stored, Refused>: Send + Sync + 'static {
 
     fn into_outcomes(self) -> Vec<Result<Stored, Refused>>;
 
-    /// The places of changes that need a transaction with long lock_wait; ascending. There are none
+    /// The places of changes that need a transaction with a long wait for locks; ascending. There are none
     /// in such a transaction.
     fn apart(&self) -> &[usize] {
         &[]
