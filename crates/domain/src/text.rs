@@ -32,7 +32,7 @@ pub enum TextFault {
     },
 }
 
-/// Trims `text` and checks that 1 to `max_chars` characters without controls remain.
+/// Trims `text`, of at most `max_chars` characters, and checks that something without controls remains.
 pub fn single_line(text: &str, max_chars: usize) -> Result<String, TextFault> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -41,7 +41,8 @@ pub fn single_line(text: &str, max_chars: usize) -> Result<String, TextFault> {
     if trimmed.chars().any(char::is_control) {
         return Err(TextFault::ControlCharacter);
     }
-    if trimmed.chars().count() > max_chars {
+    // Of the text as it was sent, as the schema says.
+    if text.chars().count() > max_chars {
         return Err(TextFault::TooManyChars { max: max_chars });
     }
     Ok(trimmed.to_owned())
