@@ -57,7 +57,7 @@ async fn a_full_disk_refuses_writes_only_and_loses_nothing() {
     let disk = SmallDisk::mount("3m");
     let filler = disk.0.join("filler");
     std::fs::write(&filler, vec![0_u8; 1_500_000]).unwrap();
-    let mut server = Server::start_on(&disk.0, &[]).await;
+    let mut server = Server::start_on(&disk.0, &[("PARLANCE_MIN_FREE_MIB", "0")]).await;
     let admin = Api::new(&server, "me", &printed_keys(&server)[0], "");
     let chat = admin.create_chat().await;
     let bot = admin.register(&server, "Bot").await;

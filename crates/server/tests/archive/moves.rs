@@ -209,6 +209,6 @@ fn a_migration_says_which_steps_it_took() {
         assert_eq!(first["applied"], first["steps"], "{store}");
         let second = told(run(&store, &["migrate", "--json"]));
         assert_eq!((&second["steps"], &second["applied"]), (&first["steps"], &Json::Array(Vec::new())));
-        assert!(printed(run(&store, &["migrate"])).contains("up to date"));
+        assert!(printed(run(&store, &["migrate"])).contains("Up to date"));
     }
 }
