@@ -18,7 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior, sleep};
 use ws_gateway::Hub;
 
 use crate::cluster_member::ClusterMember;
-use crate::node_events::StaleChats;
+use crate::stale_chats::{StaleChats, Unread, revalidate};
 
 /// The interval of reads. It keeps the lease of the caller cache
 /// ([`domain::account::cache::LOG_TRUSTED_FOR`]), and makes a revocation by another process effective
@@ -54,7 +54,7 @@ pub struct ChangeFeed {
     failures: u32,
     /// When the log was last read to its end.
     read_at: Instant,
-    revalidation: Arc<Revalidator>,
+    revalidator: Arc<Revalidator>,
 }
 
 /// The chats that participants have left. Their subscriptions are compared with the store beside the
@@ -83,7 +83,7 @@ impl ChangeFeed {
     ) -> Result<Self, StoreError> {
         let position = log.newest_change().await?;
         let (failures, read_at) = (0, Instant::now());
-        let revalidation = Arc::new(Revalidator {
+        let revalidator = Arc::new(Revalidator {
             hub: hub.clone(),
             chats,
             cluster_member: cluster_member.clone(),
@@ -91,7 +91,7 @@ impl ChangeFeed {
             is_log_read: AtomicBool::new(true),
         });
         let change_feed =
-            Self { log, hub, callers, clock, cluster_member, position, failures, read_at, revalidation };
+            Self { log, hub, callers, clock, cluster_member, position, failures, read_at, revalidator };
         change_feed.load_remote_presence().await?;
         Ok(change_feed)
     }
@@ -116,8 +116,8 @@ impl ChangeFeed {
 
     /// Follows the log until it is dropped.
     pub async fn follow(self) {
-        let revalidation = self.revalidation.clone();
-        join(revalidation.run(), self.poll()).await;
+        let revalidator = self.revalidator.clone();
+        join(revalidator.run(), self.poll()).await;
     }
 
     async fn poll(mut self) {
@@ -127,7 +127,7 @@ impl ChangeFeed {
         loop {
             ticks.tick().await;
             let read = self.read().await;
-            self.revalidation.is_log_read.store(read.is_ok(), Ordering::Relaxed);
+            self.revalidator.is_log_read.store(read.is_ok(), Ordering::Relaxed);
             match read {
                 Ok(()) => {
                     if let Some(lasted) = store.ends() {
@@ -182,7 +182,7 @@ impl ChangeFeed {
             self.start_resync(change);
             self.hub.follow(change);
             if let Change::ParticipantsRemoved(chat) = change {
-                self.revalidation.stale_chats.add(chat);
+                self.revalidator.stale_chats.add(chat);
             }
         }
         if let Err(error) = self.refresh_presence_of(part).await {
@@ -242,13 +242,7 @@ impl Revalidator {
     /// Returns `false` if some chats must be tried again; not forever, since their subscriptions may
     /// have lost their access.
     async fn revalidate(&self, stale: HashSet<ChatId>, failures: &mut u32) -> bool {
-        let mut failed = Vec::new();
-        for chat in stale {
-            if let Err(error) = self.hub.revalidate(chat, &self.chats).await {
-                failed.push((chat, error));
-            }
-        }
-        let Some((_, error)) = failed.first() else {
+        let Err(Unread { chats, error }) = revalidate(&self.hub, &self.chats, stale).await else {
             *failures = 0;
             return true;
         };
@@ -259,9 +253,7 @@ impl Revalidator {
             *failures = 0;
             return true;
         }
-        for (chat, _) in failed {
-            self.stale_chats.add(chat);
-        }
+        self.stale_chats.extend(chats);
         false
     }
 }

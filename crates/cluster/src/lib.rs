@@ -1,17 +1,17 @@
 //! A server as one of several nodes on one store.
 //!
-//! - [`node`](LocalNode): the port of the hub: claims and presence to be stored, and the events that its
-//!   subscriptions need (`interests`);
+//! - [`node`](LocalNode): what the hub reports to the other nodes: claims and presence to be stored,
+//!   and the events that its subscriptions need (`interests`);
 //! - [`cluster_member`](ClusterMember): the lease, the claims, and presence on the other nodes
 //!   (`remote_presence`);
 //! - [`node_events`](NodeEvents): events of this node and of others on their way to its sockets;
-//!   chats whose participants changed according to others are compared with the store, and joins
-//!   that were announced are remembered (`recent_joins`);
+//!   chats whose participants changed according to others are compared with the store
+//!   (`stale_chats`), and joins that were announced are remembered (`recent_joins`);
 //! - [`change_feed`](ChangeFeed): follows the change log, also on a single server, whose store is
 //!   changed by commands as well;
 //! - `resync`: reads the store after events were lost.
 //!
-//! A single server has the change feed alone; its hub has the port
+//! A single server has the change feed alone; its hub reports to
 //! [`SingleNode`](ws_gateway::other_nodes::SingleNode).
 
 mod change_feed;
@@ -22,6 +22,7 @@ mod node_events;
 mod recent_joins;
 mod remote_presence;
 mod resync;
+mod stale_chats;
 
 pub use change_feed::{ChangeFeed, forget_changes};
 pub use cluster_member::ClusterMember;

@@ -4,7 +4,6 @@
 //! subscribe: a participant that was added according to an event may have been removed since. The
 //! chat is stale until its subscriptions have been compared with the store ([`Hub::revalidate`]).
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,48 +12,18 @@ use domain::event::DomainEvent;
 use domain::id::ChatId;
 use domain::node::Entrant;
 use domain::ports::{Clock, EventPublisher};
-use tokio::sync::Notify;
 use tokio::time::sleep;
 use ws_gateway::Hub;
 use ws_gateway::topic::Topic;
 
 use crate::recent_joins::RecentJoins;
+use crate::stale_chats::{StaleChats, revalidate};
 
 /// The time during which stale chats accumulate, so that a chat with many events is read once.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The pause after a failure of the store.
 const RETRY: Duration = Duration::from_millis(500);
-
-/// The chats whose subscriptions must be compared with the store.
-#[derive(Default)]
-pub(crate) struct StaleChats {
-    rooms: Mutex<HashSet<ChatId>>,
-    some: Notify,
-}
-
-impl StaleChats {
-    pub(crate) fn add(&self, chat: ChatId) {
-        if self.rooms().insert(chat) {
-            self.some.notify_one();
-        }
-    }
-
-    /// Takes all of them; waits until there is one.
-    pub(crate) async fn take(&self) -> HashSet<ChatId> {
-        loop {
-            let taken = std::mem::take(&mut *self.rooms());
-            if !taken.is_empty() {
-                return taken;
-            }
-            self.some.notified().await;
-        }
-    }
-
-    fn rooms(&self) -> MutexGuard<'_, HashSet<ChatId>> {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The events of a node in a cluster, on their way to its sockets. As a publisher, it takes those
 /// that the node itself has made.
@@ -108,16 +77,14 @@ impl NodeEvents {
     /// Revalidates stale chats, until it is dropped.
     pub async fn revalidate_stale_chats(&self, chats: &ChatService) {
         loop {
-            let mut failed = Vec::new();
-            for chat in self.stale_chats.take().await {
-                if self.hub.revalidate(chat, chats).await.is_err() {
-                    failed.push(chat);
+            let stale = self.stale_chats.take().await;
+            let pause = match revalidate(&self.hub, chats, stale).await {
+                Ok(()) => PAUSE,
+                Err(unread) => {
+                    self.stale_chats.extend(unread.chats);
+                    RETRY
                 }
-            }
-            let pause = if failed.is_empty() { PAUSE } else { RETRY };
-            for chat in failed {
-                self.stale_chats.add(chat);
-            }
+            };
             sleep(pause).await;
         }
     }

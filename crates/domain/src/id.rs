@@ -1,7 +1,7 @@
 //! Identifiers. Every kind of thing has its own type, so that one cannot be passed for another.
 //!
-//! All but the [`Sequence`] of a message are UUIDs (version 7, made by [`crate::ports::IdGenerator`]); text is parsed at the edge,
-//! the inner value is opened in the adapters.
+//! All are UUIDs (version 7, made by [`crate::ports::IdGenerator`]), except the [`Sequence`] of a
+//! message. Text is parsed at the edge; the inner value is opened in the adapters.
 
 use std::fmt;
 

@@ -95,8 +95,8 @@ impl<T: Serialize, M: Serialize> List<T, M> {
     }
 }
 
-/// 200 with a list that `encode` makes of rows with about so many bytes of text. Encoding megabytes would delay every
-/// other connection of this thread, so another thread does it.
+/// 200 with the list that `encode` returns, of about `bytes` bytes. A large one is encoded on another thread, since
+/// encoding megabytes would delay every other connection of this one.
 ///
 /// # Errors
 /// 500 if the rows cannot be encoded.

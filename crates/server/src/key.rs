@@ -196,8 +196,8 @@ async fn holder(
 
 /// No user and no agent has this handle.
 pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
-    if user::is_nobody(store).await {
-        return user::nobody();
+    if user::has_no_users(store).await {
+        return user::no_users();
     }
     let handles = nearest::handles(store, handle).await;
     let meant = nearest(handle, handles.iter().map(String::as_str));

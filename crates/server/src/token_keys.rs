@@ -347,7 +347,7 @@ mod tests {
         assert!(running.verify(&first).is_none() && running.verify(&second).is_none());
         let wrong = directory.path().join("elsewhere.db");
         assert!(rotate(&wrong, true).unwrap_err().to_string().contains("no signing keys at"));
-        assert!(!path_beside(&wrong).exists(), "whoever names a wrong directory is told so");
+        assert!(!path_beside(&wrong).exists(), "nothing is written to a wrong directory");
         rotate(&wrong, false).unwrap();
         assert!(path_beside(&wrong).exists());
         fs::write(path_beside(&store), "damaged").unwrap();

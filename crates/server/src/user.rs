@@ -288,21 +288,21 @@ pub(crate) async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<User, F
     }
 }
 
-/// Whether the store has no users.
-pub(crate) async fn is_nobody(store: &Arc<dyn Store>) -> bool {
+/// Returns whether the store has no users.
+pub(crate) async fn has_no_users(store: &Arc<dyn Store>) -> bool {
     let users = wiring::administration(store.clone()).users_after(None, 1).await;
     users.is_ok_and(|users| users.is_empty())
 }
 
-/// A handle is wanted, and the store has no users.
-pub(crate) fn nobody() -> Failure {
+/// The failure to find a user in a store without users.
+pub(crate) fn no_users() -> Failure {
     Failure::plain("this store has no users").next("create one with `parlance user create`")
 }
 
 /// No user has this handle.
 pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
-    if is_nobody(store).await {
-        return nobody();
+    if has_no_users(store).await {
+        return no_users();
     }
     let users = nearest::users(store).await;
     missing(handle, nearest(handle, users.iter().map(String::as_str)))

@@ -96,7 +96,7 @@ fn the_number_of_dependencies_grows_on_purpose() {
     let count = lock.lines().filter(|line| *line == "[[package]]").count();
     assert_eq!(
         count, LOCKED_PACKAGES,
-        "Cargo.lock lists another number of packages. If there are fewer, lower LOCKED_PACKAGES. If new ones are worth \
-         their build time, say so in docs/dependencies.md and raise it."
+        "the number of packages in Cargo.lock has changed. If it is smaller, lower LOCKED_PACKAGES. If it is larger and \
+         the new packages are worth their build time, explain that in docs/dependencies.md and raise it."
     );
 }

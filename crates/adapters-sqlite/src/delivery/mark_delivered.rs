@@ -23,7 +23,7 @@ pub(super) fn mark_delivered_on(
     connection: &mut SqliteConnection,
     taken: Vec<DeliveryKey>,
     now: Timestamp,
-    heard: ChatSelection,
+    selected: ChatSelection,
 ) -> Result<Option<Vec<Message>>, Fault> {
     let (mut any, mut told) = (false, BTreeSet::new());
     for key in taken {
@@ -42,7 +42,7 @@ pub(super) fn mark_delivered_on(
             .optional()?;
         let Some(chat) = chat else { continue };
         any = true;
-        if heard(row::chat_id(&chat)?) {
+        if selected(row::chat_id(&chat)?) {
             told.insert(message);
         }
     }
@@ -53,17 +53,17 @@ pub(super) fn mark_delivered_on(
 }
 
 /// Those of the messages that humans are subscribed to, in the order of their chats.
-pub(super) fn heard_on(
+pub(super) fn announce_on(
     connection: &mut SqliteConnection,
     of: &[MessageId],
-    heard: ChatSelection,
+    selected: ChatSelection,
 ) -> Result<Vec<Message>, Fault> {
     let mut told = BTreeSet::new();
     for message in of {
         let message = row::bytes(message.uuid());
         let chat = messages::table.find(&message).select(messages::chat_id);
         let Some(chat) = chat.get_result::<Vec<u8>>(connection).optional()? else { continue };
-        if heard(row::chat_id(&chat)?) {
+        if selected(row::chat_id(&chat)?) {
             told.insert(message);
         }
     }

@@ -49,12 +49,12 @@ impl DeliveryRepository for SqliteStore {
         &self,
         taken: Vec<DeliveryKey>,
         now: Timestamp,
-        heard: ChatSelection,
+        selected: ChatSelection,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let work = move |connection: &mut SqliteConnection| {
             // Without changes there is nothing to commit.
-            Ok(mark_delivered::mark_delivered_on(connection, taken, now, heard)?.ok_or(()))
+            Ok(mark_delivered::mark_delivered_on(connection, taken, now, selected)?.ok_or(()))
         };
         let _ = self.change(work, |told| tell_some(told, on_commit)).await?;
         Ok(())
@@ -63,12 +63,12 @@ impl DeliveryRepository for SqliteStore {
     async fn tell_delivered(
         &self,
         messages: Vec<MessageId>,
-        heard: ChatSelection,
+        selected: ChatSelection,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         // The read takes a commit slot, so that no later change is announced before it.
         let work = move |connection: &mut SqliteConnection| {
-            Ok(Ok::<_, ()>(mark_delivered::heard_on(connection, &messages, heard)?))
+            Ok(Ok::<_, ()>(mark_delivered::announce_on(connection, &messages, selected)?))
         };
         let _ = self.change(work, |told| tell_some(told, on_commit)).await?;
         Ok(())

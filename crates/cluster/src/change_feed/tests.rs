@@ -110,15 +110,15 @@ async fn chats_that_cannot_be_revalidated_hold_up_no_later_entry() {
 async fn chats_that_can_never_be_revalidated_end_all_sockets() {
     let mut scene = Scene::new(of_a_closed_store).await;
     scene.feed.read().await.unwrap();
-    let revalidation = &scene.feed.revalidation;
+    let revalidator = &scene.feed.revalidator;
     let mut failures = 0;
     let mut again =
-        async || revalidation.revalidate(revalidation.stale_chats.take().await, &mut failures).await;
-    revalidation.is_log_read.store(false, Ordering::Relaxed);
+        async || revalidator.revalidate(revalidator.stale_chats.take().await, &mut failures).await;
+    revalidator.is_log_read.store(false, Ordering::Relaxed);
     for _ in 0..2 * FAILURES {
         assert!(!again().await);
     }
-    revalidation.is_log_read.store(true, Ordering::Relaxed);
+    revalidator.is_log_read.store(true, Ordering::Relaxed);
     for _ in 1..FAILURES {
         assert!(!again().await);
     }

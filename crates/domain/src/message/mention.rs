@@ -127,29 +127,39 @@ pub fn resolve(
     Ok(mentions)
 }
 
-/// The handles of agents among `names` that stand in `text` after an `@`, whole or without the owner,
-/// and that `mentions` lacks: they do not get the text, although its sender may expect that.
-pub fn written_only(names: &Names, sender: ParticipantId, text: &str, mentions: &[Mention]) -> Vec<String> {
-    let mut written = HashSet::new();
+/// The handles that appear in `text` after an `@`, in their stored form, whether they exist or not.
+pub(super) fn handles_in(text: &str) -> HashSet<String> {
+    let mut handles = HashSet::new();
     for (at, _) in text.match_indices('@') {
         let is_inside_a_word = text[..at].chars().next_back().is_some_and(char::is_alphanumeric);
         let rest = &text[at + 1..];
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '/')));
         let handle = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '-', '/']);
         if !is_inside_a_word && (1..=AgentHandle::MAX_BYTES).contains(&handle.len()) {
-            written.insert(normalize_handle(handle));
+            handles.insert(normalize_handle(handle));
         }
     }
+    handles
+}
+
+/// The handles of the agents in `names` that `written` contains, with or without the owner, although
+/// `mentions` lacks them: these agents do not receive the text, which its sender may not expect.
+pub(super) fn unmentioned(
+    names: &Names,
+    sender: ParticipantId,
+    written: &HashSet<String>,
+    mentions: &[Mention],
+) -> Vec<String> {
     if written.is_empty() {
         return Vec::new();
     }
     let handles = names.0.iter().map(|named| named.handle.as_str()).collect::<HashSet<_>>();
     let is_meant = |id: ParticipantId| id == sender || mentions.iter().any(|mention| mention.id == id);
-    let agents = names.0.iter().filter(|named| named.id.agent().is_some());
     let is_written = |agent: &str| {
         let slug = agent.split_once('/').map(|(_, slug)| slug);
         written.contains(agent) || slug.is_some_and(|slug| written.contains(slug) && !handles.contains(slug))
     };
+    let agents = names.0.iter().filter(|named| named.id.agent().is_some());
     agents
         .filter(|agent| is_written(&agent.handle) && !is_meant(agent.id))
         .map(|agent| agent.handle.clone())

@@ -115,7 +115,6 @@ pub struct SentMessage {
     pub chat_id: ChatId,
     /// All recipients, without references.
     pub recipients: Vec<Recipient>,
-    /// The handles of agents that are written in the text and not mentioned, see
-    /// [`mention::written_only`](super::mention::written_only).
-    pub written_only: Vec<String>,
+    /// The handles of agents that appear in the text and are not mentioned.
+    pub unmentioned: Vec<String>,
 }

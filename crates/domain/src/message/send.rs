@@ -98,14 +98,15 @@ impl MessageService {
         claim: Option<IdempotencyClaim>,
     ) -> Result<SentMessage, SendMessageError> {
         let now = self.clock.now();
+        let written = mention::handles_in(command.content.as_str());
         let meant = |names: &Names| {
             let named = names.find(sender).ok_or(SendMessageError::ChatNotFound)?.clone();
             let mentions = mention::resolve(names, sender, &command.mentions)?;
-            let written_only = mention::written_only(names, sender, command.content.as_str(), &mentions);
-            Ok((named, mentions, written_only))
+            let unmentioned = mention::unmentioned(names, sender, &written, &mentions);
+            Ok((named, mentions, unmentioned))
         };
         let meant = self.names(sender, chat, meant, Result::is_ok).await?;
-        let (named, mentions, written_only) = meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
+        let (named, mentions, unmentioned) = meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
         let content = stored_text(&command.content, &mentions);
         let new = NewMessage {
             id: MessageId::new(self.ids.generate(now)),
@@ -138,7 +139,7 @@ impl MessageService {
                 Err(SendMessageError::Mention(MentionError::NotInRoom { index, available }))
             }
         };
-        sent.map(|sent| SentMessage { written_only, ..sent })
+        sent.map(|sent| SentMessage { unmentioned, ..sent })
     }
 
     fn announce_created(&self) -> OnCommit<Appended> {
@@ -161,5 +162,5 @@ fn receipt(id: MessageId, chat_id: ChatId, mentions: &[Mention]) -> SentMessage 
         .filter(|m| m.kind == MentionKind::Mention)
         .map(|m| Recipient { id: m.id, handle: m.handle.clone(), name: m.name.clone() })
         .collect();
-    SentMessage { id, chat_id, recipients, written_only: Vec::new() }
+    SentMessage { id, chat_id, recipients, unmentioned: Vec::new() }
 }

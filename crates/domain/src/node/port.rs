@@ -120,8 +120,8 @@ pub trait NodeRepository: Send + Sync {
     /// Erases up to `limit` rows of cleared nodes, which no read returns; returns their number.
     async fn erase_cleared(&self, limit: u32) -> Result<u32, StoreError>;
 
-    /// Writes the changes of a node, in this order: presence changes first, each about a different user or
-    /// agent, then claims. Of several claims for one agent each is decided as if it came alone. All
+    /// Writes the changes of a node, in this order: presence changes first, each about a different
+    /// user or agent, then claims. Of several claims for one agent each is decided as if it came alone. All
     /// changes are entered in the log.
     async fn register(
         &self,

@@ -3,7 +3,7 @@
 use domain::delivery::{Attempt, AttemptNumber, Delivery, DeliveryStatus};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
 use domain::message::{Mention, Message};
-use domain::page::weight::{ATTEMPT_BYTES, MESSAGE_BYTES, of_members};
+use domain::page::weight::{MESSAGE_BYTES, of_members, of_record};
 use domain::time::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
@@ -56,9 +56,9 @@ impl<'a> MessageView<'a> {
     /// The approximate size of these messages as JSON, in bytes.
     pub fn bytes(messages: &[Message]) -> usize {
         let of_one = |message: &Message| {
-            let attempts = message.deliveries.iter().map(|delivery| delivery.attempts().len()).sum::<usize>();
-            let metadata = message.metadata.as_ref().map_or(0, of_members);
-            message.content.len() + metadata + attempts * ATTEMPT_BYTES
+            let attempts = message.deliveries.iter().map(|delivery| delivery.attempts().len());
+            let records = attempts.map(|count| of_record(u32::try_from(count).unwrap_or(u32::MAX)));
+            message.content.len() + message.metadata.as_ref().map_or(0, of_members) + records.sum::<usize>()
         };
         messages.iter().map(|message| MESSAGE_BYTES + of_one(message)).sum()
     }

@@ -17,7 +17,7 @@ pub struct SentMessageView<'a> {
     chat_room_id: Shown<ChatId>,
     success: bool,
     recipients: Vec<RecipientView<'a>>,
-    /// What the sender may not expect. Absent if there is nothing.
+    /// What the sender may not expect. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<WarningView<'a>>,
 }
@@ -53,15 +53,15 @@ impl<'a> SentMessageView<'a> {
         };
         let not_mentioned = WarningView {
             code: "not_mentioned",
-            message: "These agents do not get the text: a handle in it addresses nobody. Add them to mentions.",
-            handles: &sent.written_only,
+            message: "These agents do not receive the message, because a handle in its text mentions no one. Add them to mentions.",
+            handles: &sent.unmentioned,
         };
         Self {
             id: Shown(sent.id),
             chat_room_id: Shown(sent.chat_id),
             success: true,
             recipients: sent.recipients.iter().map(recipient).collect(),
-            warnings: (!sent.written_only.is_empty()).then_some(not_mentioned).into_iter().collect(),
+            warnings: (!sent.unmentioned.is_empty()).then_some(not_mentioned).into_iter().collect(),
         }
     }
 }

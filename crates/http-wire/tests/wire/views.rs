@@ -176,13 +176,13 @@ fn participants() {
 fn receipts() {
     let recipient =
         Recipient { id: ParticipantId::Agent(HELPER), handle: "ann/helper".into(), name: "Helper".into() };
-    let sent = SentMessage { id: MESSAGE, chat_id: CHAT, recipients: vec![recipient], written_only: vec![] };
+    let sent = SentMessage { id: MESSAGE, chat_id: CHAT, recipients: vec![recipient], unmentioned: vec![] };
     let expected = json!({
         "id": id(5), "chat_room_id": id(1), "success": true,
         "recipients": [{"id": id(3), "handle": "ann/helper", "name": "Helper", "type": "Agent"}],
     });
     assert_eq!(to_value(SentMessageView::new(&sent)).unwrap(), expected);
-    let warned = SentMessage { written_only: vec!["ann/other".into()], ..sent };
+    let warned = SentMessage { unmentioned: vec!["ann/other".into()], ..sent };
     let warning = &to_value(SentMessageView::new(&warned)).unwrap()["warnings"][0];
     assert_eq!((&warning["code"], &warning["handles"]), (&json!("not_mentioned"), &json!(["ann/other"])));
 

@@ -46,7 +46,7 @@ async fn an_export_that_is_killed_leaves_one_draft_for_the_next() {
         let names = std::fs::read_dir(place.0.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let left = names.filter(|name| name.to_string_lossy().starts_with("first.p")).collect::<Vec<_>>();
         assert_eq!((left, place.file("first").exists()), (vec!["first.part".into()], false));
-        // So that what the next one writes is told from what was left.
+        // Emptied, so that the draft of the next export can be told from this one.
         std::fs::write(place.file("first.part"), "").unwrap();
     }
     place.export(&store, "first");

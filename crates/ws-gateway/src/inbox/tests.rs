@@ -151,7 +151,10 @@ fn events_wake_the_connection_and_orders_wake_both() {
     inbox.send_command(InboxItem::Stop);
     assert_eq!((connection.times(), task.times()), (2, 1));
     assert!(came.as_mut().poll(&mut of_task).is_ready());
-    assert!(Box::pin(commands.came()).as_mut().poll(&mut of_task).is_pending(), "each is told of once");
+    assert!(
+        Box::pin(commands.came()).as_mut().poll(&mut of_task).is_pending(),
+        "each command is signaled once"
+    );
 }
 
 #[test]

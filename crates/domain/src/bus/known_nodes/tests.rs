@@ -37,7 +37,7 @@ fn everything_is_wanted_until_it_is_known_who_is_there() {
     assert!(!peers.expire(at(1_999)), "there may be more");
     assert!(peers.want(room(1)) && peers.are_there());
     assert!(peers.expire(at(2_000)), "all are known");
-    assert!(!peers.expire(at(2_500)), "it is told once");
+    assert!(!peers.expire(at(2_500)), "it is reported once");
     assert!(!peers.want(room(1)) && !peers.are_there());
     peers.begin_again(at(10_000));
     assert!(peers.want(room(1)) && peers.are_there());

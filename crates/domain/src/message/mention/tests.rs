@@ -110,7 +110,11 @@ fn agents_that_a_text_only_names_are_found() {
         ("no sign", vec![], vec![]),
     ] {
         let mentions = mentioned.into_iter().map(mention).collect::<Vec<_>>();
-        assert_eq!(written_only(&names(), ANN, text, &mentions), expected, "{text}");
+        assert_eq!(unmentioned(&names(), ANN, &handles_in(text), &mentions), expected, "{text}");
     }
-    assert_eq!(written_only(&names(), BOT, "I am @ann/bot", &[]), Vec::<String>::new(), "the sender itself");
+    assert_eq!(
+        unmentioned(&names(), BOT, &handles_in("I am @ann/bot"), &[]),
+        Vec::<String>::new(),
+        "the sender itself"
+    );
 }
