@@ -393,6 +393,7 @@ fn mode(path: &Path, mode: u32) {
 #[tokio::test]
 async fn the_doctor_looks_at_the_certificate() {
     let place = Place::new();
+    assert!(said(&place, &["migrate"], true, true).0);
     let doctor = || said(&place, &["doctor"], true, true);
     let (well, text) = doctor();
     assert!(
