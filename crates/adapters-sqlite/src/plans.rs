@@ -25,7 +25,7 @@ use domain::delivery::{
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
-use domain::message::{HistoryFilter, MessageRepository};
+use domain::message::{Ageing, EraseOld, HistoryFilter, MessageRepository};
 use domain::organization::Authority;
 use domain::page::{PageRequest, Position, Slice};
 use domain::peer::{ListPeers, PeerRepository};
@@ -108,6 +108,8 @@ impl Overheard {
         let made_up = [
             "SCAN CONSTANT ROW",
             "SCAN head",
+            "SCAN wanted",
+            "SCAN record",
             "SCAN found",
             "SCAN other",
             "SCAN (subquery",
@@ -128,10 +130,12 @@ impl Overheard {
         assert!(!steps.is_empty(), "{what}: nothing was overheard");
         for (step, query) in &steps {
             // Numbering the participants of a page's chats makes temporary tables. So do lists of
-            // listeners and of requested ids.
+            // listeners, of messages, and of keys.
             let made_up = [
                 "SCAN CONSTANT ROW",
                 "SCAN head",
+                "SCAN wanted",
+                "SCAN record",
                 "SCAN (subquery",
                 "SCAN 3 CONSTANT ROWS",
                 "SCAN listening",
@@ -159,6 +163,8 @@ fn after(key: i64) -> PageRequest {
     let after = Some(Position::at(key, Uuid::max()));
     PageRequest { slice: Slice::After { after, limit: 10 }, count: false }
 }
+
+const FIRST: PageRequest = PageRequest { slice: Slice::After { after: None, limit: 10 }, count: false };
 
 const NUMBERED: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 10 }, count: true };
 
@@ -202,14 +208,14 @@ async fn an_agents_reads_run_along_indexes() {
     }
     for filter in [DeliveryFilter::Processed, DeliveryFilter::All] {
         store.list(bot.id, chat, filter, Order::Ascending, NUMBERED).await.unwrap().unwrap();
-        heard.expect(&format!("list {filter:?}"), &["deliveries_of_agent"]);
+        heard.expect(&format!("list {filter:?}"), &["deliveries USING PRIMARY KEY"]);
     }
     for page in [after(0), NUMBERED] {
         store.context(bot.id, chat, page.clone()).await.unwrap().unwrap();
-        heard.expect("context", &["messages_by_sender", "deliveries_of_agent", "messages_order"]);
+        heard.expect("context", &["messages_by_sender", "deliveries USING PRIMARY KEY", "messages_order"]);
     }
     begin(&heard, bot.id, chat, message).await;
-    heard.expect("advance", &[]);
+    heard.expect("advance", &["deliveries USING PRIMARY KEY", "attempts USING PRIMARY KEY"]);
     let listening = (0..3)
         .map(SubscriptionId::new)
         .map(|subscription| Listening { subscription, agent: bot.id, chat, since: Sequence::default() })
@@ -228,7 +234,7 @@ async fn an_agents_reads_run_along_indexes() {
     heard.statements.lock().unwrap().clear();
     let now = Timestamp::from_micros(NOON);
     store.mark_delivered(vec![taken], now, Box::new(|_| true), OnCommit::nothing()).await.unwrap();
-    heard.expect("mark delivered", &["PRIMARY KEY", "sqlite_autoindex_messages_1"]);
+    heard.expect("mark delivered", &["deliveries USING PRIMARY KEY", "sqlite_autoindex_messages_1"]);
     store.tell_delivered(vec![taken.message], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     heard.expect("tell what was delivered", &["sqlite_autoindex_messages_1"]);
 }
@@ -239,7 +245,7 @@ async fn open_work_is_counted_along_indexes() {
     at_work(&heard).await;
     heard.store.status().await.unwrap();
     let steps = heard.steps();
-    for index in ["deliveries_open", "deliveries_unaddressed"] {
+    for index in ["deliveries_open", "deliveries_at_work"] {
         assert!(steps.iter().any(|(step, _)| step.contains(index)), "{index} is not used in {steps:#?}");
     }
 }
@@ -250,9 +256,10 @@ async fn a_humans_reads_run_along_indexes() {
     let (ann, bot, chat, _) = at_work(&heard).await;
     let (store, viewer) = (heard.store.clone(), ParticipantId::User(ann.id));
 
-    for page in [after(9), NUMBERED] {
+    for page in [FIRST, NUMBERED] {
         store.history(viewer, chat, HistoryFilter::default(), page.clone()).await.unwrap().unwrap();
-        heard.expect("history", &["messages_order"]);
+        let indexes = ["messages_order", "deliveries USING PRIMARY KEY", "deliveries_unaddressed"];
+        heard.expect("history", &indexes);
     }
     for page in [after(NOON + 1), NUMBERED] {
         domain::chat::ChatRepository::list(&*store, viewer, ChatListing::default(), page.clone())
@@ -316,7 +323,10 @@ async fn a_text_is_changed_along_indexes() {
     heard.world.messages.edit(ann.caller, chat, message, content).await.unwrap();
     heard.expect("edit", &[]);
     heard.world.messages.delete(ann.caller, chat, message).await.unwrap();
-    heard.expect("delete", &["idempotency_records_of_record"]);
+    heard.expect("delete", &["idempotency_records_of_record", "deliveries_unaddressed"]);
+    let step = EraseOld { which: Ageing::Texts, after: None, before: MessageId::new(Uuid::max()), limit: 10 };
+    assert_eq!(heard.store.erase_old(step).await.unwrap().erased, 1);
+    heard.expect_no_table_scans("erase old messages");
 }
 
 /// A page takes the same number of statements, however many rows and records it holds.

@@ -66,11 +66,6 @@ pub(crate) fn uuid(column: &[u8]) -> Result<Uuid, Fault> {
     Uuid::from_slice(column).map_err(|_| Fault::Row(format!("an id of {} bytes", column.len())))
 }
 
-/// The id in a column as an element of a JSON list, for SQLite's `unhex`.
-pub(crate) fn hex(column: &[u8]) -> Result<String, Fault> {
-    Ok(uuid(column)?.simple().to_string())
-}
-
 pub(crate) fn user_id(column: &[u8]) -> Result<UserId, Fault> {
     uuid(column).map(UserId::new)
 }

@@ -21,16 +21,16 @@ use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Bool, HasSqlType, Text as SqlText};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 
-/// The statement with this text, with `?` for its values, and rows of the type after `=>`. Every
-/// `?` must stand for a value.
+/// The statement with this text, in one or several parts, with `?` for its values, and rows of the
+/// type after `=>`. Every `?` must stand for a value.
 macro_rules! statement {
-    ($text:expr) => {
-        $crate::statement::statement!($text => ())
+    ($($part:expr),+) => {
+        $crate::statement::statement!($($part),+ => ())
     };
-    ($text:expr => $row:ty) => {{
+    ($($part:expr),+ => $row:ty) => {{
         struct ThisText;
         impl $crate::statement::Text for ThisText {
-            const TEXT: &'static str = $text;
+            const PARTS: &'static [&'static str] = &[$($part),+];
         }
         $crate::statement::Statement::<ThisText, (), $row>::new()
     }};
@@ -39,8 +39,8 @@ pub(crate) use statement;
 
 /// The text of a statement; every statement has its own type for it, which is the key of the cache.
 pub(crate) trait Text: 'static {
-    /// The text, with `?` for values.
-    const TEXT: &'static str;
+    /// The parts of the text, with `?` for values.
+    const PARTS: &'static [&'static str];
 }
 
 /// A statement with the text `T` and its values; its rows have the SQL type `Row`.
@@ -77,10 +77,10 @@ pub(crate) trait Values {
     /// The number of values.
     const NUMBER: usize;
 
-    /// Pushes each value after its part of the text.
+    /// Pushes each value in place of its `?`, the last character of a piece of the text.
     fn walk<'b>(
         &'b self,
-        parts: &mut impl Iterator<Item = &'static str>,
+        pieces: &mut impl Iterator<Item = &'static str>,
         out: &mut AstPass<'_, 'b, Sqlite>,
     ) -> QueryResult<()>;
 }
@@ -106,31 +106,41 @@ where
 
     fn walk<'b>(
         &'b self,
-        parts: &mut impl Iterator<Item = &'static str>,
+        pieces: &mut impl Iterator<Item = &'static str>,
         out: &mut AstPass<'_, 'b, Sqlite>,
     ) -> QueryResult<()> {
-        self.before.walk(parts, out)?;
-        out.push_sql(parts.next().unwrap_or_default());
+        self.before.walk(pieces, out)?;
+        for piece in pieces {
+            if let Some(before) = piece.strip_suffix('?') {
+                out.push_sql(before);
+                break;
+            }
+            out.push_sql(piece);
+        }
         out.push_bind_param::<Type, Value>(&self.value)
     }
 }
 
 /// The number of placeholders in a text.
-const fn places(text: &str) -> usize {
-    let (bytes, mut at, mut number) = (text.as_bytes(), 0, 0);
-    while at < bytes.len() {
-        number += (bytes[at] == b'?') as usize;
-        at += 1;
+const fn places(mut parts: &[&str]) -> usize {
+    let mut number = 0;
+    while let [part, others @ ..] = parts {
+        let (bytes, mut at) = (part.as_bytes(), 0);
+        while at < bytes.len() {
+            number += (bytes[at] == b'?') as usize;
+            at += 1;
+        }
+        parts = others;
     }
     number
 }
 
 impl<T: Text, V: Values, Row> QueryFragment<Sqlite> for Statement<T, V, Row> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        const { assert!(places(T::TEXT) == V::NUMBER, "as many values as places are needed") };
-        let mut parts = T::TEXT.split('?');
-        self.values.walk(&mut parts, &mut out)?;
-        out.push_sql(parts.next().unwrap_or_default());
+        const { assert!(places(T::PARTS) == V::NUMBER, "as many values as places are needed") };
+        let mut pieces = T::PARTS.iter().flat_map(|part| part.split_inclusive('?'));
+        self.values.walk(&mut pieces, &mut out)?;
+        pieces.for_each(|piece| out.push_sql(piece));
         Ok(())
     }
 }

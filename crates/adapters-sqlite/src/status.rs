@@ -10,6 +10,7 @@ use domain::store::StoreError;
 
 use crate::SqliteStore;
 use crate::error::Fault;
+use crate::message::row::status;
 use crate::row;
 use crate::statement::statement;
 
@@ -26,17 +27,37 @@ const COUNTS: &str = "SELECT (SELECT page_count * page_size FROM pragma_page_cou
      (SELECT count(*) FROM agents WHERE deleted_at IS NULL), (SELECT count(*) FROM chats WHERE deleted_at IS NULL), \
      (SELECT coalesce(sum(last_sequence - deleted_messages), 0) FROM chats WHERE deleted_at IS NULL)";
 
-/// The first half runs along the index of open work, the second along the index of work on messages that do not
-/// mention the agent, which is rare.
-const WORK: &str = "SELECT work.status, count(*), min(messages.created_at) FROM (\
-         SELECT message_id, agent_id, chat_id, status FROM deliveries WHERE processed_at IS NULL AND addressed = 1 \
-         UNION ALL \
-         SELECT message_id, agent_id, chat_id, status FROM deliveries WHERE processed_at IS NULL AND addressed = 0\
-     ) AS work \
-     JOIN participants ON participants.chat_id = work.chat_id AND participants.participant_id = work.agent_id \
-         AND participants.left_at IS NULL \
-     JOIN chats ON chats.id = work.chat_id AND chats.deleted_at IS NULL \
-     JOIN messages ON messages.id = work.message_id GROUP BY work.status";
+#[derive(QueryableByName)]
+struct Work {
+    #[diesel(sql_type = Text)]
+    status: String,
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    oldest: Option<i64>,
+}
+
+/// The open work by status. The first half runs along the index of open deliveries, the second along
+/// that of begun work: an agent that a message does not mention has a record once it began.
+fn work_on(connection: &mut SqliteConnection) -> Result<Vec<Work>, Fault> {
+    const COLUMNS: &str = "agent_id, chat_id, sequence, current_attempt, delivered_at, failed_at";
+    let work = diesel::sql_query(format!(
+        "SELECT {} AS status, count(*) AS number, min(messages.created_at) AS oldest FROM (\
+             SELECT {COLUMNS} FROM deliveries INDEXED BY deliveries_open \
+             WHERE processed_at IS NULL AND addressed = 1 \
+             UNION ALL \
+             SELECT {COLUMNS} FROM deliveries INDEXED BY deliveries_at_work \
+             WHERE processed_at IS NULL AND current_attempt > 0 AND addressed = 0\
+         ) AS deliveries \
+         JOIN participants ON participants.chat_id = deliveries.chat_id \
+             AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL \
+         JOIN chats ON chats.id = deliveries.chat_id AND chats.deleted_at IS NULL \
+         JOIN messages ON messages.chat_id = deliveries.chat_id AND messages.sequence = deliveries.sequence \
+         GROUP BY 1",
+        status::word()
+    ));
+    Ok(work.load(connection)?)
+}
 
 fn status_on(connection: &mut SqliteConnection) -> Result<StoreStatus, Fault> {
     let (size, organizations, users, agents, chats, messages) =
@@ -49,10 +70,8 @@ fn status_on(connection: &mut SqliteConnection) -> Result<StoreStatus, Fault> {
             i64,
         )>(connection)?;
     let mut work = OpenWork::default();
-    for (status, count, oldest) in
-        statement!(WORK => (Text, BigInt, Nullable<BigInt>)).load::<(String, i64, Option<i64>)>(connection)?
-    {
-        work.add(row::word(&status, DeliveryStatus::parse)?, count.cast_unsigned(), oldest.map(row::time));
+    for Work { status, number, oldest } in work_on(connection)? {
+        work.add(row::word(&status, DeliveryStatus::parse)?, number.cast_unsigned(), oldest.map(row::time));
     }
     Ok(StoreStatus {
         size_bytes: size.cast_unsigned(),

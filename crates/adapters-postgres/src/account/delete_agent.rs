@@ -18,15 +18,16 @@ use crate::contact;
 use crate::error::Fault;
 use crate::lock;
 use crate::memory;
+use crate::message::erase::RecordKeys;
 use crate::row::At;
 use crate::run::{Db, Never};
-use crate::schema::{agents, attempts, deletion_jobs, deliveries};
+use crate::schema::{agents, deletion_jobs};
 use crate::statement::statement;
 
 /// The number of chats in which an agent has sent or received a message. Seeks along the index of
 /// senders, since a chat may be long. The value is the agent, four times.
 const EXECUTIONS: &str = "SELECT count(*) FROM participants AS stay WHERE stay.participant_id = ? AND (\
-     (SELECT sequence FROM messages WHERE chat_id = stay.chat_id AND (sender_id, sequence) > (?, 0) \
+     (SELECT sequence FROM messages WHERE chat_id = stay.chat_id AND sender_kind = 'Agent' AND (sender_id, sequence) > (?, 0) \
       AND (sender_id, sequence) <= (?, 9223372036854775807) ORDER BY sender_id, sequence LIMIT 1) IS NOT NULL \
      OR EXISTS (SELECT 1 FROM deliveries WHERE agent_id = ? AND chat_id = stay.chat_id AND addressed))";
 
@@ -77,32 +78,22 @@ async fn executions_on(mut db: &Db, agent: AgentId) -> Result<u64, Fault> {
 const NEXT_ERASURE: &str =
     "SELECT agent_id FROM deletion_jobs ORDER BY requested_at, agent_id LIMIT 1 FOR UPDATE SKIP LOCKED";
 
-const ADDRESSED: &str = "SELECT message_id FROM deliveries WHERE agent_id = ? AND addressed LIMIT ?";
-const UNADDRESSED: &str = "SELECT message_id FROM deliveries WHERE agent_id = ? AND NOT addressed LIMIT ?";
+const RECORDS: &str =
+    "SELECT chat_id, sequence FROM deliveries WHERE agent_id = ? ORDER BY chat_id, sequence LIMIT ?";
 
 pub(super) async fn erase_work_on(mut db: &Db, limit: u32) -> Result<Result<bool, Never>, Fault> {
     let next = statement::<SqlUuid>(NEXT_ERASURE).get_result::<Uuid>(&mut db).await.optional()?;
     let Some(agent) = next else { return Ok(Ok(false)) };
-    let mut messages = messages_on(db, ADDRESSED, agent, limit).await?;
-    if messages.is_empty() {
-        messages = messages_on(db, UNADDRESSED, agent, limit).await?;
-    }
-    if messages.is_empty() {
+    let records = statement::<(SqlUuid, BigInt)>(RECORDS)
+        .bind::<SqlUuid, _>(agent)
+        .bind::<BigInt, _>(i64::from(limit))
+        .load::<(Uuid, i64)>(&mut db)
+        .await?;
+    let records = records.into_iter().map(|(chat, sequence)| (agent, chat, sequence)).collect::<RecordKeys>();
+    if records.is_empty() {
         diesel::delete(deletion_jobs::table.find(agent)).execute(&mut db).await?;
-        return Ok(Ok(true));
+    } else {
+        records.erase_on(db).await?;
     }
-    // Waits for changes of its deliveries; their attempts are erased with them.
-    let work = deliveries::table
-        .filter(deliveries::message_id.eq_any(&messages))
-        .filter(deliveries::agent_id.eq(agent));
-    diesel::delete(work).execute(&mut db).await?;
-    let tries =
-        attempts::table.filter(attempts::message_id.eq_any(&messages)).filter(attempts::agent_id.eq(agent));
-    diesel::delete(tries).execute(&mut db).await?;
     Ok(Ok(true))
-}
-
-async fn messages_on(mut db: &Db, text: &'static str, agent: Uuid, limit: u32) -> Result<Vec<Uuid>, Fault> {
-    let found = statement::<SqlUuid>(text).bind::<SqlUuid, _>(agent).bind::<BigInt, _>(i64::from(limit));
-    Ok(found.load(&mut db).await?)
 }

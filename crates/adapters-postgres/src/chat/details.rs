@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::row::{ParticipantRow, StandingRow};
 use crate::error::Fault;
+use crate::message::row::status::{FAILED, PROCESSING};
 use crate::row::{At, Id};
 use crate::run::Db;
 use crate::schema::participants;
@@ -47,7 +48,7 @@ async fn works_on(mut db: &Db, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStat
             "(SELECT TRUE AS yes FROM participants CROSS JOIN LATERAL (\
                  SELECT FROM deliveries WHERE deliveries.agent_id = participants.participant_id \
                  AND deliveries.chat_id = participants.chat_id AND deliveries.processed_at IS NULL \
-                 AND deliveries.current_attempt > 0 AND deliveries.status = '{status}' LIMIT 1) AS work \
+                 AND deliveries.current_attempt > 0 AND {status} LIMIT 1) AS work \
               WHERE participants.chat_id = room.id AND participants.kind = 'Agent' \
               AND participants.left_at IS NULL LIMIT 1)"
         )
@@ -55,8 +56,8 @@ async fn works_on(mut db: &Db, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStat
     let rows = statement::<(SqlUuid, Bool, Bool)>(format!(
         "SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL FROM unnest(?) AS room (id) \
          LEFT JOIN LATERAL {} AS working ON TRUE LEFT JOIN LATERAL {} AS failed ON TRUE",
-        any("processing"),
-        any("failed"),
+        any(PROCESSING),
+        any(FAILED),
     ));
     let rows = rows.bind::<Array<SqlUuid>, _>(uuids(rooms)).load::<(Uuid, bool, bool)>(&mut db).await?;
     let work = |(room, working, failed)| (ChatId::new(room), WorkStatus::of(working, failed));

@@ -27,19 +27,20 @@ pub(super) struct Newest {
     pub(super) weight: usize,
 }
 
-/// The newest message of each chat: one index step. Lengths are in the head of a row, so no content
-/// is read.
+/// The newest message of each chat: one index step, and one for each of its records. Lengths are in
+/// the head of a row, so no content is read.
 pub(super) async fn newest_weights_on(
     mut db: &Db,
     rooms: &[ChatId],
 ) -> Result<HashMap<ChatId, Newest>, Fault> {
+    let records = Records::All.joined();
     let rows = statement::<(SqlUuid, SqlUuid, BigInt)>(format!(
-        "SELECT newest.chat_id, newest.id, CAST(octet_length(newest.content) \
-         + octet_length(newest.mentions) + coalesce(octet_length(newest.metadata), 0) \
+        "SELECT messages.chat_id, messages.id, CAST(octet_length(messages.content) \
+         + octet_length(messages.mentions) + coalesce(octet_length(messages.metadata), 0) \
          + coalesce((SELECT sum({RECORD_BYTES} + least(current_attempt, {SHOWN_ATTEMPTS}) * {ATTEMPT_BYTES}) \
-                     FROM deliveries WHERE deliveries.message_id = newest.id), 0) AS bigint) \
+                     FROM (SELECT 1) AS one {records}), 0) AS bigint) \
          FROM unnest(?) AS room (id) CROSS JOIN LATERAL (\
-             SELECT * FROM messages WHERE messages.chat_id = room.id ORDER BY sequence DESC LIMIT 1) AS newest"
+             SELECT * FROM messages WHERE messages.chat_id = room.id ORDER BY sequence DESC LIMIT 1) AS messages"
     ));
     let rows = rows.bind::<Array<SqlUuid>, _>(uuids(rooms)).load::<(Uuid, Uuid, i64)>(&mut db).await?;
     let newest = |(chat, id, weight)| {

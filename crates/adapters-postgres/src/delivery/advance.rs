@@ -1,20 +1,22 @@
 //! Storing one step of an agent's work, whatever it needs.
 
 use diesel::prelude::*;
+use diesel::sql_types::Uuid as SqlUuid;
 use diesel_async::RunQueryDsl;
-use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Attempt, Delivery};
-use domain::id::ParticipantId;
-use futures_util::future::{join3, try_join3};
+use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Delivery};
+use domain::id::{ParticipantId, Sequence};
+use futures_util::future::{join3, try_join};
 
+use super::save::{RecordKey, SteppedRecords};
 use crate::chat::activate_on;
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::lock;
-use crate::message::load::{AttemptRow, DeliveryRow, message_on};
-use crate::message::row::{current_attempt_column, number_column};
-use crate::row::At;
+use crate::message::load::{RecordColumns, message_on, record_columns};
+use crate::message::row::DeliveryRow;
 use crate::run::Db;
-use crate::schema::{attempts, deliveries, messages};
+use crate::schema::messages;
+use crate::statement::statement;
 
 pub(super) async fn advance_on(
     db: &Db,
@@ -34,17 +36,13 @@ pub(super) async fn advance_on(
         }
     }
     let before = before.unwrap_or_else(|| Delivery::unaddressed(command.agent));
-    let known = before.attempts().to_vec();
-    let Ok(after) = before.step(&command.step, command.now) else {
+    let Ok(after) = before.clone().step(&command.step, command.now) else {
         return Ok(Err(AdvanceRefused::NoActiveAttempt));
     };
-    let changed = after.attempts().iter().filter(|attempt| !known.contains(attempt)).collect::<Vec<_>>();
-    try_join3(
-        activate_on(db, agent, command.chat),
-        save_on(db, command, place, &after),
-        save_attempts_on(db, command, &changed),
-    )
-    .await?;
+    let key = RecordKey { agent: command.agent, chat: command.chat, sequence: Sequence::new(place) };
+    let mut stepped = SteppedRecords::default();
+    stepped.add(key, &before, after.clone())?;
+    try_join(activate_on(db, agent, command.chat), stepped.save_on(db)).await?;
     let message = message_on(db, command.chat, command.message).await?;
     let message = message.ok_or_else(|| Fault::Row("a message that went within one change".to_owned()))?;
     Ok(Ok(Advanced { message, delivery: after }))
@@ -63,74 +61,20 @@ async fn place_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<i64>,
         .optional()?)
 }
 
-/// The record with its newest attempt only, which is all that a step needs.
+/// The record with its newest attempt only, which is all that a step needs. A delivery can be marked
+/// without the message's lock, so the record has its own.
 async fn record_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<Delivery>, Fault> {
-    let (message, agent) = (command.message.uuid(), command.agent.uuid());
-    // A delivery can be marked without the message's lock, so the record has its own.
-    let found = deliveries::table
-        .find((message, agent))
-        .select(DeliveryRow::as_select())
-        .for_no_key_update()
-        .first::<DeliveryRow>(&mut db)
+    let record = statement::<RecordColumns>(format!(
+        "SELECT {} FROM messages JOIN deliveries ON deliveries.agent_id = ? \
+         AND deliveries.chat_id = messages.chat_id AND deliveries.sequence = messages.sequence \
+         WHERE messages.id = ? FOR NO KEY UPDATE OF deliveries",
+        record_columns(),
+    ));
+    let record = record
+        .bind::<SqlUuid, _>(command.agent.uuid())
+        .bind::<SqlUuid, _>(command.message.uuid())
+        .get_result::<DeliveryRow>(&mut db)
         .await
         .optional()?;
-    let Some(record) = found else { return Ok(None) };
-    let newest = attempts::table
-        .filter(attempts::message_id.eq(message))
-        .filter(attempts::agent_id.eq(agent))
-        .order(attempts::number.desc())
-        .select(AttemptRow::as_select())
-        .first::<AttemptRow>(&mut db)
-        .await
-        .optional()?;
-    let newest = newest.map(AttemptRow::into_attempt).transpose()?;
-    record.into_delivery(newest.into_iter().collect()).map(Some)
-}
-
-async fn save_on(mut db: &Db, command: &AdvanceDelivery, place: i64, after: &Delivery) -> Result<(), Fault> {
-    let state = (
-        deliveries::status.eq(after.status().as_str()),
-        deliveries::current_attempt.eq(current_attempt_column(after)?),
-        deliveries::delivered_at.eq(after.delivered_at().map(At)),
-        deliveries::processed_at.eq(after.processed_at().map(At)),
-    );
-    diesel::insert_into(deliveries::table)
-        .values((
-            deliveries::message_id.eq(command.message.uuid()),
-            deliveries::agent_id.eq(command.agent.uuid()),
-            deliveries::chat_id.eq(command.chat.uuid()),
-            deliveries::sequence.eq(place),
-            deliveries::addressed.eq(after.is_addressed()),
-            state,
-        ))
-        .on_conflict((deliveries::message_id, deliveries::agent_id))
-        .do_update()
-        .set(state)
-        .execute(&mut db)
-        .await?;
-    Ok(())
-}
-
-async fn save_attempts_on(mut db: &Db, command: &AdvanceDelivery, changed: &[&Attempt]) -> Result<(), Fault> {
-    for attempt in changed {
-        let state = (
-            attempts::status.eq(attempt.status().as_str()),
-            attempts::completed_at.eq(attempt.completed_at().map(At)),
-            attempts::error.eq(attempt.error()),
-        );
-        diesel::insert_into(attempts::table)
-            .values((
-                attempts::message_id.eq(command.message.uuid()),
-                attempts::agent_id.eq(command.agent.uuid()),
-                attempts::number.eq(number_column(attempt.number)?),
-                attempts::started_at.eq(At(attempt.started_at)),
-                state,
-            ))
-            .on_conflict((attempts::message_id, attempts::agent_id, attempts::number))
-            .do_update()
-            .set(state)
-            .execute(&mut db)
-            .await?;
-    }
-    Ok(())
+    record.map(|record| record.into_delivery(Vec::new())).transpose()
 }

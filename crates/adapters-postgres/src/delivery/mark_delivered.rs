@@ -1,10 +1,11 @@
 //! Storing the receipts of sockets.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-use diesel::sql_types::{Array, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{ChatSelection, DeliveryKey, DeliveryStatus};
+use domain::delivery::{ChatSelection, DeliveryKey};
 use domain::id::{ChatId, MessageId};
 use domain::message::Message;
 use domain::time::Timestamp;
@@ -12,16 +13,23 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::message::load::{Records, messages_on, rows_on};
+use crate::message::row::status::NEW;
 use crate::row::At;
 use crate::run::Db;
 use crate::statement::statement;
 
 /// The rows are written in one order, that of the outer side of the only possible join (a nested
 /// loop), so that two marks do not deadlock.
-const MARK: &str = "UPDATE deliveries SET status = ?, delivered_at = ? \
-     FROM (SELECT * FROM unnest(?, ?) AS given (message_id, agent_id) ORDER BY message_id, agent_id) AS taken \
-     WHERE deliveries.message_id = taken.message_id AND deliveries.agent_id = taken.agent_id \
-     AND deliveries.status = 'new' RETURNING deliveries.message_id";
+static MARK: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "UPDATE deliveries SET delivered_at = ? \
+         FROM (SELECT messages.id, given.agent_id, messages.chat_id, messages.sequence \
+             FROM unnest(?, ?) AS given (message_id, agent_id) JOIN messages ON messages.id = given.message_id \
+             ORDER BY given.agent_id, messages.chat_id, messages.sequence) AS taken \
+         WHERE deliveries.agent_id = taken.agent_id AND deliveries.chat_id = taken.chat_id \
+         AND deliveries.sequence = taken.sequence AND {NEW} RETURNING taken.id"
+    )
+});
 
 /// Locks messages, so that their events show all steps announced before.
 pub(super) const LOCK_MESSAGES: &str =
@@ -36,8 +44,7 @@ pub(super) async fn mark_delivered_on(
     selected: &ChatSelection,
 ) -> Result<Option<Vec<Message>>, Fault> {
     let selected = locked_on(db, taken.iter().map(|key| key.message), selected).await?;
-    let marked = statement::<SqlUuid>(MARK)
-        .bind::<Text, _>(DeliveryStatus::Delivered.as_str())
+    let marked = statement::<SqlUuid>(MARK.as_str())
         .bind::<Timestamptz, _>(At(now))
         .bind::<Array<SqlUuid>, _>(taken.iter().map(|key| key.message.uuid()).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(taken.iter().map(|key| key.agent.uuid()).collect::<Vec<_>>())

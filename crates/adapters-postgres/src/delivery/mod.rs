@@ -4,6 +4,7 @@ mod advance;
 mod mark_delivered;
 mod next;
 mod read;
+mod save;
 pub(crate) mod steps;
 mod unacknowledged;
 

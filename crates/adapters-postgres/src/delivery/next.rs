@@ -3,15 +3,17 @@
 use std::sync::LazyLock;
 
 use diesel::OptionalExtension;
-use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
 use domain::delivery::{NextMessage, SHOWN_ATTEMPTS};
 use domain::id::{AgentId, ChatId};
 
 use crate::error::Fault;
-use crate::message::load::{AttemptsRow, DeliveryRow, MESSAGE, RECORD, shown_error_column};
-use crate::message::row::{MessageRow, SenderHandle};
+use crate::message::load::{
+    AttemptsRow, EARLIER, MESSAGE, RecordColumns, record_columns, shown_error_column,
+};
+use crate::message::row::{DeliveryRow, MessageRow, SenderHandle};
 use crate::row;
 use crate::run::Db;
 use crate::statement::statement;
@@ -31,37 +33,32 @@ type Message = (
     Timestamptz,
     Nullable<Text>,
 );
-type Record = (SqlUuid, SqlUuid, Bool, Integer, Nullable<Timestamptz>);
-type Attempts =
-    (Array<Integer>, Array<Text>, Array<Timestamptz>, Array<Nullable<Timestamptz>>, Array<Nullable<Binary>>);
+type Attempts = (Array<Integer>, Array<Timestamptz>, Array<Timestamptz>, Array<Nullable<Binary>>);
 
-/// The agent's membership in the chat with its first open message, its record of that, and the newest
+/// The agent's membership in the chat with its first open message, its record of that, and earlier
 /// attempts. All in one statement, and so on one snapshot in one round trip: agents ask this most
 /// often, and most answers are empty.
 static NEXT: LazyLock<String> = LazyLock::new(|| {
-    let (handle, error) = (SenderHandle::TEXT, shown_error_column());
+    let (handle, record, error) = (SenderHandle::TEXT, record_columns(), shown_error_column("attempts"));
     format!(
-        "SELECT participants.status, message.*, {RECORD}, newest.* \
+        "SELECT participants.status, message.*, {record}, earlier.* \
          FROM participants JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
          LEFT JOIN LATERAL (SELECT * FROM deliveries WHERE deliveries.agent_id = participants.participant_id \
          AND deliveries.chat_id = participants.chat_id AND deliveries.processed_at IS NULL \
          AND deliveries.addressed ORDER BY deliveries.sequence LIMIT 1) AS deliveries ON TRUE \
          LEFT JOIN LATERAL (SELECT {MESSAGE}, {handle} FROM messages \
-         WHERE messages.id = deliveries.message_id) AS message ON TRUE \
-         LEFT JOIN LATERAL (SELECT array_agg(number), array_agg(status), array_agg(started_at), \
-         array_agg(completed_at), array_agg(error) FROM (\
-         SELECT number, status, started_at, completed_at, {error} AS error FROM attempts \
-         WHERE deliveries.current_attempt > 0 AND attempts.message_id = deliveries.message_id \
-         AND attempts.agent_id = deliveries.agent_id \
-         AND attempts.number > deliveries.current_attempt - {SHOWN_ATTEMPTS} ORDER BY number) AS attempts) \
-         AS newest ON TRUE \
+         WHERE messages.chat_id = deliveries.chat_id AND messages.sequence = deliveries.sequence) AS message ON TRUE \
+         LEFT JOIN LATERAL (SELECT array_agg(number), array_agg(started_at), array_agg(completed_at), \
+         array_agg(error) FROM (SELECT number, started_at, completed_at, {error} AS error FROM attempts \
+         WHERE deliveries.current_attempt > 1 AND {EARLIER}{SHOWN_ATTEMPTS} ORDER BY number) AS attempts) \
+         AS earlier ON TRUE \
          WHERE participants.chat_id = ? AND participants.participant_id = ? AND participants.left_at IS NULL"
     )
 });
 
 pub(super) async fn next_on(mut db: &Db, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, Fault> {
     type Row = (String, Option<(MessageRow, DeliveryRow)>, Option<AttemptsRow>);
-    let found = statement::<(Text, Nullable<(Message, Record)>, Nullable<Attempts>)>(NEXT.as_str())
+    let found = statement::<(Text, Nullable<(Message, RecordColumns)>, Nullable<Attempts>)>(NEXT.as_str())
         .bind::<SqlUuid, _>(chat.uuid())
         .bind::<SqlUuid, _>(agent.uuid())
         .get_result::<Row>(&mut db)

@@ -10,23 +10,21 @@ use domain::page::{Order, Page, PageRequest};
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{Records, part_on, position};
+use crate::message::row::status::{FAILED, PROCESSING};
 use crate::run::Db;
 use crate::statement::statement;
 
 /// The condition of a filter. It must contain the exact condition of the partial index, or the
 /// index cannot be used.
-const fn chosen(filter: DeliveryFilter) -> &'static str {
+fn chosen(filter: DeliveryFilter) -> String {
+    const OPEN: &str = "processed_at IS NULL AND addressed";
     match filter {
-        DeliveryFilter::Open => "processed_at IS NULL AND addressed",
-        DeliveryFilter::Pending => "processed_at IS NULL AND addressed AND status <> 'processing'",
-        DeliveryFilter::Processing => {
-            "processed_at IS NULL AND current_attempt > 0 AND addressed AND status = 'processing'"
-        }
-        DeliveryFilter::Failed => {
-            "processed_at IS NULL AND current_attempt > 0 AND addressed AND status = 'failed'"
-        }
-        DeliveryFilter::Processed => "addressed AND status = 'processed'",
-        DeliveryFilter::All => "addressed",
+        DeliveryFilter::Open => OPEN.to_owned(),
+        DeliveryFilter::Pending => format!("{OPEN} AND NOT {PROCESSING}"),
+        DeliveryFilter::Processing => format!("{OPEN} AND {PROCESSING}"),
+        DeliveryFilter::Failed => format!("{OPEN} AND {FAILED}"),
+        DeliveryFilter::Processed => "addressed AND processed_at IS NOT NULL".to_owned(),
+        DeliveryFilter::All => "addressed".to_owned(),
     }
 }
 

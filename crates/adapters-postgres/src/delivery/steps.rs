@@ -1,34 +1,32 @@
 //! Delivery steps that share transactions: their basis is read and locked, each step is decided, and
 //! all are written at once.
 //!
-//! A batch does not wait for locked messages and deliveries, and only briefly for locked attempts. A
-//! step that meets such a lock, or needs more than its delivery, is written separately
+//! A batch does not wait for locked messages and deliveries. A step that meets such a lock, or needs more than its delivery, is written separately
 //! ([`super::advance`]), as are the steps of a batch whose outcome was in doubt.
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use diesel::sql_types::{Array, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
-use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, Attempt, AttemptNumber, Delivery, DeliveryKey,
-};
+use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, DeliveryKey};
 use domain::id::{AgentId, MessageId, ParticipantId};
 use domain::message::Message;
-use futures_util::future::{join, join3, try_join};
+use futures_util::future::{join3, try_join};
 use measure::Work;
 use uuid::Uuid;
 
 use super::advance::advance_on;
 use super::mark_delivered::LOCK_MESSAGES;
+use super::save::{RecordKey, SteppedRecords};
 use crate::error::Fault;
 use crate::group_commit::{self, BatchWork, LockWait};
 use crate::message::batch::{MemberKey, Members, memberships_on};
 use crate::message::load::{Records, messages_on, rows_on};
-use crate::message::row::{MessageRow, current_attempt_column, number_column};
+use crate::message::row::{MessageRow, number_column};
 use crate::row::At;
 use crate::run::{Db, execute};
 use crate::statement::statement;
@@ -45,10 +43,8 @@ pub(crate) struct DecidedSteps {
     outcomes: Vec<Outcome>,
     /// The places of steps that meet a lock, or need more than their delivery.
     apart: Vec<usize>,
-    /// The changed records in their new state.
-    records: BTreeMap<DeliveryKey, Delivery>,
-    /// The changed attempts.
-    attempts: BTreeMap<(DeliveryKey, AttemptNumber), Attempt>,
+    /// The changed records.
+    stepped: SteppedRecords,
 }
 
 impl BatchWork for Steps {
@@ -94,13 +90,7 @@ impl BatchWork for Steps {
         _: &[AdvanceDelivery],
         decided: &mut DecidedSteps,
     ) -> Result<(), Fault> {
-        if decided.records.is_empty() {
-            return Ok(());
-        }
-        // Both are pipelined; but the commit must wait for their answers.
-        let (records, attempts) =
-            join(save_records_on(db, &decided.records), save_attempts_on(db, &decided.attempts)).await;
-        records.and(attempts)
+        if decided.stepped.is_empty() { Ok(()) } else { decided.stepped.save_on(db).await }
     }
 }
 
@@ -128,7 +118,6 @@ struct Ground {
 /// Begins a transaction, locks all rows that are not locked by others, and decides; nothing is
 /// written yet.
 async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<DecidedSteps, Fault> {
-    // Attempts may be locked by others, for example by retention.
     let begun = execute(db, LockWait::Brief.begin());
     let records = records_of_on(db, commands, LockWait::Brief);
     let (begun, rows, locked) = join3(begun, messages_of_on(db, commands), records).await;
@@ -141,7 +130,7 @@ async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<DecidedSteps
     let mut ground = Ground { messages, locked: locked?, members };
     let mut decided = DecidedSteps::default();
     for (place, command) in commands.iter().enumerate() {
-        match decided.decide(command, &mut ground) {
+        match decided.decide(command, &mut ground)? {
             Some(outcome) => decided.outcomes.push(outcome),
             None => decided.apart.push(place),
         }
@@ -164,29 +153,35 @@ async fn lock_on(mut db: &Db, commands: &[AdvanceDelivery]) -> Result<(), Fault>
     records.map(|_| ())
 }
 
-/// The newest attempt of a step as the step has left it, unless a later step has closed it.
-const STORED: &str = "SELECT EXISTS (SELECT 1 \
-     FROM unnest(?, ?, ?, ?, ?) AS step (message_id, agent_id, number, started_at, completed_at) \
-     JOIN attempts ON attempts.message_id = step.message_id AND attempts.agent_id = step.agent_id \
-     AND attempts.number = step.number AND attempts.started_at = step.started_at \
-     AND (step.completed_at IS NULL OR attempts.completed_at = step.completed_at))";
+/// The newest attempt of a step as the step has left it, unless a later step has closed it: it is in
+/// the record, or among the earlier attempts.
+const STORED: &str = "SELECT EXISTS (SELECT 1 FROM unnest(?, ?, ?, ?, ?, ?) \
+     AS step (agent_id, chat_id, sequence, number, started_at, completed_at) \
+     LEFT JOIN deliveries ON deliveries.agent_id = step.agent_id AND deliveries.chat_id = step.chat_id \
+     AND deliveries.sequence = step.sequence AND deliveries.current_attempt = step.number \
+     LEFT JOIN attempts ON attempts.agent_id = step.agent_id AND attempts.chat_id = step.chat_id \
+     AND attempts.sequence = step.sequence AND attempts.number = step.number \
+     WHERE coalesce(deliveries.started_at, attempts.started_at) = step.started_at AND (step.completed_at IS NULL \
+     OR coalesce(deliveries.processed_at, deliveries.failed_at, attempts.completed_at) = step.completed_at))";
 
 /// Returns whether one of these steps is stored.
 async fn is_stored_on(mut db: &Db, decided: &DecidedSteps) -> Result<bool, Fault> {
-    let (mut messages, mut agents, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut begun, mut completed) = (Vec::new(), Vec::new());
+    let (mut agents, mut chats, mut sequences) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut numbers, mut begun, mut completed) = (Vec::new(), Vec::new(), Vec::new());
     for Advanced { message, delivery } in decided.outcomes.iter().flatten() {
         if let Some(newest) = delivery.attempts().last() {
-            messages.push(message.id.uuid());
             agents.push(delivery.agent().uuid());
+            chats.push(message.chat_id.uuid());
+            sequences.push(message.sequence.get());
             numbers.push(number_column(newest.number)?);
             begun.push(At(newest.started_at));
             completed.push(newest.completed_at().map(At));
         }
     }
     let stored = statement::<Bool>(STORED)
-        .bind::<Array<SqlUuid>, _>(messages)
         .bind::<Array<SqlUuid>, _>(agents)
+        .bind::<Array<SqlUuid>, _>(chats)
+        .bind::<Array<BigInt>, _>(sequences)
         .bind::<Array<Integer>, _>(numbers)
         .bind::<Array<Timestamptz>, _>(begun)
         .bind::<Array<Nullable<Timestamptz>>, _>(completed);
@@ -204,9 +199,11 @@ async fn messages_of_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Vec<Mes
 macro_rules! records {
     ($locked:literal) => {
         concat!(
-            "SELECT deliveries.message_id, deliveries.agent_id FROM unnest(?, ?) AS wanted (message_id, agent_id) \
-             JOIN deliveries ON deliveries.message_id = wanted.message_id AND deliveries.agent_id = wanted.agent_id \
-             ORDER BY deliveries.message_id, deliveries.agent_id FOR NO KEY UPDATE OF deliveries",
+            "SELECT messages.id, deliveries.agent_id FROM unnest(?, ?) AS wanted (message_id, agent_id) \
+             JOIN messages ON messages.id = wanted.message_id \
+             JOIN deliveries ON deliveries.agent_id = wanted.agent_id AND deliveries.chat_id = messages.chat_id \
+             AND deliveries.sequence = messages.sequence \
+             ORDER BY deliveries.agent_id, deliveries.chat_id, deliveries.sequence FOR NO KEY UPDATE OF deliveries",
             $locked
         )
     };
@@ -218,7 +215,8 @@ async fn records_of_on(
     lock_wait: LockWait,
 ) -> Result<HashSet<DeliveryKey>, Fault> {
     let wanted = commands.iter().map(delivery_of).collect::<BTreeSet<_>>();
-    let (messages, agents) = columns(wanted.iter());
+    let (messages, agents) =
+        wanted.iter().map(|key| (key.message.uuid(), key.agent.uuid())).unzip::<_, _, Vec<_>, Vec<_>>();
     let text = match lock_wait {
         LockWait::Brief => records!(" SKIP LOCKED"),
         LockWait::Long => records!(""),
@@ -240,85 +238,26 @@ fn membership_of(command: &AdvanceDelivery) -> MemberKey {
     MemberKey::new(command.chat, ParticipantId::Agent(command.agent))
 }
 
-/// The keys as two columns, in their order.
-fn columns<'k>(keys: impl Iterator<Item = &'k DeliveryKey>) -> (Vec<Uuid>, Vec<Uuid>) {
-    keys.map(|key| (key.message.uuid(), key.agent.uuid())).unzip()
-}
-
 impl DecidedSteps {
     /// Decides one step, after all before it; `None` for one apart.
-    fn decide(&mut self, command: &AdvanceDelivery, ground: &mut Ground) -> Option<Outcome> {
+    fn decide(&mut self, command: &AdvanceDelivery, ground: &mut Ground) -> Result<Option<Outcome>, Fault> {
         let key = delivery_of(command);
         let membership = ground.members.get(&membership_of(command));
         // The first activity of a participant makes it active, which needs a change of its own.
         let is_active = membership.is_some_and(|status| *status == ParticipantStatus::Active);
         let message = ground.messages.get_mut(&key.message).filter(|message| message.chat_id == command.chat);
         let (Some(message), true, true) = (message, is_active, ground.locked.contains(&key)) else {
-            return None;
+            return Ok(None);
         };
         let record = message.deliveries.iter_mut().find(|record| record.agent() == command.agent);
-        let record = record?;
-        let Ok(after) = record.clone().step(&command.step, command.now) else {
-            return Some(Err(AdvanceRefused::NoActiveAttempt));
+        let Some(record) = record else { return Ok(None) };
+        let row = RecordKey { agent: key.agent, chat: message.chat_id, sequence: message.sequence };
+        let before = self.stepped.get(&row).unwrap_or(record).clone();
+        let Ok(after) = before.clone().step(&command.step, command.now) else {
+            return Ok(Some(Err(AdvanceRefused::NoActiveAttempt)));
         };
-        for attempt in after.attempts().iter().filter(|attempt| !record.attempts().contains(attempt)) {
-            self.attempts.insert((key, attempt.number), attempt.clone());
-        }
+        self.stepped.add(row, &before, after.clone())?;
         *record = after.clone().shown();
-        self.records.insert(key, after.clone());
-        Some(Ok(Advanced { message: message.clone(), delivery: after }))
+        Ok(Some(Ok(Advanced { message: message.clone(), delivery: after })))
     }
-}
-
-const SAVE_RECORDS: &str = "UPDATE deliveries SET status = new.status, current_attempt = new.current_attempt, \
-     delivered_at = new.delivered_at, processed_at = new.processed_at \
-     FROM unnest(?, ?, ?, ?, ?, ?) \
-     AS new (message_id, agent_id, status, current_attempt, delivered_at, processed_at) \
-     WHERE deliveries.message_id = new.message_id AND deliveries.agent_id = new.agent_id";
-
-async fn save_records_on(mut db: &Db, records: &BTreeMap<DeliveryKey, Delivery>) -> Result<(), Fault> {
-    let all = records.values();
-    let attempts = all.clone().map(current_attempt_column).collect::<Result<Vec<_>, _>>()?;
-    let (messages, agents) = columns(records.keys());
-    statement::<()>(SAVE_RECORDS)
-        .bind::<Array<SqlUuid>, _>(messages)
-        .bind::<Array<SqlUuid>, _>(agents)
-        .bind::<Array<Text>, _>(all.clone().map(|record| record.status().as_str()).collect::<Vec<_>>())
-        .bind::<Array<Integer>, _>(attempts)
-        .bind::<Array<Nullable<Timestamptz>>, _>(
-            all.clone().map(|record| record.delivered_at().map(At)).collect::<Vec<_>>(),
-        )
-        .bind::<Array<Nullable<Timestamptz>>, _>(
-            all.map(|record| record.processed_at().map(At)).collect::<Vec<_>>(),
-        )
-        .execute(&mut db)
-        .await?;
-    Ok(())
-}
-
-const SAVE_ATTEMPTS: &str = "INSERT INTO attempts (message_id, agent_id, number, status, started_at, completed_at, \
-     error) SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?) \
-     ON CONFLICT (message_id, agent_id, number) DO UPDATE SET status = excluded.status, \
-     completed_at = excluded.completed_at, error = excluded.error";
-
-async fn save_attempts_on(
-    mut db: &Db,
-    attempts: &BTreeMap<(DeliveryKey, AttemptNumber), Attempt>,
-) -> Result<(), Fault> {
-    let all = attempts.values();
-    let (messages, agents) = columns(attempts.keys().map(|(key, _)| key));
-    let numbers = all.clone().map(|attempt| number_column(attempt.number)).collect::<Result<Vec<_>, _>>()?;
-    statement::<()>(SAVE_ATTEMPTS)
-        .bind::<Array<SqlUuid>, _>(messages)
-        .bind::<Array<SqlUuid>, _>(agents)
-        .bind::<Array<Integer>, _>(numbers)
-        .bind::<Array<Text>, _>(all.clone().map(|attempt| attempt.status().as_str()).collect::<Vec<_>>())
-        .bind::<Array<Timestamptz>, _>(all.clone().map(|attempt| At(attempt.started_at)).collect::<Vec<_>>())
-        .bind::<Array<Nullable<Timestamptz>>, _>(
-            all.clone().map(|attempt| attempt.completed_at().map(At)).collect::<Vec<_>>(),
-        )
-        .bind::<Array<Nullable<Text>>, _>(all.map(Attempt::error).collect::<Vec<_>>())
-        .execute(&mut db)
-        .await?;
-    Ok(())
 }

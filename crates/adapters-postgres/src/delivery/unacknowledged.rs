@@ -13,12 +13,13 @@ use uuid::Uuid;
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{Records, part_on};
+use crate::message::row::status::NEW;
 use crate::row::At;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// Reads the index of open deliveries for each listener. The condition on the status is on the rows, so
-/// that a mark changes no index. How far the search went is only of interest if it found nothing.
+/// Reads the index of open deliveries for each listener. Whether one is new is seen on its row, so that
+/// a mark changes no index. How far the search went is only of interest if it found nothing.
 static SEARCH: LazyLock<String> = LazyLock::new(|| {
     let open = format!(
         "FROM deliveries WHERE deliveries.agent_id = listening.agent_id \
@@ -28,8 +29,8 @@ static SEARCH: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT listening.place, examined.last, new.sequence, messages.created_at \
          FROM unnest(?, ?, ?, ?) AS listening (place, agent_id, chat_id, since) \
-         LEFT JOIN LATERAL (SELECT sequence FROM (SELECT sequence, status {open}) AS open \
-         WHERE status = 'new' ORDER BY sequence LIMIT ?) AS new ON TRUE \
+         LEFT JOIN LATERAL (SELECT sequence FROM (SELECT sequence, {NEW} AS is_new {open}) AS open \
+         WHERE is_new ORDER BY sequence LIMIT ?) AS new ON TRUE \
          LEFT JOIN LATERAL (SELECT max(sequence) AS last FROM (SELECT sequence {open}) AS open \
          WHERE new.sequence IS NULL) AS examined ON TRUE \
          LEFT JOIN messages ON messages.chat_id = listening.chat_id AND messages.sequence = new.sequence \
@@ -71,8 +72,12 @@ pub(super) async fn unacknowledged_on(
 const LOCKED: &str = "SELECT id FROM messages WHERE chat_id = ? AND sequence = ANY(?) \
      ORDER BY id FOR NO KEY UPDATE";
 
-const NEW: &str = "SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL \
-     AND addressed AND status = 'new' AND sequence = ANY(?) ORDER BY sequence";
+static STILL_NEW: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL \
+         AND addressed AND {NEW} AND sequence = ANY(?) ORDER BY sequence"
+    )
+});
 
 /// Each statement of a change sees the commits before it begins: a delivery that is still new after
 /// the messages were locked stays new to the end.
@@ -91,7 +96,7 @@ pub(super) async fn new_messages_on(
         .bind::<Array<BigInt>, _>(places.clone())
         .load::<Uuid>(&mut db)
         .await?;
-    let places = statement::<BigInt>(NEW)
+    let places = statement::<BigInt>(STILL_NEW.as_str())
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<SqlUuid, _>(chat.uuid())
         .bind::<Array<BigInt>, _>(places)

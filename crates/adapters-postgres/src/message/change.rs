@@ -8,13 +8,13 @@ use domain::id::{ChatId, MessageId, ParticipantId, UserId};
 use domain::message::{ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage, Message};
 
 use super::load::message_on;
-use super::title;
+use super::{erase, title};
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::plan::quota;
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::{attempts, chats, deliveries, messages};
+use crate::schema::{chats, messages};
 use crate::{audit, idempotency_record, lock};
 
 pub(super) async fn edit_on(
@@ -56,11 +56,9 @@ pub(super) async fn delete_on(
         Err(refused) => return Ok(Err(refused)),
     };
     idempotency_record::keep_on(db, &message).await?;
-    let id = message.id.uuid();
     // One after the other: each sees what was committed before it got its lock.
-    diesel::delete(messages::table.find(id)).execute(&mut db).await?;
-    diesel::delete(deliveries::table.filter(deliveries::message_id.eq(id))).execute(&mut db).await?;
-    diesel::delete(attempts::table.filter(attempts::message_id.eq(id))).execute(&mut db).await?;
+    erase::records_on(db, &[message.id]).await?;
+    diesel::delete(messages::table.find(message.id.uuid())).execute(&mut db).await?;
     diesel::update(chats::table.find(message.chat_id.uuid()))
         .set((
             chats::deleted_messages.eq(chats::deleted_messages + 1),

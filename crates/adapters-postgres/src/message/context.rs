@@ -20,7 +20,7 @@ use crate::statement::statement;
 /// entries are read. Bounding the range by the agent on both sides keeps every plan from scanning
 /// all that others sent. Values: chat, agent, sequence to begin after, agent, limit; the same once
 /// more without the second agent; limit, offset.
-const PLACES: &str = "(SELECT sequence FROM messages WHERE chat_id = ? AND (sender_id, sequence) > (?, ?) \
+const PLACES: &str = "(SELECT sequence FROM messages WHERE chat_id = ? AND sender_kind = 'Agent' AND (sender_id, sequence) > (?, ?) \
        AND (sender_id, sequence) <= (?, 9223372036854775807) ORDER BY sender_id, sequence LIMIT ?) \
      UNION ALL \
      (SELECT sequence FROM deliveries \
@@ -28,7 +28,7 @@ const PLACES: &str = "(SELECT sequence FROM messages WHERE chat_id = ? AND (send
      ORDER BY sequence LIMIT ? OFFSET ?";
 
 /// The number of entries of both lists. Values: chat and agent, twice.
-const TOTAL: &str = "SELECT (SELECT count(*) FROM messages WHERE chat_id = ? AND sender_id = ?) \
+const TOTAL: &str = "SELECT (SELECT count(*) FROM messages WHERE chat_id = ? AND sender_kind = 'Agent' AND sender_id = ?) \
      + (SELECT count(*) FROM deliveries WHERE chat_id = ? AND agent_id = ? AND addressed)";
 
 pub(super) async fn context_on(

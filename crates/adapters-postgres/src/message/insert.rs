@@ -2,7 +2,6 @@
 
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::DeliveryStatus;
 use domain::id::ChatId;
 use domain::message::{Message, RoomState};
 
@@ -20,9 +19,8 @@ pub(super) const MESSAGES: &str = "INSERT INTO messages (id, chat_id, sequence, 
      created_at)";
 
 /// Inserts their deliveries; [`bind_deliveries`] binds the values.
-pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, \
-     status, current_attempt) SELECT message_id, agent_id, chat_id, sequence, TRUE, ?, 0 \
-     FROM unnest(?, ?, ?, ?) AS new (message_id, agent_id, chat_id, sequence)";
+pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt) \
+     SELECT agent_id, chat_id, sequence, TRUE, 0 FROM unnest(?, ?, ?) AS new (agent_id, chat_id, sequence)";
 
 /// Updates the last sequences of chats; [`bind_rooms`] binds the values.
 pub(super) const ROOMS: &str = "UPDATE chats SET last_sequence = new.last_sequence, \
@@ -80,18 +78,15 @@ pub(super) fn bind_deliveries<'m, Row>(
     statement: Statement<'m, Row>,
     messages: &[&Message],
 ) -> Statement<'m, Row> {
-    let (mut ids, mut agents, mut chats, mut places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut agents, mut chats, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for message in messages {
         for delivery in &message.deliveries {
-            ids.push(message.id.uuid());
             agents.push(delivery.agent().uuid());
             chats.push(message.chat_id.uuid());
             places.push(message.sequence.get());
         }
     }
     statement
-        .bind::<Text, _>(DeliveryStatus::New.as_str())
-        .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Array<SqlUuid>, _>(agents)
         .bind::<Array<SqlUuid>, _>(chats)
         .bind::<Array<BigInt>, _>(places)

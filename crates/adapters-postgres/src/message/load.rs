@@ -1,25 +1,25 @@
-//! Loads messages with their deliveries: one round trip for a whole page, and another for the
-//! attempts.
+//! Loads messages with their deliveries: one round trip for a whole page, and another for earlier
+//! attempts, if there are any.
 
 use std::collections::{HashMap, HashSet};
 
 use diesel::dsl::{AsSelect, SqlTypeOf};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{Attempt, Delivery, DeliveryKey, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
-use domain::id::{AgentId, ChatId, MessageId};
+use domain::delivery::{Attempt, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantKind};
 use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
-use futures_util::future::{try_join, try_join3};
+use futures_util::future::try_join;
 use uuid::Uuid;
 
-use super::row::{MessageRow, SenderHandle, stored_attempt};
+use super::row::{DeliveryRow, MessageRow, SenderHandle, stored_attempt};
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::{attempts, deliveries, messages};
+use crate::schema::messages;
 use crate::statement::{Statement, statement};
 
 /// The selection of delivery records.
@@ -32,15 +32,32 @@ pub(crate) enum Records {
 }
 
 impl Records {
-    /// The last condition of a statement.
-    fn only(self, agent: &str) -> String {
+    /// The records of each of `messages`, as a table `deliveries` that is joined to them.
+    ///
+    /// A record is found by its agent. The mentions name the agents of all records but those of work
+    /// on messages that do not mention the agent, which are rare and have an index.
+    pub(crate) fn joined(self) -> String {
+        let of_message = "deliveries.chat_id = messages.chat_id AND deliveries.sequence = messages.sequence";
+        let agent = ParticipantKind::Agent.as_str();
         match self {
-            Self::All => String::new(),
-            Self::Of(_) => format!(" AND {agent} = ?"),
+            Self::All => format!(
+                "CROSS JOIN LATERAL (\
+                 SELECT deliveries.* FROM json_array_elements(messages.mentions::json) AS mention \
+                 CROSS JOIN LATERAL (SELECT * FROM deliveries \
+                     WHERE deliveries.agent_id = (mention ->> 'id')::uuid AND {of_message} AND deliveries.addressed \
+                     OFFSET 0) AS deliveries \
+                 WHERE mention ->> 'of' = '{agent}' \
+                 UNION ALL \
+                 SELECT * FROM deliveries WHERE NOT deliveries.addressed AND {of_message}) AS deliveries"
+            ),
+            Self::Of(_) => format!(
+                "CROSS JOIN LATERAL (\
+                 SELECT * FROM deliveries WHERE deliveries.agent_id = ? AND {of_message} OFFSET 0) AS deliveries"
+            ),
         }
     }
 
-    /// Binds the value of [`Self::only`].
+    /// Binds the value of [`Self::joined`].
     fn bind<Row>(self, statement: Statement<'_, Row>) -> Statement<'_, Row> {
         match self {
             Self::All => statement,
@@ -66,11 +83,21 @@ pub(crate) async fn rows_on(mut db: &Db, ids: Vec<Uuid>, rest: &str) -> Result<V
 }
 
 /// The columns of a [`DeliveryRow`].
-pub(crate) const RECORD: &str = "deliveries.message_id, deliveries.agent_id, deliveries.addressed, \
-     deliveries.current_attempt, deliveries.delivered_at";
+pub(crate) fn record_columns() -> String {
+    format!("{}, {}", DeliveryRow::COLUMNS, shown_error_column("deliveries"))
+}
 
 /// The SQL types of a [`DeliveryRow`].
-type RecordColumns = SqlTypeOf<AsSelect<DeliveryRow, Pg>>;
+pub(crate) type RecordColumns = (
+    SqlUuid,
+    Bool,
+    Integer,
+    Nullable<Timestamptz>,
+    Nullable<Timestamptz>,
+    Nullable<Timestamptz>,
+    Nullable<Timestamptz>,
+    Nullable<Binary>,
+);
 
 /// The position of a message in lists.
 pub(crate) fn position(message: &Message) -> Position {
@@ -101,14 +128,7 @@ pub(crate) async fn part_on(
     let kept = rows.iter().map(|row| row.id.0).collect::<HashSet<_>>();
     found.retain(|id, _| kept.contains(id));
     let cut = rows.len() < places.len();
-    let worked_on = found.iter().filter(|(_, records)| records.iter().any(|r| r.current_attempt > 0));
-    let worked_on = worked_on.map(|(id, _)| *id).collect::<Vec<_>>();
-    let tries = if worked_on.is_empty() {
-        AttemptsByDelivery::new()
-    } else {
-        tries_on(db, worked_on, records).await?
-    };
-    Ok((assembled(rows, found, tries)?, cut))
+    Ok((assembled_on(db, rows, found).await?, cut))
 }
 
 /// The messages of `rows`, in their order.
@@ -120,18 +140,15 @@ pub(crate) async fn messages_on(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let ids = rows.iter().map(|row| row.id.0).collect::<Vec<_>>();
-    let found = records_on(db, ids.clone(), records);
-    let (found, tries) = try_join(found, tries_on(db, ids, records)).await?;
-    assembled(rows, found, tries)
+    let found = records_on(db, rows.iter().map(|row| row.id.0).collect(), records).await?;
+    assembled_on(db, rows, found).await
 }
 
 /// One message of a chat by id, with all delivery records.
 pub(crate) async fn message_on(db: &Db, chat: ChatId, message: MessageId) -> Result<Option<Message>, Fault> {
-    let id = || vec![message.uuid()];
-    let (records, tries) = (records_on(db, id(), Records::All), tries_on(db, id(), Records::All));
-    let (row, records, tries) = try_join3(row_on(db, chat, message), records, tries).await?;
-    Ok(assembled(row, records, tries)?.pop())
+    let records = records_on(db, vec![message.uuid()], Records::All);
+    let (row, records) = try_join(row_on(db, chat, message), records).await?;
+    Ok(assembled_on(db, row, records).await?.pop())
 }
 
 async fn row_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Vec<MessageRow>, Fault> {
@@ -168,63 +185,17 @@ async fn rows_at_on(
     Ok(rows.load(&mut db).await?)
 }
 
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = deliveries)]
-pub(crate) struct DeliveryRow {
-    message_id: Uuid,
-    agent_id: Uuid,
-    addressed: bool,
-    current_attempt: i32,
-    delivered_at: Option<At>,
-}
-
-/// An attempt with its complete error.
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = attempts)]
-pub(crate) struct AttemptRow {
-    #[diesel(embed)]
-    head: AttemptHead,
-    error: Option<String>,
-}
-
-impl DeliveryRow {
-    /// The approximate size in an answer.
-    fn weight(&self) -> usize {
-        weight::of_record(u32::try_from(self.current_attempt).unwrap_or(0))
-    }
-
-    pub(crate) fn into_delivery(self, attempts: Vec<Attempt>) -> Result<Delivery, Fault> {
-        let (agent, delivered_at) = (AgentId::new(self.agent_id), self.delivered_at.map(|at| at.0));
-        Delivery::restore(agent, self.addressed, delivered_at, attempts).map_err(|inconsistent| {
-            Fault::Row(format!("{inconsistent}: agent {agent}, message {}", self.message_id))
-        })
-    }
-}
-
-impl AttemptHead {
-    fn into_attempt(self, error: Option<String>) -> Result<Attempt, Fault> {
-        let completed_at = self.completed_at.map(|at| at.0);
-        stored_attempt(self.number, &self.status, self.started_at.0, completed_at, error)
-    }
-}
-
-impl AttemptRow {
-    /// Converts it with its complete error.
-    pub(crate) fn into_attempt(self) -> Result<Attempt, Fault> {
-        self.head.into_attempt(self.error)
-    }
-}
-
 /// Delivery records by message id.
 type RecordRows = HashMap<Uuid, Vec<DeliveryRow>>;
 
 /// The delivery records of messages.
 async fn records_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<RecordRows, Fault> {
-    let records = statement::<RecordColumns>(format!(
-        "SELECT {RECORD} FROM deliveries WHERE message_id = ANY(?){} ORDER BY agent_id",
-        wanted.only("agent_id"),
+    let records = statement::<(SqlUuid, RecordColumns)>(format!(
+        "SELECT messages.id, {} FROM messages {} WHERE messages.id = ANY(?) ORDER BY deliveries.agent_id",
+        record_columns(),
+        wanted.joined(),
     ));
-    let records = wanted.bind(records.bind::<Array<SqlUuid>, _>(messages));
+    let records = wanted.bind(records).bind::<Array<SqlUuid>, _>(messages);
     Ok(by_message(records.load(&mut db).await?))
 }
 
@@ -235,109 +206,107 @@ async fn records_at_on(
     places: &[i64],
     wanted: Records,
 ) -> Result<RecordRows, Fault> {
-    let records = statement::<RecordColumns>(format!(
-        "SELECT {RECORD} FROM deliveries JOIN messages ON messages.id = deliveries.message_id \
-         WHERE messages.chat_id = ? AND messages.sequence = ANY(?){} ORDER BY deliveries.agent_id",
-        wanted.only("deliveries.agent_id"),
+    let records = statement::<(SqlUuid, RecordColumns)>(format!(
+        "SELECT messages.id, {} FROM messages {} \
+         WHERE messages.chat_id = ? AND messages.sequence = ANY(?) ORDER BY deliveries.agent_id",
+        record_columns(),
+        wanted.joined(),
     ));
-    let records = records.bind::<SqlUuid, _>(chat.uuid()).bind::<Array<BigInt>, _>(places);
-    Ok(by_message(wanted.bind(records).load(&mut db).await?))
+    let records = wanted.bind(records).bind::<SqlUuid, _>(chat.uuid()).bind::<Array<BigInt>, _>(places);
+    Ok(by_message(records.load(&mut db).await?))
 }
 
-fn by_message(records: Vec<DeliveryRow>) -> RecordRows {
+fn by_message(records: Vec<(Uuid, DeliveryRow)>) -> RecordRows {
     let mut by_message = RecordRows::new();
-    for record in records {
-        by_message.entry(record.message_id).or_default().push(record);
+    for (message, record) in records {
+        by_message.entry(message).or_default().push(record);
     }
     by_message
 }
 
-/// The first bytes of an attempt's error, and one more than is shown.
-#[derive(Queryable)]
-struct ShownAttemptRow {
-    attempt: AttemptHead,
-    error: Option<Vec<u8>>,
+/// The first bytes of the error in a row of `table`, as [`shown_error`] reads them.
+pub(crate) fn shown_error_column(table: &str) -> String {
+    format!("substring(convert_to({table}.error, 'UTF8') FROM 1 FOR {})", SHOWN_ERROR_BYTES + 1)
 }
 
-/// The first bytes of an attempt's error, as [`shown_error`] reads them.
-pub(crate) fn shown_error_column() -> String {
-    format!("substring(convert_to(attempts.error, 'UTF8') FROM 1 FOR {})", SHOWN_ERROR_BYTES + 1)
-}
-
-/// The newest attempts of one record, oldest first.
+/// Earlier attempts of one record, oldest first.
 #[derive(Queryable)]
 pub(crate) struct AttemptsRow {
     numbers: Vec<i32>,
-    statuses: Vec<String>,
     started: Vec<At>,
-    completed: Vec<Option<At>>,
+    completed: Vec<At>,
     errors: Vec<Option<Vec<u8>>>,
 }
 
 impl AttemptsRow {
     pub(crate) fn into_attempts(self) -> Result<Vec<Attempt>, Fault> {
-        let words = self.numbers.into_iter().zip(self.statuses);
         let times = self.started.into_iter().zip(self.completed);
-        let rows = words.zip(times).zip(self.errors);
-        let attempts = rows.map(|(((number, status), (started_at, completed_at)), error)| {
-            let completed_at = completed_at.map(|at| at.0);
-            stored_attempt(number, &status, started_at.0, completed_at, error.map(shown_error))
+        let rows = self.numbers.into_iter().zip(times).zip(self.errors);
+        let attempts = rows.map(|((number, (started_at, completed_at)), error)| {
+            stored_attempt(number, started_at.0, completed_at.0, error.map(shown_error))
         });
         attempts.collect()
     }
 }
 
-/// An attempt without its error.
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = attempts)]
-pub(crate) struct AttemptHead {
-    message_id: Uuid,
-    agent_id: Uuid,
-    number: i32,
-    status: String,
-    started_at: At,
-    completed_at: Option<At>,
-}
+/// The condition that an attempt is an earlier one to show.
+pub(crate) const EARLIER: &str = "attempts.agent_id = deliveries.agent_id AND attempts.chat_id = deliveries.chat_id \
+     AND attempts.sequence = deliveries.sequence AND attempts.number > deliveries.current_attempt - ";
 
-/// The attempts of deliveries, oldest first.
-type AttemptsByDelivery = HashMap<DeliveryKey, Vec<Attempt>>;
-
-fn key(message: Uuid, agent: Uuid) -> DeliveryKey {
-    DeliveryKey { message: MessageId::new(message), agent: AgentId::new(agent) }
-}
-
-/// The newest attempts of each of the messages' records.
-async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<AttemptsByDelivery, Fault> {
-    let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
-    let error = shown_error_column();
-    let found = statement::<(SqlTypeOf<AsSelect<AttemptHead, Pg>>, Nullable<Binary>)>(format!(
-        "SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, \
-         attempts.completed_at, {error} FROM attempts JOIN deliveries \
-         ON deliveries.message_id = attempts.message_id AND deliveries.agent_id = attempts.agent_id \
-         WHERE attempts.message_id = ANY(?) AND attempts.number > deliveries.current_attempt - ?{} \
-         ORDER BY attempts.number",
-        wanted.only("attempts.agent_id"),
-    ));
-    let found = wanted.bind(found.bind::<Array<SqlUuid>, _>(messages).bind::<Integer, _>(shown));
-    let mut tries = AttemptsByDelivery::new();
-    let found = found.load::<ShownAttemptRow>(&mut db).await?;
-    for ShownAttemptRow { attempt, error } in found {
-        let key = key(attempt.message_id, attempt.agent_id);
-        tries.entry(key).or_default().push(attempt.into_attempt(error.map(shown_error))?);
+/// The earlier attempts to show of each record that has any, by message and agent; oldest first.
+async fn earlier_on(
+    mut db: &Db,
+    rows: &[MessageRow],
+    records: &RecordRows,
+) -> Result<HashMap<(Uuid, Uuid), Vec<Attempt>>, Fault> {
+    let mut earlier = HashMap::<_, Vec<Attempt>>::new();
+    let (mut ids, mut agents, mut chats, mut sequences) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for row in rows {
+        for record in records.get(&row.id.0).into_iter().flatten().filter(|record| record.has_earlier()) {
+            ids.push(row.id.0);
+            agents.push(record.agent_id.0);
+            chats.push(row.chat_id.0);
+            sequences.push(row.sequence);
+        }
     }
-    Ok(tries)
+    if ids.is_empty() {
+        return Ok(earlier);
+    }
+    let found = statement::<(SqlUuid, SqlUuid, Integer, Timestamptz, Timestamptz, Nullable<Binary>)>(
+        format!(
+            "SELECT wanted.message_id, attempts.agent_id, attempts.number, attempts.started_at, attempts.completed_at, {} \
+         FROM unnest(?, ?, ?, ?) AS wanted (message_id, agent_id, chat_id, sequence) \
+         JOIN deliveries ON deliveries.agent_id = wanted.agent_id AND deliveries.chat_id = wanted.chat_id \
+         AND deliveries.sequence = wanted.sequence \
+         JOIN attempts ON {EARLIER}{SHOWN_ATTEMPTS} ORDER BY attempts.number",
+            shown_error_column("attempts"),
+        ),
+    );
+    let found = found
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Array<SqlUuid>, _>(agents)
+        .bind::<Array<SqlUuid>, _>(chats)
+        .bind::<Array<BigInt>, _>(sequences)
+        .load::<(Uuid, Uuid, i32, At, At, Option<Vec<u8>>)>(&mut db)
+        .await?;
+    for (message, agent, number, started_at, completed_at, error) in found {
+        let attempt = stored_attempt(number, started_at.0, completed_at.0, error.map(shown_error))?;
+        earlier.entry((message, agent)).or_default().push(attempt);
+    }
+    Ok(earlier)
 }
 
 /// The messages of `rows` with their records, and these with their attempts.
-fn assembled(
+async fn assembled_on(
+    db: &Db,
     rows: Vec<MessageRow>,
     mut records: RecordRows,
-    mut tries: AttemptsByDelivery,
 ) -> Result<Vec<Message>, Fault> {
+    let mut earlier = earlier_on(db, &rows, &records).await?;
     let with_records = |row: MessageRow| {
         let records = records.remove(&row.id.0).unwrap_or_default().into_iter().map(|record| {
-            let key = key(record.message_id, record.agent_id);
-            record.into_delivery(tries.remove(&key).unwrap_or_default())
+            let attempts = earlier.remove(&(row.id.0, record.agent_id.0));
+            record.into_delivery(attempts.unwrap_or_default())
         });
         let records = records.collect::<Result<Vec<_>, _>>()?;
         row.into_message(records)

@@ -4,6 +4,7 @@ pub(crate) mod append;
 pub(crate) mod batch;
 mod change;
 mod context;
+pub(crate) mod erase;
 mod history;
 mod insert;
 pub(crate) mod load;

@@ -10,9 +10,10 @@ use domain::message::retention::ATTEMPTS_A_STEP;
 use domain::message::{EraseOld, ErasedOld, MessageKind};
 use uuid::Uuid;
 
+use super::erase::{self, RecordKeys};
 use crate::error::Fault;
 use crate::run::{Db, Never, execute};
-use crate::schema::{attempts, chats, deliveries, messages};
+use crate::schema::{chats, messages};
 use crate::statement::statement;
 use crate::{lock, row};
 
@@ -48,27 +49,12 @@ pub(super) async fn erase_old_on(mut db: &Db, step: &EraseOld) -> Result<Result<
     if old.is_empty() {
         return Ok(Ok(ErasedOld { last, erased: 0 }));
     }
-    if erase_attempts_on(db, &old).await? == ATTEMPTS_A_STEP as usize {
+    let records = RecordKeys::of_messages_on(db, &old).await?;
+    if records.erase_attempts_on(db, i64::from(ATTEMPTS_A_STEP)).await? == ATTEMPTS_A_STEP as usize {
         return Ok(Ok(ErasedOld::attempts_only(*step)));
     }
     let erased = erase_on(db, &rooms, &old).await?;
     Ok(Ok(ErasedOld { last, erased }))
-}
-
-/// Attempts of the messages, up to the limit of a step, except the newest of each delivery, which
-/// carries its state. The rows are addressed by `ctid`; one that moves meanwhile is erased with its
-/// message.
-const ATTEMPTS: &str = "DELETE FROM attempts WHERE ctid = ANY(ARRAY(\
-     SELECT ctid FROM attempts AS old WHERE message_id = ANY(?) AND EXISTS (\
-         SELECT 1 FROM attempts AS newer WHERE newer.message_id = old.message_id \
-         AND newer.agent_id = old.agent_id AND newer.number > old.number) LIMIT ?))";
-
-async fn erase_attempts_on(mut db: &Db, messages: &[MessageId]) -> Result<usize, Fault> {
-    let messages = messages.iter().map(|message| message.uuid()).collect::<Vec<_>>();
-    let erasing = statement::<()>(ATTEMPTS)
-        .bind::<Array<SqlUuid>, _>(messages)
-        .bind::<BigInt, _>(i64::from(ATTEMPTS_A_STEP));
-    Ok(erasing.execute(&mut db).await?)
 }
 
 /// Those of the messages that still exist after their chats are locked. There can be many chats: if
@@ -77,11 +63,10 @@ async fn erase_on(mut db: &Db, rooms: &BTreeSet<ChatId>, old: &[MessageId]) -> R
     execute(db, "SET LOCAL lock_timeout = 100").await?;
     lock::chats_on(db, rooms.iter().copied()).await?;
     lock::messages_on(db, old.iter().copied()).await?;
+    erase::records_on(db, old).await?;
     let old = old.iter().map(|message| message.uuid()).collect::<Vec<_>>();
     let erased =
         statement::<BigInt>(ERASE).bind::<Array<SqlUuid>, _>(old.clone()).get_result::<i64>(&mut db).await?;
-    diesel::delete(deliveries::table.filter(deliveries::message_id.eq_any(&old))).execute(&mut db).await?;
-    diesel::delete(attempts::table.filter(attempts::message_id.eq_any(&old))).execute(&mut db).await?;
     let rooms = rooms.iter().map(|room| room.uuid());
     let titled = chats::table.filter(chats::id.eq_any(rooms)).filter(chats::titled_by.eq_any(&old));
     diesel::update(titled).set(chats::title.eq(None::<String>)).execute(&mut db).await?;

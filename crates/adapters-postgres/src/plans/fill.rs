@@ -101,22 +101,26 @@ impl Size {
         let Self { messages, rooms, .. } = self;
         let half = messages / 2;
         let each = half / rooms;
-        let text = "'text', 'what people write to each other, ' || n || ' times', \
-             CASE WHEN n % 3 = 0 THEN $ANN ELSE $id(1, n % 50 + 1) END, 'User', 'Ann', '[]', NULL, \
-             $at(n), $at(n)";
+        let text = |agent: &str| {
+            format!(
+                "'text', 'what people write to each other, ' || n || ' times', \
+                 CASE WHEN n % 3 = 0 THEN $ANN ELSE $id(1, n % 50 + 1) END, 'User', 'Ann', \
+                 json_build_array(json_build_object('id', {agent}, 'of', 'Agent', 'handle', 'ann/bot', 'name', 'Bot', \
+                 'kind', 'mention'))::text, NULL, $at(n), $at(n)"
+            )
+        };
+        let (to_bot, to_some) = (text("$BOT"), text("CASE WHEN n % 2 = 1 THEN $BOT ELSE $id(2, n * 7) END"));
+        let done = "chat_id = $CHAT AND sequence <= {half} - 1000".replace("{half}", &half.to_string());
         format!(
-            "INSERT INTO messages SELECT $id(4, n), $CHAT, n, {text} FROM generate_series(1, {half}) AS n;
+            "INSERT INTO messages SELECT $id(4, n), $CHAT, n, {to_bot} FROM generate_series(1, {half}) AS n;
              UPDATE messages SET kind = 'thought' WHERE sequence % 1000 = 0;
-             INSERT INTO messages SELECT $id(4, {half} + (room - 1) * {each} + n), $id(3, room), n, {text} \
+             INSERT INTO messages SELECT $id(4, {half} + (room - 1) * {each} + n), $id(3, room), n, {to_some} \
                FROM generate_series(1, {rooms}) AS room, generate_series(1, {each}) AS n;
-             INSERT INTO deliveries SELECT id, \
-               CASE WHEN chat_id = $CHAT OR sequence % 2 = 1 THEN $BOT ELSE $id(2, sequence * 7) END, chat_id, sequence, TRUE, \
-               CASE WHEN chat_id <> $CHAT THEN 'new' WHEN sequence > {half} - 1000 THEN 'delivered' \
-               ELSE 'processed' END, \
-               CASE WHEN chat_id = $CHAT AND sequence <= {half} - 1000 THEN 1 ELSE 0 END, NULL, \
-               CASE WHEN chat_id = $CHAT AND sequence <= {half} - 1000 THEN $at(2) END \
-               FROM messages;
-             INSERT INTO attempts SELECT message_id, agent_id, 1, 'success', $at(1), $at(2), NULL \
+             INSERT INTO deliveries \
+               SELECT CASE WHEN chat_id = $CHAT OR sequence % 2 = 1 THEN $BOT ELSE $id(2, sequence * 7) END, chat_id, \
+               sequence, TRUE, CASE WHEN {done} THEN 2 ELSE 0 END, CASE WHEN chat_id = $CHAT THEN $at(1) END, \
+               CASE WHEN {done} THEN $at(1) END, CASE WHEN {done} THEN $at(2) END, NULL, NULL FROM messages;
+             INSERT INTO attempts SELECT agent_id, chat_id, sequence, 1, $at(1), $at(1), 'no' \
                FROM deliveries WHERE current_attempt > 0;
              UPDATE chats SET last_sequence = {each} WHERE id <> $CHAT;
              UPDATE chats SET last_sequence = {half}, last_message_at = $at({half}) WHERE id = $CHAT;"

@@ -58,9 +58,9 @@ SELECT "participants"."chat_id", "participants"."participant_id"
 INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at)
   SELECT *, created_at
   FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at);
-INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt)
-  SELECT message_id, agent_id, chat_id, sequence, TRUE, $1, 0
-  FROM unnest($2, $3, $4, $5) AS new (message_id, agent_id, chat_id, sequence);
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
+  SELECT agent_id, chat_id, sequence, TRUE, 0
+  FROM unnest($1, $2, $3) AS new (agent_id, chat_id, sequence);
 UPDATE chats
   SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
   FROM unnest($1, $2, $3, $4) AS new (id, last_sequence, at, bytes)
@@ -89,7 +89,8 @@ SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
       AND deliveries.chat_id = participants.chat_id
       AND deliveries.processed_at IS NULL
       AND deliveries.current_attempt > 0
-      AND deliveries.status = 'processing'
+      AND (deliveries.current_attempt > 0
+        AND deliveries.failed_at IS NULL)
       LIMIT 1) AS work
     WHERE participants.chat_id = room.id
     AND participants.kind = 'Agent'
@@ -106,7 +107,8 @@ SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
       AND deliveries.chat_id = participants.chat_id
       AND deliveries.processed_at IS NULL
       AND deliveries.current_attempt > 0
-      AND deliveries.status = 'failed'
+      AND (deliveries.current_attempt > 0
+        AND deliveries.failed_at IS NOT NULL)
       LIMIT 1) AS work
     WHERE participants.chat_id = room.id
     AND participants.kind = 'Agent'
@@ -171,14 +173,14 @@ WITH durable AS MATERIALIZED
     FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at)
     WHERE
     (SELECT all_of_it
-      FROM fit)), delivery AS (INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt)
-    SELECT message_id, agent_id, chat_id, sequence, TRUE, $15, 0
-    FROM unnest($16, $17, $18, $19) AS new (message_id, agent_id, chat_id, sequence)
+      FROM fit)), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
+    SELECT agent_id, chat_id, sequence, TRUE, 0
+    FROM unnest($15, $16, $17) AS new (agent_id, chat_id, sequence)
     WHERE
     (SELECT all_of_it
       FROM fit)), room AS (UPDATE chats
     SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
-    FROM unnest($20, $21, $22, $23) AS new (id, last_sequence, at, bytes)
+    FROM unnest($18, $19, $20, $21) AS new (id, last_sequence, at, bytes)
     WHERE chats.id = new.id
     AND
     (SELECT all_of_it
@@ -198,15 +200,19 @@ SELECT id
   ORDER BY id
   FOR NO KEY UPDATE;
 UPDATE deliveries
-  SET status = $1, delivered_at = $2
+  SET delivered_at = $1
   FROM
-  (SELECT *
-    FROM unnest($3, $4) AS given (message_id, agent_id)
-    ORDER BY message_id, agent_id) AS taken
-  WHERE deliveries.message_id = taken.message_id
-  AND deliveries.agent_id = taken.agent_id
-  AND deliveries.status = 'new'
-  RETURNING deliveries.message_id;
+  (SELECT messages.id, given.agent_id, messages.chat_id, messages.sequence
+    FROM unnest($2, $3) AS given (message_id, agent_id)
+    JOIN messages
+    ON messages.id = given.message_id
+    ORDER BY given.agent_id, messages.chat_id, messages.sequence) AS taken
+  WHERE deliveries.agent_id = taken.agent_id
+  AND deliveries.chat_id = taken.chat_id
+  AND deliveries.sequence = taken.sequence
+  AND (deliveries.delivered_at IS NULL
+    AND deliveries.current_attempt = 0)
+  RETURNING taken.id;
 SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
@@ -217,23 +223,34 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
   FROM messages
   WHERE id = ANY($1)
   ORDER BY chat_id, sequence;
-SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
-  FROM deliveries
-  WHERE message_id = ANY($1)
-  ORDER BY agent_id;
-SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, attempts.completed_at, substring(convert_to(attempts.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
-  FROM attempts
-  JOIN deliveries
-  ON deliveries.message_id = attempts.message_id
-  AND deliveries.agent_id = attempts.agent_id
-  WHERE attempts.message_id = ANY($1)
-  AND attempts.number > deliveries.current_attempt - $2
-  ORDER BY attempts.number;
+  FROM messages
+  CROSS JOIN LATERAL
+  (SELECT deliveries.*
+    FROM json_array_elements(messages.mentions::json) AS mention
+    CROSS JOIN LATERAL
+    (SELECT *
+      FROM deliveries
+      WHERE deliveries.agent_id = (mention ->> 'id')::uuid
+      AND deliveries.chat_id = messages.chat_id
+      AND deliveries.sequence = messages.sequence
+      AND deliveries.addressed OFFSET 0) AS deliveries
+    WHERE mention ->> 'of' = 'Agent'
+    UNION ALL
+    SELECT *
+    FROM deliveries
+    WHERE NOT deliveries.addressed
+    AND deliveries.chat_id = messages.chat_id
+    AND deliveries.sequence = messages.sequence) AS deliveries
+  WHERE messages.id = ANY($1)
+  ORDER BY deliveries.agent_id;
 
 -- next message
-SELECT participants.status, message.*, deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, newest.*
+SELECT participants.status, message.*, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substring(convert_to(deliveries.error, 'UTF8')
+    FROM 1
+    FOR 513), earlier.*
   FROM participants
   JOIN chats
   ON chats.id = participants.chat_id
@@ -257,20 +274,22 @@ SELECT participants.status, message.*, deliveries.message_id, deliveries.agent_i
         FROM agents
         WHERE agents.id = sender_id) END)
     FROM messages
-    WHERE messages.id = deliveries.message_id) AS message
+    WHERE messages.chat_id = deliveries.chat_id
+    AND messages.sequence = deliveries.sequence) AS message
   ON TRUE
   LEFT JOIN LATERAL
-  (SELECT array_agg(number), array_agg(status), array_agg(started_at), array_agg(completed_at), array_agg(error)
+  (SELECT array_agg(number), array_agg(started_at), array_agg(completed_at), array_agg(error)
     FROM
-    (SELECT number, status, started_at, completed_at, substring(convert_to(attempts.error, 'UTF8')
+    (SELECT number, started_at, completed_at, substring(convert_to(attempts.error, 'UTF8')
         FROM 1
         FOR 513) AS error
       FROM attempts
-      WHERE deliveries.current_attempt > 0
-      AND attempts.message_id = deliveries.message_id
+      WHERE deliveries.current_attempt > 1
       AND attempts.agent_id = deliveries.agent_id
+      AND attempts.chat_id = deliveries.chat_id
+      AND attempts.sequence = deliveries.sequence
       AND attempts.number > deliveries.current_attempt - 50
-      ORDER BY number) AS attempts) AS newest
+      ORDER BY number) AS attempts) AS earlier
   ON TRUE
   WHERE participants.chat_id = $1
   AND participants.participant_id = $2
@@ -285,20 +304,29 @@ SELECT stay.chat_id, stay.participant_id, stay.status
     WHERE participants.chat_id = wanted.chat_id
     AND participants.participant_id = wanted.participant_id
     AND participants.left_at IS NULL OFFSET 0) AS stay;
-SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
-  FROM deliveries
-  WHERE message_id = ANY($1)
-  ORDER BY agent_id;
-SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, attempts.completed_at, substring(convert_to(attempts.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
-  FROM attempts
-  JOIN deliveries
-  ON deliveries.message_id = attempts.message_id
-  AND deliveries.agent_id = attempts.agent_id
-  WHERE attempts.message_id = ANY($1)
-  AND attempts.number > deliveries.current_attempt - $2
-  ORDER BY attempts.number;
+  FROM messages
+  CROSS JOIN LATERAL
+  (SELECT deliveries.*
+    FROM json_array_elements(messages.mentions::json) AS mention
+    CROSS JOIN LATERAL
+    (SELECT *
+      FROM deliveries
+      WHERE deliveries.agent_id = (mention ->> 'id')::uuid
+      AND deliveries.chat_id = messages.chat_id
+      AND deliveries.sequence = messages.sequence
+      AND deliveries.addressed OFFSET 0) AS deliveries
+    WHERE mention ->> 'of' = 'Agent'
+    UNION ALL
+    SELECT *
+    FROM deliveries
+    WHERE NOT deliveries.addressed
+    AND deliveries.chat_id = messages.chat_id
+    AND deliveries.sequence = messages.sequence) AS deliveries
+  WHERE messages.id = ANY($1)
+  ORDER BY deliveries.agent_id;
 SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
@@ -310,23 +338,21 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
   WHERE id = ANY($1)
   ORDER BY id
   FOR NO KEY UPDATE SKIP LOCKED;
-SELECT deliveries.message_id, deliveries.agent_id
+SELECT messages.id, deliveries.agent_id
   FROM unnest($1, $2) AS wanted (message_id, agent_id)
+  JOIN messages
+  ON messages.id = wanted.message_id
   JOIN deliveries
-  ON deliveries.message_id = wanted.message_id
-  AND deliveries.agent_id = wanted.agent_id
-  ORDER BY deliveries.message_id, deliveries.agent_id
+  ON deliveries.agent_id = wanted.agent_id
+  AND deliveries.chat_id = messages.chat_id
+  AND deliveries.sequence = messages.sequence
+  ORDER BY deliveries.agent_id, deliveries.chat_id, deliveries.sequence
   FOR NO KEY UPDATE OF deliveries SKIP LOCKED;
-UPDATE deliveries
-  SET status = new.status, current_attempt = new.current_attempt, delivered_at = new.delivered_at, processed_at = new.processed_at
-  FROM unnest($1, $2, $3, $4, $5, $6) AS new (message_id, agent_id, status, current_attempt, delivered_at, processed_at)
-  WHERE deliveries.message_id = new.message_id
-  AND deliveries.agent_id = new.agent_id;
-INSERT INTO attempts (message_id, agent_id, number, status, started_at, completed_at, error)
-  SELECT *
-  FROM unnest($1, $2, $3, $4, $5, $6, $7)
-  ON CONFLICT (message_id, agent_id, number) DO UPDATE
-  SET status = excluded.status, completed_at = excluded.completed_at, error = excluded.error;
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error)
+  SELECT agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error
+  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9) AS new (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error)
+  ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = excluded.error;
 
 -- context
 SELECT "participants"."role", "participants"."status"
@@ -341,6 +367,7 @@ SELECT "participants"."role", "participants"."status"
 (SELECT sequence
     FROM messages
     WHERE chat_id = $1
+    AND sender_kind = 'Agent'
     AND (sender_id, sequence) > ($2, $3)
     AND (sender_id, sequence) <= ($4, 9223372036854775807)
     ORDER BY sender_id, sequence
@@ -372,37 +399,21 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
     AND sequence = ANY($3)) AS part
   WHERE coalesce(before, 0) <= $4
   ORDER BY sequence ASC;
-SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
-  FROM deliveries
-  JOIN messages
-  ON messages.id = deliveries.message_id
-  WHERE messages.chat_id = $1
-  AND messages.sequence = ANY($2)
-  AND deliveries.agent_id = $3
-  ORDER BY deliveries.agent_id;
-SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, attempts.completed_at, substring(convert_to(attempts.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
-  FROM attempts
-  JOIN deliveries
-  ON deliveries.message_id = attempts.message_id
-  AND deliveries.agent_id = attempts.agent_id
-  WHERE attempts.message_id = ANY($1)
-  AND attempts.number > deliveries.current_attempt - $2
-  AND attempts.agent_id = $3
-  ORDER BY attempts.number;
+  FROM messages
+  CROSS JOIN LATERAL
+  (SELECT *
+    FROM deliveries
+    WHERE deliveries.agent_id = $1
+    AND deliveries.chat_id = messages.chat_id
+    AND deliveries.sequence = messages.sequence OFFSET 0) AS deliveries
+  WHERE messages.chat_id = $2
+  AND messages.sequence = ANY($3)
+  ORDER BY deliveries.agent_id;
 
 -- a page of messages
-SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, attempts.completed_at, substring(convert_to(attempts.error, 'UTF8')
-    FROM 1
-    FOR 513)
-  FROM attempts
-  JOIN deliveries
-  ON deliveries.message_id = attempts.message_id
-  AND deliveries.agent_id = attempts.agent_id
-  WHERE attempts.message_id = ANY($1)
-  AND attempts.number > deliveries.current_attempt - $2
-  ORDER BY attempts.number;
 SELECT "participants"."chat_id", "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."last_sequence"
   FROM ("participants"
     INNER JOIN "chats"
@@ -435,10 +446,27 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
     AND sequence = ANY($3)) AS part
   WHERE coalesce(before, 0) <= $4
   ORDER BY sequence DESC;
-SELECT deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at
-  FROM deliveries
-  JOIN messages
-  ON messages.id = deliveries.message_id
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substring(convert_to(deliveries.error, 'UTF8')
+    FROM 1
+    FOR 513)
+  FROM messages
+  CROSS JOIN LATERAL
+  (SELECT deliveries.*
+    FROM json_array_elements(messages.mentions::json) AS mention
+    CROSS JOIN LATERAL
+    (SELECT *
+      FROM deliveries
+      WHERE deliveries.agent_id = (mention ->> 'id')::uuid
+      AND deliveries.chat_id = messages.chat_id
+      AND deliveries.sequence = messages.sequence
+      AND deliveries.addressed OFFSET 0) AS deliveries
+    WHERE mention ->> 'of' = 'Agent'
+    UNION ALL
+    SELECT *
+    FROM deliveries
+    WHERE NOT deliveries.addressed
+    AND deliveries.chat_id = messages.chat_id
+    AND deliveries.sequence = messages.sequence) AS deliveries
   WHERE messages.chat_id = $1
   AND messages.sequence = ANY($2)
   ORDER BY deliveries.agent_id;

@@ -17,14 +17,14 @@ use crate::contact;
 use crate::error::Fault;
 use crate::memory;
 use crate::row;
-use crate::schema::{agents, attempts, deletion_jobs, deliveries};
+use crate::schema::{agents, deletion_jobs};
 
 /// The number of chats in which an agent has sent or received a message.
 const EXECUTIONS: &str = "SELECT count(*) AS number FROM participants AS stay INDEXED BY participants_ever \
      WHERE stay.participant_id = ?1 AND (\
      EXISTS (SELECT 1 FROM messages INDEXED BY messages_by_sender \
-             WHERE chat_id = stay.chat_id AND sender_id = ?1) \
-     OR EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_of_agent \
+             WHERE chat_id = stay.chat_id AND sender_id = ?1 AND sender_kind = 'Agent') \
+     OR EXISTS (SELECT 1 FROM deliveries \
                 WHERE agent_id = ?1 AND chat_id = stay.chat_id AND addressed = 1))";
 
 #[derive(QueryableByName)]
@@ -70,30 +70,17 @@ pub(super) fn delete_agent_on(
 pub(super) fn erase_work_on(connection: &mut SqliteConnection, limit: u32) -> Result<bool, Fault> {
     let asked = deletion_jobs::table.order(deletion_jobs::requested_at).select(deletion_jobs::agent_id);
     let Some(agent) = asked.first::<Vec<u8>>(connection).optional()? else { return Ok(false) };
-    let addressed = deliveries::table
-        .filter(deliveries::agent_id.eq(&agent))
-        .filter(diesel::dsl::sql::<diesel::sql_types::Bool>("addressed = 1"))
-        .select(deliveries::message_id)
-        .limit(i64::from(limit));
-    let mut messages = addressed.load::<Vec<u8>>(connection)?;
-    if messages.is_empty() {
-        let unasked = deliveries::table
-            .filter(deliveries::agent_id.eq(&agent))
-            .filter(diesel::dsl::sql::<diesel::sql_types::Bool>("addressed = 0"))
-            .select(deliveries::message_id)
-            .limit(i64::from(limit));
-        messages = unasked.load(connection)?;
-    }
-    if messages.is_empty() {
+    let mut erase = |table: &str| {
+        let some = diesel::sql_query(format!(
+            "DELETE FROM {table} WHERE (agent_id, chat_id, sequence) IN (\
+             SELECT agent_id, chat_id, sequence FROM deliveries WHERE agent_id = ?1 \
+             ORDER BY chat_id, sequence LIMIT ?2)"
+        ));
+        some.bind::<Binary, _>(&agent).bind::<BigInt, _>(i64::from(limit)).execute(connection)
+    };
+    erase("attempts")?;
+    if erase("deliveries")? == 0 {
         diesel::delete(deletion_jobs::table.find(&agent)).execute(connection)?;
-        return Ok(true);
     }
-    let tries =
-        attempts::table.filter(attempts::message_id.eq_any(&messages)).filter(attempts::agent_id.eq(&agent));
-    diesel::delete(tries).execute(connection)?;
-    let work = deliveries::table
-        .filter(deliveries::message_id.eq_any(&messages))
-        .filter(deliveries::agent_id.eq(&agent));
-    diesel::delete(work).execute(connection)?;
     Ok(true)
 }

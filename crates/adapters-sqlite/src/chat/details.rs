@@ -17,6 +17,7 @@ use super::row::{ParticipantRow, StandingRow};
 use crate::error::Fault;
 use crate::message::load::{Records, messages_on};
 use crate::message::row::MessageRow;
+use crate::message::row::status::{FAILED, PROCESSING};
 use crate::row::{self, At, Id};
 use crate::schema::{chats, messages};
 
@@ -61,16 +62,15 @@ fn works_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec<(
         format!(
             "EXISTS (SELECT 1 FROM participants CROSS JOIN deliveries INDEXED BY deliveries_at_work \
              ON deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
-             AND deliveries.processed_at IS NULL AND deliveries.current_attempt > 0 \
-             AND deliveries.status = '{status}' \
+             AND deliveries.processed_at IS NULL AND {status} \
              WHERE participants.chat_id = chats.id AND participants.kind = 'Agent' \
              AND participants.left_at IS NULL)"
         )
     };
     let rows = diesel::sql_query(format!(
         "SELECT id, {} AS working, {} AS failed FROM chats WHERE id IN ({})",
-        any("processing"),
-        any("failed"),
+        any(PROCESSING),
+        any(FAILED),
         in_list(rooms)
     ));
     let rows = rows.load::<WorkRow>(connection)?.into_iter();
@@ -196,16 +196,22 @@ struct WeightRow {
 }
 
 /// The approximate size of the newest message of each chat, with its deliveries. Lengths are in the
-/// head of a row, so no content is read.
+/// head of a row, so only the mentions are read.
 pub(super) fn newest_weights_on(
     connection: &mut SqliteConnection,
     rooms: &[ChatId],
 ) -> Result<HashMap<ChatId, usize>, Fault> {
+    let weight = format!("total({RECORD_BYTES} + min(current_attempt, {SHOWN_ATTEMPTS}) * {ATTEMPT_BYTES})");
     let rows = diesel::sql_query(format!(
-        "SELECT messages.chat_id, octet_length(messages.content) + octet_length(messages.mentions) \
+        "SELECT messages.chat_id, CAST(octet_length(messages.content) + octet_length(messages.mentions) \
          + coalesce(octet_length(messages.metadata), 0) \
-         + coalesce((SELECT sum({RECORD_BYTES} + min(current_attempt, {SHOWN_ATTEMPTS}) * {ATTEMPT_BYTES}) \
-                     FROM deliveries WHERE deliveries.message_id = messages.id), 0) AS number \
+         + (SELECT {weight} FROM json_each(messages.mentions) AS mention CROSS JOIN deliveries \
+            ON agent_id = unhex(replace(mention.value ->> 'id', '-', '')) \
+            AND deliveries.chat_id = messages.chat_id AND deliveries.sequence = messages.sequence \
+            AND addressed = 1 WHERE mention.value ->> 'of' = 'Agent') \
+         + (SELECT {weight} FROM deliveries INDEXED BY deliveries_unaddressed \
+            WHERE deliveries.chat_id = messages.chat_id AND deliveries.sequence = messages.sequence \
+            AND addressed = 0) AS INTEGER) AS number \
          FROM chats CROSS JOIN messages \
          ON messages.chat_id = chats.id AND messages.sequence = {NEWEST} \
          WHERE chats.id IN ({})",

@@ -4,17 +4,15 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::ParticipantStatus;
-use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Attempt, Delivery};
+use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Delivery};
 use domain::id::ParticipantId;
-use domain::time::Timestamp;
 
 use crate::chat::activate_on;
 use crate::chat::load::membership_on;
 use crate::error::Fault;
-use crate::message::load::{AttemptRow, DeliveryRow, HeadColumns, Records, message_row_on, messages_on};
-use crate::message::row::{current_attempt_column, number_column};
-use crate::row;
-use crate::schema::deliveries;
+use crate::message::load::{ERROR, RecordColumns, Records, error_bytes, message_row_on, messages_on};
+use crate::message::row::{DeliveryRow, EarlierAttempt, MessageRow, StepColumns};
+use crate::row::Id;
 use crate::statement::statement;
 
 pub(super) fn advance_on(
@@ -28,18 +26,18 @@ pub(super) fn advance_on(
     let Some(message) = message_row_on(connection, command.chat, command.message)? else {
         return Ok(Err(AdvanceRefused::NotFound));
     };
-    let before = record_on(connection, command)?.unwrap_or_else(|| Delivery::unaddressed(command.agent));
-    let known = before.attempts().to_vec();
-    let Ok(after) = before.step(&command.step, command.now) else {
+    let stored = record_on(connection, Id(command.agent.uuid()), &message)?;
+    let before = stored.unwrap_or_else(|| Delivery::unaddressed(command.agent));
+    let Ok(after) = before.clone().step(&command.step, command.now) else {
         return Ok(Err(AdvanceRefused::NoActiveAttempt));
     };
     if membership == ParticipantStatus::Inactive {
         activate_on(connection, agent, command.chat)?;
     }
-    save_on(connection, command, message.sequence, &after)?;
-    for attempt in after.attempts().iter().filter(|attempt| !known.contains(attempt)) {
-        save_attempt_on(connection, command, attempt)?;
+    if let Some(earlier) = EarlierAttempt::between(&before, &after, true)? {
+        save_earlier_on(connection, &message, &after, &earlier)?;
     }
+    save_on(connection, &message, &after)?;
     let message = messages_on(connection, vec![message], Records::All)?.pop();
     let message = message.ok_or_else(|| Fault::Row("a message that went within one change".to_owned()))?;
     Ok(Ok(Advanced { message, delivery: after }))
@@ -48,72 +46,65 @@ pub(super) fn advance_on(
 /// The record with its newest attempt only, which is all that a step needs.
 fn record_on(
     connection: &mut SqliteConnection,
-    command: &AdvanceDelivery,
+    agent: Id,
+    message: &MessageRow,
 ) -> Result<Option<Delivery>, Fault> {
-    let key = (row::bytes(command.message.uuid()), row::bytes(command.agent.uuid()));
-    let found = deliveries::table
-        .find((&key.0, &key.1))
-        .select(DeliveryRow::as_select())
-        .get_result(connection)
-        .optional()?;
-    let Some(found) = found else { return Ok(None) };
-    let newest = statement!(
-        "SELECT number, status, started_at, completed_at, error FROM attempts \
-         WHERE message_id = ? AND agent_id = ? ORDER BY number DESC LIMIT 1"
-        => (HeadColumns, Nullable<Text>)
+    let found = statement!(
+        "SELECT ", DeliveryRow::COLUMNS, ", ", ERROR, " FROM deliveries \
+         WHERE agent_id = ? AND chat_id = ? AND sequence = ?" => RecordColumns
     );
-    let newest = newest
-        .bind::<Binary, _>(&key.0)
-        .bind::<Binary, _>(&key.1)
-        .get_result::<AttemptRow>(connection)
+    let found = found
+        .bind::<BigInt, _>(error_bytes())
+        .bind::<Binary, _>(agent)
+        .bind::<Binary, _>(message.chat_id)
+        .bind::<BigInt, _>(message.sequence)
+        .get_result::<DeliveryRow>(connection)
         .optional()?;
-    let newest = newest.map(AttemptRow::into_attempt).transpose()?;
-    found.into_delivery(newest.into_iter().collect()).map(Some)
+    found.map(|record| record.into_delivery(Vec::new())).transpose()
 }
 
-fn save_on(
+/// Copies the newest attempt before the record gets the next one. The record has the complete error
+/// of an attempt that had failed before.
+fn save_earlier_on(
     connection: &mut SqliteConnection,
-    command: &AdvanceDelivery,
-    sequence: i64,
+    message: &MessageRow,
     after: &Delivery,
+    earlier: &EarlierAttempt,
 ) -> Result<(), Fault> {
     statement!(
-        "INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, \
-         status, current_attempt, delivered_at, processed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) \
-         ON CONFLICT (message_id, agent_id) DO UPDATE SET status = excluded.status, \
-         current_attempt = excluded.current_attempt, delivered_at = excluded.delivered_at, \
-         processed_at = excluded.processed_at"
+        "INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed_at, error) \
+         SELECT agent_id, chat_id, sequence, ?, ?, ?, coalesce(?, error) FROM deliveries \
+         WHERE agent_id = ? AND chat_id = ? AND sequence = ?"
     )
-    .bind::<Binary, _>(row::bytes(command.message.uuid()))
-    .bind::<Binary, _>(row::bytes(command.agent.uuid()))
-    .bind::<Binary, _>(row::bytes(command.chat.uuid()))
-    .bind::<BigInt, _>(sequence)
-    .bind::<Bool, _>(after.is_addressed())
-    .bind::<Text, _>(after.status().as_str())
-    .bind::<Integer, _>(current_attempt_column(after)?)
-    .bind::<Nullable<BigInt>, _>(after.delivered_at().map(Timestamp::micros))
-    .bind::<Nullable<BigInt>, _>(after.processed_at().map(Timestamp::micros))
+    .bind::<Integer, _>(earlier.number)
+    .bind::<BigInt, _>(earlier.started_at)
+    .bind::<BigInt, _>(earlier.completed_at)
+    .bind::<Nullable<Text>, _>(earlier.error.as_deref())
+    .bind::<Binary, _>(Id(after.agent().uuid()))
+    .bind::<Binary, _>(message.chat_id)
+    .bind::<BigInt, _>(message.sequence)
     .execute(connection)?;
     Ok(())
 }
 
-fn save_attempt_on(
-    connection: &mut SqliteConnection,
-    command: &AdvanceDelivery,
-    attempt: &Attempt,
-) -> Result<(), Fault> {
+fn save_on(connection: &mut SqliteConnection, message: &MessageRow, after: &Delivery) -> Result<(), Fault> {
+    let columns = StepColumns::of(after)?;
     statement!(
-        "INSERT INTO attempts (message_id, agent_id, number, started_at, status, completed_at, error) \
-         VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (message_id, agent_id, number) DO UPDATE SET \
-         status = excluded.status, completed_at = excluded.completed_at, error = excluded.error"
+        "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, \
+         processed_at, failed_at, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE SET current_attempt = excluded.current_attempt, \
+         started_at = excluded.started_at, processed_at = excluded.processed_at, \
+         failed_at = excluded.failed_at, error = excluded.error"
     )
-    .bind::<Binary, _>(row::bytes(command.message.uuid()))
-    .bind::<Binary, _>(row::bytes(command.agent.uuid()))
-    .bind::<Integer, _>(number_column(attempt.number)?)
-    .bind::<BigInt, _>(attempt.started_at.micros())
-    .bind::<Text, _>(attempt.status().as_str())
-    .bind::<Nullable<BigInt>, _>(attempt.completed_at().map(Timestamp::micros))
-    .bind::<Nullable<Text>, _>(attempt.error())
+    .bind::<Binary, _>(Id(after.agent().uuid()))
+    .bind::<Binary, _>(message.chat_id)
+    .bind::<BigInt, _>(message.sequence)
+    .bind::<Bool, _>(after.is_addressed())
+    .bind::<Integer, _>(columns.current_attempt)
+    .bind::<Nullable<BigInt>, _>(columns.started_at)
+    .bind::<Nullable<BigInt>, _>(columns.processed_at)
+    .bind::<Nullable<BigInt>, _>(columns.failed_at)
+    .bind::<Nullable<Text>, _>(columns.error)
     .execute(connection)?;
     Ok(())
 }

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Text};
+use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{ChatSelection, DeliveryKey, DeliveryStatus};
+use domain::delivery::{ChatSelection, DeliveryKey};
 use domain::id::MessageId;
 use domain::message::Message;
 use domain::time::Timestamp;
 
 use crate::error::Fault;
 use crate::message::load::{Records, messages_on};
-use crate::message::row::MessageRow;
+use crate::message::row::{MessageRow, status};
 use crate::row;
 use crate::schema::messages;
 use crate::statement::statement;
@@ -29,15 +29,14 @@ pub(super) fn mark_delivered_on(
     for key in taken {
         let message = row::bytes(key.message.uuid());
         let chat = statement!(
-            "UPDATE deliveries SET status = ?, delivered_at = ? \
-             WHERE message_id = ? AND agent_id = ? AND status = ? RETURNING chat_id" => Binary
+            "UPDATE deliveries SET delivered_at = ? WHERE agent_id = ? \
+             AND (chat_id, sequence) = (SELECT chat_id, sequence FROM messages WHERE id = ?) AND ", status::NEW,
+            " RETURNING chat_id" => Binary
         );
         let chat = chat
-            .bind::<Text, _>(DeliveryStatus::Delivered.as_str())
             .bind::<BigInt, _>(now.micros())
-            .bind::<Binary, _>(&message)
             .bind::<Binary, _>(row::bytes(key.agent.uuid()))
-            .bind::<Text, _>(DeliveryStatus::New.as_str())
+            .bind::<Binary, _>(&message)
             .get_result::<Vec<u8>>(connection)
             .optional()?;
         let Some(chat) = chat else { continue };

@@ -11,30 +11,24 @@ use domain::page::{Order, PAGE_BYTES, Page, PageRequest};
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{Records, part_on, position};
+use crate::message::row::status::{FAILED, PROCESSING};
 use crate::row;
 use crate::statement::statement;
 
-/// The index and the condition of a filter.
+/// The index of a filter, unless it is the primary key, and its condition.
 ///
-/// The index is named because SQLite would scan all deliveries: it rates that index as highly as
-/// the one of open deliveries. The query must contain the exact condition of a partial index, or
-/// the index cannot be used.
-const fn chosen(filter: DeliveryFilter) -> (&'static str, &'static str) {
+/// The index is named because SQLite would scan all deliveries of the agent in the chat: it rates the
+/// primary key as highly as the index of open deliveries. The query must contain the exact condition
+/// of a partial index, or the index cannot be used.
+fn chosen(filter: DeliveryFilter) -> (&'static str, String) {
+    const OPEN: &str = "processed_at IS NULL AND addressed = 1";
     match filter {
-        DeliveryFilter::Open => ("deliveries_open", "processed_at IS NULL AND addressed = 1"),
-        DeliveryFilter::Pending => {
-            ("deliveries_open", "processed_at IS NULL AND addressed = 1 AND status <> 'processing'")
-        }
-        DeliveryFilter::Processing => (
-            "deliveries_at_work",
-            "processed_at IS NULL AND current_attempt > 0 AND addressed = 1 AND status = 'processing'",
-        ),
-        DeliveryFilter::Failed => (
-            "deliveries_at_work",
-            "processed_at IS NULL AND current_attempt > 0 AND addressed = 1 AND status = 'failed'",
-        ),
-        DeliveryFilter::Processed => ("deliveries_of_agent", "addressed = 1 AND status = 'processed'"),
-        DeliveryFilter::All => ("deliveries_of_agent", "addressed = 1"),
+        DeliveryFilter::Open => ("INDEXED BY deliveries_open", OPEN.to_owned()),
+        DeliveryFilter::Pending => ("INDEXED BY deliveries_open", format!("{OPEN} AND NOT {PROCESSING}")),
+        DeliveryFilter::Processing => ("INDEXED BY deliveries_at_work", format!("{OPEN} AND {PROCESSING}")),
+        DeliveryFilter::Failed => ("INDEXED BY deliveries_at_work", format!("{OPEN} AND {FAILED}")),
+        DeliveryFilter::Processed => ("", "processed_at IS NOT NULL AND addressed = 1".to_owned()),
+        DeliveryFilter::All => ("", "addressed = 1".to_owned()),
     }
 }
 
@@ -96,7 +90,7 @@ fn count_on(
 ) -> Result<u64, Fault> {
     let (index, condition) = chosen(filter);
     let counted = diesel::sql_query(format!(
-        "SELECT count(*) AS number FROM deliveries INDEXED BY {index} \
+        "SELECT count(*) AS number FROM deliveries {index} \
          WHERE agent_id = ?1 AND chat_id = ?2 AND {condition}"
     ));
     let counted = counted
@@ -121,7 +115,7 @@ fn places_on(
         Order::Descending => ("<", "DESC", i64::MAX),
     };
     let places = diesel::sql_query(format!(
-        "SELECT sequence AS number FROM deliveries INDEXED BY {index} \
+        "SELECT sequence AS number FROM deliveries {index} \
          WHERE agent_id = ?1 AND chat_id = ?2 AND {condition} AND sequence {beyond} ?3 \
          ORDER BY sequence {direction} LIMIT ?4 OFFSET ?5"
     ));

@@ -11,6 +11,7 @@ use domain::page::{NUMBERED_PAGE_BYTES, Order};
 use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{Records, part_on};
+use crate::message::row::status::NEW;
 use crate::row;
 
 #[derive(QueryableByName)]
@@ -55,8 +56,8 @@ pub(super) fn unacknowledged_on(
          THEN (SELECT max(sequence) FROM (SELECT sequence {open})) END AS examined_to \
          FROM listening LEFT JOIN messages INDEXED BY messages_order \
          ON messages.chat_id = listening.chat_id AND messages.sequence IN ( \
-         SELECT sequence FROM (SELECT sequence, status {open}) \
-         WHERE status = 'new' ORDER BY sequence LIMIT {limit})"
+         SELECT sequence FROM (SELECT sequence, {NEW} AS is_new {open}) \
+         WHERE is_new ORDER BY sequence LIMIT {limit})"
     ))
     .into_boxed();
     for (place, one) in (0_i64..).zip(listening) {
@@ -93,7 +94,7 @@ pub(super) fn new_messages_on(
     let places = sequences.iter().map(|sequence| sequence.get().to_string()).collect::<Vec<_>>().join(", ");
     let places = diesel::sql_query(format!(
         "SELECT sequence FROM deliveries INDEXED BY deliveries_open \
-         WHERE agent_id = ?1 AND chat_id = ?2 AND processed_at IS NULL AND addressed = 1 AND status = 'new' \
+         WHERE agent_id = ?1 AND chat_id = ?2 AND processed_at IS NULL AND addressed = 1 AND {NEW} \
          AND sequence IN ({places}) ORDER BY sequence"
     ));
     let places = places

@@ -163,12 +163,10 @@ fn deliver_on(connection: &mut SqliteConnection, message: &Message) -> Result<()
     for record in &message.deliveries {
         diesel::insert_into(deliveries::table)
             .values((
-                deliveries::message_id.eq(row::bytes(message.id.uuid())),
                 deliveries::agent_id.eq(row::bytes(record.agent().uuid())),
                 deliveries::chat_id.eq(row::bytes(message.chat_id.uuid())),
                 deliveries::sequence.eq(message.sequence.get()),
                 deliveries::addressed.eq(record.is_addressed()),
-                deliveries::status.eq(record.status().as_str()),
                 deliveries::current_attempt.eq(0),
             ))
             .execute(connection)?;

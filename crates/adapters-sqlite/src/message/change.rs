@@ -54,10 +54,19 @@ pub(super) fn delete_on(
         Err(refused) => return Ok(Err(refused)),
     };
     idempotency_record::keep_on(connection, &message)?;
-    let id = row::bytes(message.id.uuid());
-    diesel::delete(attempts::table.filter(attempts::message_id.eq(&id))).execute(connection)?;
-    diesel::delete(deliveries::table.filter(deliveries::message_id.eq(&id))).execute(connection)?;
-    diesel::delete(messages::table.find(&id)).execute(connection)?;
+    let agents = message.deliveries.iter().map(|record| row::bytes(record.agent().uuid()));
+    let (agents, chat) = (agents.collect::<Vec<_>>(), row::bytes(message.chat_id.uuid()));
+    let tries = attempts::table
+        .filter(attempts::agent_id.eq_any(&agents))
+        .filter(attempts::chat_id.eq(&chat))
+        .filter(attempts::sequence.eq(message.sequence.get()));
+    diesel::delete(tries).execute(connection)?;
+    let records = deliveries::table
+        .filter(deliveries::agent_id.eq_any(&agents))
+        .filter(deliveries::chat_id.eq(&chat))
+        .filter(deliveries::sequence.eq(message.sequence.get()));
+    diesel::delete(records).execute(connection)?;
+    diesel::delete(messages::table.find(row::bytes(message.id.uuid()))).execute(connection)?;
     diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
         .set((
             chats::deleted_messages.eq(chats::deleted_messages + 1),

@@ -24,7 +24,7 @@ use crate::statement::statement;
 ///
 /// With `+ 0` the plan does not depend on the value of the limit, so it holds for all.
 const PLACES: &str = "SELECT sequence FROM messages \
-     WHERE sender_id = ? AND chat_id = ? AND sequence > ? \
+     WHERE sender_kind = 'Agent' AND sender_id = ? AND chat_id = ? AND sequence > ? \
      UNION ALL \
      SELECT sequence FROM deliveries \
      WHERE agent_id = ? AND chat_id = ? AND sequence > ? AND addressed = 1 \
@@ -44,13 +44,13 @@ pub(super) fn context_on(
         let sent = messages::table
             .filter(messages::chat_id.eq(&chat_column))
             .filter(messages::sender_id.eq(&agent_column))
+            .filter(sql::<Bool>("sender_kind = 'Agent'"))
             .count()
             .get_result::<i64>(connection)?;
-        // The exact condition of the partial index: with a bound value it would not be used.
         let received = deliveries::table
             .filter(deliveries::agent_id.eq(&agent_column))
             .filter(deliveries::chat_id.eq(&chat_column))
-            .filter(sql::<Bool>("deliveries.addressed = 1"))
+            .filter(deliveries::addressed.eq(true))
             .count()
             .get_result::<i64>(connection)?;
         Some((sent + received).cast_unsigned())

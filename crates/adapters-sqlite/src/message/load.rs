@@ -3,16 +3,16 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{Attempt, Delivery, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
+use domain::delivery::{Attempt, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
 use uuid::Uuid;
 
-use super::row::{MessageRow, stored_attempt};
+use super::row::{DeliveryRow, MessageRow, stored_attempt};
 use crate::error::Fault;
-use crate::row;
-use crate::schema::{deliveries, messages};
+use crate::row::{self, At};
+use crate::schema::messages;
 use crate::statement::{Listed, statement};
 
 /// The selection of delivery records.
@@ -96,95 +96,80 @@ pub(crate) fn messages_on(
     with_attempts_on(connection, rows, found)
 }
 
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = deliveries)]
-pub(crate) struct DeliveryRow {
-    agent_id: Vec<u8>,
-    addressed: bool,
-    current_attempt: i32,
-    delivered_at: Option<i64>,
+/// The SQL types of a [`DeliveryRow`].
+pub(crate) type RecordColumns = (
+    Binary,
+    Bool,
+    Integer,
+    Nullable<BigInt>,
+    Nullable<BigInt>,
+    Nullable<BigInt>,
+    Nullable<BigInt>,
+    Nullable<Binary>,
+);
+
+/// The first bytes of the column `error`, for [`shown_error`]. Value: [`error_bytes`].
+pub(crate) const ERROR: &str = "substr(CAST(error AS BLOB), 1, ?)";
+
+/// The number of bytes by which [`shown_error`] recognizes an error that it has to cut.
+pub(crate) fn error_bytes() -> i64 {
+    i64::try_from(SHOWN_ERROR_BYTES).unwrap_or(i64::MAX).saturating_add(1)
 }
 
-/// An attempt with its complete error.
-#[derive(Queryable)]
-pub(crate) struct AttemptRow {
-    head: AttemptHead,
-    error: Option<String>,
-}
+/// The keys of the records of messages, each with the index of its message in a list: one for every
+/// agent that the message mentions, even if it has no record, and those of unaddressed records, which
+/// have an index. A mention need not address the agent, so a key can be among both. Value: the list,
+/// JSON with chat, sequence, and mentions of each message.
+pub(super) const RECORDS: &str = "WITH wanted AS (SELECT key AS place, unhex(value ->> 0) AS chat_id, \
+     value ->> 1 AS sequence, value ->> 2 AS mentions FROM json_each(?)), \
+     record (place, agent_id, chat_id, sequence) AS (\
+     SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence \
+     FROM wanted CROSS JOIN json_each(mentions) AS mention WHERE mention.value ->> 'of' = 'Agent' \
+     UNION SELECT place, agent_id, chat_id, sequence \
+     FROM wanted CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence) \
+     WHERE addressed = 0) ";
 
-impl DeliveryRow {
-    /// The approximate size in an answer.
-    fn weight(&self) -> usize {
-        weight::of_record(u32::try_from(self.current_attempt).unwrap_or(0))
-    }
-
-    pub(crate) fn into_delivery(self, attempts: Vec<Attempt>) -> Result<Delivery, Fault> {
-        let (agent, delivered_at) = (row::agent_id(&self.agent_id)?, self.delivered_at.map(row::time));
-        Delivery::restore(agent, self.addressed, delivered_at, attempts)
-            .map_err(|inconsistent| Fault::Row(format!("{inconsistent}: agent {agent}")))
-    }
-}
-
-impl AttemptHead {
-    fn into_attempt(self, error: Option<String>) -> Result<Attempt, Fault> {
-        let completed_at = self.completed_at.map(row::time);
-        stored_attempt(self.number, &self.status, row::time(self.started_at), completed_at, error)
-    }
-}
-
-impl AttemptRow {
-    /// Converts it with its complete error.
-    pub(crate) fn into_attempt(self) -> Result<Attempt, Fault> {
-        self.head.into_attempt(self.error)
-    }
-}
-
-/// The SQL types of a [`DeliveryRow`] after the index of its message in a list.
-type RecordColumns = (BigInt, (Binary, Bool, Integer, Nullable<BigInt>));
-
-/// The delivery records of each of the messages.
+/// The delivery records of each of the messages, by agent.
 fn records_of(
     connection: &mut SqliteConnection,
     rows: &[MessageRow],
     wanted: Records,
 ) -> Result<Vec<Vec<DeliveryRow>>, Fault> {
-    let ids = rows.iter().map(|row| row.id.hex());
-    let ids = row::to_json(&ids.collect::<Vec<_>>())?;
     let found = match wanted {
-        Records::All => statement!(
-            "SELECT message.key, agent_id, addressed, current_attempt, delivered_at \
-             FROM json_each(?) AS message CROSS JOIN deliveries ON message_id = unhex(message.value) \
-             ORDER BY agent_id" => RecordColumns
-        )
-        .bind::<Text, _>(ids)
-        .load::<(i64, DeliveryRow)>(connection)?,
-        Records::Of(agent) => statement!(
-            "SELECT message.key, agent_id, addressed, current_attempt, delivered_at \
-             FROM json_each(?) AS message CROSS JOIN deliveries ON message_id = unhex(message.value) \
-             AND agent_id = ?" => RecordColumns
-        )
-        .bind::<Text, _>(ids)
-        .bind::<Binary, _>(row::bytes(agent.uuid()))
-        .load(connection)?,
+        Records::All => {
+            let list = rows.iter().map(|row| (row.chat_id.hex(), row.sequence, &row.mentions));
+            let found = statement!(
+                RECORDS, "SELECT record.place, ", DeliveryRow::COLUMNS, ", ", ERROR, " FROM record \
+                 CROSS JOIN deliveries USING (agent_id, chat_id, sequence)" => (BigInt, RecordColumns)
+            );
+            found
+                .bind::<Text, _>(row::to_json(&list.collect::<Vec<_>>())?)
+                .bind::<BigInt, _>(error_bytes())
+                .load::<(i64, DeliveryRow)>(connection)?
+        }
+        Records::Of(agent) => {
+            let list = rows.iter().map(|row| (row.chat_id.hex(), row.sequence));
+            let found = statement!(
+                "SELECT message.key, ", DeliveryRow::COLUMNS, ", ", ERROR, " FROM json_each(?) AS message \
+                 CROSS JOIN deliveries ON agent_id = ? AND chat_id = unhex(message.value ->> 0) \
+                 AND sequence = message.value ->> 1" => (BigInt, RecordColumns)
+            );
+            found
+                .bind::<BigInt, _>(error_bytes())
+                .bind::<Text, _>(row::to_json(&list.collect::<Vec<_>>())?)
+                .bind::<Binary, _>(row::bytes(agent.uuid()))
+                .load(connection)?
+        }
     };
     let mut records = rows.iter().map(|_| Vec::new()).collect::<Vec<_>>();
     for (place, record) in found {
         records[listed(place)?].push(record);
     }
+    for records in &mut records {
+        records.sort_unstable_by_key(|record: &DeliveryRow| record.agent_id);
+    }
     Ok(records)
 }
-
-/// An attempt without its error.
-#[derive(Queryable)]
-pub(crate) struct AttemptHead {
-    number: i32,
-    status: String,
-    started_at: i64,
-    completed_at: Option<i64>,
-}
-
-/// The SQL types of an [`AttemptHead`].
-pub(crate) type HeadColumns = (Integer, Text, BigInt, Nullable<BigInt>);
 
 /// The messages of `rows`, each with its `records`, and these with their newest attempts.
 fn with_attempts_on(
@@ -192,11 +177,11 @@ fn with_attempts_on(
     rows: Vec<MessageRow>,
     records: Vec<Vec<DeliveryRow>>,
 ) -> Result<Vec<Message>, Fault> {
-    let mut attempts = attempts_of(connection, &rows, &records)?.into_iter();
+    let mut earlier = earlier_attempts_of(connection, &rows, &records)?.into_iter();
     let with_records = |(row, records): (MessageRow, Vec<DeliveryRow>)| {
-        let records = records.into_iter().map(|record| match record.current_attempt {
-            0 => record.into_delivery(Vec::new()),
-            _ => record.into_delivery(attempts.next().unwrap_or_default()),
+        let records = records.into_iter().map(|record| {
+            let attempts = if record.has_earlier() { earlier.next() } else { None };
+            record.into_delivery(attempts.unwrap_or_default())
         });
         let records = records.collect::<Result<Vec<_>, _>>()?;
         row.into_message(records)
@@ -204,37 +189,42 @@ fn with_attempts_on(
     rows.into_iter().zip(records).map(with_records).collect()
 }
 
-/// The newest attempts, in the form to show, of each record that has any.
-fn attempts_of(
+/// The attempts to show before the newest one, in the form to show, of each record that has any.
+fn earlier_attempts_of(
     connection: &mut SqliteConnection,
     rows: &[MessageRow],
     records: &[Vec<DeliveryRow>],
 ) -> Result<Vec<Vec<Attempt>>, Fault> {
     let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
-    let mut worked_on = Vec::new();
+    let mut retried = Vec::new();
     for (row, records) in rows.iter().zip(records) {
-        for record in records.iter().filter(|record| record.current_attempt != 0) {
-            let (message, agent) = (row.id.hex(), row::hex(&record.agent_id)?);
-            worked_on.push((message, agent, record.current_attempt - shown));
+        for record in records.iter().filter(|record| record.has_earlier()) {
+            let (agent, chat) = (record.agent_id.hex(), row.chat_id.hex());
+            retried.push((agent, chat, row.sequence, record.current_attempt - shown));
         }
     }
-    let mut attempts = worked_on.iter().map(|_| Vec::new()).collect::<Vec<_>>();
-    if worked_on.is_empty() {
+    let mut attempts = retried.iter().map(|_| Vec::new()).collect::<Vec<_>>();
+    if retried.is_empty() {
         return Ok(attempts);
     }
     let found = statement!(
-        "SELECT record.key, number, status, started_at, completed_at, \
-         substr(CAST(error AS BLOB), 1, ?) FROM json_each(?) AS record \
-         CROSS JOIN attempts ON message_id = unhex(record.value ->> 0) \
-         AND agent_id = unhex(record.value ->> 1) AND number > record.value ->> 2 ORDER BY number"
-        => (BigInt, HeadColumns, Nullable<Binary>)
+        "SELECT record.key, number, started_at, completed_at, ", ERROR, " FROM json_each(?) AS record \
+         CROSS JOIN attempts ON agent_id = unhex(record.value ->> 0) AND chat_id = unhex(record.value ->> 1) \
+         AND sequence = record.value ->> 2 AND number > record.value ->> 3 ORDER BY number"
+        => (BigInt, Integer, BigInt, BigInt, Nullable<Binary>)
     );
-    let found = found
-        .bind::<BigInt, _>(i64::try_from(SHOWN_ERROR_BYTES).unwrap_or(i64::MAX).saturating_add(1))
-        .bind::<Text, _>(row::to_json(&worked_on)?)
-        .load::<(i64, AttemptHead, Option<Vec<u8>>)>(connection)?;
-    for (place, attempt, error) in found {
-        attempts[listed(place)?].push(attempt.into_attempt(error.map(shown_error))?);
+    let found = found.bind::<BigInt, _>(error_bytes()).bind::<Text, _>(row::to_json(&retried)?).load::<(
+        i64,
+        i32,
+        At,
+        At,
+        Option<Vec<u8>>,
+    )>(
+        connection,
+    )?;
+    for (place, number, At(started_at), At(completed_at), error) in found {
+        let attempt = stored_attempt(number, started_at, completed_at, error.map(shown_error))?;
+        attempts[listed(place)?].push(attempt);
     }
     Ok(attempts)
 }

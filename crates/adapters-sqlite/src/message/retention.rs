@@ -1,17 +1,20 @@
 //! Retention: erases messages and attempts that are too old.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool};
+use diesel::sql_types::{BigInt, Text};
 use diesel::sqlite::SqliteConnection;
+use domain::id::MessageId;
 use domain::message::retention::ATTEMPTS_A_STEP;
 use domain::message::{EraseOld, ErasedOld, MessageKind};
 
+use super::load::RECORDS;
 use crate::error::Fault;
-use crate::row;
-use crate::schema::{attempts, chats, deliveries, messages};
+use crate::row::{self, Id};
+use crate::schema::{chats, messages};
+use crate::statement::statement;
 
 /// The bytes of a message that count towards a plan, as in [`domain::message::Message::bytes`].
 const BYTES: &str = "octet_length(content) + coalesce(octet_length(metadata), 0)";
@@ -24,24 +27,38 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
     let rows = next
         .order(messages::id)
         .limit(i64::from(step.limit))
-        .select((messages::id, messages::chat_id, messages::kind, sql::<BigInt>(BYTES)))
-        .load::<(Vec<u8>, Vec<u8>, String, i64)>(connection)?;
-    let last = rows.last().map(|(id, ..)| row::message_id(id)).transpose()?;
-    let (mut old, mut rooms) = (Vec::new(), HashMap::<Vec<u8>, (i64, i64)>::new());
-    for (id, chat, kind, bytes) in rows {
+        .select((
+            messages::id,
+            messages::chat_id,
+            messages::sequence,
+            messages::mentions,
+            messages::kind,
+            sql::<BigInt>(BYTES),
+        ))
+        .load::<(Id, Id, i64, String, String, i64)>(connection)?;
+    let last = rows.last().map(|(id, ..)| MessageId::new(id.0));
+    let (mut old, mut records, mut rooms) = (Vec::new(), Vec::new(), BTreeMap::<Id, (i64, i64)>::new());
+    for (id, chat, sequence, mentions, kind, bytes) in rows {
         if step.which.includes(row::word(&kind, MessageKind::parse)?) {
             old.push(id);
+            records.push((chat.hex(), sequence, mentions));
             let gone = rooms.entry(chat).or_default();
             *gone = (gone.0 + 1, gone.1 + bytes);
         }
     }
     let erased = old.len() as u64;
     if erased > 0 {
-        if erase_attempts_on(connection, &old)? == i64::from(ATTEMPTS_A_STEP) {
+        let records = row::to_json(&records)?;
+        if erase_attempts_on(connection, &records)? == ATTEMPTS_A_STEP as usize {
             return Ok(ErasedOld::attempts_only(step));
         }
-        diesel::delete(attempts::table.filter(attempts::message_id.eq_any(&old))).execute(connection)?;
-        diesel::delete(deliveries::table.filter(deliveries::message_id.eq_any(&old))).execute(connection)?;
+        statement!(
+            RECORDS,
+            "DELETE FROM deliveries WHERE (agent_id, chat_id, sequence) IN (\
+             SELECT agent_id, chat_id, sequence FROM record)"
+        )
+        .bind::<Text, _>(&records)
+        .execute(connection)?;
         diesel::delete(messages::table.filter(messages::id.eq_any(&old))).execute(connection)?;
         let titled =
             chats::table.filter(chats::id.eq_any(rooms.keys())).filter(chats::titled_by.eq_any(&old));
@@ -58,31 +75,16 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
     Ok(ErasedOld { last, erased })
 }
 
-/// The condition that an attempt is not the newest of its delivery, which carries the state.
-const HAS_NEWER: &str = "EXISTS (SELECT 1 FROM attempts AS newer WHERE newer.message_id = attempts.message_id \
-     AND newer.agent_id = attempts.agent_id AND newer.number > attempts.number)";
-
-/// Erases attempts of the messages, up to the limit of a step, except the newest of each delivery;
-/// returns their number.
-fn erase_attempts_on(connection: &mut SqliteConnection, messages: &[Vec<u8>]) -> Result<i64, Fault> {
-    let some = attempts::table
-        .filter(attempts::message_id.eq_any(messages))
-        .filter(sql::<Bool>(HAS_NEWER))
-        .order((attempts::message_id, attempts::agent_id, attempts::number))
-        .limit(i64::from(ATTEMPTS_A_STEP))
-        .select((attempts::message_id, attempts::agent_id, attempts::number))
-        .load::<(Vec<u8>, Vec<u8>, i32)>(connection)?;
-    let (mut last, mut number) = (HashMap::new(), 0);
-    for (message, agent, attempt) in some {
-        last.insert((message, agent), attempt);
-        number += 1;
-    }
-    for ((message, agent), attempt) in last {
-        let of_agent = attempts::message_id.eq(message).and(attempts::agent_id.eq(agent));
-        let these = attempts::table.filter(of_agent.and(attempts::number.le(attempt)));
-        diesel::delete(these).execute(connection)?;
-    }
-    Ok(number)
+/// Erases earlier attempts of these records, up to the limit of a step; returns their number.
+fn erase_attempts_on(connection: &mut SqliteConnection, records: &str) -> Result<usize, Fault> {
+    let some = statement!(
+        RECORDS,
+        "DELETE FROM attempts WHERE (agent_id, chat_id, sequence, number) IN (\
+         SELECT agent_id, chat_id, sequence, number \
+         FROM record CROSS JOIN attempts USING (agent_id, chat_id, sequence) LIMIT ?)"
+    );
+    let some = some.bind::<Text, _>(records).bind::<BigInt, _>(i64::from(ATTEMPTS_A_STEP));
+    Ok(some.execute(connection)?)
 }
 
 #[cfg(test)]
@@ -98,7 +100,7 @@ mod tests {
     use domain::ports::Clock;
     use testkit::{Stores, World};
 
-    use crate::schema::attempts;
+    use crate::schema::{attempts, deliveries};
     use crate::{Location, SqliteStore};
 
     #[tokio::test]
@@ -109,9 +111,10 @@ mod tests {
         let bot = world.agent(&ann, "Bot").await;
         let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
         world.send(ann.caller, room, "old", &[ParticipantId::Agent(bot.id)]).await;
-        let many = "INSERT INTO attempts (message_id, agent_id, number, status, started_at) \
+        let many = "INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed_at) \
              WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 12000) \
-             SELECT message_id, agent_id, number, 'failed', 1 FROM deliveries, numbers";
+             SELECT agent_id, chat_id, sequence, number, 1, 1 FROM deliveries, numbers; \
+             UPDATE deliveries SET current_attempt = 12001, started_at = 1, processed_at = 1";
         let made =
             store.change(move |connection| Ok(Ok::<_, Infallible>(connection.batch_execute(many)?)), |()| ());
         let Ok(()) = made.await.unwrap();
@@ -119,17 +122,12 @@ mod tests {
         let mut walk = Retention::days(Ageing::Texts, 2);
         let mut erased = Vec::new();
         while let Some(some) = world.messages.erase_old(&mut walk, world.clock.now()).await.unwrap() {
-            let newest = store.change(
-                |connection| {
-                    let newest = attempts::table.filter(attempts::number.eq(12_000)).count();
-                    Ok(Ok::<_, Infallible>(newest.get_result::<i64>(connection)?))
-                },
-                |_| (),
-            );
-            let Ok(newest) = newest.await.unwrap();
-            assert_eq!(newest + i64::try_from(some).unwrap(), 1, "the newest goes with its message");
-            erased.push(some);
+            let left = store.read(|connection| {
+                let records = deliveries::table.count().get_result::<i64>(connection)?;
+                Ok((records, attempts::table.count().get_result::<i64>(connection)?))
+            });
+            erased.push((some, left.await.unwrap()));
         }
-        assert_eq!(erased, [0, 0, 1]);
+        assert_eq!(erased, [(0, (1, 7000)), (0, (1, 2000)), (1, (0, 0))]);
     }
 }

@@ -66,7 +66,7 @@ async fn a_messages_way_takes_statements_that_are_kept_and_reviewed() {
     store.context(bot.id, chat, after(0)).await.unwrap().unwrap();
     sql.push(("context", heard.kept_statements()));
     let viewer = ParticipantId::User(ann.id);
-    store.history(viewer, chat, HistoryFilter::default(), after(0)).await.unwrap().unwrap();
+    store.history(viewer, chat, HistoryFilter::default(), FIRST).await.unwrap().unwrap();
     sql.push(("a page of messages", heard.all_statements()));
     let who = ParticipantId::Agent(bot.id);
     domain::chat::ParticipantRepository::membership(&*store, who, chat).await.unwrap().unwrap();

@@ -64,8 +64,8 @@ UPDATE chats
   WHERE id = ?;
 INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
-INSERT INTO `deliveries` (`message_id`, `agent_id`, `chat_id`, `sequence`, `addressed`, `status`, `current_attempt`)
-  VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO `deliveries` (`agent_id`, `chat_id`, `sequence`, `addressed`, `current_attempt`)
+  VALUES (?, ?, ?, ?, ?);
 COMMIT;
 
 -- an agent sends a message
@@ -119,10 +119,14 @@ COMMIT;
 -- mark as delivered
 BEGIN IMMEDIATE;
 UPDATE deliveries
-  SET status = ?, delivered_at = ?
-  WHERE message_id = ?
-  AND agent_id = ?
-  AND status = ?
+  SET delivered_at = ?
+  WHERE agent_id = ?
+  AND (chat_id, sequence) =
+  (SELECT chat_id, sequence
+    FROM messages
+    WHERE id = ?)
+  AND (deliveries.delivered_at IS NULL
+    AND deliveries.current_attempt = 0)
   RETURNING chat_id;
 SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
@@ -133,11 +137,21 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
       WHERE agents.id = sender_id) END)
   FROM `messages`
   WHERE (`messages`.`id` = ?);
-SELECT message.key, agent_id, addressed, current_attempt, delivered_at
-  FROM json_each(?) AS message
-  CROSS JOIN deliveries
-  ON message_id = unhex(message.value)
-  ORDER BY agent_id;
+WITH wanted AS
+  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
+  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+    FROM wanted
+    CROSS JOIN json_each(mentions) AS mention
+    WHERE mention.value ->> 'of' = 'Agent'
+    UNION
+    SELECT place, agent_id, chat_id, sequence
+    FROM wanted
+    CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
+    WHERE addressed = 0)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM record
+  CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
 
 -- announce as delivered
@@ -154,11 +168,21 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
       WHERE agents.id = sender_id) END)
   FROM `messages`
   WHERE (`messages`.`id` = ?);
-SELECT message.key, agent_id, addressed, current_attempt, delivered_at
-  FROM json_each(?) AS message
-  CROSS JOIN deliveries
-  ON message_id = unhex(message.value)
-  ORDER BY agent_id;
+WITH wanted AS
+  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
+  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+    FROM wanted
+    CROSS JOIN json_each(mentions) AS mention
+    WHERE mention.value ->> 'of' = 'Agent'
+    UNION
+    SELECT place, agent_id, chat_id, sequence
+    FROM wanted
+    CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
+    WHERE addressed = 0)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM record
+  CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
 
 -- next message
@@ -192,18 +216,12 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
     (SELECT value
       FROM json_each(?)))
   ORDER BY `messages`.`sequence` ASC;
-SELECT message.key, agent_id, addressed, current_attempt, delivered_at
+SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS message
   CROSS JOIN deliveries
-  ON message_id = unhex(message.value)
-  AND agent_id = ?;
-SELECT record.key, number, status, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
-  FROM json_each(?) AS record
-  CROSS JOIN attempts
-  ON message_id = unhex(record.value ->> 0)
-  AND agent_id = unhex(record.value ->> 1)
-  AND number > record.value ->> 2
-  ORDER BY number;
+  ON agent_id = ?
+  AND chat_id = unhex(message.value ->> 0)
+  AND sequence = message.value ->> 1;
 ROLLBACK;
 
 -- succeed
@@ -226,36 +244,30 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT `deliveries`.`agent_id`, `deliveries`.`addressed`, `deliveries`.`current_attempt`, `deliveries`.`delivered_at`
-  FROM `deliveries`
-  WHERE ((`deliveries`.`message_id` = ?)
-    AND (`deliveries`.`agent_id` = ?));
-SELECT number, status, started_at, completed_at, error
-  FROM attempts
-  WHERE message_id = ?
-  AND agent_id = ?
-  ORDER BY number DESC
-  LIMIT 1;
-INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt, delivered_at, processed_at)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM deliveries
+  WHERE agent_id = ?
+  AND chat_id = ?
+  AND sequence = ?;
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (message_id, agent_id) DO UPDATE
-  SET status = excluded.status, current_attempt = excluded.current_attempt, delivered_at = excluded.delivered_at, processed_at = excluded.processed_at;
-INSERT INTO attempts (message_id, agent_id, number, started_at, status, completed_at, error)
-  VALUES (?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (message_id, agent_id, number) DO UPDATE
-  SET status = excluded.status, completed_at = excluded.completed_at, error = excluded.error;
-SELECT message.key, agent_id, addressed, current_attempt, delivered_at
-  FROM json_each(?) AS message
-  CROSS JOIN deliveries
-  ON message_id = unhex(message.value)
-  ORDER BY agent_id;
-SELECT record.key, number, status, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
-  FROM json_each(?) AS record
-  CROSS JOIN attempts
-  ON message_id = unhex(record.value ->> 0)
-  AND agent_id = unhex(record.value ->> 1)
-  AND number > record.value ->> 2
-  ORDER BY number;
+  ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = excluded.error;
+WITH wanted AS
+  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
+  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+    FROM wanted
+    CROSS JOIN json_each(mentions) AS mention
+    WHERE mention.value ->> 'of' = 'Agent'
+    UNION
+    SELECT place, agent_id, chat_id, sequence
+    FROM wanted
+    CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
+    WHERE addressed = 0)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM record
+  CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
 
 -- begin
@@ -278,35 +290,43 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT `deliveries`.`agent_id`, `deliveries`.`addressed`, `deliveries`.`current_attempt`, `deliveries`.`delivered_at`
-  FROM `deliveries`
-  WHERE ((`deliveries`.`message_id` = ?)
-    AND (`deliveries`.`agent_id` = ?));
-SELECT number, status, started_at, completed_at, error
-  FROM attempts
-  WHERE message_id = ?
-  AND agent_id = ?
-  ORDER BY number DESC
-  LIMIT 1;
-INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt, delivered_at, processed_at)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM deliveries
+  WHERE agent_id = ?
+  AND chat_id = ?
+  AND sequence = ?;
+INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed_at, error)
+  SELECT agent_id, chat_id, sequence, ?, ?, ?, coalesce(?, error)
+  FROM deliveries
+  WHERE agent_id = ?
+  AND chat_id = ?
+  AND sequence = ?;
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (message_id, agent_id) DO UPDATE
-  SET status = excluded.status, current_attempt = excluded.current_attempt, delivered_at = excluded.delivered_at, processed_at = excluded.processed_at;
-INSERT INTO attempts (message_id, agent_id, number, started_at, status, completed_at, error)
-  VALUES (?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (message_id, agent_id, number) DO UPDATE
-  SET status = excluded.status, completed_at = excluded.completed_at, error = excluded.error;
-SELECT message.key, agent_id, addressed, current_attempt, delivered_at
-  FROM json_each(?) AS message
-  CROSS JOIN deliveries
-  ON message_id = unhex(message.value)
-  ORDER BY agent_id;
-SELECT record.key, number, status, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
+  ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = excluded.error;
+WITH wanted AS
+  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
+  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+    FROM wanted
+    CROSS JOIN json_each(mentions) AS mention
+    WHERE mention.value ->> 'of' = 'Agent'
+    UNION
+    SELECT place, agent_id, chat_id, sequence
+    FROM wanted
+    CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
+    WHERE addressed = 0)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM record
+  CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
+SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS record
   CROSS JOIN attempts
-  ON message_id = unhex(record.value ->> 0)
-  AND agent_id = unhex(record.value ->> 1)
-  AND number > record.value ->> 2
+  ON agent_id = unhex(record.value ->> 0)
+  AND chat_id = unhex(record.value ->> 1)
+  AND sequence = record.value ->> 2
+  AND number > record.value ->> 3
   ORDER BY number;
 COMMIT;
 
@@ -330,35 +350,37 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT `deliveries`.`agent_id`, `deliveries`.`addressed`, `deliveries`.`current_attempt`, `deliveries`.`delivered_at`
-  FROM `deliveries`
-  WHERE ((`deliveries`.`message_id` = ?)
-    AND (`deliveries`.`agent_id` = ?));
-SELECT number, status, started_at, completed_at, error
-  FROM attempts
-  WHERE message_id = ?
-  AND agent_id = ?
-  ORDER BY number DESC
-  LIMIT 1;
-INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt, delivered_at, processed_at)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM deliveries
+  WHERE agent_id = ?
+  AND chat_id = ?
+  AND sequence = ?;
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (message_id, agent_id) DO UPDATE
-  SET status = excluded.status, current_attempt = excluded.current_attempt, delivered_at = excluded.delivered_at, processed_at = excluded.processed_at;
-INSERT INTO attempts (message_id, agent_id, number, started_at, status, completed_at, error)
-  VALUES (?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (message_id, agent_id, number) DO UPDATE
-  SET status = excluded.status, completed_at = excluded.completed_at, error = excluded.error;
-SELECT message.key, agent_id, addressed, current_attempt, delivered_at
-  FROM json_each(?) AS message
-  CROSS JOIN deliveries
-  ON message_id = unhex(message.value)
-  ORDER BY agent_id;
-SELECT record.key, number, status, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
+  ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = excluded.error;
+WITH wanted AS
+  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
+  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+    FROM wanted
+    CROSS JOIN json_each(mentions) AS mention
+    WHERE mention.value ->> 'of' = 'Agent'
+    UNION
+    SELECT place, agent_id, chat_id, sequence
+    FROM wanted
+    CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
+    WHERE addressed = 0)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM record
+  CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
+SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS record
   CROSS JOIN attempts
-  ON message_id = unhex(record.value ->> 0)
-  AND agent_id = unhex(record.value ->> 1)
-  AND number > record.value ->> 2
+  ON agent_id = unhex(record.value ->> 0)
+  AND chat_id = unhex(record.value ->> 1)
+  AND sequence = record.value ->> 2
+  AND number > record.value ->> 3
   ORDER BY number;
 COMMIT;
 
@@ -405,17 +427,19 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
     (SELECT value
       FROM json_each(?)))
   ORDER BY `messages`.`sequence` ASC;
-SELECT message.key, agent_id, addressed, current_attempt, delivered_at
+SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS message
   CROSS JOIN deliveries
-  ON message_id = unhex(message.value)
-  AND agent_id = ?;
-SELECT record.key, number, status, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
+  ON agent_id = ?
+  AND chat_id = unhex(message.value ->> 0)
+  AND sequence = message.value ->> 1;
+SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS record
   CROSS JOIN attempts
-  ON message_id = unhex(record.value ->> 0)
-  AND agent_id = unhex(record.value ->> 1)
-  AND number > record.value ->> 2
+  ON agent_id = unhex(record.value ->> 0)
+  AND chat_id = unhex(record.value ->> 1)
+  AND sequence = record.value ->> 2
+  AND number > record.value ->> 3
   ORDER BY number;
 ROLLBACK;
 
@@ -437,6 +461,48 @@ SELECT sequence AS number
   AND sequence < ?3
   ORDER BY number DESC
   LIMIT ?4 OFFSET ?5;
+SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)
+  FROM json_each(?) AS place
+  CROSS JOIN messages
+  ON sequence = place.value
+  AND chat_id = ?
+  ORDER BY place.key;
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM `messages`
+  WHERE ((`messages`.`chat_id` = ?)
+    AND `messages`.`sequence` IN
+    (SELECT value
+      FROM json_each(?)))
+  ORDER BY `messages`.`sequence` DESC;
+WITH wanted AS
+  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
+  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+    FROM wanted
+    CROSS JOIN json_each(mentions) AS mention
+    WHERE mention.value ->> 'of' = 'Agent'
+    UNION
+    SELECT place, agent_id, chat_id, sequence
+    FROM wanted
+    CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
+    WHERE addressed = 0)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM record
+  CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
+SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
+  FROM json_each(?) AS record
+  CROSS JOIN attempts
+  ON agent_id = unhex(record.value ->> 0)
+  AND chat_id = unhex(record.value ->> 1)
+  AND sequence = record.value ->> 2
+  AND number > record.value ->> 3
+  ORDER BY number;
 ROLLBACK;
 
 -- a membership

@@ -83,7 +83,7 @@ async fn history_runs_along_indexes_whatever_the_filter() {
         (Kinds::ALL.without(some), None, vec!["messages_events"]),
     ] {
         let filter = HistoryFilter { kinds, since };
-        for page in [PageRequest { slice: Slice::After { after: None, limit: 10 }, count: false }, NUMBERED] {
+        for page in [FIRST, NUMBERED] {
             store.history(viewer, chat, filter, page).await.unwrap().unwrap();
             heard.expect(&format!("{filter:?}"), &indexes);
         }

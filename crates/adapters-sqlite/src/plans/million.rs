@@ -16,6 +16,8 @@ fn many() -> i64 {
 /// Adds `many` messages to the chat: texts of the user, every tenth for the agent and processed,
 /// and one thought near the beginning.
 fn fill(heard: &mut Overheard, chat: ChatId, sender: ParticipantId, agent: AgentId, many: i64) {
+    let mention =
+        format!(r#"[{{"id":"{agent}","of":"Agent","handle":"ann/bot","name":"Bot","kind":"mention"}}]"#);
     let (chat, sender, agent) = (hex(chat.uuid()), hex(sender.uuid()), hex(agent.uuid()));
     let numbers = format!(
         "WITH RECURSIVE numbers (n) AS (SELECT 3 UNION ALL SELECT n + 1 FROM numbers WHERE n < {many})"
@@ -26,10 +28,10 @@ fn fill(heard: &mut Overheard, chat: ChatId, sender: ParticipantId, agent: Agent
          {numbers} INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind,
              sender_name, mentions, created_at, updated_at)
          SELECT {id}, {chat}, n, CASE n WHEN 10 THEN 'thought' ELSE 'text' END, 'message ' || n,
-             {sender}, 'User', 'Ann', '[]', {NOON} + n, {NOON} + n FROM numbers;
-         {numbers} INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status,
-             current_attempt, processed_at)
-         SELECT {id}, {agent}, {chat}, n, 1, 'processed', 0, {NOON} FROM numbers WHERE n % 10 = 0;
+             {sender}, 'User', 'Ann', iif(n % 10, '[]', '{mention}'), {NOON} + n, {NOON} + n FROM numbers;
+         {numbers} INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt,
+             started_at, processed_at)
+         SELECT {agent}, {chat}, n, 1, 1, {NOON}, {NOON} FROM numbers WHERE n % 10 = 0;
          UPDATE chats SET last_sequence = {many}, last_message_at = {NOON} + {many} WHERE id = {chat};
          COMMIT;"
     );

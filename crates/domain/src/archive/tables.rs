@@ -146,24 +146,25 @@ macro_rules! tables {
                     created_at -> Instant,
                     updated_at -> Instant,
                 }
-                deliveries (message_id, agent_id) {
-                    message_id -> Id,
+                deliveries (agent_id, chat_id, sequence) {
                     agent_id -> Id,
                     chat_id -> Id,
                     sequence -> Integer,
                     addressed -> Flag,
-                    status -> Text,
                     current_attempt -> Small,
                     delivered_at -> Nullable<Instant>,
+                    started_at -> Nullable<Instant>,
                     processed_at -> Nullable<Instant>,
+                    failed_at -> Nullable<Instant>,
+                    error -> Nullable<Text>,
                 }
-                attempts (message_id, agent_id, number) {
-                    message_id -> Id,
+                attempts (agent_id, chat_id, sequence, number) {
                     agent_id -> Id,
+                    chat_id -> Id,
+                    sequence -> Integer,
                     number -> Small,
-                    status -> Text,
                     started_at -> Instant,
-                    completed_at -> Nullable<Instant>,
+                    completed_at -> Instant,
                     error -> Nullable<Text>,
                 }
                 contact_requests (id) {

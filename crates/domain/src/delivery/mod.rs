@@ -6,9 +6,8 @@
 //! it is *delivered* once a socket of the agent took it.
 //!
 //! Invariants: only the newest attempt can be open, and the status of a delivery follows from that
-//! attempt, or without one from `delivered_at`. The column `status` of the stores is for queries
-//! and never read back. An agent that crashed never comes back to close its own attempt, so opening
-//! another must always be allowed.
+//! attempt, or without one from `delivered_at`. The stores keep no status. An agent that crashed never
+//! comes back to close its own attempt, so opening another must always be allowed.
 
 mod advance;
 mod due;

@@ -154,7 +154,7 @@ async fn texts_that_postgresql_cannot_keep_are_replaced_with_a_warning() {
     let attempts = Table::named("attempts").unwrap();
     let mut snapshot = world.stores.archive.snapshot().await.unwrap();
     let mut row = snapshot.rows(attempts, None, 1).await.unwrap().remove(0);
-    row[2] = Value::Integer(99);
+    row[3] = Value::Integer(99);
     row[6] = Value::Text("before\0after".to_owned());
     world.stores.archive.write(attempts, vec![row]).await.unwrap().unwrap();
     place.export(&place.url("first.db"), "first");

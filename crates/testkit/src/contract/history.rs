@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::archive::{Table, Value};
 use domain::delivery::{DeliveryFilter, DeliveryStep, FailureText, SHOWN_ERROR_BYTES};
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
@@ -215,13 +216,13 @@ pub async fn heavy_messages_end_a_page_early(world: World) {
     assert!(around.has_older && around.has_newer && around.rows.iter().any(|one| one.id == middle));
 }
 
-/// Errors are shown with their first bytes, cut between characters; the record keeps its number.
+/// Errors are shown with their first bytes, cut between characters; the store keeps all of them.
 pub async fn long_errors_are_cut_where_they_are_shown(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
     let fitting = "ä".repeat(SHOWN_ERROR_BYTES / 2);
     let long = format!("x{}", "ä".repeat(5000));
-    for text in [&fitting, &long] {
+    for text in [&long, &fitting, &long] {
         let failure = FailureText::new(text.clone()).unwrap();
         world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Begin).await.unwrap();
         world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Fail(failure)).await.unwrap();
@@ -229,7 +230,12 @@ pub async fn long_errors_are_cut_where_they_are_shown(world: World) {
     let next = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     let errors = next.deliveries[0].attempts().iter().map(|one| one.error().unwrap()).collect::<Vec<_>>();
     let cut = format!("x{}…", "ä".repeat((SHOWN_ERROR_BYTES - 1) / 2));
-    assert_eq!(errors, [fitting, cut]);
+    assert_eq!(errors, [&cut, &fitting, &cut]);
+    let mut stored = world.stores.archive.snapshot().await.unwrap();
+    for table in ["attempts", "deliveries"] {
+        let rows = stored.rows(Table::named(table).unwrap(), None, 10).await.unwrap();
+        assert!(rows.iter().any(|row| row.contains(&Value::Text(long.clone()))), "{table}");
+    }
 }
 
 /// A reader who follows a list to its end while eight write sees every row once.
