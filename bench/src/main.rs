@@ -207,7 +207,7 @@ async fn sends(rounds: usize, store: Option<Store>) -> Vec<Row> {
         rates.push(rate);
     }
     if let [postgres, embedded] = rates[..] {
-        rows.push(sends::embedded_beside_postgres(embedded, postgres));
+        rows.extend(sends::embedded_beside_postgres(embedded, postgres));
     }
     rows
 }

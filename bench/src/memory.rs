@@ -52,7 +52,7 @@ pub(crate) async fn run(place: &Place, messages: u64) -> Vec<Row> {
         target: Some(Target::AtMost(most)),
     };
     vec![
-        row("memory of an idle server", number(mb(idle), "MB"), mb(idle), 30.0),
+        row("memory of an idle server", number(mb(idle), "MB"), mb(idle), 20.0),
         row(
             "growth for each million messages",
             format!("{} to {}, {stored} messages", number(mb(before), "MB"), number(mb(after), "MB")),

@@ -1,5 +1,5 @@
-//! PostgreSQL alone: pgbench sends with one statement what the server sends, on the same cluster, in a database
-//! with the same tables.
+//! PostgreSQL alone: pgbench sends with one statement what the server sends, on the same cluster, into tables of its own
+//! with two indexes each, so that every further index of ours counts against us.
 
 use std::fs;
 use std::io::Write;
@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use testkit::postgres::programs;
 
 use crate::places::{Place, Served};
+use crate::seed::STORED_A_ROOM;
 use crate::stats::{median, quantile};
 
 /// Rooms that there are.
@@ -21,7 +22,7 @@ pub(crate) enum Rooms {
     OfItsOwn,
     /// Any of a thousand.
     Any,
-    /// All the same one.
+    /// All the same one, whose row is not locked.
     One,
 }
 
@@ -34,6 +35,42 @@ pub(crate) struct Ran {
     /// What one of a hundred took longer than.
     pub(crate) p99: f64,
 }
+
+/// The fewest tables and indexes with which a message and its open deliveries can be found.
+const TABLES: &str = "CREATE TABLE bench_chats (
+         id              uuid        NOT NULL PRIMARY KEY,
+         last_sequence   bigint      NOT NULL,
+         updated_at      timestamptz NOT NULL,
+         last_message_at timestamptz
+     ) WITH (fillfactor = 50);
+     CREATE TABLE bench_messages (
+         id          uuid             NOT NULL UNIQUE,
+         chat_id     uuid             NOT NULL,
+         sequence    bigint           NOT NULL,
+         kind        text COLLATE \"C\" NOT NULL,
+         content     text COLLATE \"C\" NOT NULL,
+         sender_id   uuid             NOT NULL,
+         sender_kind text COLLATE \"C\" NOT NULL,
+         sender_name text COLLATE \"C\" NOT NULL,
+         mentions    text COLLATE \"C\" NOT NULL,
+         metadata    text COLLATE \"C\",
+         created_at  timestamptz      NOT NULL,
+         updated_at  timestamptz      NOT NULL,
+         PRIMARY KEY (chat_id, sequence)
+     );
+     CREATE TABLE bench_deliveries (
+         agent_id        uuid    NOT NULL,
+         chat_id         uuid    NOT NULL,
+         sequence        bigint  NOT NULL,
+         addressed       boolean NOT NULL,
+         current_attempt integer NOT NULL,
+         delivered_at    timestamptz,
+         processed_at    timestamptz,
+         PRIMARY KEY (agent_id, chat_id, sequence)
+     ) WITH (fillfactor = 80);
+     CREATE SEQUENCE bench_sequence START 1000000;
+     CREATE INDEX bench_deliveries_open ON bench_deliveries (agent_id, chat_id, sequence) WHERE processed_at IS NULL;
+";
 
 /// A database to send into.
 pub(crate) struct PgBench {
@@ -50,9 +87,14 @@ impl PgBench {
         run_sql(
             &bench.url(),
             &format!(
-                "INSERT INTO chats (id, kind, status, last_sequence, created_at, updated_at) \
-                 SELECT ('00000003-0000-0000-0000-' || lpad(to_hex(n), 12, '0'))::uuid, 'group', 'active', 0, now(), \
-                 now() FROM generate_series(1, {ROOMS}) AS n;\nANALYZE chats;\n"
+                "{TABLES}INSERT INTO bench_chats (id, last_sequence, updated_at) \
+                 SELECT ('00000003-0000-0000-0000-' || lpad(to_hex(n), 12, '0'))::uuid, {STORED_A_ROOM}, now() \
+                 FROM generate_series(1, {ROOMS}) AS n;\n\
+                 INSERT INTO bench_messages SELECT gen_random_uuid(), id, n, 'text', \
+                   'what was said, and it was this that was said, ' || n || ' times', id, 'Agent', 'Sender 1', '[]', NULL, \
+                   now(), now() FROM bench_chats, generate_series(1, {STORED_A_ROOM}) AS n;\n\
+                 INSERT INTO bench_deliveries SELECT id, chat_id, sequence, TRUE, 1, now(), now() FROM bench_messages;\n\
+                 VACUUM ANALYZE bench_chats, bench_messages, bench_deliveries;\n"
             ),
         );
         bench
@@ -112,16 +154,24 @@ fn statement(rooms: Rooms, bytes: usize) -> String {
             "{{\"id\":\"{id}\",\"of\":\"Agent\",\"handle\":\"ann/receiver-1\",\"name\":\"Receiver 1\",\"kind\":\"mention\"}}"
         )
     };
+    let taken = match rooms {
+        Rooms::OfItsOwn | Rooms::Any => {
+            "UPDATE bench_chats SET last_sequence = last_sequence + 1, updated_at = now(), last_message_at = now() \
+             WHERE id = $ID RETURNING id, last_sequence"
+        }
+        Rooms::One => "SELECT id, nextval('bench_sequence') AS last_sequence FROM bench_chats WHERE id = $ID",
+    };
+    let taken =
+        taken.replace("$ID", "('00000003-0000-0000-0000-' || lpad(to_hex(:room::int), 12, '0'))::uuid");
     format!(
         "{room}\n\
-         WITH room AS (UPDATE chats SET last_sequence = last_sequence + 1, updated_at = now(), last_message_at = now() \
-           WHERE id = ('00000003-0000-0000-0000-' || lpad(to_hex(:room::int), 12, '0'))::uuid RETURNING id, last_sequence), \
-         message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, \
+         WITH room AS ({taken}), \
+         message AS (INSERT INTO bench_messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, \
              mentions, metadata, created_at, updated_at) \
            SELECT gen_random_uuid(), id, last_sequence, 'text', '{}', '00000002-0000-0000-0000-000000000003'::uuid, \
-             'Agent', 'Sender 1', '[{},{}]', NULL, now(), now() FROM room RETURNING id, chat_id, sequence) \
-         INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt) \
-           SELECT id, agent, chat_id, sequence, TRUE, 'new', 0 \
+             'Agent', 'Sender 1', '[{},{}]', NULL, now(), now() FROM room RETURNING chat_id, sequence) \
+         INSERT INTO bench_deliveries (agent_id, chat_id, sequence, addressed, current_attempt) \
+           SELECT agent, chat_id, sequence, TRUE, 0 \
            FROM message, unnest(ARRAY['{one}'::uuid, '{other}'::uuid]) AS agent;\n",
         "x".repeat(bytes),
         mention(one),

@@ -90,7 +90,7 @@ impl Reads<'_> {
     /// A request that is authenticated, and needs nothing else of the store.
     async fn who_asks(&self, agent: &Api) -> Row {
         let ours = self.question(agent, "/me");
-        self.beside_bare("authenticated GET, 32 connections", ours, Target::AtLeast(0.75)).await
+        self.beside_bare("authenticated GET, 32 connections", ours, Target::AtLeast(0.8)).await
     }
 
     async fn next(&self, agents: &[Api], rooms: &[String]) -> Vec<Row> {

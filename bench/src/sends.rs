@@ -1,5 +1,6 @@
 //! Durable sends with a push to two recipients, beside pgbench with the one statement, and beside the store
-//! without anything around it.
+//! without anything around it. A million messages are stored before, by the server and by pgbench: a fresh database
+//! flatters every index.
 
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use crate::places::{Place, Served};
 use crate::process::{cpu, until_idle};
 use crate::report::{Row, Target, number};
 use crate::scene;
+use crate::seed::{self, Past};
 use crate::stats::{median, micros, wait_quantile};
 
 /// Who sends, who is mentioned, and rooms; one more room has all who send in it.
@@ -88,8 +90,8 @@ struct Series {
     theirs: Vec<f64>,
 }
 
-/// Measures on this store; gives the rows and the rate of 32 senders in 32 rooms, round by round.
-pub(crate) async fn run(place: &Place, rounds: usize) -> (Vec<Row>, f64) {
+/// Measures on this store; gives the rows and the rates of 32 senders in 32 and in 1,000 rooms.
+pub(crate) async fn run(place: &Place, rounds: usize) -> (Vec<Row>, [f64; 2]) {
     let scene = Scene::set(place).await;
     let pgbench = match place {
         Place::Embedded => None,
@@ -109,20 +111,25 @@ pub(crate) async fn run(place: &Place, rounds: usize) -> (Vec<Row>, f64) {
         let half = scene.at_rate(most / 2.0).await;
         figures.half.push(wait_quantile(&half.pushed, 0.99));
     }
-    (figures.rows(place.name()), most)
+    let many = median(&mut figures.many.ours.clone());
+    (figures.rows(place.name()), [most, many])
 }
 
-/// How much faster the embedded store takes messages.
-pub(crate) fn embedded_beside_postgres(embedded: f64, postgres: f64) -> Row {
-    Row {
+/// How much faster the embedded store takes messages, from the rates of [`run`].
+pub(crate) fn embedded_beside_postgres(embedded: [f64; 2], postgres: [f64; 2]) -> [Row; 2] {
+    let row = |what: &str, place: usize, least| Row {
         store: Place::Embedded.name(),
-        what: "sends, 32 senders, 32 rooms, beside PostgreSQL".to_owned(),
-        figure: number(embedded, "/s"),
-        beside: format!("PostgreSQL {}", number(postgres, "/s")),
-        judged: embedded / postgres,
+        what: what.to_owned(),
+        figure: number(embedded[place], "/s"),
+        beside: format!("PostgreSQL {}", number(postgres[place], "/s")),
+        judged: embedded[place] / postgres[place],
         unit: "x",
-        target: Some(Target::AtLeast(1.5)),
-    }
+        target: Some(Target::AtLeast(least)),
+    };
+    [
+        row("sends, 32 senders, 32 rooms, beside PostgreSQL", 0, 2.0),
+        row("sends, 32 senders, 1,000 rooms, beside PostgreSQL", 1, 1.5),
+    ]
 }
 
 /// One round: each run of ours beside the one of pgbench.
@@ -137,7 +144,7 @@ struct Round {
 
 impl Scene {
     async fn set(place: &Place) -> Self {
-        let here = place.serve().await;
+        let mut here = place.serve().await;
         let server = &here.server;
         let ann = server.user("ann");
         let mut senders = scene::agents(server, &ann, SENDERS + RECEIVERS).await;
@@ -152,6 +159,16 @@ impl Scene {
         let mut all = senders.clone();
         all.extend_from_slice(&receivers[..2]);
         let hot = scene::room(&ann, &all).await;
+        here.server.terminate().await;
+        let pasts = rooms.iter().enumerate().map(|(room, chat)| Past {
+            chat,
+            sender: &senders[room % SENDERS].id,
+            agent: &receivers[recipients(room)[0]].id,
+            messages: seed::STORED_A_ROOM,
+        });
+        seed::write(&here, &pasts.collect::<Vec<_>>());
+        here.server.run().await;
+        let server = &here.server;
         let origin = Instant::now();
         let flock = Flock::open(wishes(server, &receivers, &rooms, &hot), Keep::Waits(origin)).await;
         Self { served: here, senders, receivers, rooms, hot, flock, origin }
@@ -292,7 +309,7 @@ impl Figures {
         let mut rows = vec![
             self.few.row(store, "sends, 32 senders, 32 rooms", 1.0),
             self.many.row(store, "sends, 32 senders, 1,000 rooms", 1.0),
-            self.hot.row(store, "sends, 32 senders, one hot room", 6.0),
+            self.hot.row(store, "sends, 32 senders, one hot room, pgbench without its lock", 1.0),
             Row {
                 beside: format!("32 rooms {}", number(few, "/s")),
                 figure: number(median(&mut self.hot.ours.clone()), "/s"),
@@ -301,7 +318,7 @@ impl Figures {
                 target: Some(Target::AtLeast(1.0)),
                 ..plain("one hot room beside 32 rooms", 0.0, "x", None)
             },
-            self.eight.row(store, "sends, 8 senders, 8 rooms", 0.7),
+            self.eight.row(store, "sends, 8 senders, 8 rooms", 0.8),
             self.one_row(store),
             Row {
                 beside: format!("the store alone {}", number(direct, "/s")),
@@ -315,11 +332,16 @@ impl Figures {
             [] => String::new(),
             waits => format!("pgbench's commits {}", number(median(waits), "ms")),
         };
+        let acknowledged =
+            plain("acknowledged, p99, 32 senders, saturated", median(&mut self.ack), "ms", None);
+        rows.push(if self.slow.is_empty() {
+            acknowledged
+        } else {
+            let judged = acknowledged.judged / median(&mut self.slow);
+            let target = Some(Target::AtMost(0.5));
+            Row { beside: beside(&mut self.slow), judged, unit: "x", target, ..acknowledged }
+        });
         rows.extend([
-            Row {
-                beside: beside(&mut self.slow),
-                ..plain("acknowledged, p99, 32 senders, saturated", median(&mut self.ack), "ms", Some(6.0))
-            },
             Row {
                 beside: beside(&mut self.slow_of_eight),
                 ..plain("from send to socket, p99, 8 senders", median(&mut self.pushed), "ms", Some(4.5))
@@ -348,9 +370,8 @@ impl Figures {
             };
         }
         let theirs = median(&mut theirs.clone());
-        // The aim is 1.6 times pgbench's and 0.15 ms.
-        let judged = (ours - 0.15) / theirs;
+        let judged = ours / theirs;
         let beside = format!("pgbench {}", number(theirs, "ms"));
-        Row { store, what, figure, beside, judged, unit: "x", target: Some(Target::AtMost(1.6)) }
+        Row { store, what, figure, beside, judged, unit: "x", target: Some(Target::AtMost(1.5)) }
     }
 }
