@@ -176,6 +176,12 @@ impl PostgresStore {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let running = self.running.subscribe();
+        let work = async move {
+            let done = work.await;
+            drop(running);
+            done
+        };
         match self.runtime.spawn(work).await {
             Ok(done) => Ok(done),
             Err(error) if error.is_panic() => Err(StoreError::Broken("work on the store panicked".into())),

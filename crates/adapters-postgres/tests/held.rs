@@ -12,7 +12,7 @@ use domain::message::{HistoryFilter, MessageContent, SendMessage, SendMessageErr
 use domain::page::{PageRequest, Slice};
 use domain::store::StoreError;
 use testkit::postgres::Database;
-use testkit::{Stores, TestUser, World};
+use testkit::{Stores, TestUser, World, until};
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
@@ -122,4 +122,33 @@ async fn who_waits_too_long_for_a_held_room_is_told() {
     drop(holding);
     send(&world, &ann, room, "in time").await.unwrap().unwrap();
     assert_eq!(texts(&world, &ann, room).await, ["in time"], "what was refused is not there");
+}
+
+/// The message that waits for its room is stored or given up, and everything else is refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_shuts_down_when_its_last_message_is_stored_or_takes_too_long() {
+    for is_released in [true, false] {
+        let database = common::database().await;
+        let store = common::open(&database).await;
+        let world = Arc::new(World::on(Stores::of(&store, PostgresStore::close)));
+        let ann = world.user("ann").await;
+        let (held, free) = (world.chat(ann.caller, &[]).await, world.chat(ann.caller, &[]).await);
+        let holding = hold(&database, &[held]).await;
+        let last = send(&world, &ann, held, "last");
+        let waits = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        until("the message does not wait", async || !holding.query(waits, &[]).await.unwrap().is_empty()).await;
+        let closing = tokio::spawn(async move { store.shut_down().await });
+        until("messages are still taken", async || send(&world, &ann, free, "late").await.unwrap().is_err())
+            .await;
+        assert!(!closing.is_finished() && !last.is_finished());
+        if is_released {
+            holding.batch_execute("COMMIT").await.unwrap();
+        }
+        closing.await.unwrap();
+        if is_released {
+            last.await.unwrap().unwrap();
+        } else {
+            assert!(!last.is_finished());
+        }
+    }
 }

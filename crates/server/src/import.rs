@@ -52,7 +52,7 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
         lost = lock.lost() => Err(lost),
         done = taking => done,
     };
-    store.close();
+    store.close().await;
     lock.end().await;
     report(&done?, arguments.json)
 }
