@@ -176,15 +176,15 @@ impl NatsBus {
 
     /// Sends a message to the other nodes; a message that cannot be sent is requested by them later.
     /// Returns whether the link took it: a hanging link is not waited for.
-    pub(crate) async fn tell(&self, message: &PeerMessage) -> bool {
+    pub(crate) async fn send_to_nodes(&self, message: &PeerMessage) -> bool {
         let (kind, body) = wire::encode_peer_message(message);
         let subject = self.subjects.nodes();
         let head = Head { kind, node: self.node, sent_at: self.now(), number: 0 };
         let message = self.seal.seal(&subject, head, &body);
-        let Ok(told) = timeout(HANDOFF_TIMEOUT, self.client.publish(subject, message)).await else {
+        let Ok(published) = timeout(HANDOFF_TIMEOUT, self.client.publish(subject, message)).await else {
             return false;
         };
-        if let Err(error) = told {
+        if let Err(error) = published {
             tracing::debug!(error = %error, "could not publish to NATS");
         }
         true

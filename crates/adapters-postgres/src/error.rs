@@ -70,7 +70,7 @@ impl Fault {
     }
 
     /// The error for one of several jobs that failed together.
-    pub(crate) fn told(&self) -> StoreError {
+    pub(crate) fn to_store_error(&self) -> StoreError {
         self.record_full_disk();
         let cause = match self {
             Self::Driver(error) => error.to_string(),
@@ -115,7 +115,7 @@ impl Fault {
 
 impl From<Fault> for StoreError {
     fn from(fault: Fault) -> Self {
-        fault.told()
+        fault.to_store_error()
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
         let full = |text| {
             let said = Box::new(Said(text, None, None));
             let fault = Fault::Driver(DieselError::DatabaseError(DatabaseErrorKind::Unknown, said));
-            assert!(matches!(fault.told(), StoreError::Unavailable(_)));
+            assert!(matches!(fault.to_store_error(), StoreError::Unavailable(_)));
             measure::is_store_full()
         };
         assert!(!full("canceling statement due to statement timeout"));

@@ -100,7 +100,7 @@ async fn who_has_come_into_rooms_is_found_by_time() {
 
     let newest = store.newest_change().await.unwrap();
     store.record_event_loss(NODE, begun).await.unwrap();
-    let told = store.changes_after(newest, 10).await.unwrap();
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].change, Some(Change::EventsLost { by: NODE, since: begun }));
+    let entries = store.changes_after(newest, 10).await.unwrap();
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0].change, Some(Change::EventsLost { by: NODE, since: begun }));
 }

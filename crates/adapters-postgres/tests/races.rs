@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::account::{
-    AgentChanges, AgentDescription, AgentName, CreateUser, CreateUserError, DeleteAgentError, Membership,
-    RegisterAgent, RegisterError, UpdateAgentError, UserHandle, parse_email, parse_person_name,
+    AgentChanges, AgentDescription, AgentName, CreateUser, CreateUserError, DeleteAgentError,
+    InitialOrganization, RegisterAgent, RegisterError, UpdateAgentError, UserHandle, parse_email,
+    parse_person_name,
 };
 use domain::chat::{AddParticipantCommand, AddParticipantError, CreateChat, CreateChatError, Role};
 use domain::id::{MessageId, ParticipantId};
@@ -93,10 +94,10 @@ async fn users_and_organizations_are_named_once() {
             email: parse_email(&format!("{}{}@example.org", ["u", "U", "u"][number % 3], number / 3))
                 .unwrap(),
             name: parse_person_name("One").unwrap(),
-            membership: if number < 6 {
-                Membership::Own
+            initial_organization: if number < 6 {
+                InitialOrganization::Own
             } else {
-                Membership::Named(named, OrganizationRole::Member)
+                InitialOrganization::Named(named, OrganizationRole::Member)
             },
             plan: PlanName::enterprise(),
         };
@@ -128,7 +129,7 @@ async fn nobody_has_a_plan_that_is_taken_away() {
             handle: UserHandle::new(&format!("user-{round}")).unwrap(),
             email: parse_email(&format!("{round}@example.org")).unwrap(),
             name: parse_person_name("One").unwrap(),
-            membership: Membership::Own,
+            initial_organization: InitialOrganization::Own,
             plan: plan.name,
         };
         let creating = tokio::spawn(async move { accounts.create_user(command).await });

@@ -218,10 +218,10 @@ async fn an_agents_reads_run_along_indexes() {
     assert_eq!(new.len(), 3);
     assert_eq!(heard.statements.lock().unwrap().iter().filter(|text| text.contains("SELECT")).count(), 1);
     heard.expect("what is still new", &["deliveries_open", "messages_order"]);
-    let (tells, told) = std::sync::mpsc::channel();
-    let on_commit = OnCommit::new(move |new: &Vec<_>| tells.send(new.len()).unwrap());
+    let (sender, announced) = std::sync::mpsc::channel();
+    let on_commit = OnCommit::new(move |new: &Vec<_>| sender.send(new.len()).unwrap());
     store.new_messages(bot.id, chat, [1, 2].map(Sequence::new).to_vec(), on_commit).await.unwrap();
-    assert_eq!(told.recv(), Ok(1));
+    assert_eq!(announced.recv(), Ok(1));
     heard.expect("messages that are still new", &["deliveries_open", "messages_order"]);
     let second = store.list(bot.id, chat, DeliveryFilter::Pending, Order::Ascending, after(0)).await.unwrap();
     let taken = DeliveryKey { message: second.unwrap().rows[0].id, agent: bot.id };
@@ -229,7 +229,7 @@ async fn an_agents_reads_run_along_indexes() {
     let now = Timestamp::from_micros(NOON);
     store.mark_delivered(vec![taken], now, Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     heard.expect("mark delivered", &["PRIMARY KEY", "sqlite_autoindex_messages_1"]);
-    store.tell_delivered(vec![taken.message], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
+    store.announce_delivered(vec![taken.message], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     heard.expect("tell what was delivered", &["sqlite_autoindex_messages_1"]);
 }
 

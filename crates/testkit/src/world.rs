@@ -6,8 +6,8 @@ use std::sync::Arc;
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{
     AccountRepository, AdministrationRepository, AgentDescription, AgentMarks, AgentName, CreateUser,
-    CreateUserError, IssueToken, KeyRepository, MAX_TOKEN_LIFETIME, Membership, RegisterAgent, UserHandle,
-    parse_email, parse_person_name,
+    CreateUserError, InitialOrganization, IssueToken, KeyRepository, MAX_TOKEN_LIFETIME, RegisterAgent,
+    UserHandle, parse_email, parse_person_name,
 };
 use domain::archive::ArchiveRepository;
 use domain::audit::AuditRepository;
@@ -223,44 +223,51 @@ impl World {
 
     /// A new user with this handle, in an organization of its own.
     pub async fn user(&self, handle: &str) -> TestUser {
-        self.user_of(handle, Membership::Own, PlanName::enterprise()).await
+        self.user_of(handle, InitialOrganization::Own, PlanName::enterprise()).await
     }
 
     /// A new user with this handle in the organization of this name.
     pub async fn colleague(&self, handle: &str, organization: &str) -> TestUser {
-        let membership =
-            Membership::Named(OrganizationName::new(organization).unwrap(), OrganizationRole::Member);
-        self.user_of(handle, membership, PlanName::enterprise()).await
+        let initial_organization = InitialOrganization::Named(
+            OrganizationName::new(organization).unwrap(),
+            OrganizationRole::Member,
+        );
+        self.user_of(handle, initial_organization, PlanName::enterprise()).await
     }
 
     /// A new user in an organization of its own that has this plan.
     pub async fn user_with_plan(&self, handle: &str, plan: Plan) -> TestUser {
         let name = plan.name.clone();
         self.plans.configure(vec![plan]).await.unwrap();
-        self.user_of(handle, Membership::Own, name).await
+        self.user_of(handle, InitialOrganization::Own, name).await
     }
 
     /// A new user with this handle who comes by the invitation of this token.
     pub async fn guest(&self, handle: &str, token: &str) -> Result<TestUser, CreateUserError> {
-        let membership = self.accounts.by_invitation(token);
-        self.try_user(handle, membership, PlanName::enterprise()).await
+        let initial_organization = self.accounts.by_invitation(token);
+        self.try_user(handle, initial_organization, PlanName::enterprise()).await
     }
 
-    async fn user_of(&self, handle: &str, membership: Membership, plan: PlanName) -> TestUser {
-        self.try_user(handle, membership, plan).await.unwrap()
+    async fn user_of(
+        &self,
+        handle: &str,
+        initial_organization: InitialOrganization,
+        plan: PlanName,
+    ) -> TestUser {
+        self.try_user(handle, initial_organization, plan).await.unwrap()
     }
 
     async fn try_user(
         &self,
         handle: &str,
-        membership: Membership,
+        initial_organization: InitialOrganization,
         plan: PlanName,
     ) -> Result<TestUser, CreateUserError> {
         let command = CreateUser {
             handle: UserHandle::new(handle).unwrap(),
             email: parse_email(&format!("{handle}@example.org")).unwrap(),
             name: parse_person_name(&format!("{handle} Example")).unwrap(),
-            membership,
+            initial_organization,
             plan,
         };
         let created = self.accounts.create_user(command).await?;

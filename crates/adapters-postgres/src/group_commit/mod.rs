@@ -247,7 +247,7 @@ impl<W: BatchWork> Writer<W> {
         if job.reply.since.elapsed() < self.pool.limit() {
             batch.push(job);
         } else {
-            job.reply.answer(Err(Fault::Slow.told()));
+            job.reply.answer(Err(Fault::Slow.to_store_error()));
         }
     }
 
@@ -292,7 +292,9 @@ impl<W: BatchWork> Writer<W> {
             while let Some(jobs) = self.lanes.next(lane) {
                 match &permit {
                     Ok(_) => self.write_all(jobs).await,
-                    Err(_) => jobs.into_iter().for_each(|job| job.reply.answer(Err(Fault::Slow.told()))),
+                    Err(_) => {
+                        jobs.into_iter().for_each(|job| job.reply.answer(Err(Fault::Slow.to_store_error())))
+                    }
                 }
             }
         };

@@ -11,7 +11,7 @@ use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::load::{Records, part_on};
-use super::places::{Between, count_on, places_on};
+use super::places::{SequenceRange, count_on, places_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row::At;
@@ -45,7 +45,7 @@ pub(super) async fn history_on(
             Ok::<_, Fault>(total)
         };
         let span = (i64::from(page.slice.limit()) + 1, page.slice.offset());
-        let part = Between(floor, ceiling);
+        let part = SequenceRange(floor, ceiling);
         let places = places_on(db, chat, filter.kinds, part, Order::Descending, span);
         let (total, places) = try_join(total, places).await?;
         Ok((floor, total, places))
@@ -90,7 +90,7 @@ async fn floor_on(mut db: &Db, chat: ChatId, since: Timestamp) -> Result<i64, Fa
 /// The chat stores its number of messages, so only a part of them has to be counted.
 async fn total_on(mut db: &Db, chat: ChatId, kinds: Kinds, floor: i64) -> Result<u64, Fault> {
     if kinds != Kinds::ALL || floor > 0 {
-        return count_on(db, chat, kinds, Between(floor, i64::MAX)).await;
+        return count_on(db, chat, kinds, SequenceRange(floor, i64::MAX)).await;
     }
     let room = chats::table.find(chat.uuid());
     let number =

@@ -124,6 +124,6 @@ async fn chats_that_can_never_be_revalidated_end_all_sockets() {
     }
     assert_eq!(scene.socket.by_ref().count(), 0);
     assert!(again().await, "nothing is tried again");
-    let told = scene.socket.by_ref().collect::<Vec<_>>();
-    assert!(matches!(told[..], [InboxItem::Stop]), "{told:?}");
+    let received = scene.socket.by_ref().collect::<Vec<_>>();
+    assert!(matches!(received[..], [InboxItem::Stop]), "{received:?}");
 }

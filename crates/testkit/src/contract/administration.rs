@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use domain::account::{
-    AgentChanges, AuthenticateError, Belongings, CreateUser, CreateUserError, DeleteUserError, IssueToken,
-    IssueTokenError, KeyScope, Membership, SetDisabledOutcome, UserHandle, parse_person_name,
+    AgentChanges, AuthenticateError, Belongings, CreateUser, CreateUserError, DeleteUserError,
+    InitialOrganization, IssueToken, IssueTokenError, KeyScope, SetDisabledOutcome, UserHandle,
+    parse_person_name,
 };
 use domain::caller::{Caller, UserCaller};
 use domain::change::Change;
@@ -257,8 +258,8 @@ pub async fn who_is_deleted_is_nowhere(world: World) {
     let again = async |handle: &str| {
         let (handle, email) = (UserHandle::new(handle).unwrap(), "ann@example.org".to_owned());
         let (name, plan) = (parse_person_name("Ann").unwrap(), PlanName::enterprise());
-        let membership = Membership::Own;
-        world.accounts.create_user(CreateUser { handle, email, name, membership, plan }).await
+        let initial_organization = InitialOrganization::Own;
+        world.accounts.create_user(CreateUser { handle, email, name, initial_organization, plan }).await
     };
     assert!(matches!(again("ann").await, Err(CreateUserError::HandleTaken)));
     again("ann-2").await.unwrap();

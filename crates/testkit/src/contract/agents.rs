@@ -137,13 +137,13 @@ pub async fn the_rooms_of_a_deleted_agent_pass_on(world: World) {
     let bot = ParticipantId::Agent(bot.id);
     assert_eq!(world.stores.chats.find(bot, alone).await.unwrap(), None);
     // Of every room it is told that it left, the newest first, and then that it is gone.
-    let told = world.publisher.take();
-    assert_eq!(told.len(), 2 * 6 + 1);
-    let told = told.into_iter().filter_map(|event| match event {
+    let published = world.publisher.take();
+    assert_eq!(published.len(), 2 * 6 + 1);
+    let published = published.into_iter().filter_map(|event| match event {
         DomainEvent::ParticipantRemoved { chat_id, .. } => Some(chat_id),
         _ => None,
     });
-    assert_eq!(told.collect::<Vec<_>>(), [alone, member, shared, to_oldest, to_human, to_admin]);
+    assert_eq!(published.collect::<Vec<_>>(), [alone, member, shared, to_oldest, to_human, to_admin]);
 }
 
 /// First its own requests, then those to it, then its contacts, each in the order in which they were made.

@@ -41,16 +41,16 @@ pub(super) async fn log_of(
     }
 }
 
-type Told = (Option<String>, AuditAction, Option<String>, Option<String>, Option<String>);
+type Summary = (Option<String>, AuditAction, Option<String>, Option<String>, Option<String>);
 
 /// Actor, action, subject, organization, and details.
-fn told(record: &AuditRecord) -> Told {
+fn summary(record: &AuditRecord) -> Summary {
     let actor = record.actor.known().map(|actor| actor.name.clone().unwrap());
     let place = record.place.as_ref().and_then(|place| place.name.clone());
     (actor, record.action, record.subject.name.clone(), place, record.detail.clone())
 }
 
-fn line(actor: &str, action: AuditAction, subject: &str, place: &str, detail: &str) -> Told {
+fn line(actor: &str, action: AuditAction, subject: &str, place: &str, detail: &str) -> Summary {
     let or_nothing = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     (or_nothing(actor), action, or_nothing(subject), or_nothing(place), or_nothing(detail))
 }
@@ -118,9 +118,9 @@ pub async fn what_is_done_is_audited(world: World) {
     world.logins.log_out(&open.refresh_token).await.unwrap();
 
     let mut log = log_of(&world, None, Some(since)).await;
-    let mut passwords = log.split_off(log.len() - 4).iter().map(told).collect::<Vec<_>>();
+    let mut passwords = log.split_off(log.len() - 4).iter().map(summary).collect::<Vec<_>>();
     // The password and the session that comes with it have the same time.
-    passwords[1..3].sort_by_key(|told| told.1.as_str());
+    passwords[1..3].sort_by_key(|summary| summary.1.as_str());
     let expected = [
         line("", Did::PasswordResetIssued, "ann", "", ""),
         line("ann", Did::LoginSucceeded, "ann", "", ""),
@@ -148,7 +148,7 @@ pub async fn what_is_done_is_audited(world: World) {
         line("", Did::PlanSet, "ann", "", PlanName::enterprise().as_str()),
     ];
     let (last, before) = log.split_last().unwrap();
-    assert_eq!(before.iter().map(told).collect::<Vec<_>>(), expected);
+    assert_eq!(before.iter().map(summary).collect::<Vec<_>>(), expected);
     assert_eq!((&last.actor, last.action), (&RecordedActor::Operator, Did::KeyRevoked));
     assert!(log.iter().all(|entry| entry.organization == Some(ann.caller.organization)));
 
@@ -241,11 +241,17 @@ pub async fn entries_keep_the_names_of_their_time(world: World) {
     let key = world.accounts.create_key(ann.id, CreateKey::default()).await.unwrap();
 
     let log = log_of(&world, None, None).await;
-    let told = log.iter().map(told).collect::<Vec<_>>();
-    assert!(told.contains(&line("ann", AuditAction::ParticipantAdded, "ben", "After", "member")), "{told:?}");
-    assert!(told.contains(&line("ann", AuditAction::OrganizationRenamed, "ann", "", "Works")), "{told:?}");
+    let summary = log.iter().map(summary).collect::<Vec<_>>();
+    assert!(
+        summary.contains(&line("ann", AuditAction::ParticipantAdded, "ben", "After", "member")),
+        "{summary:?}"
+    );
+    assert!(
+        summary.contains(&line("ann", AuditAction::OrganizationRenamed, "ann", "", "Works")),
+        "{summary:?}"
+    );
     let prefix = key.record.prefix.unwrap();
-    assert!(told.contains(&line("ann", AuditAction::KeyCreated, &prefix, "ann", "")), "{told:?}");
+    assert!(summary.contains(&line("ann", AuditAction::KeyCreated, &prefix, "ann", "")), "{summary:?}");
 }
 
 /// Editing and deleting leave an entry each, without any text.

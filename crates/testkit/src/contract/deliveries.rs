@@ -175,8 +175,8 @@ pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
 
 /// The announcements when these are marked: the messages, in their order.
 async fn marked(world: &World, taken: &[DeliveryKey]) -> Vec<Message> {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let listening = told.clone();
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let listening = published.clone();
     let on_commit =
         OnCommit::new(move |changed: &Vec<Message>| listening.lock().unwrap().extend(changed.clone()));
     world
@@ -185,7 +185,7 @@ async fn marked(world: &World, taken: &[DeliveryKey]) -> Vec<Message> {
         .mark_delivered(taken.to_vec(), world.clock.now(), Box::new(|_| true), on_commit)
         .await
         .unwrap();
-    std::mem::take(&mut *told.lock().unwrap())
+    std::mem::take(&mut *published.lock().unwrap())
 }
 
 /// Only what is new becomes delivered, as the state machine says, and only once.
@@ -208,9 +208,9 @@ pub async fn what_a_socket_took_is_delivered_if_it_is_new(world: World) {
     let expected = before.into_iter().map(|record| record.delivered(world.clock.now())).collect::<Vec<_>>();
     assert_eq!(expected[0].status(), DeliveryStatus::Delivered);
 
-    let told = marked(&world, &taken).await;
+    let published = marked(&world, &taken).await;
     assert_eq!(
-        told.iter().map(|message| (message.id, &message.deliveries)).collect::<Vec<_>>(),
+        published.iter().map(|message| (message.id, &message.deliveries)).collect::<Vec<_>>(),
         [(taken[0].message, &expected[..1].to_vec())]
     );
     assert_eq!(records().await, expected);
@@ -249,12 +249,12 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
         key(second, &other),
         key(first, &gone),
     ];
-    let told = marked(&world, &taken).await;
-    assert_eq!(told.iter().map(|message| message.id).collect::<Vec<_>>(), [first, second]);
+    let published = marked(&world, &taken).await;
+    assert_eq!(published.iter().map(|message| message.id).collect::<Vec<_>>(), [first, second]);
     let states =
-        told[0].deliveries.iter().map(|record| (record.agent(), record.status())).collect::<Vec<_>>();
+        published[0].deliveries.iter().map(|record| (record.agent(), record.status())).collect::<Vec<_>>();
     assert_eq!(states, [(bot.id, DeliveryStatus::Delivered), (other.id, DeliveryStatus::Delivered)]);
-    assert_eq!(told[1].deliveries.len(), 1, "no record is made for who was not addressed");
+    assert_eq!(published[1].deliveries.len(), 1, "no record is made for who was not addressed");
     let never = OnCommit::new(|_: &Vec<Message>| panic!("nothing was announced"));
     let none = vec![key(nothing, &bot), key(second, &other)];
     world.stores.deliveries.mark_delivered(none, world.clock.now(), Box::new(|_| true), never).await.unwrap();
@@ -277,15 +277,15 @@ pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
         let message = world.send(ann.caller, chat, "hello", &to).await.id;
         taken.push(DeliveryKey { message, agent: bot.id });
     }
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let listening = told.clone();
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let listening = published.clone();
     let on_commit =
         OnCommit::new(move |changed: &Vec<Message>| listening.lock().unwrap().extend(changed.clone()));
     let (deliveries, now) = (&world.stores.deliveries, world.clock.now());
     let heard = move |chat| chat == loud;
     deliveries.mark_delivered(taken.clone(), now, Box::new(heard), on_commit).await.unwrap();
-    let told = told.lock().unwrap().iter().map(|message| message.id).collect::<Vec<_>>();
-    assert_eq!(told, [taken[1].message]);
+    let published = published.lock().unwrap().iter().map(|message| message.id).collect::<Vec<_>>();
+    assert_eq!(published, [taken[1].message]);
     for chat in [quiet, loud] {
         let waits = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
         assert_eq!(waits.deliveries[0].status(), DeliveryStatus::Delivered);
@@ -306,13 +306,14 @@ pub async fn what_was_delivered_can_be_told_later(world: World) {
     }
     let key = DeliveryKey { message: sent[0], agent: bot.id };
     marked(&world, &[key]).await;
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let listening = told.clone();
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let listening = published.clone();
     let on_commit = OnCommit::new(move |all: &Vec<Message>| listening.lock().unwrap().extend(all.clone()));
     let deliveries = &world.stores.deliveries;
-    deliveries.tell_delivered(sent.clone(), Box::new(move |chat| chat == loud), on_commit).await.unwrap();
-    let told = told.lock().unwrap().iter().map(|m| (m.id, m.deliveries[0].status())).collect::<Vec<_>>();
-    assert_eq!(told, [(sent[2], DeliveryStatus::New), (sent[0], DeliveryStatus::Delivered)]);
+    deliveries.announce_delivered(sent.clone(), Box::new(move |chat| chat == loud), on_commit).await.unwrap();
+    let published =
+        published.lock().unwrap().iter().map(|m| (m.id, m.deliveries[0].status())).collect::<Vec<_>>();
+    assert_eq!(published, [(sent[2], DeliveryStatus::New), (sent[0], DeliveryStatus::Delivered)]);
     let never = OnCommit::new(|_: &Vec<Message>| panic!("nothing was told"));
-    deliveries.tell_delivered(sent, Box::new(|_| false), never).await.unwrap();
+    deliveries.announce_delivered(sent, Box::new(|_| false), never).await.unwrap();
 }

@@ -128,15 +128,15 @@ pub async fn a_title_is_made_of_what_everybody_may_read(world: World) {
     world.publisher.take();
     world.add(ann.caller, open, third.id.uuid(), Role::Member).await;
     assert_eq!(title(open).await, None);
-    let told = world.publisher.take();
-    let titles = told.iter().filter_map(|event| match event {
+    let published = world.publisher.take();
+    let titles = published.iter().filter_map(|event| match event {
         DomainEvent::RoomTitleChanged { title, .. } => Some(title.as_str()),
         DomainEvent::RoomUpdated { chat, .. } | DomainEvent::RoomAdded { chat, .. } => {
             Some(chat.display_title())
         }
         _ => None,
     });
-    assert_eq!(titles.collect::<Vec<_>>(), ["Untitled room"; 3], "{told:?}");
+    assert_eq!(titles.collect::<Vec<_>>(), ["Untitled room"; 3], "{published:?}");
     world.send(ann.caller, open, "for all", &to(&[&bot, &other, &third])).await;
     assert_eq!(title(open).await, None);
     world.chats.rename(ann.caller, open, ChatTitle::renamed("Given").unwrap()).await.unwrap();

@@ -71,13 +71,14 @@ async fn history(
 /// Numbers 1 to 64, each announced once, in the order of the sequence, before it is answered.
 pub async fn the_sequence_has_no_gaps_under_many_writers(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let published = Arc::new(Mutex::new(Vec::new()));
     let writes = (0..64).map(|number| {
         let new = text(&world, chat, ParticipantId::User(ann.id), number, vec![mention(&bot)]);
-        let (messages, told, later) = (world.stores.messages.clone(), told.clone(), told.clone());
+        let (messages, published, later) =
+            (world.stores.messages.clone(), published.clone(), published.clone());
         tokio::spawn(async move {
             let on_commit = OnCommit::new(move |appended: &domain::message::Appended| {
-                told.lock().unwrap().push(appended.message.sequence.get());
+                published.lock().unwrap().push(appended.message.sequence.get());
             });
             let appended = messages.append(new, on_commit).await.unwrap().unwrap();
             assert!(
@@ -94,7 +95,7 @@ pub async fn the_sequence_has_no_gaps_under_many_writers(world: World) {
     answered.sort_unstable();
     let expected = (1..=64).collect::<Vec<_>>();
     assert_eq!(answered, expected);
-    assert_eq!(*told.lock().unwrap(), expected);
+    assert_eq!(*published.lock().unwrap(), expected);
     let mut stored = history(&world, &ann, chat, first(100)).await.rows;
     stored.reverse();
     assert_eq!(stored.iter().map(|message| message.sequence.get()).collect::<Vec<_>>(), expected);
@@ -123,7 +124,7 @@ pub async fn refused_messages_leave_no_trace(world: World) {
 /// A request that has begun is finished and announced, even if its caller disconnects.
 pub async fn a_caller_that_has_gone_changes_nothing(world: World) {
     let (ann, _, chat) = ann_and_bot(&world).await;
-    let (sender, told) = tokio::sync::oneshot::channel();
+    let (sender, published) = tokio::sync::oneshot::channel();
     let new = text(&world, chat, ParticipantId::User(ann.id), 1, Vec::new());
     let on_commit = OnCommit::new(move |_| sender.send(()).unwrap());
     {
@@ -133,7 +134,7 @@ pub async fn a_caller_that_has_gone_changes_nothing(world: World) {
             std::future::poll_fn(|context| std::task::Poll::Ready(append.as_mut().poll(context))).await;
         drop(polled);
     }
-    tokio::time::timeout(Duration::from_secs(10), told).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(10), published).await.unwrap().unwrap();
     assert_eq!(history(&world, &ann, chat, first(10)).await.rows.len(), 1);
 }
 
@@ -287,15 +288,15 @@ pub async fn every_message_tells_the_handle_of_its_sender(world: World) {
     seen.extend(listed.rows.into_iter().filter_map(|room| room.last_message));
     assert_eq!(seen.len(), 2 + 1 + 2 + 2 + 2 + 1 + 3 + 3 + 1);
 
-    let told = world.publisher.take().into_iter().filter_map(|event| match event {
+    let published = world.publisher.take().into_iter().filter_map(|event| match event {
         DomainEvent::MessageCreated { message, .. }
         | DomainEvent::MessageUpdated { message }
         | DomainEvent::EventCreated { message } => Some(message),
         _ => None,
     });
-    let told = told.collect::<Vec<_>>();
-    assert_eq!(told.len(), 3 + 1 + 2 + 1);
-    for message in seen.iter().chain(&told) {
+    let published = published.collect::<Vec<_>>();
+    assert_eq!(published.len(), 3 + 1 + 2 + 1);
+    for message in seen.iter().chain(&published) {
         let handle = if message.sender.agent().is_some() { &bot.handle } else { &ann.handle };
         assert_eq!(message.sender_handle.as_ref(), Some(handle), "{message:?}");
     }

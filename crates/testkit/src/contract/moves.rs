@@ -232,8 +232,8 @@ pub async fn tokens_end_with_a_move(world: World) {
     let changes = world.stores.changes.changes_after(start, 10).await.unwrap();
     let changes = changes.into_iter().filter_map(|entry| entry.change).collect::<Vec<_>>();
     assert_eq!(changes, [Change::UserMoved(ben.id)]);
-    let told = world.publisher.take();
-    assert!(matches!(&told[..], [DomainEvent::UserMoved { user }] if *user == ben.id), "{told:?}");
+    let published = world.publisher.take();
+    assert!(matches!(&published[..], [DomainEvent::UserMoved { user }] if *user == ben.id), "{published:?}");
 }
 
 /// Invitations that users made end when they leave or step down, and so do those of an empty organization.
@@ -332,9 +332,9 @@ pub async fn moves_are_written_down(world: World) {
     let of = async |house| {
         let filter = AuditFilter { scope: AuditScope::Of(Authority::Operator(house)), since: Some(start) };
         let log = world.stores.audit.list_audit(filter, ALL).await.unwrap().unwrap().rows;
-        let told =
+        let published =
             log.into_iter().rev().map(|entry| (entry.action, entry.actor.known().map(|actor| actor.object)));
-        told.map(|(action, actor)| (action, actor.map(|object| object.parts().1))).collect::<Vec<_>>()
+        published.map(|(action, actor)| (action, actor.map(|object| object.parts().1))).collect::<Vec<_>>()
     };
     let (by_ann, by_ben) = (Some(ann.id.uuid()), Some(ben.id.uuid()));
     assert_eq!(

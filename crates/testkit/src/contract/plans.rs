@@ -171,8 +171,12 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
     let (count, refusals) = granted((0..24).map(|number| say(&world, &ann, number)), reached).await;
     assert_eq!(count, 5);
     expect_all(&refusals, Resource::Messages, 6, 19);
-    let told = world.publisher.take();
-    assert_eq!(told.len(), 5, "five texts, none of which gives a title that the agent would see: {told:?}");
+    let published = world.publisher.take();
+    assert_eq!(
+        published.len(),
+        5,
+        "five texts, none of which gives a title that the agent would see: {published:?}"
+    );
     // Quotas of another plan hold at once.
     let organization = WhichOrganization::OfUser("ann".to_owned());
     let assigned =

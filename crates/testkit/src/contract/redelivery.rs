@@ -36,14 +36,14 @@ pub(super) async fn new_messages(
     places: impl IntoIterator<Item = i64>,
 ) -> Vec<Message> {
     let sequences = places.into_iter().map(Sequence::new).collect();
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let hears = told.clone();
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let hears = published.clone();
     let on_commit = OnCommit::new(move |new: &Vec<Message>| {
         assert!(!new.is_empty(), "nothing is not told");
         hears.lock().unwrap().extend(new.iter().cloned());
     });
     world.stores.deliveries.new_messages(agent.id, chat, sequences, on_commit).await.unwrap();
-    std::mem::take(&mut *told.lock().unwrap())
+    std::mem::take(&mut *published.lock().unwrap())
 }
 
 async fn send(world: &World, ann: &TestUser, chat: ChatId, to: &[&TestAgent]) -> MessageId {
@@ -165,8 +165,8 @@ pub async fn what_is_new_is_told_before_every_step_on_it(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     for place in 1..=40 {
         let message = send(&world, &ann, chat, &[&bot]).await;
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let (offers, works) = (told.clone(), told.clone());
+        let published = Arc::new(Mutex::new(Vec::new()));
+        let (offers, works) = (published.clone(), published.clone());
         let offered = OnCommit::new(move |_: &Vec<Message>| offers.lock().unwrap().push("new"));
         let begun = OnCommit::new(move |_: &Advanced| works.lock().unwrap().push("processing"));
         let (agent, now) = (bot.id, world.clock.now());
@@ -177,7 +177,10 @@ pub async fn what_is_new_is_told_before_every_step_on_it(world: World) {
         );
         offered.unwrap();
         begun.unwrap().unwrap();
-        let told = told.lock().unwrap().clone();
-        assert!([&["processing"][..], &["new", "processing"]].contains(&told.as_slice()), "{told:?}");
+        let published = published.lock().unwrap().clone();
+        assert!(
+            [&["processing"][..], &["new", "processing"]].contains(&published.as_slice()),
+            "{published:?}"
+        );
     }
 }

@@ -70,8 +70,8 @@ impl Joined {
     /// The number of subscriptions that have ended since the last call.
     fn ended(&mut self) -> usize {
         let mut ended = 0;
-        for told in self.reader.by_ref() {
-            assert!(matches!(told, InboxItem::End { .. }), "{told:?}");
+        for received in self.reader.by_ref() {
+            assert!(matches!(received, InboxItem::End { .. }), "{received:?}");
             ended += 1;
         }
         ended
