@@ -13,6 +13,7 @@ use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
+use domain::id::SubjectId;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use futures_util::FutureExt;
@@ -55,7 +56,11 @@ pub(crate) async fn append_on(
 ) -> Result<(), Fault> {
     let entry = |change: Change| {
         let (kind, subject) = change.parts();
-        (change_log::kind.eq(kind), change_log::subject_id.eq(subject), change_log::changed_at.eq(At(now)))
+        (
+            change_log::kind.eq(kind),
+            change_log::subject_id.eq(subject.uuid()),
+            change_log::changed_at.eq(At(now)),
+        )
     };
     let entries = made.into_iter().map(entry).collect::<Vec<_>>();
     if entries.is_empty() {
@@ -81,7 +86,7 @@ async fn after_on(mut db: &Db, position: ChangePosition, limit: u32) -> Result<V
         .await?;
     let entry = |(id, kind, subject, At(at)): (i64, String, Uuid, At)| LoggedChange {
         position: ChangePosition(id),
-        change: Change::from_parts(&kind, subject, at),
+        change: Change::from_parts(&kind, SubjectId::new(subject), at),
     };
     Ok(rows.into_iter().map(entry).collect())
 }

@@ -135,8 +135,10 @@ async fn a_store_shuts_down_when_its_last_message_is_stored_or_takes_too_long() 
         let (held, free) = (world.chat(ann.caller, &[]).await, world.chat(ann.caller, &[]).await);
         let holding = hold(&database, &[held]).await;
         let last = send(&world, &ann, held, "last");
-        let waits = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        until("the message does not wait", async || !holding.query(waits, &[]).await.unwrap().is_empty()).await;
+        let waits =
+            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        until("the message does not wait", async || !holding.query(waits, &[]).await.unwrap().is_empty())
+            .await;
         let closing = tokio::spawn(async move { store.shut_down().await });
         until("messages are still taken", async || send(&world, &ann, free, "late").await.unwrap().is_err())
             .await;

@@ -49,7 +49,7 @@ impl Room {
         for number in 0..AGENTS {
             agents.push(world.agent(&ann, &format!("Agent {number}")).await);
         }
-        let ids = agents.iter().map(|agent| agent.id.uuid()).collect::<Vec<_>>();
+        let ids = agents.iter().map(|agent| agent.id.into()).collect::<Vec<_>>();
         let chat = world.chat(ann.caller, &ids).await;
         let mentioned = agents.iter().map(|agent| ParticipantId::Agent(agent.id)).collect::<Vec<_>>();
         let mut messages = Vec::new();
@@ -274,7 +274,7 @@ async fn who_has_not_shown_itself_and_who_was_not_addressed_are_served_too() {
     let room = Room::new().await;
     let published = Published::default();
     let late = room.world.agent(&room.ann, "Late").await;
-    room.world.add(room.ann.caller, room.chat, late.id.uuid(), Role::Member).await;
+    room.world.add(room.ann.caller, room.chat, late.id.into(), Role::Member).await;
     let room = Room { agents: vec![late], ..room };
     let advanced =
         room.step(0, room.messages[0], DeliveryStep::Begin, &published).await.unwrap().unwrap().unwrap();

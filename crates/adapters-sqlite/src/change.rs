@@ -8,6 +8,7 @@ use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
+use domain::id::SubjectId;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 
@@ -53,7 +54,7 @@ pub(crate) fn append_on(
         diesel::insert_into(change_log::table)
             .values((
                 change_log::kind.eq(kind),
-                change_log::subject_id.eq(row::bytes(subject)),
+                change_log::subject_id.eq(row::bytes(subject.uuid())),
                 change_log::changed_at.eq(now.micros()),
             ))
             .execute(connection)?;
@@ -73,7 +74,7 @@ fn after_on(
         .select((change_log::id, change_log::kind, change_log::subject_id, change_log::changed_at))
         .load::<(i64, String, Vec<u8>, i64)>(connection)?;
     let entry = |(id, kind, subject, at): (i64, String, Vec<u8>, i64)| {
-        let change = Change::from_parts(&kind, row::uuid(&subject)?, row::time(at));
+        let change = Change::from_parts(&kind, SubjectId::new(row::uuid(&subject)?), row::time(at));
         Ok(LoggedChange { position: ChangePosition(id), change })
     };
     rows.into_iter().map(entry).collect()

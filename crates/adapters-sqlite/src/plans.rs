@@ -23,7 +23,7 @@ use domain::delivery::{
     AdvanceDelivery, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening, Order,
     SubscriptionId,
 };
-use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, RecordId, Sequence};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
 use domain::message::{HistoryFilter, MessageRepository};
 use domain::organization::Authority;
@@ -156,7 +156,7 @@ fn is_list(step: &str) -> bool {
 }
 
 fn after(key: i64) -> PageRequest {
-    let after = Some(Position::at(key, Uuid::max()));
+    let after = Some(Position::at(key, RecordId::MAX));
     PageRequest { slice: Slice::After { after, limit: 10 }, count: false }
 }
 
@@ -167,7 +167,7 @@ async fn at_work(heard: &Overheard) -> (TestUser, TestAgent, ChatId, MessageId) 
     let world = &heard.world;
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     let to = [ParticipantId::Agent(bot.id)];
     let first = world.send(ann.caller, chat, "one", &to).await.id;
     world.send(ann.caller, chat, "two", &to).await;
@@ -353,7 +353,7 @@ async fn a_network_is_found_by_indexes() {
         store.directory(caller, NUMBERED).await.unwrap();
         heard.expect_no_table_scans("directory");
     }
-    heard.world.add(ann.caller, chat, heard.world.agent(&ann, "New").await.id.uuid(), Role::default()).await;
+    heard.world.add(ann.caller, chat, heard.world.agent(&ann, "New").await.id.into(), Role::default()).await;
     heard.expect_no_table_scans("add");
     heard.world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
     heard.expect_no_table_scans("delete an agent");
@@ -370,9 +370,9 @@ async fn an_agent_is_deleted_in_a_fixed_number_of_statements() {
     for rooms in [2, 20] {
         let bot = heard.world.agent(&ann, "Bot").await;
         for _ in 0..rooms {
-            heard.world.chat(bot.caller, &[ann.id.uuid()]).await;
+            heard.world.chat(bot.caller, &[ann.id.into()]).await;
             heard.world.chat(bot.caller, &[]).await;
-            heard.world.chat(ann.caller, &[bot.id.uuid()]).await;
+            heard.world.chat(ann.caller, &[bot.id.into()]).await;
         }
         heard.statements.lock().unwrap().clear();
         heard.world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();

@@ -123,11 +123,11 @@ async fn a_token_stands_for_its_user_until_it_expires() {
 async fn everybody_concerned_hears_of_comings_and_goings() {
     let world = World::new();
     let (ann, bot) = ann_and_bot(&world).await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     assert_eq!(published(&world), ["room added: User", "participant added: Bot", "room added: Agent"]);
-    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, bot.id).await.unwrap();
     assert_eq!(published(&world), ["participant removed: Bot", "room removed: Agent"]);
-    world.add(ann.caller, chat, bot.id.uuid(), Role::Admin).await;
+    world.add(ann.caller, chat, bot.id.into(), Role::Admin).await;
     published(&world);
     world.chats.delete(ann.caller, chat).await.unwrap();
     assert_eq!(published(&world), ["room deleted", "room removed: User", "room removed: Agent"]);
@@ -139,13 +139,13 @@ async fn a_refusal_changes_and_tells_nothing() {
     let world = World::new();
     let (ann, bot) = ann_and_bot(&world).await;
     let ben = world.user("ben").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     published(&world);
     let stranger = world.messages.send(ben.caller, chat, text("hello")).await;
     assert!(matches!(stranger, Err(SendMessageError::ChatNotFound)), "{stranger:?}");
     let nobody = world.messages.send(bot.caller, chat, text("hello")).await;
     assert!(matches!(nobody, Err(SendMessageError::Mention(MentionError::Required))), "{nobody:?}");
-    let command = domain::chat::AddParticipantCommand { candidate: ben.id.uuid(), role: Role::Member };
+    let command = domain::chat::AddParticipantCommand { candidate: ben.id.into(), role: Role::Member };
     let added = world.chats.add_participant(ann.caller, chat, command).await;
     assert!(matches!(added, Err(AddParticipantError::Refused(AddRefused::PeerNotFound))), "{added:?}");
     assert_eq!(published(&world), Vec::<String>::new());
@@ -157,7 +157,7 @@ async fn a_refusal_changes_and_tells_nothing() {
 async fn the_title_that_a_text_makes_is_told_with_it() {
     let world = World::new();
     let (ann, bot) = ann_and_bot(&world).await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     published(&world);
     let message = world.send(ann.caller, chat, "Plan the week", &[agent(&bot)]).await.id;
     let made = ["title: Plan the week", "room updated: Plan the week"];
@@ -180,12 +180,12 @@ async fn a_membership_becomes_active_when_the_agent_shows_itself() {
         let roster = world.chats.roster(ann.caller, chat).await.unwrap();
         roster.find(agent(&bot)).unwrap().status
     };
-    let by_next = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let by_next = world.chat(ann.caller, &[bot.id.into()]).await;
     assert_eq!(status(by_next).await, ParticipantStatus::Inactive);
     world.deliveries.next(bot.caller, by_next).await.unwrap();
     assert_eq!(status(by_next).await, ParticipantStatus::Active);
 
-    let by_joining = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let by_joining = world.chat(ann.caller, &[bot.id.into()]).await;
     world.chats.enter(bot.caller.into(), by_joining).await.unwrap();
     assert_eq!(status(by_joining).await, ParticipantStatus::Active);
 }
@@ -194,7 +194,7 @@ async fn a_membership_becomes_active_when_the_agent_shows_itself() {
 async fn events_are_records_for_humans() {
     let world = World::new();
     let (ann, bot) = ann_and_bot(&world).await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     published(&world);
     let event = |kind, metadata: &str| PostEvent {
         kind,
@@ -216,7 +216,7 @@ async fn events_are_records_for_humans() {
 async fn indicators_end_by_themselves() {
     let world = World::new();
     let (ann, bot) = ann_and_bot(&world).await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     published(&world);
     world.activity.report(bot.caller, chat, true).await.unwrap();
     world.clock.advance(Duration::from_secs(3));
@@ -262,7 +262,7 @@ async fn who_joins_while_deliveries_are_marked_hears_of_them() {
     let world = World::with_publisher(clock, events.clone());
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
     events.published.take();
     world.deliveries.mark_delivered(vec![DeliveryKey { message, agent: bot.id }]).await.unwrap();

@@ -16,7 +16,7 @@ use domain::change::ChangeRepository;
 use domain::chat::{AddParticipantCommand, ChatRepository, CreateChat, Role};
 use domain::contact::{ContactRepository, ContactRequest, Handle, RequestLifetime, SendRequest};
 use domain::delivery::DeliveryRepository;
-use domain::id::{AgentId, ChatId, ParticipantId, UserId};
+use domain::id::{AccountId, AgentId, ChatId, ParticipantId, UserId};
 use domain::idempotency::IdempotencyRepository;
 use domain::login::{LoginRepository, Registration};
 use domain::memory::{MemoryContent, MemoryMetadata, MemoryRepository, MemoryThought, StoreMemory};
@@ -31,7 +31,6 @@ use domain::secret::SecretRepository;
 use domain::services::{Ports, Repositories, Services};
 use domain::status::StatusRepository;
 use domain::time::Timestamp;
-use uuid::Uuid;
 
 use crate::fakes::{
     FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
@@ -312,7 +311,7 @@ impl World {
     }
 
     /// A new room of `creator` with these peers in it as members.
-    pub async fn chat(&self, creator: impl Into<Caller>, members: &[Uuid]) -> ChatId {
+    pub async fn chat(&self, creator: impl Into<Caller>, members: &[AccountId]) -> ChatId {
         let creator = creator.into();
         let chat = self.chats.create(creator, CreateChat::default()).await.unwrap().id;
         for member in members {
@@ -322,7 +321,7 @@ impl World {
     }
 
     /// Brings a peer of `by` into a room.
-    pub async fn add(&self, by: impl Into<Caller>, chat: ChatId, candidate: Uuid, role: Role) {
+    pub async fn add(&self, by: impl Into<Caller>, chat: ChatId, candidate: AccountId, role: Role) {
         let command = AddParticipantCommand { candidate, role };
         self.chats.add_participant(by, chat, command).await.unwrap();
     }
@@ -340,7 +339,7 @@ impl World {
     }
 
     /// Stores `number` memories of an agent about a subject, each nearly 200 kB as JSON.
-    pub async fn remember_heavy_things(&self, agent: &TestAgent, subject: Uuid, number: usize) {
+    pub async fn remember_heavy_things(&self, agent: &TestAgent, subject: AccountId, number: usize) {
         let large = "\u{1}".repeat(MemoryContent::MAX_CHARS);
         for _ in 0..number {
             let command = StoreMemory {

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::id::{ChatId, ParticipantId};
+use domain::id::{ChatId, ParticipantId, RecordId};
 use domain::message::{HistoryFilter, Kinds, Message};
 use domain::page::{Order, Page, PageRequest, Position};
 use domain::time::Timestamp;
@@ -29,7 +29,7 @@ pub(super) async fn history_on(
     // A position carries the sequence at which the list ends, so `since` need not be repeated for
     // further pages.
     let (floor, ceiling) = match page.slice.after() {
-        Some(Position { key, id, .. }) => (i64::try_from(id.as_u128()).unwrap_or(i64::MAX), key),
+        Some(Position { key, id, .. }) => (i64::try_from(id.uuid().as_u128()).unwrap_or(i64::MAX), key),
         None => (0, i64::MAX),
     };
     let floor = async {
@@ -59,7 +59,7 @@ pub(super) async fn history_on(
     let more = places.len() > limit;
     places.truncate(limit);
     let (rows, cut) = part_on(db, chat, &places, Order::Descending, Records::All, page.max_bytes()).await?;
-    let end = Uuid::from_u128(u128::from(floor.cast_unsigned()));
+    let end = RecordId::new(Uuid::from_u128(u128::from(floor.cast_unsigned())));
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence.get(), end))))
 }
 

@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{Attempt, Delivery, DeliveryKey, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
-use domain::id::{AgentId, ChatId, MessageId};
+use domain::id::{AgentId, ChatId, MessageId, RecordId};
 use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
 use futures_util::future::{try_join, try_join3};
@@ -74,7 +74,7 @@ type RecordColumns = SqlTypeOf<AsSelect<DeliveryRow, Pg>>;
 
 /// The position of a message in lists.
 pub(crate) fn position(message: &Message) -> Position {
-    Position::at(message.sequence.get(), Uuid::nil())
+    Position::at(message.sequence.get(), RecordId::NIL)
 }
 
 /// The messages of a chat with these sequences, in the order of `places`, which is ascending or

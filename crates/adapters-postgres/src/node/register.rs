@@ -53,7 +53,8 @@ pub(super) async fn append_changes_on(mut db: &Db, changes: Vec<Change>) -> Resu
     if changes.is_empty() {
         return Ok(Vec::new());
     }
-    let (kinds, subjects): (Vec<_>, Vec<_>) = changes.into_iter().map(Change::parts).unzip();
+    let parts = |change: Change| (change.parts().0, change.parts().1.uuid());
+    let (kinds, subjects): (Vec<_>, Vec<_>) = changes.into_iter().map(parts).unzip();
     let append =
         statement::<BigInt>(APPEND).bind::<Array<Text>, _>(kinds).bind::<Array<SqlUuid>, _>(subjects);
     let mut places = append.load::<i64>(&mut db).await?;

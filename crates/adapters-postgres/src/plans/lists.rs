@@ -150,7 +150,7 @@ impl Watched {
     pub(super) async fn reads_of_memories(&mut self) {
         let (store, ann, bot) = (self.store.clone(), self.ann.clone(), self.bot.clone());
         for owners in [MemoryOwners::Anybody, MemoryOwners::Own, MemoryOwners::Organization] {
-            for subject in [None, Some(ann.id.uuid())] {
+            for subject in [None, Some(ann.id.into())] {
                 let listing = MemoriesOfAgent { subject, owners, ..MemoriesOfAgent::default() };
                 let reading = store.list_for_agent(bot.caller, listing, FIRST);
                 // None of the organization's memories belongs to the organization itself: all are

@@ -107,7 +107,7 @@ mod tests {
         let world = World::on(Stores::of(&store, SqliteStore::close));
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
-        let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        let room = world.chat(ann.caller, &[bot.id.into()]).await;
         world.send(ann.caller, room, "old", &[ParticipantId::Agent(bot.id)]).await;
         let many = "INSERT INTO attempts (message_id, agent_id, number, status, started_at) \
              WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 12000) \

@@ -56,7 +56,7 @@ impl Scene {
         let hub = Hub::new(HubConfig::default(), world.clock.clone());
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
-        let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        let room = world.chat(ann.caller, &[bot.id.into()]).await;
         let caller = Caller::from(bot.caller);
         let opened = hub.open(caller, BARE, OnConflict::Supersede).await;
         let (claim, socket) = opened.map_err(|refused| format!("{refused:?}")).unwrap();
@@ -66,7 +66,7 @@ impl Scene {
         let (log, callers) = (world.stores.changes.clone(), world.ports.callers.clone());
         let (chats, clock) = (chats(&world), world.clock.clone());
         let feed = ChangeFeed::begin(log, hub.clone(), callers, chats, clock, None).await.unwrap();
-        world.chats.remove_participant(ann.caller, room, bot.id.uuid()).await.unwrap();
+        world.chats.remove_participant(ann.caller, room, bot.id).await.unwrap();
         Self { world, hub, room, _claim: claim, socket, feed }
     }
 

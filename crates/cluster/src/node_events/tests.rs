@@ -37,7 +37,7 @@ impl Scene {
         for bot in &bots {
             world.make_global(bot).await;
         }
-        let room = world.chat(ann.caller, &[bots[0].id.uuid()]).await;
+        let room = world.chat(ann.caller, &[bots[0].id.into()]).await;
         let hub = Hub::new(HubConfig::default(), world.clock.clone());
         let events = NodeEvents::new(hub.clone(), world.clock.clone());
         Self { world, others: events.of_others(), events, hub, ann, ben, bots, room }
@@ -60,11 +60,11 @@ impl Scene {
     }
 
     async fn remove(&self, bot: &TestAgent) {
-        self.world.chats.remove_participant(self.ann.caller, self.room, bot.id.uuid()).await.unwrap();
+        self.world.chats.remove_participant(self.ann.caller, self.room, bot.id).await.unwrap();
     }
 
     async fn add(&self, bot: &TestAgent) {
-        self.world.add(self.ann.caller, self.room, bot.id.uuid(), Role::Member).await;
+        self.world.add(self.ann.caller, self.room, bot.id.into(), Role::Member).await;
     }
 
     /// Revalidates the stale chats.

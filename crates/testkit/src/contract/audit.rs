@@ -78,13 +78,13 @@ pub async fn what_is_done_is_audited(world: World) {
         AgentChanges { tags: Some(Vec::new()), registry_access: Some(true), ..AgentChanges::default() };
     world.accounts.update_agent(ann.caller, bot.id, changes).await.unwrap();
     tick();
-    world.add(ann.caller, chat, bot.id.uuid(), Role::Admin).await;
+    world.add(ann.caller, chat, bot.id.into(), Role::Admin).await;
     tick();
-    world.add(bot.caller, chat, aide.id.uuid(), Role::Member).await;
+    world.add(bot.caller, chat, aide.id.into(), Role::Member).await;
     tick();
-    world.chats.remove_participant(ann.caller, chat, aide.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, aide.id).await.unwrap();
     tick();
-    world.chats.remove_participant(bot.caller, chat, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(bot.caller, chat, bot.id).await.unwrap();
     tick();
     world.chats.delete(ann.caller, chat).await.unwrap();
     tick();
@@ -154,7 +154,7 @@ pub async fn what_is_done_is_audited(world: World) {
 
     let all = log_of(&world, None, None).await;
     let mut made = all[..3].iter().map(|entry| (entry.action, entry.subject.object)).collect::<Vec<_>>();
-    made[1..].sort_by_key(|(_, object)| object.parts().1 != bot.id.uuid());
+    made[1..].sort_by_key(|(_, object)| object.parts().1.uuid() != bot.id.uuid());
     let registered = |agent| (Did::AgentRegistered, AuditObject::Agent(agent));
     let user = (Did::UserCreated, AuditObject::User(ann.id));
     assert_eq!(made, [user, registered(bot.id), registered(aide.id)]);
@@ -169,9 +169,9 @@ pub async fn what_is_refused_is_not_audited(world: World) {
     let before = log_of(&world, None, None).await;
     world.accounts.delete_agent(ben.caller, bot.id, true).await.unwrap_err();
     world.chats.delete(ben.caller, chat).await.unwrap_err();
-    let command = AddParticipantCommand { candidate: ben.id.uuid(), role: Role::Member };
+    let command = AddParticipantCommand { candidate: ben.id.into(), role: Role::Member };
     world.chats.add_participant(ben.caller, chat, command).await.unwrap_err();
-    world.chats.remove_participant(ann.caller, chat, ben.id.uuid()).await.unwrap_err();
+    world.chats.remove_participant(ann.caller, chat, ben.id).await.unwrap_err();
     world.accounts.revoke_key(ben.caller, domain::id::ApiKeyId::new(bot.id.uuid())).await.unwrap_err();
     world.accounts.mark_agent("ann/nobody", AgentMarks::default()).await.unwrap();
     let plan = AssignPlan {
@@ -187,9 +187,9 @@ pub async fn entries_stay_in_their_organization(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let (bot, own) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Own").await);
     world.make_global(&own).await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    world.add(ann.caller, chat, own.id.uuid(), Role::Owner).await;
-    world.chats.remove_participant(own.caller, chat, bot.id.uuid()).await.unwrap();
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+    world.add(ann.caller, chat, own.id.into(), Role::Owner).await;
+    world.chats.remove_participant(own.caller, chat, bot.id).await.unwrap();
     let (anns, bens) = (ann.caller.organization, ben.caller.organization);
     let of_ann = log_of(&world, Some(anns), None).await;
     let removed = of_ann.iter().find(|entry| entry.action == AuditAction::ParticipantRemoved).unwrap();
@@ -231,7 +231,7 @@ pub async fn entries_keep_the_names_of_their_time(world: World) {
     rename("Before").await.unwrap();
     world.connect((ann.caller, "ann"), (ben.caller, "ben")).await;
     world.clock.advance(Duration::from_secs(1));
-    world.add(ann.caller, chat, ben.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, ben.id.into(), Role::Member).await;
     rename("After").await.unwrap();
     world.clock.advance(Duration::from_secs(1));
     let by = Authority::Admin(ann.caller);
@@ -258,7 +258,7 @@ pub async fn entries_keep_the_names_of_their_time(world: World) {
 pub async fn edits_are_audited(world: World) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     world.chats.rename(ann.caller, chat, ChatTitle::renamed("Plans").unwrap()).await.unwrap();
     let sent = world.send(ann.caller, chat, "secret words", &[ParticipantId::Agent(bot.id)]).await.id;
     world.clock.advance(Duration::from_secs(1));

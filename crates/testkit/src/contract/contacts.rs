@@ -260,21 +260,21 @@ pub async fn removal_is_for_both_sides(world: World) {
         let theirs = world.contacts.list(two.caller, FIRST).await.unwrap().rows.remove(0).contact.id;
         // Neither a stranger nor an owner, nor by the id of the other side's record.
         for by in [Caller::from(stranger.caller), ann.caller.into(), ben.caller.into()] {
-            for which in [WhichContact::Id(own.uuid()), WhichContact::Id(two.id.uuid()), handle(&two.handle)]
+            for which in [WhichContact::Id(own.into()), WhichContact::Id(two.id.into()), handle(&two.handle)]
             {
                 assert!(!remove(by, which).await);
             }
         }
-        assert!(!remove(one.caller.into(), WhichContact::Id(theirs.uuid())).await);
+        assert!(!remove(one.caller.into(), WhichContact::Id(theirs.into())).await);
         assert!(!remove(one.caller.into(), handle("nobody")).await);
         assert!(world.stores.contacts.are_contacts(agent(&one), agent(&two)).await.unwrap());
         assert!(world.stores.contacts.are_contacts(agent(&two), agent(&one)).await.unwrap());
         world.publisher.take();
         let (by, which) = match round {
-            0 => (one.caller, WhichContact::Id(own.uuid())),
-            1 => (one.caller, WhichContact::Id(two.id.uuid())),
+            0 => (one.caller, WhichContact::Id(own.into())),
+            1 => (one.caller, WhichContact::Id(two.id.into())),
             2 => (one.caller, handle(&two.handle)),
-            _ => (two.caller, WhichContact::Id(theirs.uuid())),
+            _ => (two.caller, WhichContact::Id(theirs.into())),
         };
         assert!(remove(by.into(), which.clone()).await);
         let mut published = world.publisher.take();

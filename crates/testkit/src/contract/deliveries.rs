@@ -131,7 +131,7 @@ pub async fn only_the_newest_attempts_are_shown(world: World) {
 pub async fn readers_see_the_records_that_are_theirs(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;
-    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
     let both = [ParticipantId::Agent(bot.id), ParticipantId::Agent(other.id)];
     let message = world.send(ann.caller, chat, "for both", &both).await.id;
     take(&world, &bot, chat, message, &[DeliveryStep::Begin, failed()]).await;
@@ -151,7 +151,7 @@ pub async fn readers_see_the_records_that_are_theirs(world: World) {
 /// A refused step is neither kept nor announced.
 pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let elsewhere = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let elsewhere = world.chat(ann.caller, &[bot.id.into()]).await;
     let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
     let refused = async |chat, step| {
         let command = AdvanceDelivery { agent: bot.id, chat, message, step, now: world.clock.now() };
@@ -231,7 +231,7 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let (other, gone) = (world.agent(&ann, "Other").await, world.agent(&ann, "Gone").await);
     for agent in [&other, &gone] {
-        world.add(ann.caller, chat, agent.id.uuid(), Role::Member).await;
+        world.add(ann.caller, chat, agent.id.into(), Role::Member).await;
     }
     let to = |agents: &[&TestAgent]| agents.iter().map(|a| ParticipantId::Agent(a.id)).collect::<Vec<_>>();
     let key = |message, agent: &TestAgent| DeliveryKey { message, agent: agent.id };
@@ -270,7 +270,7 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
 /// Every change is stored, and announced where there is a subscriber.
 pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
     let (ann, bot, loud) = ann_and_bot(&world).await;
-    let quiet = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let quiet = world.chat(ann.caller, &[bot.id.into()]).await;
     let to = [ParticipantId::Agent(bot.id)];
     let mut taken = Vec::new();
     for chat in [quiet, loud, quiet] {
@@ -298,7 +298,7 @@ pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
 /// Told as they are now, in their order, and nothing where there is nothing to tell.
 pub async fn what_was_delivered_can_be_told_later(world: World) {
     let (ann, bot, loud) = ann_and_bot(&world).await;
-    let quiet = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let quiet = world.chat(ann.caller, &[bot.id.into()]).await;
     let to = [ParticipantId::Agent(bot.id)];
     let mut sent = vec![MessageId::new(uuid::Uuid::from_u128(7))];
     for chat in [loud, quiet, loud] {

@@ -96,13 +96,13 @@ pub async fn who_leaves_a_room_is_logged(world: World) {
     let (ann, ben) = (world.user("ann").await, world.colleague("ben", "ann").await);
     let (one, two) = (world.agent(&ann, "One").await, world.agent(&ann, "Two").await);
     let start = log.newest_change().await.unwrap();
-    let chat = world.chat(ann.caller, &[one.id.uuid(), two.id.uuid(), ben.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[one.id.into(), two.id.into(), ben.id.into()]).await;
     let other = world.chat(ann.caller, &[]).await;
     assert_eq!(behind(log, start).await.0, []);
-    world.chats.remove_participant(ann.caller, chat, one.id.uuid()).await.unwrap();
-    world.chats.remove_participant(ann.caller, chat, one.id.uuid()).await.unwrap_err();
-    world.chats.remove_participant(ann.caller, chat, ann.id.uuid()).await.unwrap_err();
-    world.chats.remove_participant(ben.caller, chat, ben.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, one.id).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, one.id).await.unwrap_err();
+    world.chats.remove_participant(ann.caller, chat, ann.id).await.unwrap_err();
+    world.chats.remove_participant(ben.caller, chat, ben.id).await.unwrap();
     world.chats.delete(ben.caller, other).await.unwrap_err();
     world.chats.delete(ann.caller, other).await.unwrap();
     world.chats.delete(ann.caller, other).await.unwrap_err();

@@ -23,7 +23,7 @@ use crate::{TestAgent, TestUser, World};
 pub(super) async fn ann_and_bot(world: &World) -> (TestUser, TestAgent, ChatId) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     (ann, bot, chat)
 }
 
@@ -110,7 +110,7 @@ pub async fn refused_messages_leave_no_trace(world: World) {
     let never = || OnCommit::new(|_| panic!("a refusal was announced"));
     let stranger = text(&world, chat, ParticipantId::User(ben.id), 1, Vec::new());
     assert_eq!(messages.append(stranger, never()).await.unwrap(), Err(AppendRefused::NotParticipant));
-    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, bot.id).await.unwrap();
     let left = text(&world, chat, ParticipantId::Agent(bot.id), 2, Vec::new());
     assert_eq!(messages.append(left, never()).await.unwrap(), Err(AppendRefused::NotParticipant));
     let addressed = text(&world, chat, ParticipantId::User(ann.id), 3, vec![mention(&bot)]);
@@ -224,7 +224,7 @@ pub(super) async fn thought(world: &World, agent: &TestAgent, chat: ChatId) {
 pub async fn context_is_ones_own_part(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;
-    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
     world
         .send(ann.caller, chat, "1 for both", &[ParticipantId::Agent(bot.id), ParticipantId::Agent(other.id)])
         .await;
@@ -259,7 +259,7 @@ pub async fn context_is_ones_own_part(world: World) {
 pub async fn every_message_tells_the_handle_of_its_sender(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;
-    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
     let to_other = [ParticipantId::Agent(other.id)];
     let sent = world.send(bot.caller, chat, "by the bot", &to_other).await.id;
     thought(&world, &bot, chat).await;

@@ -23,7 +23,7 @@ impl Cast {
                         let mut made = page
                             .rows
                             .iter()
-                            .map(|listed| Made::Contact(listed.contact.id.uuid()))
+                            .map(|listed| Made::Contact(listed.contact.id.into()))
                             .collect::<Vec<_>>();
                         made.extend(next("contacts")(page));
                         made

@@ -50,7 +50,7 @@ impl Cast {
 
     fn remove_participant(&mut self) -> Act {
         let chat = self.chat();
-        let (caller, target) = (self.member(chat), self.member(chat).participant().uuid());
+        let (caller, target) = (self.member(chat), self.member(chat).participant());
         act!("remove_participant", |world, caller, chat, target| {
             played(world.chats.remove_participant(caller, chat, target).await, |participant| {
                 vec![Made::Left(chat, participant.id)]

@@ -128,7 +128,7 @@ async fn both_sides_hear_of_answers_and_contacts() {
     assert!(has_no_null(&to_agent) && has_no_null(&to_human));
     assert!(!format!("{to_agent}{to_human}").contains("@example.org"));
 
-    bench.world.contacts.remove(bench.ben.caller, WhichContact::Id(bench.one.id.uuid())).await.unwrap();
+    bench.world.contacts.remove(bench.ben.caller, WhichContact::Id(bench.one.id.into())).await.unwrap();
     assert_eq!(one.event("1", &agents, REMOVED).await, json!({"id": to_agent["id"]}));
     assert_eq!(ben.event("1", &users, REMOVED).await, json!({"id": to_human["id"]}));
     one.nothing_came().await;
