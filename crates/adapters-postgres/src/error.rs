@@ -27,6 +27,9 @@ impl From<DieselError> for Fault {
 /// The operating system's message for a full disk.
 const NO_SPACE: &str = "No space left on device";
 
+/// The beginning of the message about a statement that took too long, or was cancelled on request.
+const CANCELLED: &str = "canceling statement due to";
+
 const UNCERTAIN: &str = "the database did not clearly answer a commit, whose outcome is unknown";
 
 /// The remedy for a fault.
@@ -104,6 +107,13 @@ impl Fault {
             ))
             | Self::Row(_)
             | Self::NoConnection(_) => false,
+            // A commit is not cancelled. A server in another language says it otherwise, and then it
+            // is in doubt: the driver hides the code (57014).
+            Self::Driver(DieselError::DatabaseError(DatabaseErrorKind::Unknown, said))
+                if said.message().starts_with(CANCELLED) =>
+            {
+                false
+            }
             // A deadlock, or an error of the statement itself.
             Self::Driver(error @ DieselError::DatabaseError(DatabaseErrorKind::Unknown, _)) => {
                 remedy(error) == Remedy::Later
@@ -243,6 +253,7 @@ mod tests {
         let unknown = |said| fault(DatabaseErrorKind::Unknown, said).leaves_commit_in_doubt();
         assert!(!unknown(Said("deadlock detected", None, None)));
         assert!(!unknown(Said("relation \"rooms\" does not exist", None, Some(15))));
+        assert!(!unknown(Said("canceling statement due to statement timeout", None, None)));
         assert!(unknown(Said("terminating connection due to administrator command", None, None)));
         assert!(unknown(Said("could not write to file \"pg_wal/1\": No space left on device", None, None)));
         for kind in [DatabaseErrorKind::UnableToSendCommand, DatabaseErrorKind::ClosedConnection] {
