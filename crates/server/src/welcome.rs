@@ -59,7 +59,13 @@ pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &st
     };
     let shown = match file {
         Some((path, draft)) => {
-            draft.finish().map_err(|cause| unwritten(path, cause))?;
+            draft.finish_or_leave().map_err(|(cause, place)| {
+                let next = match place {
+                    Some(place) => format!("the key of the user '{}' is in {}", user.handle, place.display()),
+                    None => format!("create a key with `parlance key create --user {}`", user.handle),
+                };
+                unwritten(path, cause).next(&next)
+            })?;
             format!("Its API key is in {}.\n", path.display())
         }
         None => format!("Its API key, which is not shown again:\n\n    {key}\n\n"),
