@@ -220,8 +220,8 @@ impl RunningBus for NatsBus {
         let mut tasks = JoinSet::new();
         tasks.spawn(sender.run(self.client.clone()));
         tasks.spawn(SubscriptionManager::new(self.clone()).run());
-        // If one of them panics, this ends, and the server with it.
-        while let Some(Ok(())) = tasks.join_next().await {}
+        // Neither ends before the server stops; if one does, this ends, and the server with it.
+        let _ = tasks.join_next().await;
     }
 
     fn is_connected(&self) -> bool {

@@ -202,3 +202,13 @@ async fn whoever_was_away_for_long_is_asked_again() {
     one.events.publish(text(room(1), "here again"));
     again.hears(&["here again"]).await;
 }
+
+/// A server whose subscriptions have ended would hear of nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bus_ends_with_its_subscriptions() {
+    let nats = Nats::start();
+    let mut node = Node::at(&nats.url()).await;
+    until(|| node.bus.is_connected(), || "it is not connected".to_owned()).await;
+    node.bus.announce_shutdown().await;
+    tokio::time::timeout(Duration::from_secs(10), node.tasks.join_next()).await.unwrap().unwrap().unwrap();
+}
