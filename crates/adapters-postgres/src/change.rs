@@ -40,9 +40,13 @@ impl ChangeRepository for PostgresStore {
         self.ask((position, limit), |db, (position, limit)| after_on(db, *position, *limit).boxed()).await
     }
 
-    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError> {
-        let given = (until, limit);
-        let done = self.change(given, |db, (until, limit)| forget_on(db, *until, *limit).boxed(), |_| ());
+    async fn has_change(&self, position: ChangePosition) -> Result<bool, StoreError> {
+        self.ask(position, |db, position| is_kept_on(db, *position).boxed()).await
+    }
+
+    async fn forget_changes(&self, before: ChangePosition, limit: u32) -> Result<u32, StoreError> {
+        let given = (before, limit);
+        let done = self.change(given, |db, (before, limit)| forget_on(db, *before, *limit).boxed(), |_| ());
         let Ok(gone) = done.await?;
         Ok(gone)
     }
@@ -91,9 +95,14 @@ async fn after_on(mut db: &Db, position: ChangePosition, limit: u32) -> Result<V
     Ok(rows.into_iter().map(entry).collect())
 }
 
-async fn forget_on(mut db: &Db, until: ChangePosition, limit: u32) -> Result<Result<u32, Never>, Fault> {
+async fn is_kept_on(mut db: &Db, position: ChangePosition) -> Result<bool, Fault> {
+    let kept = change_log::table.find(position.0).select(change_log::id);
+    Ok(diesel::select(diesel::dsl::exists(kept)).get_result(&mut db).await?)
+}
+
+async fn forget_on(mut db: &Db, before: ChangePosition, limit: u32) -> Result<Result<u32, Never>, Fault> {
     let old = change_log::table
-        .filter(change_log::id.le(until.0))
+        .filter(change_log::id.lt(before.0))
         .order(change_log::id)
         .limit(i64::from(limit))
         .select(change_log::id)

@@ -36,8 +36,16 @@ impl ChangeRepository for SqliteStore {
         self.read(move |connection| after_on(connection, position, limit)).await
     }
 
-    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError> {
-        let work = move |connection: &mut SqliteConnection| forget_on(connection, until, limit).map(Ok);
+    async fn has_change(&self, position: ChangePosition) -> Result<bool, StoreError> {
+        let is_kept = move |connection: &mut SqliteConnection| {
+            let kept = change_log::table.find(position.0).select(change_log::id);
+            Ok(diesel::select(diesel::dsl::exists(kept)).get_result(connection)?)
+        };
+        self.read(is_kept).await
+    }
+
+    async fn forget_changes(&self, before: ChangePosition, limit: u32) -> Result<u32, StoreError> {
+        let work = move |connection: &mut SqliteConnection| forget_on(connection, before, limit).map(Ok);
         let done: Result<u32, Infallible> = self.change(work, |_| ()).await?;
         done.map_err(|never| match never {})
     }
@@ -80,9 +88,9 @@ fn after_on(
     rows.into_iter().map(entry).collect()
 }
 
-fn forget_on(connection: &mut SqliteConnection, until: ChangePosition, limit: u32) -> Result<u32, Fault> {
+fn forget_on(connection: &mut SqliteConnection, before: ChangePosition, limit: u32) -> Result<u32, Fault> {
     let old = change_log::table
-        .filter(change_log::id.le(until.0))
+        .filter(change_log::id.lt(before.0))
         .order(change_log::id)
         .limit(i64::from(limit))
         .select(change_log::id)

@@ -124,6 +124,11 @@ impl Change {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ChangePosition(pub i64);
 
+impl ChangePosition {
+    /// Before all entries.
+    pub const START: Self = Self(0);
+}
+
 /// An entry of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoggedChange {
@@ -146,9 +151,13 @@ pub trait ChangeRepository: Send + Sync {
         limit: u32,
     ) -> Result<Vec<LoggedChange>, StoreError>;
 
-    /// Deletes up to `limit` of the entries up to this position, oldest first; returns their number.
+    /// Returns whether the entry at this position is kept. Entries are deleted oldest first, and never
+    /// the newest, so a reader whose last entry is gone may have missed later ones.
+    async fn has_change(&self, position: ChangePosition) -> Result<bool, StoreError>;
+
+    /// Deletes up to `limit` of the entries before this position, oldest first; returns their number.
     /// A position is never used again.
-    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError>;
+    async fn forget_changes(&self, before: ChangePosition, limit: u32) -> Result<u32, StoreError>;
 }
 
 #[cfg(test)]

@@ -271,10 +271,15 @@ impl ChangeRepository for MemoryNodes {
         Ok(behind.take(usize::try_from(limit).unwrap()).collect())
     }
 
-    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError> {
+    async fn has_change(&self, position: ChangePosition) -> Result<bool, StoreError> {
+        let rows = self.rows()?;
+        Ok(position.0 > rows.forgotten && position.0 <= i64::try_from(rows.log.len()).unwrap())
+    }
+
+    async fn forget_changes(&self, before: ChangePosition, limit: u32) -> Result<u32, StoreError> {
         let mut rows = self.rows()?;
-        let ChangePosition(until) = until.min(ChangePosition(rows.forgotten + i64::from(limit)));
-        let gone = u32::try_from((until - rows.forgotten).max(0)).unwrap();
+        let last = (before.0 - 1).min(rows.forgotten + i64::from(limit));
+        let gone = u32::try_from((last - rows.forgotten).max(0)).unwrap();
         rows.forgotten += i64::from(gone);
         Ok(gone)
     }

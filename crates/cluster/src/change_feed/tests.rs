@@ -25,18 +25,19 @@ async fn entries_are_stored_for_an_hour_whatever_the_clocks_say() {
     let (begun, minute) = (Instant::now(), Duration::from_secs(60));
     let mut seen = VecDeque::new();
     write().await;
+    write().await;
     for passed in 0..60 {
         forget_old(&*log, &mut seen, begun + passed * minute).await.unwrap();
     }
     write().await;
-    assert_eq!(count().await, 2);
+    assert_eq!(count().await, 3);
     log.be_away(true);
     forget_old(&*log, &mut seen, begun + RETENTION).await.unwrap_err();
     log.be_away(false);
     forget_old(&*log, &mut seen, begun + RETENTION).await.unwrap();
-    assert_eq!(count().await, 1, "an hour has passed since the first one was seen");
+    assert_eq!(count().await, 2, "an hour has passed since the first two were seen");
     forget_old(&*log, &mut seen, begun + 2 * RETENTION).await.unwrap();
-    assert_eq!(count().await, 0);
+    assert_eq!(count().await, 1, "the newest one stays");
 }
 
 /// An agent that is subscribed to a chat, and was removed from it by another process.
@@ -126,4 +127,31 @@ async fn chats_that_can_never_be_revalidated_end_all_sockets() {
     assert!(again().await, "nothing is tried again");
     let received = scene.socket.by_ref().collect::<Vec<_>>();
     assert!(matches!(received[..], [InboxItem::Stop]), "{received:?}");
+}
+
+/// A process that was suspended for longer than entries are stored.
+#[tokio::test]
+async fn entries_that_were_deleted_unread_end_all_sockets() {
+    let mut scene = Scene::new(|world| world.chats.clone()).await;
+    let log = scene.world.stores.changes.clone();
+    let ben = scene.world.user("ben").await;
+    let bot = scene.world.agent(&ben, "Bot").await;
+    let write = async || scene.world.accounts.rotate_key(ben.id, bot.id).await.unwrap();
+    write().await;
+    scene.feed.read().await.unwrap();
+    log.forget_changes(scene.feed.position, READ_LIMIT).await.unwrap();
+    write().await;
+    scene.feed.read().await.unwrap();
+    assert_eq!(
+        scene.socket.by_ref().filter(|item| matches!(item, InboxItem::Stop)).count(),
+        0,
+        "none is missing"
+    );
+
+    write().await;
+    write().await;
+    log.forget_changes(log.newest_change().await.unwrap(), READ_LIMIT).await.unwrap();
+    scene.feed.read().await.unwrap();
+    assert_eq!(scene.feed.position, log.newest_change().await.unwrap());
+    assert_eq!(scene.socket.by_ref().filter(|item| matches!(item, InboxItem::Stop)).count(), 1);
 }

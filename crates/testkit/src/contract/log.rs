@@ -166,12 +166,15 @@ pub async fn old_entries_are_forgotten(world: World) {
     }
     let (all, end) = behind(log, start).await;
     let fourth = log.changes_after(start, 4).await.unwrap()[3].position;
-    assert_eq!(log.forget_changes(fourth, 3).await.unwrap(), 3);
-    assert_eq!(behind(log, start).await, (all[3..].to_vec(), end));
-    assert_eq!(log.forget_changes(fourth, 3).await.unwrap(), 1);
-    assert_eq!(log.forget_changes(fourth, 3).await.unwrap(), 0);
+    assert_eq!(log.forget_changes(fourth, 2).await.unwrap(), 2);
+    assert_eq!(behind(log, start).await, (all[2..].to_vec(), end));
+    assert_eq!(log.forget_changes(fourth, 2).await.unwrap(), 1);
+    assert_eq!(log.forget_changes(fourth, 2).await.unwrap(), 0);
+    assert!(log.has_change(fourth).await.unwrap());
     assert_eq!(log.forget_changes(end, 3).await.unwrap(), 1);
-    assert_eq!(behind(log, start).await, (vec![], start));
+    assert!(!log.has_change(fourth).await.unwrap());
+    assert!(log.has_change(end).await.unwrap(), "the newest is kept");
+    assert_eq!(behind(log, start).await, (all[4..].to_vec(), end));
     world.accounts.rotate_key(ann.id, bot.id).await.unwrap();
     assert_eq!(behind(log, end).await.0.len(), 1);
     let page = PageRequest { slice: Slice::Numbered { number: 1, size: 2 }, count: false };

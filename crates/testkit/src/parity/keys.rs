@@ -111,9 +111,9 @@ impl Cast {
             let entries = world.stores.changes.changes_after(ChangePosition(0), limit).await;
             if forgets
                 && let Ok(entries) = &entries
-                && let Some(first) = entries.first()
+                && let Some(last) = entries.last()
             {
-                return played(world.stores.changes.forget_changes(first.position, limit).await, nothing);
+                return played(world.stores.changes.forget_changes(last.position, limit).await, nothing);
             }
             let seen =
                 entries.map(|entries| entries.into_iter().map(|entry| entry.change).collect::<Vec<_>>());
