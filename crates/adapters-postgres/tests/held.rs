@@ -159,7 +159,7 @@ async fn a_store_shuts_down_when_its_last_message_is_stored_or_takes_too_long() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_that_takes_too_long_is_not_in_doubt() {
     let database = common::database().await;
-    let statement_timeout = Duration::from_millis(300);
+    let statement_timeout = Duration::from_secs(1);
     let config = PostgresConfig { connections: 8, statement_timeout, ..PostgresConfig::at(&database.url()) };
     let store = Arc::new(PostgresStore::open(&config).await.unwrap());
     let world = Arc::new(World::on(Stores::of(&store, PostgresStore::close)));
@@ -170,8 +170,9 @@ async fn a_message_that_takes_too_long_is_not_in_doubt() {
     let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
     tokio::spawn(connection);
     let slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
-         $$ BEGIN PERFORM pg_sleep(60); RETURN NEW; END $$; \
-         CREATE TRIGGER slow BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION slow()";
+         $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END $$; \
+         CREATE TRIGGER slow BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION slow(); \
+         SELECT pg_advisory_lock(7)";
     client.batch_execute(slow).await.unwrap();
     let refused = send(&world, &ann, room, "too slow").await.unwrap().unwrap_err();
     assert!(matches!(refused, SendMessageError::Store(StoreError::Unavailable(_))), "{refused:?}");
