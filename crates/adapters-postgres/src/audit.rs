@@ -16,6 +16,7 @@ use domain::audit::{
     AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope, AuditState, ChainDigest,
     ChainLink, SealedEntry,
 };
+use domain::id::{AccountId, ChatId, OrganizationId};
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest, Position};
 use domain::store::StoreError;
@@ -125,11 +126,11 @@ pub(crate) async fn append_on(
         let place = entry.place.map(AuditObject::parts);
         statement::<()>(APPEND)
             .bind::<Timestamptz, _>(At(entry.at))
-            .bind::<Nullable<SqlUuid>, _>(chat.map(|id| id.uuid()))
-            .bind::<Nullable<SqlUuid>, _>(holder.map(|id| id.uuid()))
-            .bind::<Nullable<SqlUuid>, _>(organization.map(|id| id.uuid()))
+            .bind::<Nullable<SqlUuid>, _>(chat.map(ChatId::uuid))
+            .bind::<Nullable<SqlUuid>, _>(holder.map(AccountId::uuid))
+            .bind::<Nullable<SqlUuid>, _>(organization.map(OrganizationId::uuid))
             .bind::<Text, _>(actor_kind)
-            .bind::<Nullable<SqlUuid>, _>(actor.map(|id| id.uuid()))
+            .bind::<Nullable<SqlUuid>, _>(actor.map(AccountId::uuid))
             .bind::<Text, _>(entry.action.as_str())
             .bind::<Text, _>(subject_kind)
             .bind::<SqlUuid, _>(subject.uuid())

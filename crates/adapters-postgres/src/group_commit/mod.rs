@@ -293,7 +293,9 @@ impl<W: BatchWork> Writer<W> {
                 match &permit {
                     Ok(_) => self.write_all(jobs).await,
                     Err(_) => {
-                        jobs.into_iter().for_each(|job| job.reply.answer(Err(Fault::Slow.to_store_error())))
+                        for job in jobs {
+                            job.reply.answer(Err(Fault::Slow.to_store_error()));
+                        }
                     }
                 }
             }
