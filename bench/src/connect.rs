@@ -35,7 +35,7 @@ pub(crate) async fn run(sockets: usize) -> Vec<Row> {
     let ours = each(resident(server.pid()).saturating_sub(half), sockets - sockets / 2);
 
     let stopped = server.terminate().await;
-    let told = first.until_ended().await + second.until_ended().await;
+    let reported = first.until_ended().await + second.until_ended().await;
     drop((first, second));
 
     let bare = Bare::start().await;
@@ -77,7 +77,7 @@ pub(crate) async fn run(sockets: usize) -> Vec<Row> {
         },
         seconds(
             format!("from SIGTERM to the end with {sockets} sockets"),
-            format!("{told} closed with 1012"),
+            format!("{reported} closed with 1012"),
             stopped,
             5.0,
         ),

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use domain::audit::{
     Actor, AuditAction, AuditObject, AuditRecord, NamedObject, RecordedActor, StoredEntry, StoredObject,
 };
-use domain::id::OrganizationId;
+use domain::id::{AuditEntryId, OrganizationId, SubjectId};
 use uuid::Uuid;
 
 use crate::error::Fault;
@@ -52,7 +52,7 @@ impl AuditRow {
 
     pub(super) fn into_record(self) -> Result<AuditRecord, Fault> {
         let named = |kind: &str, id: Id, name: Option<String>| {
-            let object = row::word(kind, |kind| AuditObject::from_parts(kind, id.0))?;
+            let object = row::word(kind, |kind| AuditObject::from_parts(kind, SubjectId::new(id.0)))?;
             Ok::<_, Fault>(NamedObject { object, name })
         };
         let actor = match self.actor_id {
@@ -62,7 +62,7 @@ impl AuditRow {
         };
         let place = self.place_kind.zip(self.place_id);
         Ok(AuditRecord {
-            id: self.id.0,
+            id: AuditEntryId::new(self.id.0),
             at: self.at.0,
             actor,
             action: row::word(&self.action, AuditAction::parse)?,
@@ -74,11 +74,12 @@ impl AuditRow {
     }
 
     pub(super) fn into_stored(self) -> StoredEntry {
-        let object = |kind, id: Option<Id>, name| StoredObject { kind, id: id.map(|id| id.0), name };
+        let object =
+            |kind, id: Option<Id>, name| StoredObject { kind, id: id.map(|id| SubjectId::new(id.0)), name };
         StoredEntry {
-            id: self.id.0,
+            id: AuditEntryId::new(self.id.0),
             at: self.at.0,
-            organization: self.organization_id.map(|id| id.0),
+            organization: self.organization_id.map(|id| OrganizationId::new(id.0)),
             actor: object(Some(self.actor_kind), self.actor_id, self.actor_name),
             action: self.action,
             subject: object(Some(self.subject_kind), Some(self.subject_id), self.subject_name),

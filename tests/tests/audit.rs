@@ -29,8 +29,8 @@ fn entries(server: &Server, action: &str) -> Vec<Value> {
 async fn set_password(server: &Server, handle: &str, password: &str) {
     let (ok, text) = run(server, &["user", "reset-password", handle, "--json"]);
     assert!(ok, "{text}");
-    let told: Value = serde_json::from_str(&text).unwrap();
-    let body = json!({"reset_token": told["reset_token"], "new_password": password});
+    let reported: Value = serde_json::from_str(&text).unwrap();
+    let body = json!({"reset_token": reported["reset_token"], "new_password": password});
     assert_eq!(public(server).post("/reset", body).await.status, 200);
 }
 

@@ -164,13 +164,13 @@ async fn without_nats_everything_is_answered_and_nothing_is_lost() {
     fleet.nats().resume();
     fleet.all_are("ready").await;
     for server in &fleet.servers {
-        let told = |text: &str| {
+        let logged = |text: &str| {
             let log = server.logged();
             log.lines().filter(|line| line.contains(text)).map(str::to_owned).collect::<Vec<_>>()
         };
-        let over = || told("NATS available again");
+        let over = || logged("NATS available again");
         assert!(soon(async || over().len() >= 2).await, "{}", server.log());
-        assert_eq!(told("NATS unavailable").len(), over().len(), "each outage once, and its end once");
+        assert_eq!(logged("NATS unavailable").len(), over().len(), "each outage once, and its end once");
         assert!(over().iter().all(|line| line.contains("duration_ms=")), "{:?}", over());
     }
 }

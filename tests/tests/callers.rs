@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tokio_postgres::{Client, NoTls};
 
 /// The JSON output of a command that must succeed.
-fn told(server: &Server, arguments: &[&str]) -> Value {
+fn printed(server: &Server, arguments: &[&str]) -> Value {
     let output = server.command().args(arguments).arg("--json").output().unwrap();
     assert!(output.status.success(), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
@@ -99,27 +99,27 @@ async fn what_a_command_changes_holds_within_a_second() {
     let ann = server.user("ann");
     let bot = ann.register(server, "Bot").await;
     here.warm(&bot, "/me").await;
-    told(server, &["agent", "set", "ann/bot", "--global"]);
+    printed(server, &["agent", "set", "ann/bot", "--global"]);
     assert!(soon(async || bot.get("/me").await.data()["is_global"] == true).await);
     let statuses = async |who: &Api, path: &str, status: u16| {
         assert!(soon(async || who.get(path).await.status == status).await, "{path} {status}");
     };
     for (who, path, handle, what) in [(&bot, "/me", "ann/bot", "agent"), (&ann, "/profile", "ann", "user")] {
         here.warm(who, path).await;
-        told(server, &[what, "disable", handle]);
+        printed(server, &[what, "disable", handle]);
         statuses(who, path, 403).await;
-        told(server, &[what, "enable", handle]);
+        printed(server, &[what, "enable", handle]);
         statuses(who, path, 200).await;
     }
     here.warm(&bot, "/me").await;
-    let made = told(server, &["key", "rotate", "ann/bot"]);
+    let made = printed(server, &["key", "rotate", "ann/bot"]);
     statuses(&bot, "/me", 401).await;
     let bot = bot.with_key(made["api_key"].as_str().unwrap());
     here.warm(&bot, "/me").await;
-    told(server, &["agent", "delete", "ann/bot"]);
+    printed(server, &["agent", "delete", "ann/bot"]);
     statuses(&bot, "/me", 401).await;
     here.warm(&ann, "/profile").await;
-    told(server, &["key", "revoke", "--all-of", "ann"]);
+    printed(server, &["key", "revoke", "--all-of", "ann"]);
     statuses(&ann, "/profile", 401).await;
 }
 

@@ -84,9 +84,13 @@ async fn while_the_database_is_away_clients_are_told_to_come_back() {
         ("store unavailable", "store available again"),
         ("change log not followed", "change log followed again"),
     ] {
-        let told = |text| log.lines().filter(|line| line.contains(text)).collect::<Vec<_>>();
-        assert_eq!(told(begun).len(), 1, "{begun}");
-        assert!(told(over).len() == 1 && told(over)[0].contains("duration_ms"), "{over}: {:?}", told(over));
+        let logged = |text| log.lines().filter(|line| line.contains(text)).collect::<Vec<_>>();
+        assert_eq!(logged(begun).len(), 1, "{begun}");
+        assert!(
+            logged(over).len() == 1 && logged(over)[0].contains("duration_ms"),
+            "{over}: {:?}",
+            logged(over)
+        );
     }
 }
 
@@ -117,8 +121,8 @@ async fn while_the_database_hangs_nobody_waits_for_ever() {
     let waited = asked.elapsed();
     signal_database(&cluster, "-CONT");
     assert_eq!(read.status, 503);
-    let told = sends.iter().map(|answer| answer.status).collect::<Vec<_>>();
-    assert!(told.iter().all(|status| *status == 503), "{told:?}");
+    let statuses = sends.iter().map(|answer| answer.status).collect::<Vec<_>>();
+    assert!(statuses.iter().all(|status| *status == 503), "{statuses:?}");
     assert!(waited < Duration::from_secs(20), "{waited:?}");
 
     until("the server does not heal", async || ready(&server).await == 200).await;

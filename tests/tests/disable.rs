@@ -11,7 +11,7 @@ use tokio::time::Instant;
 const SOON: Duration = Duration::from_secs(1);
 
 /// The JSON output of a command that must succeed.
-fn told(server: &Server, arguments: &[&str]) -> Value {
+fn printed(server: &Server, arguments: &[&str]) -> Value {
     let output = server.command().args(arguments).arg("--json").output().unwrap();
     assert!(output.status.success(), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
@@ -66,7 +66,7 @@ async fn an_agent_is_kept_out_and_finds_all_when_it_is_back() {
     let (mut socket, mut others) = (Socket::of(&server, &bot).await, Socket::of(&server, &other).await);
     let mut anns = Socket::of(&server, &ann).await;
     let since = Instant::now();
-    let disabled = told(&server, &["agent", "disable", "ann/bot"]);
+    let disabled = printed(&server, &["agent", "disable", "ann/bot"]);
     assert!(disabled["changed"] == true && disabled["agent"]["disabled_at"].is_string(), "{disabled}");
     kept_out(&bot, "/me").await;
     assert_eq!(socket.closed().await, Closed::Code(1008));
@@ -83,11 +83,11 @@ async fn an_agent_is_kept_out_and_finds_all_when_it_is_back() {
     let peers = ann.get("/peers").await.data();
     let names = peers.as_array().unwrap().iter().map(|peer| peer["name"].clone()).collect::<Vec<_>>();
     assert_eq!(names, ["Other"]);
-    let again = told(&server, &["agent", "disable", "@ann/bot"]);
+    let again = printed(&server, &["agent", "disable", "@ann/bot"]);
     assert_eq!((&again["changed"], &again["agent"]), (&json!(false), &disabled["agent"]));
-    assert_eq!(told(&server, &["agent", "list", "--disabled"])["agents"], json!([disabled["agent"]]));
+    assert_eq!(printed(&server, &["agent", "list", "--disabled"])["agents"], json!([disabled["agent"]]));
 
-    let enabled = told(&server, &["agent", "enable", "ann/bot"]);
+    let enabled = printed(&server, &["agent", "enable", "ann/bot"]);
     assert_eq!((&enabled["changed"], &enabled["agent"]["disabled_at"]), (&json!(true), &Value::Null));
     comes_in(&bot, "/me").await;
     assert_eq!(bot.next(&chat).await, Some(waits));
@@ -99,13 +99,13 @@ async fn a_user_is_kept_out_with_all_agents() {
     let server = Server::start().await;
     let (ann, ben) = (server.user("ann"), server.user("ben"));
     let bot = ann.register(&server, "Bot").await;
-    let token = told(&server, &["token", "issue", "--user", "ann"])["token"].as_str().unwrap().to_owned();
+    let token = printed(&server, &["token", "issue", "--user", "ann"])["token"].as_str().unwrap().to_owned();
     let by_token = format!("token={token}");
     let mut sockets = vec![Socket::of(&server, &ann).await, Socket::of(&server, &bot).await];
     sockets.push(Socket::connect(&server, &format!("vsn=2.0.0&{by_token}"), &[]).await.ok().unwrap());
     let mut bens = Socket::of(&server, &ben).await;
     let since = Instant::now();
-    told(&server, &["user", "disable", "ann"]);
+    printed(&server, &["user", "disable", "ann"]);
     kept_out(&ann, "/profile").await;
     kept_out(&bot, "/chats").await;
     kept_out(&ann.at(&server, "/api/v1"), "/chats").await;
@@ -119,9 +119,9 @@ async fn a_user_is_kept_out_with_all_agents() {
     bens.alive().await;
     let issued = server.command().args(["token", "issue", "--user", "ann"]).output().unwrap();
     assert!(!issued.status.success() && issued.stdout.is_empty(), "{issued:?}");
-    let shown = told(&server, &["agent", "show", "ann/bot"]);
+    let shown = printed(&server, &["agent", "show", "ann/bot"]);
     assert!(shown["agent"]["owner_disabled_at"].is_string() && shown["agent"]["disabled_at"].is_null());
-    told(&server, &["user", "enable", "ann"]);
+    printed(&server, &["user", "enable", "ann"]);
     comes_in(&ann, "/profile").await;
     comes_in(&bot, "/me").await;
     let_in(&server, &ann).await;
@@ -150,7 +150,7 @@ async fn a_user_is_deleted_with_all_agents() {
     let mut sockets = vec![Socket::of(&server, &ann).await, Socket::of(&server, &bot).await];
     let mut bens = Socket::of(&server, &ben).await;
     let since = Instant::now();
-    let deleted = told(&server, &["user", "delete", "ann", "--force"]);
+    let deleted = printed(&server, &["user", "delete", "ann", "--force"]);
     assert_eq!((&deleted["agents"], &deleted["chats"]), (&json!(1), &json!(1)));
     for mut socket in sockets.drain(..) {
         assert_eq!(socket.closed().await, Closed::Code(1008));
@@ -169,7 +169,7 @@ async fn a_user_is_deleted_with_all_agents() {
     let messages = ben.get(&format!("/chats/{chat}/messages")).await.data();
     let message = messages.as_array().unwrap().iter().find(|one| one["id"] == sent.as_str()).unwrap();
     assert!(message["content"].as_str().unwrap().contains("stays"), "{message}");
-    let users = told(&server, &["user", "list"])["users"].clone();
+    let users = printed(&server, &["user", "list"])["users"].clone();
     let handles = users.as_array().unwrap().iter().map(|user| user["handle"].clone()).collect::<Vec<_>>();
     assert!(!handles.contains(&json!("ann")), "{handles:?}");
     let log = server.command().args(["audit", "--limit", "100", "--json"]).output().unwrap();
@@ -190,7 +190,7 @@ async fn a_user_is_deleted_with_all_agents() {
 async fn who_is_kept_out_is_counted() {
     let server = Server::start_with(&[("PARLANCE_RATE_LIMIT", "1/20")]).await;
     let (ann, ben) = (server.user("ann"), server.user("ben"));
-    told(&server, &["user", "disable", "ann"]);
+    printed(&server, &["user", "disable", "ann"]);
     let mut statuses = Vec::new();
     for _ in 0..100 {
         statuses.push(ann.get("/profile").await.status);
@@ -213,12 +213,12 @@ async fn every_server_keeps_out_whom_one_command_disables() {
     }
     sockets.push(Socket::of(there, &bot).await);
     let since = Instant::now();
-    told(here, &["user", "disable", "ann"]);
+    printed(here, &["user", "disable", "ann"]);
     for mut socket in sockets {
         assert_eq!(socket.closed().await, Closed::Code(1008));
     }
     assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
-    told(here, &["user", "enable", "ann"]);
+    printed(here, &["user", "enable", "ann"]);
     for server in [here, there] {
         let_in(server, &bot).await;
     }

@@ -98,9 +98,10 @@ async fn a_database_that_does_not_keep_what_it_acknowledges_is_a_fault() {
     assert!(!found.is_well(), "{}", found.1);
     found.has("durability", "fault", "fsync is off");
     found.has("durability", "fault", "set full_page_writes = on");
-    let told = server.logged();
-    let told = told.lines().filter(|line| line.contains("acknowledged data can be lost")).collect::<Vec<_>>();
-    assert!(told.len() == 2 && told.iter().all(|line| line.contains("ERROR")), "{told:?}");
+    let logged = server.logged();
+    let logged =
+        logged.lines().filter(|line| line.contains("acknowledged data can be lost")).collect::<Vec<_>>();
+    assert!(logged.len() == 2 && logged.iter().all(|line| line.contains("ERROR")), "{logged:?}");
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ fn command(server: &Server, arguments: &[&str]) -> Output {
 }
 
 /// The JSON output of a command that must succeed.
-fn told(server: &Server, arguments: &[&str]) -> Value {
+fn printed(server: &Server, arguments: &[&str]) -> Value {
     let output = command(server, arguments);
     assert!(output.status.success(), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
@@ -74,7 +74,7 @@ async fn what_the_operator_revokes_ends_within_a_second() {
     let bot = ann.register(&server, "Bot").await;
     let (by_id, by_prefix, whole) =
         (key_of(&ann, "one").await, key_of(&ann, "two").await, key_of(&ann, "three").await);
-    let listed = told(&server, &["key", "list", "@ann", "--json"]);
+    let listed = printed(&server, &["key", "list", "@ann", "--json"]);
     let prefix = listed["keys"].as_array().unwrap().iter().find(|key| key["name"] == "two").unwrap();
     let prefix = prefix["prefix"].as_str().unwrap();
     assert!(by_prefix.1.starts_with(prefix) && by_prefix.1.len() > prefix.len() + 30, "{listed}");
@@ -89,7 +89,7 @@ async fn what_the_operator_revokes_ends_within_a_second() {
         let mut socket = Socket::of(&server, &holder).await;
         let mut all = vec!["key", "revoke", "--json"];
         all.extend(arguments);
-        let revoked = told(&server, &all);
+        let revoked = printed(&server, &all);
         let since = Instant::now();
         assert!(revoked["keys"][0]["revoked_at"].is_string(), "{revoked}");
         assert!(soon(async || holder.get("/chats").await.status == 401).await);
@@ -99,10 +99,11 @@ async fn what_the_operator_revokes_ends_within_a_second() {
         assert!(again.contains("No such key is active") && !again.contains(&whole.1), "{again}");
     }
     // All of it is gone; the operator makes new ones.
-    let made = told(&server, &["key", "create", "--user", "ann", "--name", "new", "--days", "7", "--json"]);
+    let made =
+        printed(&server, &["key", "create", "--user", "ann", "--name", "new", "--days", "7", "--json"]);
     assert!(made["key"]["expires_at"].is_string() && made["key"]["name"] == "new", "{made}");
     assert_eq!(ann.with_key(made["api_key"].as_str().unwrap()).get("/profile").await.status, 200);
-    let made = told(&server, &["key", "rotate", "ann/bot", "--json"]);
+    let made = printed(&server, &["key", "rotate", "ann/bot", "--json"]);
     assert_eq!(bot.with_key(made["api_key"].as_str().unwrap()).get("/me").await.status, 200);
 }
 
@@ -113,7 +114,7 @@ async fn the_last_use_of_a_key_is_known() {
     let ann = server.user("ann");
     assert_eq!(ann.get("/profile").await.status, 200);
     server.terminate().await;
-    let listed = told(&server, &["key", "list", "ann", "--json"]);
+    let listed = printed(&server, &["key", "list", "ann", "--json"]);
     assert!(listed["keys"][0]["last_used_at"].is_string(), "{listed}");
     server.run().await;
     assert_eq!(ann.get("/api-keys").await.data()[0]["last_used_at"], listed["keys"][0]["last_used_at"]);
@@ -152,7 +153,7 @@ async fn keys_are_not_logged() {
     let (id, key) = key_of(&ann, "laptop").await;
     assert_eq!(ann.with_key(&key).get("/profile").await.status, 200);
     let rotated = ann.post(&format!("/agents/{}/rotate-key", bot.id), json!({})).await.data();
-    told(&server, &["key", "revoke", &id, "--json"]);
+    printed(&server, &["key", "revoke", &id, "--json"]);
     assert!(soon(async || ann.with_key(&key).get("/profile").await.status == 401).await);
     let rotated = rotated["credentials"]["api_key"].as_str().unwrap();
     for secret in [&ann.key, &bot.key, &key, rotated] {
@@ -169,7 +170,7 @@ async fn the_operator_limits_a_key() {
     let bot = ann.register(&server, "Bot").await;
     let (chat, other) = (ann.create_chat().await, ann.create_chat().await);
     let limited = |limits: &[&str]| {
-        let made = told(&server, &[&["key", "create", "--user", "ann", "--json"], limits].concat());
+        let made = printed(&server, &[&["key", "create", "--user", "ann", "--json"], limits].concat());
         (made["key"].clone(), ann.with_key(made["api_key"].as_str().unwrap()))
     };
     let (made, reader) = limited(&["--read-only"]);

@@ -20,8 +20,8 @@ fn public(server: &Server) -> Api {
 fn reset_token(server: &Server, handle: &str) -> String {
     let output = server.command().args(["user", "reset-password", handle, "--json"]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    told["reset_token"].as_str().unwrap().to_owned()
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    printed["reset_token"].as_str().unwrap().to_owned()
 }
 
 async fn set_password(server: &Server, handle: &str, password: &str) -> Value {

@@ -93,12 +93,12 @@ async fn withstands(name: &str, mut world: World, length: Duration) {
     if !anomalies.is_empty() {
         let place = std::env::temp_dir().join(format!("parlance-history-{seed}"));
         std::fs::write(&place, history.dump()).unwrap();
-        let told = anomalies.iter().take(20).map(|anomaly| format!("{anomaly:?}")).collect::<Vec<_>>();
+        let reported = anomalies.iter().take(20).map(|anomaly| format!("{anomaly:?}")).collect::<Vec<_>>();
         panic!(
             "{} anomalies, seed {seed}, history in {}:\n{}",
             anomalies.len(),
             place.display(),
-            told.join("\n")
+            reported.join("\n")
         );
     }
 }

@@ -13,7 +13,7 @@ fn command(server: &Server, arguments: &[&str]) -> Output {
 }
 
 /// The JSON output of a command that must succeed.
-fn told(server: &Server, arguments: &[&str]) -> Value {
+fn printed(server: &Server, arguments: &[&str]) -> Value {
     let output = command(server, arguments);
     assert!(output.status.success(), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
@@ -112,7 +112,7 @@ async fn what_membership_showed_ends_with_it() {
     let memory = format!("/memories/{memory}");
     assert_eq!(bot.get(&memory).await.status, 200);
 
-    let token = told(&server, &["token", "issue", "--user", "ben", "--json"]);
+    let token = printed(&server, &["token", "issue", "--user", "ben", "--json"]);
     let header = [("x-auth-token", token["token"].as_str().unwrap())];
     let mut by_token = Socket::connect(&server, "vsn=2.0.0", &header).await.unwrap();
     let mut by_key = Socket::of(&server, &ben).await;
@@ -165,15 +165,15 @@ async fn guesses_of_tokens_are_counted() {
 async fn the_operator_says_who_belongs_where() {
     let server = Server::start().await;
     let (ann, ben) = (server.user("ann"), server.user("ben"));
-    let made = told(&server, &["org", "create", "Acme", "--json"]);
+    let made = printed(&server, &["org", "create", "Acme", "--json"]);
     assert_eq!(
         (made["organization"]["users"].as_u64(), &made["organization"]["name"]),
         (Some(0), &json!("Acme"))
     );
-    let token = told(&server, &["token", "issue", "--user", "ann", "--json"]);
+    let token = printed(&server, &["token", "issue", "--user", "ann", "--json"]);
     let header = [("x-auth-token", token["token"].as_str().unwrap())];
     let mut socket = Socket::connect(&server, "vsn=2.0.0", &header).await.unwrap();
-    let moved = told(&server, &["org", "move", "@ann", "--to", "acme", "--json"]);
+    let moved = printed(&server, &["org", "move", "@ann", "--to", "acme", "--json"]);
     assert_eq!(
         (&moved["user"]["role"], &moved["from"]),
         (&json!("admin"), &json!("ann")),
@@ -183,29 +183,29 @@ async fn the_operator_says_who_belongs_where() {
     assert_eq!(ann.get("/organization").await.data()["name"], "Acme");
 
     let invited =
-        told(&server, &["org", "invite", "Acme", "--email", "ben@example.org", "--days", "2", "--json"]);
+        printed(&server, &["org", "invite", "Acme", "--email", "ben@example.org", "--days", "2", "--json"]);
     assert_eq!(invited["invitation"]["email"], "ben@example.org");
     accept(&ben, invited["token"].as_str().unwrap()).await.data();
-    let members = told(&server, &["org", "members", "Acme", "--json"]);
+    let members = printed(&server, &["org", "members", "Acme", "--json"]);
     let roles = members["members"].as_array().unwrap().iter().map(|row| (&row["handle"], &row["role"]));
     assert_eq!(
         roles.collect::<Vec<_>>(),
         [(&json!("ann"), &json!("admin")), (&json!("ben"), &json!("member"))]
     );
-    let role = told(&server, &["org", "set-role", "ben", "admin", "--json"]);
+    let role = printed(&server, &["org", "set-role", "ben", "admin", "--json"]);
     assert_eq!(role["member"]["role"], "admin");
-    let renamed = told(&server, &["org", "rename", "ACME", "Acme & Sons", "--json"]);
+    let renamed = printed(&server, &["org", "rename", "ACME", "Acme & Sons", "--json"]);
     assert_eq!(renamed["organization"]["name"], "Acme & Sons");
-    told(&server, &["org", "invite", "acme & sons", "--role", "admin", "--json"]);
-    let shown = told(&server, &["org", "show", "Acme & Sons", "--json"]);
+    printed(&server, &["org", "invite", "acme & sons", "--role", "admin", "--json"]);
+    let shown = printed(&server, &["org", "show", "Acme & Sons", "--json"]);
     assert_eq!(shown["members"].as_array().unwrap().len(), 2);
     assert_eq!(shown["open_invitations"][0]["role"], "admin");
-    told(&server, &["org", "move", "ann", "--own", "--json"]);
+    printed(&server, &["org", "move", "ann", "--own", "--json"]);
     assert_eq!(ann.get("/organization").await.data()["name"], "ann");
     let with_role = ["user", "create", "--handle", "dan", "--email", "dan@example.org", "--name", "Dan"];
     let with_role = [&with_role[..], &["--org", "Acme & Sons", "--role", "admin", "--json"]].concat();
-    assert_eq!(told(&server, &with_role)["user"]["organization_role"], "admin");
-    let listed = told(&server, &["org", "list", "--json"]);
+    assert_eq!(printed(&server, &with_role)["user"]["organization_role"], "admin");
+    let listed = printed(&server, &["org", "list", "--json"]);
     assert_eq!(listed["organizations"].as_array().unwrap().len(), 4, "{listed}");
     let text = String::from_utf8(command(&server, &["org", "show", "Acme & Sons"]).stdout).unwrap();
     let is_ben = |line: &str| line.split_whitespace().take(3).eq(["ben", "ben", "admin"]);

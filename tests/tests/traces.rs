@@ -265,8 +265,8 @@ async fn goes_on_without(address: &str) {
     // The collector is waited for five seconds.
     assert!(slowest < Duration::from_secs(4), "{slowest:?}");
     assert!(figure(metrics, "parlance_spans_sent_total").await < 1.0);
-    let told = server.logged().matches("trace collector unavailable").count();
-    assert_eq!(told, 1, "an outage is told once: {}", server.log());
+    let logged = server.logged().matches("trace collector unavailable").count();
+    assert_eq!(logged, 1, "an outage is told once: {}", server.log());
     assert_eq!(send(&server, &ann, &room, &bot.id, &[]).await.status(), 201);
     let took = server.terminate().await;
     assert!(took < Duration::from_secs(6), "{took:?}");

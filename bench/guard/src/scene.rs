@@ -43,7 +43,7 @@ impl Scene {
         let ann = world.user("ann").await;
         let sender = world.agent(&ann, "Planner").await;
         let recipients = [world.agent(&ann, "Researcher").await, world.agent(&ann, "Writer").await];
-        let members = [sender.id.uuid(), recipients[0].id.uuid(), recipients[1].id.uuid()];
+        let members = [sender.id.into(), recipients[0].id.into(), recipients[1].id.into()];
         let room = world.chat(ann.caller, &members).await;
         Self { world, hub, ann, sender, recipients, room }
     }

@@ -176,15 +176,15 @@ impl NatsBus {
 
     /// Sends a message to the other nodes; a message that cannot be sent is requested by them later.
     /// Returns whether the link took it: a hanging link is not waited for.
-    pub(crate) async fn tell(&self, message: &PeerMessage) -> bool {
+    pub(crate) async fn send_to_nodes(&self, message: &PeerMessage) -> bool {
         let (kind, body) = wire::encode_peer_message(message);
         let subject = self.subjects.nodes();
         let head = Head { kind, node: self.node, sent_at: self.now(), number: 0 };
         let message = self.seal.seal(&subject, head, &body);
-        let Ok(told) = timeout(HANDOFF_TIMEOUT, self.client.publish(subject, message)).await else {
+        let Ok(published) = timeout(HANDOFF_TIMEOUT, self.client.publish(subject, message)).await else {
             return false;
         };
-        if let Err(error) = told {
+        if let Err(error) = published {
             tracing::debug!(error = %error, "could not publish to NATS");
         }
         true
@@ -220,8 +220,8 @@ impl RunningBus for NatsBus {
         let mut tasks = JoinSet::new();
         tasks.spawn(sender.run(self.client.clone()));
         tasks.spawn(SubscriptionManager::new(self.clone()).run());
-        // If one of them panics, this ends, and the server with it.
-        while let Some(Ok(())) = tasks.join_next().await {}
+        // Neither ends before the server stops; if one does, this ends, and the server with it.
+        let _ = tasks.join_next().await;
     }
 
     fn is_connected(&self) -> bool {

@@ -126,7 +126,7 @@ impl SubscriptionManager {
         self.subscribe_all().await;
         // Without a new interest, requests whose confirmation is pending are not released early.
         let is_settled = begun.is_empty() && self.asked <= self.bus.heard();
-        self.tell_changed(&begun, &[]).await;
+        self.send_changes(&begun, &[]).await;
         if is_settled || !self.is_up {
             self.bus.hear(self.granted);
             return;
@@ -146,7 +146,7 @@ impl SubscriptionManager {
 
     /// Announces that this node stops; any later message would bring it back.
     async fn leave(&self) {
-        self.bus.tell(&PeerMessage::Leaving).await;
+        self.bus.send_to_nodes(&PeerMessage::Leaving).await;
         let _ = self.bus.client().flush().await;
         self.bus.leave();
     }
@@ -215,7 +215,7 @@ impl SubscriptionManager {
         if !self.unheard.is_empty() {
             self.bus.losses().unheard(now);
         }
-        self.tell_changed(&[], &over).await;
+        self.send_changes(&[], &over).await;
         if self.is_up {
             if self.bus.known_nodes_mut().expire(now) {
                 tracing::info!(nodes = self.bus.peers().count(), "other servers on NATS known");
@@ -247,7 +247,7 @@ impl SubscriptionManager {
         self.bus.known_nodes_mut().begin_again(self.bus.now());
         self.bus.set_stale(false);
         self.subscribe_all().await;
-        self.bus.tell(&PeerMessage::AskInterests { of: None }).await;
+        self.bus.send_to_nodes(&PeerMessage::AskInterests { of: None }).await;
         self.is_asked = true;
         self.beat_at = Instant::now();
     }
@@ -285,25 +285,25 @@ impl SubscriptionManager {
     async fn answer(&mut self) {
         if std::mem::take(&mut self.is_asked) {
             for peer_message in self.own.whole(self.bus.most_interests()) {
-                if !self.bus.tell(&peer_message).await {
+                if !self.bus.send_to_nodes(&peer_message).await {
                     self.is_asked = true;
                     return;
                 }
             }
         }
         for node in std::mem::take(&mut self.asks) {
-            self.bus.tell(&PeerMessage::AskInterests { of: Some(node) }).await;
+            self.bus.send_to_nodes(&PeerMessage::AskInterests { of: Some(node) }).await;
         }
         if self.beat_at <= Instant::now() {
             self.beat_at = Instant::now() + BEAT;
-            self.bus.tell(&self.own.here()).await;
+            self.bus.send_to_nodes(&self.own.here()).await;
         }
     }
 
-    async fn tell_changed(&mut self, begun: &[Interest], over: &[Interest]) {
+    async fn send_changes(&mut self, begun: &[Interest], over: &[Interest]) {
         // If it cannot be sent, the number advances nonetheless, so that others detect the gap.
         for peer_message in self.own.changed(begun, over, self.bus.most_interests()) {
-            if !self.is_up || !self.bus.tell(&peer_message).await {
+            if !self.is_up || !self.bus.send_to_nodes(&peer_message).await {
                 return;
             }
         }

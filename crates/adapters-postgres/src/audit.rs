@@ -16,6 +16,7 @@ use domain::audit::{
     AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope, AuditState, ChainDigest,
     ChainLink, SealedEntry,
 };
+use domain::id::{AccountId, ChatId, OrganizationId};
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest, Position};
 use domain::store::StoreError;
@@ -125,16 +126,16 @@ pub(crate) async fn append_on(
         let place = entry.place.map(AuditObject::parts);
         statement::<()>(APPEND)
             .bind::<Timestamptz, _>(At(entry.at))
-            .bind::<Nullable<SqlUuid>, _>(chat)
-            .bind::<Nullable<SqlUuid>, _>(holder)
-            .bind::<Nullable<SqlUuid>, _>(organization)
+            .bind::<Nullable<SqlUuid>, _>(chat.map(ChatId::uuid))
+            .bind::<Nullable<SqlUuid>, _>(holder.map(AccountId::uuid))
+            .bind::<Nullable<SqlUuid>, _>(organization.map(OrganizationId::uuid))
             .bind::<Text, _>(actor_kind)
-            .bind::<Nullable<SqlUuid>, _>(actor)
+            .bind::<Nullable<SqlUuid>, _>(actor.map(AccountId::uuid))
             .bind::<Text, _>(entry.action.as_str())
             .bind::<Text, _>(subject_kind)
-            .bind::<SqlUuid, _>(subject)
+            .bind::<SqlUuid, _>(subject.uuid())
             .bind::<Nullable<Text>, _>(place.map(|(kind, _)| kind))
-            .bind::<Nullable<SqlUuid>, _>(place.map(|(_, id)| id))
+            .bind::<Nullable<SqlUuid>, _>(place.map(|(_, id)| id.uuid()))
             .bind::<Nullable<Text>, _>(entry.detail)
             .execute(&mut db)
             .await?;
@@ -172,7 +173,7 @@ async fn list_on(
     if let Some(Position { key, id, .. }) = page.slice.after() {
         let key = At(Timestamp::from_micros(key));
         // The first condition is redundant; it lets the index scan start at the right place.
-        let as_old = audit::at.eq(key).and(audit::id.lt(id));
+        let as_old = audit::at.eq(key).and(audit::id.lt(id.uuid()));
         rows = rows.filter(audit::at.le(key)).filter(audit::at.lt(key).or(as_old));
     }
     let rows = rows
@@ -225,7 +226,7 @@ async fn seal_on(mut db: &Db, limit: u32) -> Result<Result<u32, Never>, Fault> {
     for row in rows {
         let entry = row.into_stored();
         seal = seal.next(&entry);
-        ids.push(entry.id);
+        ids.push(entry.id.uuid());
         numbers.push(seal.number);
         digests.push(seal.digest.0.to_vec());
     }

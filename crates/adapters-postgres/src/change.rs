@@ -13,6 +13,7 @@ use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
+use domain::id::SubjectId;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use futures_util::FutureExt;
@@ -39,9 +40,13 @@ impl ChangeRepository for PostgresStore {
         self.ask((position, limit), |db, (position, limit)| after_on(db, *position, *limit).boxed()).await
     }
 
-    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError> {
-        let given = (until, limit);
-        let done = self.change(given, |db, (until, limit)| forget_on(db, *until, *limit).boxed(), |_| ());
+    async fn has_change(&self, position: ChangePosition) -> Result<bool, StoreError> {
+        self.ask(position, |db, position| is_kept_on(db, *position).boxed()).await
+    }
+
+    async fn forget_changes(&self, before: ChangePosition, limit: u32) -> Result<u32, StoreError> {
+        let given = (before, limit);
+        let done = self.change(given, |db, (before, limit)| forget_on(db, *before, *limit).boxed(), |_| ());
         let Ok(gone) = done.await?;
         Ok(gone)
     }
@@ -55,7 +60,11 @@ pub(crate) async fn append_on(
 ) -> Result<(), Fault> {
     let entry = |change: Change| {
         let (kind, subject) = change.parts();
-        (change_log::kind.eq(kind), change_log::subject_id.eq(subject), change_log::changed_at.eq(At(now)))
+        (
+            change_log::kind.eq(kind),
+            change_log::subject_id.eq(subject.uuid()),
+            change_log::changed_at.eq(At(now)),
+        )
     };
     let entries = made.into_iter().map(entry).collect::<Vec<_>>();
     if entries.is_empty() {
@@ -81,14 +90,19 @@ async fn after_on(mut db: &Db, position: ChangePosition, limit: u32) -> Result<V
         .await?;
     let entry = |(id, kind, subject, At(at)): (i64, String, Uuid, At)| LoggedChange {
         position: ChangePosition(id),
-        change: Change::from_parts(&kind, subject, at),
+        change: Change::from_parts(&kind, SubjectId::new(subject), at),
     };
     Ok(rows.into_iter().map(entry).collect())
 }
 
-async fn forget_on(mut db: &Db, until: ChangePosition, limit: u32) -> Result<Result<u32, Never>, Fault> {
+async fn is_kept_on(mut db: &Db, position: ChangePosition) -> Result<bool, Fault> {
+    let kept = change_log::table.find(position.0).select(change_log::id);
+    Ok(diesel::select(diesel::dsl::exists(kept)).get_result(&mut db).await?)
+}
+
+async fn forget_on(mut db: &Db, before: ChangePosition, limit: u32) -> Result<Result<u32, Never>, Fault> {
     let old = change_log::table
-        .filter(change_log::id.le(until.0))
+        .filter(change_log::id.lt(before.0))
         .order(change_log::id)
         .limit(i64::from(limit))
         .select(change_log::id)

@@ -82,10 +82,11 @@ impl Connect {
     pub(crate) async fn bare(&self) -> ConnectionResult<AsyncPgConnection> {
         if let Some(tls) = &self.tls {
             let connected = self.config.connect(tls.clone()).await;
-            let (client, connection) = connected.map_err(|error| told(&error))?;
+            let (client, connection) = connected.map_err(|error| connection_error(&error))?;
             return AsyncPgConnection::try_from_client_and_connection(client, connection).await;
         }
-        let (client, connection) = self.config.connect(NoTls).await.map_err(|error| told(&error))?;
+        let (client, connection) =
+            self.config.connect(NoTls).await.map_err(|error| connection_error(&error))?;
         AsyncPgConnection::try_from_client_and_connection(client, connection).await
     }
 
@@ -93,10 +94,11 @@ impl Connect {
     pub(crate) async fn watched(&self) -> ConnectionResult<(Client, JoinHandle<()>)> {
         if let Some(tls) = &self.tls {
             let connected = self.config.connect(tls.clone()).await;
-            let (client, connection) = connected.map_err(|error| told(&error))?;
+            let (client, connection) = connected.map_err(|error| connection_error(&error))?;
             return Ok((client, tokio::spawn(connection.map(drop))));
         }
-        let (client, connection) = self.config.connect(NoTls).await.map_err(|error| told(&error))?;
+        let (client, connection) =
+            self.config.connect(NoTls).await.map_err(|error| connection_error(&error))?;
         Ok((client, tokio::spawn(connection.map(drop))))
     }
 
@@ -119,7 +121,7 @@ impl Connect {
 }
 
 /// The driver's text omits the message of the server.
-pub(crate) fn told(error: &tokio_postgres::Error) -> ConnectionError {
+pub(crate) fn connection_error(error: &tokio_postgres::Error) -> ConnectionError {
     let text = match error.as_db_error() {
         Some(said) => said.message().to_owned(),
         None => match std::error::Error::source(error) {

@@ -27,6 +27,9 @@ impl From<DieselError> for Fault {
 /// The operating system's message for a full disk.
 const NO_SPACE: &str = "No space left on device";
 
+/// The beginning of the message about a statement that took too long, or was cancelled on request.
+const CANCELLED: &str = "canceling statement due to";
+
 const UNCERTAIN: &str = "the database did not clearly answer a commit, whose outcome is unknown";
 
 /// The remedy for a fault.
@@ -70,7 +73,7 @@ impl Fault {
     }
 
     /// The error for one of several jobs that failed together.
-    pub(crate) fn told(&self) -> StoreError {
+    pub(crate) fn to_store_error(&self) -> StoreError {
         self.record_full_disk();
         let cause = match self {
             Self::Driver(error) => error.to_string(),
@@ -104,6 +107,13 @@ impl Fault {
             ))
             | Self::Row(_)
             | Self::NoConnection(_) => false,
+            // A commit is not cancelled. A server in another language says it otherwise, and then it
+            // is in doubt: the driver hides the code (57014).
+            Self::Driver(DieselError::DatabaseError(DatabaseErrorKind::Unknown, said))
+                if said.message().starts_with(CANCELLED) =>
+            {
+                false
+            }
             // A deadlock, or an error of the statement itself.
             Self::Driver(error @ DieselError::DatabaseError(DatabaseErrorKind::Unknown, _)) => {
                 remedy(error) == Remedy::Later
@@ -115,7 +125,7 @@ impl Fault {
 
 impl From<Fault> for StoreError {
     fn from(fault: Fault) -> Self {
-        fault.told()
+        fault.to_store_error()
     }
 }
 
@@ -207,7 +217,7 @@ mod tests {
         let full = |text| {
             let said = Box::new(Said(text, None, None));
             let fault = Fault::Driver(DieselError::DatabaseError(DatabaseErrorKind::Unknown, said));
-            assert!(matches!(fault.told(), StoreError::Unavailable(_)));
+            assert!(matches!(fault.to_store_error(), StoreError::Unavailable(_)));
             measure::is_store_full()
         };
         assert!(!full("canceling statement due to statement timeout"));
@@ -243,6 +253,7 @@ mod tests {
         let unknown = |said| fault(DatabaseErrorKind::Unknown, said).leaves_commit_in_doubt();
         assert!(!unknown(Said("deadlock detected", None, None)));
         assert!(!unknown(Said("relation \"rooms\" does not exist", None, Some(15))));
+        assert!(!unknown(Said("canceling statement due to statement timeout", None, None)));
         assert!(unknown(Said("terminating connection due to administrator command", None, None)));
         assert!(unknown(Said("could not write to file \"pg_wal/1\": No space left on device", None, None)));
         for kind in [DatabaseErrorKind::UnableToSendCommand, DatabaseErrorKind::ClosedConnection] {

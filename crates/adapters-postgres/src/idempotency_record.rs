@@ -9,7 +9,7 @@ use diesel::dsl;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Timestamptz};
 use diesel_async::RunQueryDsl;
-use domain::id::{ChatId, MessageId};
+use domain::id::{ChatId, MessageId, RecordId};
 use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyRepository, StoredAnswer, Verdict};
 use domain::message::{DeletedText, Message, PriorResult};
 use domain::store::StoreError;
@@ -59,7 +59,7 @@ const ANSWER: Answer =
 fn stored_answer((fingerprint, record, At(at)): (Vec<u8>, Uuid, At)) -> Result<StoredAnswer, Fault> {
     let fingerprint = <[u8; 32]>::try_from(fingerprint)
         .map_err(|_| Fault::Row("a fingerprint of another length".to_owned()))?;
-    Ok(StoredAnswer { fingerprint: Fingerprint::new(fingerprint), record, at })
+    Ok(StoredAnswer { fingerprint: Fingerprint::new(fingerprint), record: RecordId::new(record), at })
 }
 
 /// The recorded requests with the claim's key. Another request may become the first at the same
@@ -74,7 +74,7 @@ pub(crate) async fn judge_on(mut db: &Db, claim: &IdempotencyClaim) -> Result<Ve
 pub(crate) async fn remember_on(
     mut db: &Db,
     claim: &IdempotencyClaim,
-    record: Uuid,
+    record: RecordId,
     now: Timestamp,
 ) -> Result<Verdict, Fault> {
     loop {
@@ -86,7 +86,7 @@ pub(crate) async fn remember_on(
                 idempotency_records::place_id.eq(place(claim)),
                 idempotency_records::key.eq(claim.once.key.as_str()),
                 idempotency_records::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
-                idempotency_records::record_id.eq(record),
+                idempotency_records::record_id.eq(record.uuid()),
                 idempotency_records::answered_at.eq(At(now)),
             ))
             .on_conflict_do_nothing()
@@ -110,7 +110,7 @@ pub(crate) async fn earlier_on(mut db: &Db, claim: &IdempotencyClaim) -> Result<
         Verdict::Repeated(first) => first,
     };
     let chat = claim.place.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
-    let id = MessageId::new(first.record);
+    let id = MessageId::new(first.record.uuid());
     if let Some(message) = load::message_on(db, chat, id).await? {
         return Ok(PriorResult::Message(Box::new(message)));
     }

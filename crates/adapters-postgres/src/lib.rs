@@ -40,6 +40,7 @@ mod tls;
 mod writes;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use diesel_async::RunQueryDsl;
 use domain::store::{SchemaSteps, StoreError};
@@ -47,6 +48,7 @@ use domain::time::Timestamp;
 use futures_util::FutureExt;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 pub use open::{OpenError, PostgresConfig};
 pub use store_lock::{ImportLock, StoreUse};
@@ -59,6 +61,9 @@ use crate::group_commit::GroupCommit;
 use crate::message::append::Messages;
 use crate::pool::Pool;
 
+/// The time limit for the work that is under way when the store is shut down.
+const LAST_WORK: Duration = Duration::from_secs(2);
+
 /// A store on PostgreSQL; implements every repository of the domain.
 pub struct PostgresStore {
     pool: Pool,
@@ -70,6 +75,8 @@ pub struct PostgresStore {
     store_use: Option<StoreUse>,
     /// The runtime of the connections and the work on them.
     runtime: Handle,
+    /// Every task that works on the store holds a receiver until it ends.
+    running: watch::Sender<()>,
 }
 
 impl PostgresStore {
@@ -110,8 +117,10 @@ impl PostgresStore {
     fn on(config: &PostgresConfig, connect: Arc<Connect>, steps: SchemaSteps) -> Self {
         let pool = Pool::new(connect.clone(), config.connections, config.acquire_timeout);
         let commit_order = Arc::<CommitOrder>::default();
-        let appender = GroupCommit::start(Messages::default(), pool.clone(), commit_order.clone());
-        let advancer = GroupCommit::start(Steps, pool.clone(), commit_order.clone());
+        let running = watch::Sender::new(());
+        let (messages, order) = (Messages::default(), commit_order.clone());
+        let appender = GroupCommit::start(messages, pool.clone(), order.clone(), running.subscribe());
+        let advancer = GroupCommit::start(Steps, pool.clone(), order, running.subscribe());
         Self {
             pool,
             connect,
@@ -121,6 +130,7 @@ impl PostgresStore {
             advancer,
             store_use: None,
             runtime: Handle::current(),
+            running,
         }
     }
 
@@ -161,6 +171,17 @@ impl PostgresStore {
     /// each. Such a change is not announced, so subscribers must read the store again.
     pub fn commits_in_doubt(&self) -> watch::Receiver<u64> {
         self.commit_order.commits_in_doubt()
+    }
+
+    /// Finishes the work that is under way and ends the tasks, unless the database takes too long;
+    /// then closes the store.
+    pub async fn shut_down(&self) {
+        self.appender.close();
+        self.advancer.close();
+        if timeout(LAST_WORK, self.running.closed()).await.is_err() {
+            tracing::warn!("last changes may not be stored: the database does not respond in time");
+        }
+        self.close();
     }
 
     /// Closes the pool: later calls fail as unavailable.

@@ -15,12 +15,11 @@ use std::time::Duration;
 
 use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
-use domain::id::{ChatId, ParticipantId};
+use domain::id::{ChatId, ParticipantId, RecordId};
 use domain::page::{PageRequest, Position, Slice};
 use testkit::postgres::{Database, server};
 use testkit::{Stores, TestAgent, TestUser, World};
 use tokio_postgres::{Client, NoTls};
-use uuid::Uuid;
 
 use crate::statement::statement;
 use crate::{PostgresConfig, PostgresStore};
@@ -75,7 +74,7 @@ impl Watched {
         let world = World::on(Stores::of(&store, PostgresStore::close));
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
-        let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        let chat = world.chat(ann.caller, &[bot.id.into()]).await;
         let size = Size::wanted();
         size.fill(&client, &ann, &bot, chat).await;
         // A fresh server; ids carry the time, so none is assigned twice.
@@ -198,7 +197,7 @@ const FIRST: PageRequest = PageRequest { slice: Slice::After { after: None, limi
 
 fn after(key: i64) -> PageRequest {
     PageRequest {
-        slice: Slice::After { after: Some(Position::at(key, Uuid::max())), limit: 50 },
+        slice: Slice::After { after: Some(Position::at(key, RecordId::MAX)), limit: 50 },
         count: false,
     }
 }

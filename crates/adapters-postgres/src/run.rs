@@ -120,7 +120,7 @@ impl PostgresStore {
         &self,
         given: G,
         work: W,
-        tell: impl FnOnce(&T) + Send + 'static,
+        announce: impl FnOnce(&T) + Send + 'static,
     ) -> Result<Result<T, R>, StoreError>
     where
         G: Send + Sync + 'static,
@@ -130,7 +130,7 @@ impl PostgresStore {
     {
         let doing = measure::doing(Kind::Change);
         let carried = doing.carry();
-        let tell = |outcome: &T| carried.within(|| tell(outcome));
+        let announce = |outcome: &T| carried.within(|| announce(outcome));
         let (pool, commit_order) = (self.pool.clone(), self.commit_order.clone());
         let changing = async move {
             match try_change(&pool, &commit_order, &given, &work).await {
@@ -141,7 +141,7 @@ impl PostgresStore {
                     Err(fault)
                 }
                 Ok(Err(refused)) => Ok(Err(refused)),
-                Ok(Ok((slot, outcome))) => Ok(Ok(slot.publish(outcome, tell).await)),
+                Ok(Ok((slot, outcome))) => Ok(Ok(slot.publish(outcome, announce).await)),
             }
         };
         self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
@@ -176,6 +176,12 @@ impl PostgresStore {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let running = self.running.subscribe();
+        let work = async move {
+            let done = work.await;
+            drop(running);
+            done
+        };
         match self.runtime.spawn(work).await {
             Ok(done) => Ok(done),
             Err(error) if error.is_panic() => Err(StoreError::Broken("work on the store panicked".into())),

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::Client;
 
-use crate::connect::{Connect, told};
+use crate::connect::{Connect, connection_error};
 use crate::open::{OpenError, PostgresConfig, connector};
 
 /// How long to wait for a process that is ending.
@@ -132,7 +132,7 @@ async fn begun(connect: &Connect, lock: &str) -> ConnectionResult<Option<Held>> 
 /// Takes the lock; `None` if another process holds it for as long as `patience`.
 async fn hold(connect: &Connect, lock: &str, patience: Duration) -> ConnectionResult<Option<Held>> {
     let (client, ended) = connect.watched().await?;
-    let fault = |error| told(&error);
+    let fault = |error| connection_error(&error);
     client.batch_execute(SETTINGS).await.map_err(fault)?;
     let begun = Instant::now();
     loop {

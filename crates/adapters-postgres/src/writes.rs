@@ -60,8 +60,8 @@ async fn a_message_writes_six_index_entries_and_a_mark_none() {
     let world = World::on(Stores::of(&store, PostgresStore::close));
     let ann = world.user("ann").await;
     let (bot, other) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Other").await);
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
     let counted = Counted { store, client };
 
     let to = [&bot, &other].map(|agent: &TestAgent| ParticipantId::Agent(agent.id));

@@ -12,7 +12,7 @@ use domain::message::{HistoryFilter, MessageContent, SendMessage, SendMessageErr
 use domain::page::{PageRequest, Slice};
 use domain::store::StoreError;
 use testkit::postgres::Database;
-use testkit::{Stores, TestUser, World};
+use testkit::{Stores, TestUser, World, until};
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
@@ -122,4 +122,60 @@ async fn who_waits_too_long_for_a_held_room_is_told() {
     drop(holding);
     send(&world, &ann, room, "in time").await.unwrap().unwrap();
     assert_eq!(texts(&world, &ann, room).await, ["in time"], "what was refused is not there");
+}
+
+/// The message that waits for its room is stored or given up, and everything else is refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_shuts_down_when_its_last_message_is_stored_or_takes_too_long() {
+    for is_released in [true, false] {
+        let database = common::database().await;
+        let store = common::open(&database).await;
+        let world = Arc::new(World::on(Stores::of(&store, PostgresStore::close)));
+        let ann = world.user("ann").await;
+        let (held, free) = (world.chat(ann.caller, &[]).await, world.chat(ann.caller, &[]).await);
+        let holding = hold(&database, &[held]).await;
+        let last = send(&world, &ann, held, "last");
+        let waits =
+            "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        until("the message does not wait", async || !holding.query(waits, &[]).await.unwrap().is_empty())
+            .await;
+        let closing = tokio::spawn(async move { store.shut_down().await });
+        until("messages are still taken", async || send(&world, &ann, free, "late").await.unwrap().is_err())
+            .await;
+        assert!(!closing.is_finished() && !last.is_finished());
+        if is_released {
+            holding.batch_execute("COMMIT").await.unwrap();
+        }
+        closing.await.unwrap();
+        if is_released {
+            last.await.unwrap().unwrap();
+        } else {
+            assert!(!last.is_finished());
+        }
+    }
+}
+
+/// The database cancels such a statement before its commit, so nobody has to read the store again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_takes_too_long_is_not_in_doubt() {
+    let database = common::database().await;
+    let statement_timeout = Duration::from_secs(1);
+    let config = PostgresConfig { connections: 8, statement_timeout, ..PostgresConfig::at(&database.url()) };
+    let store = Arc::new(PostgresStore::open(&config).await.unwrap());
+    let world = Arc::new(World::on(Stores::of(&store, PostgresStore::close)));
+    let ann = world.user("ann").await;
+    let room = world.chat(ann.caller, &[]).await;
+    // The next one is written with one statement, as the room is known.
+    send(&world, &ann, room, "in time").await.unwrap().unwrap();
+    let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
+         $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END $$; \
+         CREATE TRIGGER slow BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION slow(); \
+         SELECT pg_advisory_lock(7)";
+    client.batch_execute(slow).await.unwrap();
+    let refused = send(&world, &ann, room, "too slow").await.unwrap().unwrap_err();
+    assert!(matches!(refused, SendMessageError::Store(StoreError::Unavailable(_))), "{refused:?}");
+    assert_eq!(*store.commits_in_doubt().borrow(), 0);
+    assert_eq!(texts(&world, &ann, room).await, ["in time"]);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use adapters_postgres::PostgresStore;
 use domain::change::{Change, ChangeRepository};
 use domain::chat::Role;
-use domain::id::{AgentId, NodeId, ParticipantId};
+use domain::id::{AccountId, AgentId, NodeId, ParticipantId};
 use domain::node::{AgentClaim, ClaimReason, EntrantPlace, NodeRepository, OnConflict, Registered};
 use domain::ports::Clock;
 use testkit::{Stores, World};
@@ -72,12 +72,12 @@ async fn who_has_come_into_rooms_is_found_by_time() {
     let world = World::on(Stores::of(&store, PostgresStore::close));
     let ann = world.user("ann").await;
     let (one, two) = (world.agent(&ann, "One").await, world.agent(&ann, "Two").await);
-    let (ids, begun) = ([one.id, two.id].map(AgentId::uuid), world.clock.now());
+    let (ids, begun) = ([one.id, two.id].map(AccountId::from), world.clock.now());
     world.chat(ann.caller, &ids).await;
     world.clock.advance(Duration::from_secs(1));
     let since = world.clock.now();
     let (room, gone) = (world.chat(ann.caller, &ids).await, world.chat(ann.caller, &ids).await);
-    world.chats.remove_participant(ann.caller, room, two.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, room, two.id).await.unwrap();
     world.chats.delete(ann.caller, gone).await.unwrap();
     let entrants = async |since| {
         let (mut place, mut all) = (EntrantPlace::before(since), Vec::new());
@@ -100,7 +100,7 @@ async fn who_has_come_into_rooms_is_found_by_time() {
 
     let newest = store.newest_change().await.unwrap();
     store.record_event_loss(NODE, begun).await.unwrap();
-    let told = store.changes_after(newest, 10).await.unwrap();
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].change, Some(Change::EventsLost { by: NODE, since: begun }));
+    let entries = store.changes_after(newest, 10).await.unwrap();
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0].change, Some(Change::EventsLost { by: NODE, since: begun }));
 }

@@ -118,7 +118,7 @@ async fn rooms_and_participants_are_counted_exactly() {
     assert_eq!(rooms.len(), 5);
     let mut agents = Vec::new();
     for number in 0..8 {
-        agents.push(worlds[0].agent(&ann, &format!("bot {number}")).await.id.uuid());
+        agents.push(worlds[0].agent(&ann, &format!("bot {number}")).await.id.into());
     }
     let (agents, chat) = (Arc::new(agents), rooms[0]);
     let added = at_once(&worlds, agents.len(), |world, number| {
@@ -134,7 +134,7 @@ async fn a_key_counts_once_and_attempts_are_numbered_without_gaps() {
     let (worlds, _database) = two().await;
     let ann = worlds[0].user("ann").await;
     let bot = worlds[0].agent(&ann, "Bot").await;
-    let chat = worlds[0].chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = worlds[0].chat(ann.caller, &[bot.id.into()]).await;
     let first = at_once(&worlds, 20, |world, _| async move {
         let key = IdempotencyKey::new("once").unwrap();
         let once = Some(IdempotentRequest { key, fingerprint: Fingerprint::new([1; 32]) });
@@ -174,10 +174,10 @@ async fn of_two_owners_who_go_at_once_one_stays() {
     let ben = worlds[0].agent(&ann, "Ben").await;
     for _ in 0..10 {
         let chat = worlds[0].chat(ann.caller, &[]).await;
-        worlds[0].add(ann.caller, chat, ben.id.uuid(), Role::Owner).await;
+        worlds[0].add(ann.caller, chat, ben.id.into(), Role::Owner).await;
         let (ann_goes, ben_goes) = tokio::join!(
-            worlds[0].chats.remove_participant(ann.caller, chat, ann.id.uuid()),
-            worlds[1].chats.remove_participant(ben.caller, chat, ben.id.uuid()),
+            worlds[0].chats.remove_participant(ann.caller, chat, ann.id),
+            worlds[1].chats.remove_participant(ben.caller, chat, ben.id),
         );
         assert_ne!(ann_goes.is_ok(), ben_goes.is_ok(), "{ann_goes:?} {ben_goes:?}");
         let left = if ann_goes.is_ok() { Caller::from(ben.caller) } else { ann.caller.into() };
@@ -259,7 +259,7 @@ async fn a_step_keeps_the_mark_of_the_same_moment() {
     let world = World::on(Stores::of(&store, PostgresStore::close));
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     let mention = Mention {
         id: ParticipantId::Agent(bot.id),
         handle: bot.handle.clone(),

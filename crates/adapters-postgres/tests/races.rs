@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::account::{
-    AgentChanges, AgentDescription, AgentName, CreateUser, CreateUserError, DeleteAgentError, Membership,
-    RegisterAgent, RegisterError, UpdateAgentError, UserHandle, parse_email, parse_person_name,
+    AgentChanges, AgentDescription, AgentName, CreateUser, CreateUserError, DeleteAgentError,
+    InitialOrganization, RegisterAgent, RegisterError, UpdateAgentError, UserHandle, parse_email,
+    parse_person_name,
 };
 use domain::chat::{AddParticipantCommand, AddParticipantError, CreateChat, CreateChatError, Role};
 use domain::id::{MessageId, ParticipantId};
@@ -93,10 +94,10 @@ async fn users_and_organizations_are_named_once() {
             email: parse_email(&format!("{}{}@example.org", ["u", "U", "u"][number % 3], number / 3))
                 .unwrap(),
             name: parse_person_name("One").unwrap(),
-            membership: if number < 6 {
-                Membership::Own
+            initial_organization: if number < 6 {
+                InitialOrganization::Own
             } else {
-                Membership::Named(named, OrganizationRole::Member)
+                InitialOrganization::Named(named, OrganizationRole::Member)
             },
             plan: PlanName::enterprise(),
         };
@@ -128,7 +129,7 @@ async fn nobody_has_a_plan_that_is_taken_away() {
             handle: UserHandle::new(&format!("user-{round}")).unwrap(),
             email: parse_email(&format!("{round}@example.org")).unwrap(),
             name: parse_person_name("One").unwrap(),
-            membership: Membership::Own,
+            initial_organization: InitialOrganization::Own,
             plan: plan.name,
         };
         let creating = tokio::spawn(async move { accounts.create_user(command).await });
@@ -154,9 +155,9 @@ async fn rooms_pass_on_to_somebody_who_stays() {
         let mut rooms = Vec::new();
         for turn in 0..bots.len() {
             // Each is the owner of a room, and the first or last heir in the others'.
-            let room = world.chat(bots[turn].caller, &[ann.id.uuid()]).await;
+            let room = world.chat(bots[turn].caller, &[ann.id.into()]).await;
             for next in 1..bots.len() {
-                let heir = bots[(turn + next) % bots.len()].id.uuid();
+                let heir = bots[(turn + next) % bots.len()].id.into();
                 world.add(bots[turn].caller, room, heir, Role::Admin).await;
             }
             rooms.push(room);
@@ -182,13 +183,13 @@ async fn an_agent_that_goes_is_left_in_no_room() {
     let ann = world.user("ann").await;
     for round in 0..8 {
         let bot = world.agent(&ann, &format!("Bot {round}")).await;
-        world.chat(bot.caller, &[ann.id.uuid()]).await;
+        world.chat(bot.caller, &[ann.id.into()]).await;
         let mut rooms = Vec::new();
         for _ in 0..4 {
             rooms.push(world.chat(ann.caller, &[]).await);
         }
         let adding = rooms.into_iter().map(|room| {
-            let (chats, caller, candidate) = (world.chats.clone(), ann.caller, bot.id.uuid());
+            let (chats, caller, candidate) = (world.chats.clone(), ann.caller, bot.id.into());
             let command = AddParticipantCommand { candidate, role: Role::Member };
             tokio::spawn(async move { chats.add_participant(caller, room, command).await.map(|_| ()) })
         });
@@ -218,7 +219,7 @@ async fn work_is_erased_side_by_side() {
     let stays = world.agent(&ann, "Stays").await;
     for number in 0..3 {
         let bot = world.agent(&ann, &format!("Bot {number}")).await;
-        let room = world.chat(ann.caller, &[bot.id.uuid(), stays.id.uuid()]).await;
+        let room = world.chat(ann.caller, &[bot.id.into(), stays.id.into()]).await;
         let to = [ParticipantId::Agent(bot.id), ParticipantId::Agent(stays.id)];
         for _ in 0..5 {
             world.send(ann.caller, room, "work", &to).await;
@@ -291,7 +292,7 @@ async fn any_number_of_attempts_is_erased_in_slices() {
     let (world, database) = world().await;
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let room = world.chat(ann.caller, &[bot.id.into()]).await;
     world.send(ann.caller, room, "old", &[ParticipantId::Agent(bot.id)]).await;
     let many = "WITH made AS (INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed_at, error) \
          SELECT agent_id, chat_id, sequence, number, now(), now(), 'no' \

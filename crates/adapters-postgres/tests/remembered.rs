@@ -48,7 +48,7 @@ impl Scene {
         let (there, here) = (worlds.pop().unwrap(), worlds.pop().unwrap());
         let ann = here.user("ann").await;
         let (bot, other) = (here.agent(&ann, "Bot").await, here.agent(&ann, "Other").await);
-        let chat = here.chat(ann.caller, &[bot.id.uuid(), other.id.uuid()]).await;
+        let chat = here.chat(ann.caller, &[bot.id.into(), other.id.into()]).await;
         let scene = Self { here, there, ann, bot, other, chat, _database: database };
         for _ in 0..2 {
             // The first gives the title, or makes the agent active.
@@ -98,7 +98,7 @@ async fn servers_that_write_in_turns_leave_no_gap() {
 async fn who_was_removed_elsewhere_gets_nothing_and_says_nothing() {
     let scene = Scene::set().await;
     let (caller, chat) = (scene.ann.caller, scene.chat);
-    scene.there.chats.remove_participant(caller, chat, scene.other.id.uuid()).await.unwrap();
+    scene.there.chats.remove_participant(caller, chat, scene.other.id).await.unwrap();
     let refused = scene.send(&scene.here, scene.bot.caller, &scene.other).await.unwrap_err();
     let SendMessageError::Mention(MentionError::NotInRoom { index: 0, available }) = refused else {
         panic!("{refused}");
@@ -108,7 +108,7 @@ async fn who_was_removed_elsewhere_gets_nothing_and_says_nothing() {
     assert!(matches!(refused, SendMessageError::ChatNotFound), "{refused}");
     scene.send(&scene.here, scene.ann.caller, &scene.bot).await.unwrap();
     // Who comes back is found, though nobody here was told.
-    scene.there.add(caller, chat, scene.other.id.uuid(), domain::chat::Role::Member).await;
+    scene.there.add(caller, chat, scene.other.id.into(), domain::chat::Role::Member).await;
     scene.send(&scene.here, scene.bot.caller, &scene.other).await.unwrap();
     assert_eq!(scene.places().await, (1..=6).collect::<Vec<_>>());
 }

@@ -36,7 +36,7 @@ struct Room {
     database: Database,
 }
 
-type Told = Arc<Mutex<Vec<Message>>>;
+type Published = Arc<Mutex<Vec<Message>>>;
 type Step = Result<Result<Advanced, AdvanceRefused>, StoreError>;
 
 impl Room {
@@ -49,7 +49,7 @@ impl Room {
         for number in 0..AGENTS {
             agents.push(world.agent(&ann, &format!("Agent {number}")).await);
         }
-        let ids = agents.iter().map(|agent| agent.id.uuid()).collect::<Vec<_>>();
+        let ids = agents.iter().map(|agent| agent.id.into()).collect::<Vec<_>>();
         let chat = world.chat(ann.caller, &ids).await;
         let mentioned = agents.iter().map(|agent| ParticipantId::Agent(agent.id)).collect::<Vec<_>>();
         let mut messages = Vec::new();
@@ -63,8 +63,14 @@ impl Room {
         Self { world, deliveries, agents, ann, chat, messages, database }
     }
 
-    fn step(&self, agent: usize, message: MessageId, step: DeliveryStep, told: &Told) -> JoinHandle<Step> {
-        self.step_at(&self.deliveries, agent, message, step, told)
+    fn step(
+        &self,
+        agent: usize,
+        message: MessageId,
+        step: DeliveryStep,
+        published: &Published,
+    ) -> JoinHandle<Step> {
+        self.step_at(&self.deliveries, agent, message, step, published)
     }
 
     fn step_at(
@@ -73,12 +79,13 @@ impl Room {
         agent: usize,
         message: MessageId,
         step: DeliveryStep,
-        told: &Told,
+        published: &Published,
     ) -> JoinHandle<Step> {
         let (agent, chat, now) = (self.agents[agent].id, self.chat, self.world.clock.now());
-        let (deliveries, told) = (at.clone(), told.clone());
-        let on_commit =
-            OnCommit::new(move |advanced: &Advanced| told.lock().unwrap().push(advanced.message.clone()));
+        let (deliveries, published) = (at.clone(), published.clone());
+        let on_commit = OnCommit::new(move |advanced: &Advanced| {
+            published.lock().unwrap().push(advanced.message.clone());
+        });
         tokio::spawn(async move {
             deliveries.advance(AdvanceDelivery { agent, chat, message, step, now }, on_commit).await
         })
@@ -123,10 +130,10 @@ fn steps_of(message: &Message) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_agents_take_steps_at_once_and_each_is_told_with_all_before_it() {
     let room = Room::new().await;
-    let told = Told::default();
+    let published = Published::default();
     for round in [DeliveryStep::Begin, failed(), DeliveryStep::Begin, DeliveryStep::Succeed] {
         let all = (0..AGENTS).flat_map(|agent| room.messages.iter().map(move |message| (agent, *message)));
-        let steps = all.map(|(agent, message)| room.step(agent, message, round.clone(), &told));
+        let steps = all.map(|(agent, message)| room.step(agent, message, round.clone(), &published));
         for step in steps.collect::<Vec<_>>() {
             let advanced = step.await.unwrap().unwrap().unwrap();
             let shown =
@@ -134,10 +141,10 @@ async fn many_agents_take_steps_at_once_and_each_is_told_with_all_before_it() {
             assert_eq!(shown.unwrap().status(), advanced.delivery.status());
         }
     }
-    let told = std::mem::take(&mut *told.lock().unwrap());
-    assert_eq!(told.len(), 4 * AGENTS * MESSAGES);
+    let published = std::mem::take(&mut *published.lock().unwrap());
+    assert_eq!(published.len(), 4 * AGENTS * MESSAGES);
     let mut last = HashMap::<MessageId, &Message>::new();
-    for message in &told {
+    for message in &published {
         let before = last.get(&message.id).map_or(0, |message| steps_of(message));
         assert_eq!(steps_of(message), before + 1, "told in the order of the steps");
         last.insert(message.id, message);
@@ -159,15 +166,15 @@ async fn many_agents_take_steps_at_once_and_each_is_told_with_all_before_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_done_is_refused_beside_what_can() {
     let room = Room::new().await;
-    let (told, message) = (Told::default(), room.messages[0]);
+    let (published, message) = (Published::default(), room.messages[0]);
     let other = room.world.chat(room.ann.caller, &[]).await;
     let elsewhere = room.world.send(room.ann.caller, other, "elsewhere", &[]).await.id;
     let steps = [
-        room.step(0, message, DeliveryStep::Begin, &told),
-        room.step(1, message, DeliveryStep::Succeed, &told),
-        room.step(2, elsewhere, DeliveryStep::Begin, &told),
-        room.step(3, message, DeliveryStep::Begin, &told),
-        room.step(3, message, DeliveryStep::Begin, &told),
+        room.step(0, message, DeliveryStep::Begin, &published),
+        room.step(1, message, DeliveryStep::Succeed, &published),
+        room.step(2, elsewhere, DeliveryStep::Begin, &published),
+        room.step(3, message, DeliveryStep::Begin, &published),
+        room.step(3, message, DeliveryStep::Begin, &published),
     ];
     let mut outcomes = Vec::new();
     for step in steps {
@@ -179,18 +186,18 @@ async fn what_cannot_be_done_is_refused_beside_what_can() {
         [Ok(1), Err(AdvanceRefused::NoActiveAttempt), Err(AdvanceRefused::NotFound), Ok(1), Ok(2)]
             .map(|outcome| outcome.map(AttemptNumber::new))
     );
-    assert_eq!(told.lock().unwrap().len(), 3);
+    assert_eq!(published.lock().unwrap().len(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn others_go_on_while_a_message_is_held() {
     let room = Room::new().await;
-    let told = Told::default();
+    let published = Published::default();
     let holding = hold(&room.database, room.messages[0]).await;
-    let waiting = room.step(0, room.messages[0], DeliveryStep::Begin, &told);
+    let waiting = room.step(0, room.messages[0], DeliveryStep::Begin, &published);
     for agent in 0..AGENTS {
         for step in [DeliveryStep::Begin, DeliveryStep::Succeed] {
-            room.step(agent, room.messages[1], step, &told).await.unwrap().unwrap().unwrap();
+            room.step(agent, room.messages[1], step, &published).await.unwrap().unwrap().unwrap();
         }
     }
     assert!(!waiting.is_finished());
@@ -215,14 +222,14 @@ async fn servers_that_work_on_the_same_messages_overlook_nothing() {
         tokio::spawn(async move { other.mark_delivered(keys, now, heard, OnCommit::new(|_| ())).await })
     });
     let marks = marks.collect::<Vec<_>>();
-    let told = Told::default();
+    let published = Published::default();
     let there: Arc<dyn DeliveryRepository> = other;
     for round in [DeliveryStep::Begin, DeliveryStep::Begin, DeliveryStep::Succeed] {
         let mut steps = Vec::new();
         for agent in 0..AGENTS {
             for message in &room.messages {
                 let at = if agent % 2 == 0 { &room.deliveries } else { &there };
-                steps.push(room.step_at(at, agent, *message, round.clone(), &told));
+                steps.push(room.step_at(at, agent, *message, round.clone(), &published));
             }
         }
         for step in steps {
@@ -246,13 +253,14 @@ async fn servers_that_work_on_the_same_messages_overlook_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_has_not_shown_itself_and_who_was_not_addressed_are_served_too() {
     let room = Room::new().await;
-    let told = Told::default();
+    let published = Published::default();
     let late = room.world.agent(&room.ann, "Late").await;
-    room.world.add(room.ann.caller, room.chat, late.id.uuid(), Role::Member).await;
+    room.world.add(room.ann.caller, room.chat, late.id.into(), Role::Member).await;
     let room = Room { agents: vec![late], ..room };
     let advanced =
-        room.step(0, room.messages[0], DeliveryStep::Begin, &told).await.unwrap().unwrap().unwrap();
+        room.step(0, room.messages[0], DeliveryStep::Begin, &published).await.unwrap().unwrap().unwrap();
     assert!(!advanced.delivery.is_addressed());
-    let done = room.step(0, room.messages[0], DeliveryStep::Succeed, &told).await.unwrap().unwrap().unwrap();
+    let done =
+        room.step(0, room.messages[0], DeliveryStep::Succeed, &published).await.unwrap().unwrap().unwrap();
     assert_eq!(done.delivery.status(), DeliveryStatus::Processed);
 }

@@ -112,16 +112,16 @@ pub(crate) fn append_on(
         let place = entry.place.map(AuditObject::parts);
         diesel::sql_query(APPEND)
             .bind::<BigInt, _>(entry.at.micros())
-            .bind::<Nullable<Binary>, _>(chat.map(row::bytes))
-            .bind::<Nullable<Binary>, _>(holder.map(row::bytes))
-            .bind::<Nullable<Binary>, _>(organization.map(row::bytes))
+            .bind::<Nullable<Binary>, _>(chat.map(|id| row::bytes(id.uuid())))
+            .bind::<Nullable<Binary>, _>(holder.map(|id| row::bytes(id.uuid())))
+            .bind::<Nullable<Binary>, _>(organization.map(|id| row::bytes(id.uuid())))
             .bind::<Text, _>(actor_kind)
-            .bind::<Nullable<Binary>, _>(actor.map(row::bytes))
+            .bind::<Nullable<Binary>, _>(actor.map(|id| row::bytes(id.uuid())))
             .bind::<Text, _>(entry.action.as_str())
             .bind::<Text, _>(subject_kind)
-            .bind::<Binary, _>(row::bytes(subject))
+            .bind::<Binary, _>(row::bytes(subject.uuid()))
             .bind::<Nullable<Text>, _>(place.map(|(kind, _)| kind))
-            .bind::<Nullable<Binary>, _>(place.map(|(_, id)| row::bytes(id)))
+            .bind::<Nullable<Binary>, _>(place.map(|(_, id)| row::bytes(id.uuid())))
             .bind::<Nullable<Text>, _>(entry.detail)
             .execute(connection)?;
     }
@@ -157,7 +157,7 @@ fn list_on(
     let mut rows = wanted(filter);
     if let Some(Position { key, id, .. }) = page.slice.after() {
         // The first condition is redundant; it lets the index scan start at the right place.
-        let as_old = audit::at.eq(key).and(audit::id.lt(row::bytes(id)));
+        let as_old = audit::at.eq(key).and(audit::id.lt(row::bytes(id.uuid())));
         rows = rows.filter(audit::at.le(key)).filter(audit::at.lt(key).or(as_old));
     }
     let rows = rows
@@ -202,7 +202,7 @@ fn seal_on(connection: &mut SqliteConnection, limit: u32) -> Result<u32, Fault> 
     for row in rows {
         let entry = row.into_stored();
         seal = seal.next(&entry);
-        diesel::update(audit::table.find(row::bytes(entry.id)))
+        diesel::update(audit::table.find(row::bytes(entry.id.uuid())))
             .set((audit::number.eq(seal.number), audit::digest.eq(seal.digest.0.as_slice())))
             .execute(connection)?;
     }

@@ -8,6 +8,7 @@ use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
+use domain::id::SubjectId;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 
@@ -35,8 +36,16 @@ impl ChangeRepository for SqliteStore {
         self.read(move |connection| after_on(connection, position, limit)).await
     }
 
-    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError> {
-        let work = move |connection: &mut SqliteConnection| forget_on(connection, until, limit).map(Ok);
+    async fn has_change(&self, position: ChangePosition) -> Result<bool, StoreError> {
+        let is_kept = move |connection: &mut SqliteConnection| {
+            let kept = change_log::table.find(position.0).select(change_log::id);
+            Ok(diesel::select(diesel::dsl::exists(kept)).get_result(connection)?)
+        };
+        self.read(is_kept).await
+    }
+
+    async fn forget_changes(&self, before: ChangePosition, limit: u32) -> Result<u32, StoreError> {
+        let work = move |connection: &mut SqliteConnection| forget_on(connection, before, limit).map(Ok);
         let done: Result<u32, Infallible> = self.change(work, |_| ()).await?;
         done.map_err(|never| match never {})
     }
@@ -53,7 +62,7 @@ pub(crate) fn append_on(
         diesel::insert_into(change_log::table)
             .values((
                 change_log::kind.eq(kind),
-                change_log::subject_id.eq(row::bytes(subject)),
+                change_log::subject_id.eq(row::bytes(subject.uuid())),
                 change_log::changed_at.eq(now.micros()),
             ))
             .execute(connection)?;
@@ -73,15 +82,15 @@ fn after_on(
         .select((change_log::id, change_log::kind, change_log::subject_id, change_log::changed_at))
         .load::<(i64, String, Vec<u8>, i64)>(connection)?;
     let entry = |(id, kind, subject, at): (i64, String, Vec<u8>, i64)| {
-        let change = Change::from_parts(&kind, row::uuid(&subject)?, row::time(at));
+        let change = Change::from_parts(&kind, SubjectId::new(row::uuid(&subject)?), row::time(at));
         Ok(LoggedChange { position: ChangePosition(id), change })
     };
     rows.into_iter().map(entry).collect()
 }
 
-fn forget_on(connection: &mut SqliteConnection, until: ChangePosition, limit: u32) -> Result<u32, Fault> {
+fn forget_on(connection: &mut SqliteConnection, before: ChangePosition, limit: u32) -> Result<u32, Fault> {
     let old = change_log::table
-        .filter(change_log::id.le(until.0))
+        .filter(change_log::id.lt(before.0))
         .order(change_log::id)
         .limit(i64::from(limit))
         .select(change_log::id)

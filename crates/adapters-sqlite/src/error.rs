@@ -87,6 +87,6 @@ pub(crate) fn not_committed(cause: &DieselError) -> StoreError {
     let text = cause.to_string();
     note_full(&text);
     let damaged = DAMAGE.iter().any(|part| text.contains(part));
-    let told = format!("the change could not be committed: {text}").into();
-    if damaged { StoreError::Broken(told) } else { StoreError::Unavailable(told) }
+    let error = format!("the change could not be committed: {text}").into();
+    if damaged { StoreError::Broken(error) } else { StoreError::Unavailable(error) }
 }

@@ -4,12 +4,11 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel::sqlite::SqliteConnection;
-use domain::id::MessageId;
+use domain::id::{MessageId, RecordId};
 use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyRepository, StoredAnswer, Verdict};
 use domain::message::{DeletedText, Message, PriorResult};
 use domain::store::StoreError;
 use domain::time::Timestamp;
-use uuid::Uuid;
 
 use crate::SqliteStore;
 use crate::error::Fault;
@@ -55,7 +54,11 @@ pub(crate) fn judge_on(
         let fingerprint = <[u8; 32]>::try_from(fingerprint)
             .map_err(|_| Fault::Row("a fingerprint of another length".to_owned()))?;
         let fingerprint = Fingerprint::new(fingerprint);
-        Ok::<_, Fault>(StoredAnswer { fingerprint, record: row::uuid(&record)?, at: row::time(at) })
+        Ok::<_, Fault>(StoredAnswer {
+            fingerprint,
+            record: RecordId::new(row::uuid(&record)?),
+            at: row::time(at),
+        })
     });
     Ok(claim.once.judge(remembered.transpose()?))
 }
@@ -64,7 +67,7 @@ pub(crate) fn judge_on(
 pub(crate) fn remember_on(
     connection: &mut SqliteConnection,
     claim: &IdempotencyClaim,
-    record: Uuid,
+    record: RecordId,
     now: Timestamp,
 ) -> Result<(), Fault> {
     diesel::insert_into(idempotency_records::table)
@@ -74,7 +77,7 @@ pub(crate) fn remember_on(
             idempotency_records::place_id.eq(place(claim)),
             idempotency_records::key.eq(claim.once.key.as_str()),
             idempotency_records::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
-            idempotency_records::record_id.eq(row::bytes(record)),
+            idempotency_records::record_id.eq(row::bytes(record.uuid())),
             idempotency_records::answered_at.eq(now.micros()),
         ))
         .execute(connection)?;
@@ -92,7 +95,7 @@ pub(crate) fn earlier_on(
         Verdict::Repeated(first) => first,
     };
     let chat = claim.place.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
-    let id = MessageId::new(first.record);
+    let id = MessageId::new(first.record.uuid());
     if let Some(message) = load::message_on(connection, chat, id)? {
         return Ok(PriorResult::Message(Box::new(message)));
     }

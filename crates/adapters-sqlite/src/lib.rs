@@ -72,17 +72,17 @@ impl SqliteStore {
         Self::on(open::connect_as_it_is(path)?)
     }
 
-    fn on(connections: open::Connections) -> Result<Self, OpenError> {
-        let (readers, connect) = match connections.readers {
+    fn on(opened: open::OpenedDatabase) -> Result<Self, OpenError> {
+        let (readers, connect) = match opened.readers {
             none if none.is_empty() => (None, None),
             some => {
-                let readers = Readers::start(some, &connections.reader).map_err(OpenError::Thread)?;
-                (Some(readers), Some(connections.reader))
+                let readers = Readers::start(some, &opened.reader).map_err(OpenError::Thread)?;
+                (Some(readers), Some(opened.reader))
             }
         };
         measure::connections_at_most(readers.as_ref().map_or(0, Readers::count) + 1);
-        let writer = Writer::start(connections.writer).map_err(OpenError::Thread)?;
-        Ok(Self { writer, readers, connect, steps: connections.steps })
+        let writer = Writer::start(opened.writer).map_err(OpenError::Thread)?;
+        Ok(Self { writer, readers, connect, steps: opened.steps })
     }
 
     /// The steps of the schema, and which of them were applied when this was opened.

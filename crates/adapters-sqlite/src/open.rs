@@ -114,7 +114,7 @@ pub enum OpenError {
 }
 
 /// The connections of an open store.
-pub(crate) struct Connections {
+pub(crate) struct OpenedDatabase {
     pub(crate) writer: SqliteConnection,
     /// Empty for a store in memory, whose one connection serves both purposes.
     pub(crate) readers: Vec<SqliteConnection>,
@@ -139,7 +139,7 @@ const WRITER: &str = "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA c
      PRAGMA cache_size = -16384;";
 
 /// Opens the connections and brings the schema up to date.
-pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
+pub(crate) fn connect(location: &Location) -> Result<OpenedDatabase, OpenError> {
     match location {
         Location::Memory => {
             let place = "the store in memory";
@@ -147,7 +147,7 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
             prepare(&mut writer, place, "")?;
             let steps = migrate(&mut writer, place)?;
             let reader: Connect = Arc::new(|| Err("a store in memory has one connection".to_owned()));
-            Ok(Connections { writer, readers: Vec::new(), reader, steps })
+            Ok(OpenedDatabase { writer, readers: Vec::new(), reader, steps })
         }
         Location::File(path) => {
             make_file(path)?;
@@ -163,13 +163,13 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
                 readers.push(reader(&url, &place)?);
             }
             let again = move || reader(&url, &place).map_err(|error| error.to_string());
-            Ok(Connections { writer, readers, reader: Arc::new(again), steps })
+            Ok(OpenedDatabase { writer, readers, reader: Arc::new(again), steps })
         }
     }
 }
 
 /// Opens reading connections if the file exists and no step is missing.
-pub(crate) fn connect_as_it_is(path: &Path) -> Result<Connections, OpenError> {
+pub(crate) fn connect_as_it_is(path: &Path) -> Result<OpenedDatabase, OpenError> {
     // SQLite would create it.
     std::fs::metadata(path).map_err(|cause| OpenError::File { path: path.to_owned(), cause })?;
     let place = path.display().to_string();
@@ -181,7 +181,7 @@ pub(crate) fn connect_as_it_is(path: &Path) -> Result<Connections, OpenError> {
         readers.push(reader(&url, &place)?);
     }
     let again = move || reader(&url, &place).map_err(|error| error.to_string());
-    Ok(Connections { writer, readers, reader: Arc::new(again), steps })
+    Ok(OpenedDatabase { writer, readers, reader: Arc::new(again), steps })
 }
 
 /// The absolute path for SQLite, so that no name is taken for a URL or `:memory:`.

@@ -23,7 +23,7 @@ use domain::delivery::{
     AdvanceDelivery, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening, Order,
     SubscriptionId,
 };
-use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, RecordId, Sequence};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
 use domain::message::{Ageing, EraseOld, HistoryFilter, MessageRepository};
 use domain::organization::Authority;
@@ -160,7 +160,7 @@ fn is_list(step: &str) -> bool {
 }
 
 fn after(key: i64) -> PageRequest {
-    let after = Some(Position::at(key, Uuid::max()));
+    let after = Some(Position::at(key, RecordId::MAX));
     PageRequest { slice: Slice::After { after, limit: 10 }, count: false }
 }
 
@@ -173,7 +173,7 @@ async fn at_work(heard: &Overheard) -> (TestUser, TestAgent, ChatId, MessageId) 
     let world = &heard.world;
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     let to = [ParticipantId::Agent(bot.id)];
     let first = world.send(ann.caller, chat, "one", &to).await.id;
     world.send(ann.caller, chat, "two", &to).await;
@@ -224,10 +224,10 @@ async fn an_agents_reads_run_along_indexes() {
     assert_eq!(new.len(), 3);
     assert_eq!(heard.statements.lock().unwrap().iter().filter(|text| text.contains("SELECT")).count(), 1);
     heard.expect("what is still new", &["deliveries_open", "messages_order"]);
-    let (tells, told) = std::sync::mpsc::channel();
-    let on_commit = OnCommit::new(move |new: &Vec<_>| tells.send(new.len()).unwrap());
+    let (sender, announced) = std::sync::mpsc::channel();
+    let on_commit = OnCommit::new(move |new: &Vec<_>| sender.send(new.len()).unwrap());
     store.new_messages(bot.id, chat, [1, 2].map(Sequence::new).to_vec(), on_commit).await.unwrap();
-    assert_eq!(told.recv(), Ok(1));
+    assert_eq!(announced.recv(), Ok(1));
     heard.expect("messages that are still new", &["deliveries_open", "messages_order"]);
     let second = store.list(bot.id, chat, DeliveryFilter::Pending, Order::Ascending, after(0)).await.unwrap();
     let taken = DeliveryKey { message: second.unwrap().rows[0].id, agent: bot.id };
@@ -235,7 +235,7 @@ async fn an_agents_reads_run_along_indexes() {
     let now = Timestamp::from_micros(NOON);
     store.mark_delivered(vec![taken], now, Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     heard.expect("mark delivered", &["deliveries USING PRIMARY KEY", "sqlite_autoindex_messages_1"]);
-    store.tell_delivered(vec![taken.message], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
+    store.announce_delivered(vec![taken.message], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     heard.expect("tell what was delivered", &["sqlite_autoindex_messages_1"]);
 }
 
@@ -299,7 +299,8 @@ async fn a_humans_reads_run_along_indexes() {
     heard.expect_no_table_scans("changing keys");
     store.newest_change().await.unwrap();
     store.changes_after(ChangePosition(0), 10).await.unwrap();
-    store.forget_changes(ChangePosition(1), 10).await.unwrap();
+    store.has_change(ChangePosition(1)).await.unwrap();
+    store.forget_changes(ChangePosition(2), 10).await.unwrap();
     heard.expect("the change log", &["PRIMARY KEY"]);
     heard.world.send(ann.caller, chat, "three", &[]).await;
     heard.expect("append", &[]);
@@ -363,7 +364,7 @@ async fn a_network_is_found_by_indexes() {
         store.directory(caller, NUMBERED).await.unwrap();
         heard.expect_no_table_scans("directory");
     }
-    heard.world.add(ann.caller, chat, heard.world.agent(&ann, "New").await.id.uuid(), Role::default()).await;
+    heard.world.add(ann.caller, chat, heard.world.agent(&ann, "New").await.id.into(), Role::default()).await;
     heard.expect_no_table_scans("add");
     heard.world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
     heard.expect_no_table_scans("delete an agent");
@@ -380,9 +381,9 @@ async fn an_agent_is_deleted_in_a_fixed_number_of_statements() {
     for rooms in [2, 20] {
         let bot = heard.world.agent(&ann, "Bot").await;
         for _ in 0..rooms {
-            heard.world.chat(bot.caller, &[ann.id.uuid()]).await;
+            heard.world.chat(bot.caller, &[ann.id.into()]).await;
             heard.world.chat(bot.caller, &[]).await;
-            heard.world.chat(ann.caller, &[bot.id.uuid()]).await;
+            heard.world.chat(ann.caller, &[bot.id.into()]).await;
         }
         heard.statements.lock().unwrap().clear();
         heard.world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();

@@ -10,7 +10,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    KeyDigest, KeyScope, Membership, NewKey, NewUser, PersonName, User, UserHandle, UserRole,
+    InitialOrganization, KeyDigest, KeyScope, NewKey, NewUser, PersonName, User, UserHandle, UserRole,
 };
 use domain::id::{ApiKeyId, OrganizationId, UserId};
 use domain::organization::OrganizationRole;
@@ -39,8 +39,8 @@ fn other_process(role: &str, file: &Path) -> Child {
 /// Waits for it; a role that was not found by its name has not been played.
 fn expect_success(process: Child) {
     let done = process.wait_with_output().unwrap();
-    let told = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success() && told.contains("1 passed"), "{told}");
+    let printed = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && printed.contains("1 passed"), "{printed}");
 }
 
 fn given_store() -> std::path::PathBuf {
@@ -134,7 +134,7 @@ async fn make_user(stores: &Stores, number: u32) -> UserId {
             by: domain::audit::Actor::Operator,
             key: Some(key),
             password: None,
-            membership: Membership::Own,
+            initial_organization: InitialOrganization::Own,
             plan: PlanName::enterprise(),
         })
         .await

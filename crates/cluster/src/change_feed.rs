@@ -31,9 +31,6 @@ const READ_LIMIT: u32 = 500;
 /// How long entries are stored, at least.
 const RETENTION: Duration = Duration::from_secs(60 * 60);
 
-/// After this time without a read, entries may have been missed.
-const MAX_READ_GAP: Duration = Duration::from_secs(30 * 60);
-
 /// The maximum number of attempts to apply entries, or to revalidate chats, while the log itself can
 /// be read.
 const FAILURES: u32 = 20;
@@ -52,8 +49,6 @@ pub struct ChangeFeed {
     position: ChangePosition,
     /// Failed attempts to apply the next entries.
     failures: u32,
-    /// When the log was last read to its end.
-    read_at: Instant,
     revalidator: Arc<Revalidator>,
 }
 
@@ -82,7 +77,6 @@ impl ChangeFeed {
         cluster_member: Option<Arc<ClusterMember>>,
     ) -> Result<Self, StoreError> {
         let position = log.newest_change().await?;
-        let (failures, read_at) = (0, Instant::now());
         let revalidator = Arc::new(Revalidator {
             hub: hub.clone(),
             chats,
@@ -91,7 +85,7 @@ impl ChangeFeed {
             is_log_read: AtomicBool::new(true),
         });
         let change_feed =
-            Self { log, hub, callers, clock, cluster_member, position, failures, read_at, revalidator };
+            Self { log, hub, callers, clock, cluster_member, position, failures: 0, revalidator };
         change_feed.load_remote_presence().await?;
         Ok(change_feed)
     }
@@ -150,25 +144,37 @@ impl ChangeFeed {
     }
 
     async fn read(&mut self) -> Result<(), StoreError> {
-        if self.read_at.elapsed() > MAX_READ_GAP {
-            self.position = self.log.newest_change().await?;
-            self.read_at = Instant::now();
-            tracing::warn!("closing all sockets: changes of other processes may have been missed");
-            self.callers.forget_all();
-            self.hub.end_sockets();
-            self.load_remote_presence().await?;
-        }
         loop {
             let begun = self.clock.steady();
             let changes = self.log.changes_after(self.position, READ_LIMIT).await?;
             let is_last = changes.len() < READ_LIMIT as usize;
+            if !changes.is_empty() && self.has_missed_changes().await? {
+                self.start_over().await?;
+                continue;
+            }
             self.apply(&changes).await?;
             if is_last {
-                self.read_at = Instant::now();
                 self.callers.confirm(begun);
                 return Ok(());
             }
         }
+    }
+
+    /// Returns whether entries may have been deleted before this process could read them: it was
+    /// suspended, or the store was away from it, for longer than entries are stored.
+    async fn has_missed_changes(&self) -> Result<bool, StoreError> {
+        Ok(self.position != ChangePosition::START && !self.log.has_change(self.position).await?)
+    }
+
+    /// Goes on after the newest entry, without anything that an earlier one may have ended.
+    async fn start_over(&mut self) -> Result<(), StoreError> {
+        let newest = self.log.newest_change().await?;
+        tracing::warn!("closing all sockets: changes of other processes were missed");
+        self.callers.forget_all();
+        self.hub.end_sockets();
+        self.load_remote_presence().await?;
+        self.position = newest;
+        Ok(())
     }
 
     /// Applies entries. Those that need a read come last, so that no revocation waits for it. If the
@@ -272,7 +278,8 @@ pub async fn forget_changes(log: Arc<dyn ChangeRepository>) {
     }
 }
 
-/// `seen` holds the newest positions of the last hour, and when they were read.
+/// `seen` holds the newest positions of the last hour, and when they were read. The entry at the
+/// position itself stays, so that readers without newer entries know that they have missed none.
 async fn forget_old(
     log: &dyn ChangeRepository,
     seen: &mut VecDeque<(Instant, ChangePosition)>,

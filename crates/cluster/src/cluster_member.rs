@@ -22,7 +22,7 @@ use measure::Outage;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep, timeout};
 use ws_gateway::Hub;
 
-use crate::node::{Batch, LocalNode, NodeState};
+use crate::node::{LocalNode, NodeState, PendingWrites};
 use crate::node_events::NodeEvents;
 use crate::remote_presence::RemotePresence;
 use crate::resync::Resync;
@@ -94,7 +94,7 @@ impl ClusterMember {
         let mut outage = Outage::default();
         loop {
             self.node.queued().await;
-            while let Some(batch) = self.node.take_batch() {
+            while let Some(batch) = self.node.take_pending() {
                 match self.write(batch).await {
                     Ok(()) => {
                         if let Some(lasted) = outage.ends() {
@@ -113,8 +113,8 @@ impl ClusterMember {
         }
     }
 
-    async fn write(&self, batch: Batch) -> Result<(), StoreError> {
-        let Batch { claims, presence, waiters } = batch;
+    async fn write(&self, batch: PendingWrites) -> Result<(), StoreError> {
+        let PendingWrites { claims, presence, waiters } = batch;
         let asked = claims.iter().map(|pending| pending.claim()).collect::<Vec<_>>();
         let outcome = match self.register(self.hub().presence_changes(&presence), asked).await {
             Ok(granted) => {

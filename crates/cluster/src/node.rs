@@ -23,7 +23,7 @@ const CLAIMS: usize = 256;
 const PRESENCE_CHANGES: usize = 2_000;
 
 /// The contents of one write transaction.
-pub(crate) struct Batch {
+pub(crate) struct PendingWrites {
     pub(crate) claims: Vec<Box<dyn PendingClaim>>,
     pub(crate) presence: Vec<ParticipantId>,
     /// Notified by being dropped.
@@ -109,7 +109,7 @@ impl LocalNode {
     }
 
     /// Takes the next batch, if there is something to write.
-    pub(crate) fn take_batch(&self) -> Option<Batch> {
+    pub(crate) fn take_pending(&self) -> Option<PendingWrites> {
         let mut waiting = self.waiting();
         // A claim whose client has gone must not supersede a later socket.
         waiting.claims.retain(|pending| !pending.is_abandoned());
@@ -122,7 +122,7 @@ impl LocalNode {
         let all = waiting.presence.is_empty();
         let waiters = if all { std::mem::take(&mut waiting.waiters) } else { Vec::new() };
         let is_idle = claims.is_empty() && presence.is_empty() && waiting.state == NodeState::Alive;
-        (!is_idle).then_some(Batch { claims, presence, waiters })
+        (!is_idle).then_some(PendingWrites { claims, presence, waiters })
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {

@@ -15,7 +15,7 @@ use crate::LocalNode;
 /// Opens a socket on a node whose claims no store decides.
 pub(crate) async fn open(node: &LocalNode, hub: &Arc<Hub>, caller: Caller) -> (SocketClaim, Reader) {
     let decided = async {
-        let claims = node.take_batch().into_iter().flat_map(|batch| batch.claims);
+        let claims = node.take_pending().into_iter().flat_map(|batch| batch.claims);
         claims.for_each(PendingClaim::open);
     };
     let (opened, ()) = join(hub.open(caller, BARE, OnConflict::Supersede), decided).await;
@@ -23,13 +23,13 @@ pub(crate) async fn open(node: &LocalNode, hub: &Arc<Hub>, caller: Caller) -> (S
 }
 
 /// The names of the received events; `!end` is the end of a subscription.
-pub(crate) fn told(reader: &mut Reader) -> Vec<&'static str> {
+pub(crate) fn received(reader: &mut Reader) -> Vec<&'static str> {
     let mut all = Vec::new();
-    for told in reader {
-        match told {
+    for received in reader {
+        match received {
             InboxItem::Event(event) => all.push(event.payload.event),
             InboxItem::End { .. } => all.push("!end"),
-            told => panic!("{told:?}"),
+            received => panic!("{received:?}"),
         }
     }
     all

@@ -11,9 +11,10 @@
 //! one. A reader that remembers one position therefore misses nothing.
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
-use crate::id::{AgentId, ApiKeyId, ChatId, NodeId, OrganizationId, ParticipantId, SessionId, UserId};
+use crate::id::{
+    AgentId, ApiKeyId, ChatId, NodeId, OrganizationId, ParticipantId, SessionId, SubjectId, UserId,
+};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -64,9 +65,9 @@ pub enum Change {
 }
 
 impl Change {
-    /// The word that stores keep, and the id of the subject.
-    pub const fn parts(self) -> (&'static str, Uuid) {
-        match self {
+    /// The word that stores keep, and the subject.
+    pub fn parts(self) -> (&'static str, SubjectId) {
+        let (kind, subject) = match self {
             Self::KeyRevoked(key) => ("key_revoked", key.uuid()),
             Self::AgentDeleted(agent) => ("agent_deleted", agent.uuid()),
             Self::TokensEnded { user, .. } => ("tokens_ended", user.uuid()),
@@ -79,18 +80,20 @@ impl Change {
             Self::UserMoved(user) => ("user_moved", user.uuid()),
             Self::AgentUpdated(agent) => ("agent_updated", agent.uuid()),
             Self::PlanAssigned(organization) => ("plan_assigned", organization.uuid()),
-            Self::PlansConfigured => ("plans_configured", Uuid::nil()),
+            Self::PlansConfigured => ("plans_configured", SubjectId::NIL.uuid()),
             Self::ConnectionsChanged(ParticipantId::User(user)) => ("user_whereabouts", user.uuid()),
             Self::ConnectionsChanged(ParticipantId::Agent(agent)) => ("agent_whereabouts", agent.uuid()),
             Self::NodeCleared(node) => ("node_cleared", node.uuid()),
             Self::ParticipantsRemoved(chat) => ("roster_shrunk", chat.uuid()),
             Self::EventsLost { by, .. } => ("events_lost", by.uuid()),
-        }
+        };
+        (kind, SubjectId::new(subject))
     }
 
     /// Reads [`Self::parts`] back, for an entry made at `at`; `None` if this program does not know
     /// the word.
-    pub fn from_parts(kind: &str, subject: Uuid, at: Timestamp) -> Option<Self> {
+    pub fn from_parts(kind: &str, subject: SubjectId, at: Timestamp) -> Option<Self> {
+        let subject = subject.uuid();
         let agent = AgentId::new(subject);
         let (user, bot) = (ParticipantId::User(UserId::new(subject)), ParticipantId::Agent(agent));
         let all = [
@@ -121,6 +124,11 @@ impl Change {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ChangePosition(pub i64);
 
+impl ChangePosition {
+    /// Before all entries.
+    pub const START: Self = Self(0);
+}
+
 /// An entry of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoggedChange {
@@ -143,13 +151,19 @@ pub trait ChangeRepository: Send + Sync {
         limit: u32,
     ) -> Result<Vec<LoggedChange>, StoreError>;
 
-    /// Deletes up to `limit` of the entries up to this position, oldest first; returns their number.
+    /// Returns whether the entry at this position is kept. Entries are deleted oldest first, and never
+    /// the newest, so a reader whose last entry is gone may have missed later ones.
+    async fn has_change(&self, position: ChangePosition) -> Result<bool, StoreError>;
+
+    /// Deletes up to `limit` of the entries before this position, oldest first; returns their number.
     /// A position is never used again.
-    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError>;
+    async fn forget_changes(&self, before: ChangePosition, limit: u32) -> Result<u32, StoreError>;
 }
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
 
     #[test]
@@ -177,10 +191,10 @@ mod tests {
             Change::EventsLost { by: NodeId::new(subject), since: at },
         ] {
             let (kind, about) = change.parts();
-            assert_eq!((Change::from_parts(kind, about, at), about), (Some(change), subject));
+            assert_eq!((Change::from_parts(kind, about, at), about.uuid()), (Some(change), subject));
         }
         let (kind, about) = Change::PlansConfigured.parts();
         assert_eq!(Change::from_parts(kind, about, at), Some(Change::PlansConfigured));
-        assert_eq!(Change::from_parts("something_new", subject, at), None);
+        assert_eq!(Change::from_parts("something_new", about, at), None);
     }
 }

@@ -11,12 +11,15 @@ use crate::words::{from_text, words};
 use uuid::Uuid;
 
 macro_rules! id_type {
-    ($(#[$doc:meta] $name:ident),+ $(,)?) => {$(
-        #[$doc]
+    ($($(#[$doc:meta])+ $name:ident),+ $(,)?) => {$(
+        $(#[$doc])+
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name(Uuid);
 
         impl $name {
+            /// Precedes every id of this kind, and is the id of nothing.
+            pub const NIL: Self = Self(Uuid::nil());
+
             /// Wraps a UUID that is known to name this kind of thing.
             pub const fn new(uuid: Uuid) -> Self {
                 Self(uuid)
@@ -87,7 +90,35 @@ id_type! {
     ContactRequestId,
     /// A task outside Parlance that a chat is about; not checked.
     TaskId,
+    /// A user or an agent, where the caller does not say which of the two.
+    AccountId,
+    /// An entry of the audit log.
+    AuditEntryId,
+    /// What an entry of the change log or the audit log is about; a word beside it says its kind.
+    SubjectId,
+    /// A record whose kind follows from the place that it is named in: the last one of a page, what
+    /// a repeated request created, or what a caller names as a contact.
+    RecordId,
 }
+
+impl RecordId {
+    /// Follows every other id.
+    pub const MAX: Self = Self(Uuid::max());
+}
+
+macro_rules! is_a {
+    ($wide:ident: $($name:ident),+) => {$(
+        impl From<$name> for $wide {
+            fn from(id: $name) -> Self {
+                Self(id.uuid())
+            }
+        }
+    )+};
+}
+
+is_a!(AccountId: UserId, AgentId, ParticipantId);
+is_a!(RecordId: UserId, AgentId, ParticipantId, ChatId, MessageId, ApiKeyId, MemoryId);
+is_a!(RecordId: InvitationId, ContactId, ContactRequestId, AuditEntryId);
 
 /// The place of a message in its chat, counted from 1 without gaps; 0 is before the first. Deleted
 /// messages keep theirs.

@@ -12,9 +12,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
-use crate::id::{ChatId, ParticipantId};
+use crate::id::{ChatId, ParticipantId, RecordId};
 use crate::store::StoreError;
 use crate::text::TextFault;
 use crate::time::Timestamp;
@@ -108,8 +107,8 @@ pub struct IdempotencyClaim {
 pub struct StoredAnswer {
     /// The digest of the request.
     pub fingerprint: Fingerprint,
-    /// The id of the record that it created.
-    pub record: Uuid,
+    /// The message or the chat that it created.
+    pub record: RecordId,
     /// The time of the answer.
     pub at: Timestamp,
 }
@@ -184,7 +183,7 @@ mod tests {
             IdempotentRequest { key: key.clone(), fingerprint: one },
             IdempotentRequest { key, fingerprint: two },
         );
-        let first = StoredAnswer { fingerprint: one, record: Uuid::nil(), at: Timestamp::from_micros(0) };
+        let first = StoredAnswer { fingerprint: one, record: RecordId::NIL, at: Timestamp::from_micros(0) };
         assert_eq!(request.judge(None), Verdict::First);
         assert_eq!(request.judge(Some(first)), Verdict::Repeated(first));
         assert_eq!(other.judge(Some(first)), Verdict::KeyReused);

@@ -7,7 +7,7 @@ use crate::words::words;
 
 pub mod weight;
 
-use uuid::Uuid;
+use crate::id::RecordId;
 
 /// The position of a reader in a list: the sort key of the last row that was read.
 ///
@@ -21,13 +21,13 @@ pub struct Position {
     /// The sort key of a list that is sorted by a text; empty in all others.
     pub text: String,
     /// The tie-break.
-    pub id: Uuid,
+    pub id: RecordId,
 }
 
 impl Position {
     /// A position in a list with a numeric sort key.
-    pub const fn at(key: i64, id: Uuid) -> Self {
-        Self { key, text: String::new(), id }
+    pub fn at(key: i64, id: impl Into<RecordId>) -> Self {
+        Self { key, text: String::new(), id: id.into() }
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_cut_page_is_told_from_a_full_and_a_last_one() {
         let request = PageRequest { slice: Slice::After { after: None, limit: 3 }, count: false };
-        let position = |key: &i64| Position::at(*key, Uuid::nil());
+        let position = |key: &i64| Position::at(*key, RecordId::NIL);
         assert!(Page::part(vec![1, 2], true, None, position).is_cut(&request));
         assert!(!Page::part(vec![1, 2, 3], true, None, position).is_cut(&request));
         assert!(!Page::part(vec![1, 2], false, None, position).is_cut(&request));

@@ -19,7 +19,8 @@ pub trait Clock: Send + Sync {
 
 /// Makes ids: UUID version 7, ordered by time.
 pub trait IdGenerator: Send + Sync {
-    /// A new id that contains `now`; no two calls return the same.
+    /// A new id that contains `now`; no two calls return the same. It has no kind until the caller
+    /// gives it one.
     fn generate(&self, now: Timestamp) -> Uuid;
 }
 

@@ -23,14 +23,14 @@ pub struct Tally<K, V> {
 struct Counters<K, V> {
     by_key: HashMap<K, Counter<V>>,
     others: u64,
-    others_told_at: Option<Timestamp>,
+    others_reported_at: Option<Timestamp>,
 }
 
 struct Counter<V> {
     /// The last counted event.
     latest: V,
     count: u64,
-    told_at: Option<Timestamp>,
+    reported_at: Option<Timestamp>,
 }
 
 /// The reports that are due.
@@ -52,7 +52,7 @@ impl<V> Reportable<V> {
 impl<K: Eq + Hash + Clone, V: Clone> Tally<K, V> {
     /// A tally for so many keys.
     pub fn new(most: usize) -> Self {
-        let counters = Counters { by_key: HashMap::new(), others: 0, others_told_at: None };
+        let counters = Counters { by_key: HashMap::new(), others: 0, others_reported_at: None };
         Self { most, counters: Mutex::new(counters) }
     }
 
@@ -66,7 +66,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Tally<K, V> {
         } else if is_full {
             counters.others += count;
         } else {
-            counters.by_key.insert(key, Counter { latest, count, told_at: None });
+            counters.by_key.insert(key, Counter { latest, count, reported_at: None });
         }
     }
 
@@ -77,24 +77,25 @@ impl<K: Eq + Hash + Clone, V: Clone> Tally<K, V> {
 
     /// The reports that are due now; must be called about once a second.
     pub fn due(&self, now: Timestamp) -> Reportable<V> {
-        let is_over = |told_at: Option<Timestamp>| told_at.is_none_or(|at| now >= at.plus(REPORT_INTERVAL));
+        let is_over =
+            |reported_at: Option<Timestamp>| reported_at.is_none_or(|at| now >= at.plus(REPORT_INTERVAL));
         let mut counters = self.lock();
         let mut each = Vec::new();
         counters.by_key.retain(|_, counter| {
-            if !is_over(counter.told_at) {
+            if !is_over(counter.reported_at) {
                 return true;
             }
             if counter.count == 0 {
                 return false;
             }
             each.push((counter.latest.clone(), std::mem::take(&mut counter.count)));
-            counter.told_at = Some(now);
+            counter.reported_at = Some(now);
             true
         });
         let mut others = 0;
-        if counters.others > 0 && is_over(counters.others_told_at) {
+        if counters.others > 0 && is_over(counters.others_reported_at) {
             others = std::mem::take(&mut counters.others);
-            counters.others_told_at = Some(now);
+            counters.others_reported_at = Some(now);
         }
         Reportable { each, others }
     }
@@ -126,12 +127,12 @@ mod tests {
         let note = |key: u32, times: u64| (0..times).for_each(|_| tally.note(key, key, 1));
         note(1, 1);
         assert_eq!(tally.due(at(0)).each, [(1, 1)]);
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for second in 1..=180 {
             note(1, 5);
-            told.extend(tally.due(at(second)).each.into_iter().map(|(_, count)| (second, count)));
+            reported.extend(tally.due(at(second)).each.into_iter().map(|(_, count)| (second, count)));
         }
-        assert_eq!(told, [(60, 300), (120, 300), (180, 300)]);
+        assert_eq!(reported, [(60, 300), (120, 300), (180, 300)]);
         assert!(tally.due(at(240)).is_empty() && tally.due(at(241)).is_empty());
         note(1, 2);
         assert_eq!(tally.due(at(242)).each, [(1, 2)], "who was quiet for long is told at once");
@@ -143,17 +144,17 @@ mod tests {
     #[test]
     fn no_more_keys_are_told_in_a_minute_than_there_is_room_for() {
         let tally = Tally::new(10);
-        let (mut told, mut others, mut lines) = (0, 0, 0);
+        let (mut reported, mut others, mut lines) = (0, 0, 0);
         for second in 0..60 {
             for key in 0..1000_u64 {
                 tally.note((second, key), key, 1);
             }
             let due = tally.due(at(second));
-            told += due.each.iter().map(|(_, count)| count).sum::<u64>();
+            reported += due.each.iter().map(|(_, count)| count).sum::<u64>();
             others += due.others;
             lines += due.each.len() + usize::from(due.others > 0);
         }
-        assert_eq!((told, lines), (10, 11));
-        assert_eq!(told + others + tally.rest().others, 60_000, "nothing is lost");
+        assert_eq!((reported, lines), (10, 11));
+        assert_eq!(reported + others + tally.rest().others, 60_000, "nothing is lost");
     }
 }

@@ -58,7 +58,7 @@ fn name(event: &DomainEvent) -> String {
     }
 }
 
-fn told(world: &World) -> Vec<String> {
+fn published(world: &World) -> Vec<String> {
     world.publisher.take().iter().map(name).collect()
 }
 
@@ -123,14 +123,14 @@ async fn a_token_stands_for_its_user_until_it_expires() {
 async fn everybody_concerned_hears_of_comings_and_goings() {
     let world = World::new();
     let (ann, bot) = ann_and_bot(&world).await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    assert_eq!(told(&world), ["room added: User", "participant added: Bot", "room added: Agent"]);
-    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
-    assert_eq!(told(&world), ["participant removed: Bot", "room removed: Agent"]);
-    world.add(ann.caller, chat, bot.id.uuid(), Role::Admin).await;
-    told(&world);
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+    assert_eq!(published(&world), ["room added: User", "participant added: Bot", "room added: Agent"]);
+    world.chats.remove_participant(ann.caller, chat, bot.id).await.unwrap();
+    assert_eq!(published(&world), ["participant removed: Bot", "room removed: Agent"]);
+    world.add(ann.caller, chat, bot.id.into(), Role::Admin).await;
+    published(&world);
     world.chats.delete(ann.caller, chat).await.unwrap();
-    assert_eq!(told(&world), ["room deleted", "room removed: User", "room removed: Agent"]);
+    assert_eq!(published(&world), ["room deleted", "room removed: User", "room removed: Agent"]);
     assert!(matches!(world.chats.find(ann.caller, chat).await, Err(ReadChatError::ChatNotFound)));
 }
 
@@ -139,16 +139,16 @@ async fn a_refusal_changes_and_tells_nothing() {
     let world = World::new();
     let (ann, bot) = ann_and_bot(&world).await;
     let ben = world.user("ben").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    told(&world);
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+    published(&world);
     let stranger = world.messages.send(ben.caller, chat, text("hello")).await;
     assert!(matches!(stranger, Err(SendMessageError::ChatNotFound)), "{stranger:?}");
     let nobody = world.messages.send(bot.caller, chat, text("hello")).await;
     assert!(matches!(nobody, Err(SendMessageError::Mention(MentionError::Required))), "{nobody:?}");
-    let command = domain::chat::AddParticipantCommand { candidate: ben.id.uuid(), role: Role::Member };
+    let command = domain::chat::AddParticipantCommand { candidate: ben.id.into(), role: Role::Member };
     let added = world.chats.add_participant(ann.caller, chat, command).await;
     assert!(matches!(added, Err(AddParticipantError::Refused(AddRefused::PeerNotFound))), "{added:?}");
-    assert_eq!(told(&world), Vec::<String>::new());
+    assert_eq!(published(&world), Vec::<String>::new());
     let history = world.messages.history(ann.caller, chat, HistoryFilter::default(), FIRST).await.unwrap();
     assert_eq!(history.rows, []);
 }
@@ -157,19 +157,19 @@ async fn a_refusal_changes_and_tells_nothing() {
 async fn the_title_that_a_text_makes_is_told_with_it() {
     let world = World::new();
     let (ann, bot) = ann_and_bot(&world).await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    told(&world);
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+    published(&world);
     let message = world.send(ann.caller, chat, "Plan the week", &[agent(&bot)]).await.id;
     let made = ["title: Plan the week", "room updated: Plan the week"];
-    assert_eq!(told(&world), ["message created for 1", made[0], made[1]]);
+    assert_eq!(published(&world), ["message created for 1", made[0], made[1]]);
     world.send(ann.caller, chat, "Something else", &[]).await;
-    assert_eq!(told(&world), ["message created for 0"]);
+    assert_eq!(published(&world), ["message created for 0"]);
     let content = MessageContent::new("Plan the month".to_owned()).unwrap();
     world.messages.edit(ann.caller, chat, message, content).await.unwrap();
     let followed = ["title: Plan the month", "room updated: Plan the month"];
-    assert_eq!(told(&world), ["message updated: New", followed[0], followed[1]]);
+    assert_eq!(published(&world), ["message updated: New", followed[0], followed[1]]);
     world.messages.delete(ann.caller, chat, message).await.unwrap();
-    assert_eq!(told(&world), ["message deleted", "title: Untitled room", "room updated: Untitled room"]);
+    assert_eq!(published(&world), ["message deleted", "title: Untitled room", "room updated: Untitled room"]);
 }
 
 #[tokio::test]
@@ -180,12 +180,12 @@ async fn a_membership_becomes_active_when_the_agent_shows_itself() {
         let roster = world.chats.roster(ann.caller, chat).await.unwrap();
         roster.find(agent(&bot)).unwrap().status
     };
-    let by_next = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let by_next = world.chat(ann.caller, &[bot.id.into()]).await;
     assert_eq!(status(by_next).await, ParticipantStatus::Inactive);
     world.deliveries.next(bot.caller, by_next).await.unwrap();
     assert_eq!(status(by_next).await, ParticipantStatus::Active);
 
-    let by_joining = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let by_joining = world.chat(ann.caller, &[bot.id.into()]).await;
     world.chats.enter(bot.caller.into(), by_joining).await.unwrap();
     assert_eq!(status(by_joining).await, ParticipantStatus::Active);
 }
@@ -194,8 +194,8 @@ async fn a_membership_becomes_active_when_the_agent_shows_itself() {
 async fn events_are_records_for_humans() {
     let world = World::new();
     let (ann, bot) = ann_and_bot(&world).await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    told(&world);
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+    published(&world);
     let event = |kind, metadata: &str| PostEvent {
         kind,
         content: EventContent::new("hm".to_owned()).unwrap(),
@@ -208,7 +208,7 @@ async fn events_are_records_for_humans() {
     post(event(MessageKind::Attention, r#"{"kind":"question"}"#)).await.unwrap();
     let thought = post(event(MessageKind::Thought, "{}")).await.unwrap();
     assert_eq!((thought.sequence.get(), thought.deliveries.len()), (2, 0));
-    assert_eq!(told(&world), ["event created", "event created"]);
+    assert_eq!(published(&world), ["event created", "event created"]);
     assert_eq!(world.chats.find(bot.caller, chat).await.unwrap().title, None, "an event makes no title");
 }
 
@@ -216,20 +216,23 @@ async fn events_are_records_for_humans() {
 async fn indicators_end_by_themselves() {
     let world = World::new();
     let (ann, bot) = ann_and_bot(&world).await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    told(&world);
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+    published(&world);
     world.activity.report(bot.caller, chat, true).await.unwrap();
     world.clock.advance(Duration::from_secs(3));
     world.activity.report(bot.caller, chat, true).await.unwrap();
     world.clock.advance(Duration::from_secs(9));
     world.activity.expire();
     assert_eq!(
-        (told(&world), world.activity.working_in(chat)),
+        (published(&world), world.activity.working_in(chat)),
         (vec!["working: true".to_owned()], vec![bot.id])
     );
     world.clock.advance(Duration::from_secs(1));
     world.activity.expire();
-    assert_eq!((told(&world), world.activity.working_in(chat)), (vec!["working: false".to_owned()], vec![]));
+    assert_eq!(
+        (published(&world), world.activity.working_in(chat)),
+        (vec!["working: false".to_owned()], vec![])
+    );
     let sibling = world.agent(&ann, "Outside").await;
     assert!(world.activity.report(sibling.caller, chat, true).await.is_err());
 }
@@ -238,12 +241,12 @@ async fn indicators_end_by_themselves() {
 #[derive(Default)]
 struct Latecomer {
     asked: AtomicBool,
-    told: RecordingPublisher,
+    published: RecordingPublisher,
 }
 
 impl EventPublisher for Latecomer {
     fn publish(&self, event: DomainEvent) {
-        self.told.publish(event);
+        self.published.publish(event);
     }
 
     fn has_human_subscribers(&self, _: ChatId) -> bool {
@@ -259,9 +262,9 @@ async fn who_joins_while_deliveries_are_marked_hears_of_them() {
     let world = World::with_publisher(clock, events.clone());
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
-    events.told.take();
+    events.published.take();
     world.deliveries.mark_delivered(vec![DeliveryKey { message, agent: bot.id }]).await.unwrap();
-    assert_eq!(events.told.take().iter().map(name).collect::<Vec<_>>(), ["message updated: Delivered"]);
+    assert_eq!(events.published.take().iter().map(name).collect::<Vec<_>>(), ["message updated: Delivered"]);
 }

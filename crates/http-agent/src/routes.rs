@@ -5,7 +5,7 @@ use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use http_wire::auth::{AgentAuth, agents_only};
 use http_wire::handlers;
-use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch, post};
+use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount, patch, post};
 use http_wire::page::{NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
     AgentContactView, AgentRoomRowView, AgentView, ChatView, ContactRequestView, ListedAgentView, MemoryView,
@@ -43,7 +43,7 @@ pub fn interfaces() -> Vec<Interface> {
         base: BASE,
         tag: "Agents",
         prefix: "agent_",
-        access: Access::Agents,
+        callers: AllowedCallers::Agents,
         endpoints: endpoints(),
     }]
 }

@@ -5,7 +5,7 @@ use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use http_wire::auth::{UserAuth, any_caller, users_only};
 use http_wire::handlers;
-use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch, post, put};
+use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount, patch, post, put};
 use http_wire::page::{NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
     AgentView, AuditEntryView, ChatView, ContactRequestView, ContactView, CreatedKeyView, DeletedAgentView,
@@ -50,17 +50,20 @@ pub fn interfaces() -> Vec<Interface> {
         base: BASE,
         tag: "Humans",
         prefix: "",
-        access: Access::Users,
+        callers: AllowedCallers::Users,
         endpoints: endpoints(),
     }];
     let part =
-        |access, endpoints| Interface { base: AUTH_BASE, tag: "Logging in", prefix: "", access, endpoints };
-    all.extend([part(Access::Public, auth_endpoints()), part(Access::Users, password_endpoints())]);
+        |callers, endpoints| Interface { base: AUTH_BASE, tag: "Logging in", prefix: "", callers, endpoints };
+    all.extend([
+        part(AllowedCallers::Public, auth_endpoints()),
+        part(AllowedCallers::Users, password_endpoints()),
+    ]);
     all.extend(GENERIC_BASES.map(|(base, prefix)| Interface {
         base,
         tag: "Generic paths",
         prefix,
-        access: Access::Any,
+        callers: AllowedCallers::Any,
         endpoints: generic_endpoints(),
     }));
     all

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::Criterion;
+use domain::id::RecordId;
 use domain::page::Position;
 use domain::secret::Secret;
 use http_wire::cursor::{CursorScope, CursorSeal};
@@ -15,7 +16,7 @@ fn cursors(criterion: &mut Criterion) {
     let seal = CursorSeal::new(Secret([7; 32]));
     let (reader, room) = (Uuid::from_u128(1), Uuid::from_u128(2));
     let scope = || CursorScope::list("agent/chats/context").of(black_box(reader)).of(black_box(room));
-    let place = Position::at(123_456, Uuid::from_u128(3));
+    let place = Position::at(123_456, RecordId::new(Uuid::from_u128(3)));
     let cursor = scope().encode(&seal, &place);
     group.bench_function("sealed", |bencher| {
         bencher.iter(|| scope().encode(&seal, black_box(&place)));

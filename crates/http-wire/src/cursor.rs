@@ -10,6 +10,7 @@ use std::sync::Arc;
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::id::RecordId;
 use domain::page::Position;
 use domain::secret::Secret;
 use uuid::Uuid;
@@ -85,7 +86,7 @@ impl CursorScope {
         let mut bytes = Vec::with_capacity(FIXED_BYTES + position.text.len());
         bytes.extend(self.filters.0.to_be_bytes());
         bytes.extend(position.key.to_be_bytes());
-        bytes.extend(position.id.as_bytes());
+        bytes.extend(position.id.uuid().as_bytes());
         bytes.extend(position.text.as_bytes());
         URL_SAFE_NO_PAD.encode(seal.close(&self.mark(), bytes))
     }
@@ -120,7 +121,7 @@ fn parts(bytes: &[u8]) -> Option<(Fingerprint, Position)> {
     let (key, rest) = rest.split_first_chunk()?;
     let (id, text) = rest.split_first_chunk()?;
     let text = String::from_utf8(text.to_vec()).ok()?;
-    let position = Position { key: i64::from_be_bytes(*key), text, id: Uuid::from_bytes(*id) };
+    let position = Position { key: i64::from_be_bytes(*key), text, id: RecordId::new(Uuid::from_bytes(*id)) };
     Some((Fingerprint(u64::from_be_bytes(*filters)), position))
 }
 
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
 
     fn place() -> Position {
-        Position { key: -7, text: "Größe".to_owned(), id: Uuid::from_u128(9) }
+        Position { key: -7, text: "Größe".to_owned(), id: RecordId::new(Uuid::from_u128(9)) }
     }
 
     fn seal() -> CursorSeal {
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn a_cursor_comes_back_as_the_position_it_was_made_from() {
         let scope = CursorScope::list("chats").of(Uuid::from_u128(1)).filtered("status", "all");
-        for place in [place(), Position::at(i64::MAX, Uuid::max())] {
+        for place in [place(), Position::at(i64::MAX, RecordId::MAX)] {
             assert_eq!(scope.decode(&seal(), &scope.encode(&seal(), &place)).unwrap(), place);
         }
     }
@@ -189,7 +190,7 @@ mod tests {
             assert_eq!(code(scope, &URL_SAFE_NO_PAD.encode(&changed)), ErrorCode::ValidationError, "{at}");
             assert_eq!(code(scope, &URL_SAFE_NO_PAD.encode(&sealed[..at])), ErrorCode::ValidationError);
         }
-        assert!(!sealed.windows(16).any(|window| window == place().id.as_bytes()));
+        assert!(!sealed.windows(16).any(|window| window == place().id.uuid().as_bytes()));
         let elsewhere = CursorSeal::new(Secret([8; 32]));
         assert!(scope.decode(&elsewhere, &cursor).is_err(), "made by another installation");
     }

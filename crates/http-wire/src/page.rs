@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_cursor_goes_with_limit_only() {
-        let place = domain::page::Position::at(4, uuid::Uuid::nil());
+        let place = domain::page::Position::at(4, domain::id::RecordId::NIL);
         let cursor = SCOPE().encode(&seal(), &place);
         let slice = Slice::After { after: Some(place), limit: 9 };
         assert_eq!(
@@ -300,7 +300,7 @@ mod tests {
 
     /// Two rows of a page, with more to follow.
     fn cut_page() -> Page<()> {
-        let next = Some(domain::page::Position::at(4, uuid::Uuid::nil()));
+        let next = Some(domain::page::Position::at(4, domain::id::RecordId::NIL));
         Page { rows: vec![(), ()], next, total: Some(9) }
     }
 
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(metadata(&counted)["total_count"], 9);
         assert_eq!(metadata(&counted).get("page"), None);
         assert_eq!(metadata(&window("limit=2")).get("total_count"), None);
-        let place = domain::page::Position::at(4, uuid::Uuid::nil());
+        let place = domain::page::Position::at(4, domain::id::RecordId::NIL);
         let cursor = SCOPE().encode(&seal(), &place);
         assert!(!window(&format!("cursor={cursor}")).with_total().request.count);
     }

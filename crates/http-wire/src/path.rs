@@ -5,10 +5,9 @@ use std::future::{Ready, ready};
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
 use domain::id::{
-    AgentId, ApiKeyId, ChatId, ContactRequestId, InvitationId, MemoryId, MessageId, SessionId, UserId,
-    parse_uuid,
+    AccountId, AgentId, ApiKeyId, ChatId, ContactRequestId, InvitationId, MemoryId, MessageId, RecordId,
+    SessionId, UserId, parse_uuid,
 };
-use uuid::Uuid;
 
 use crate::error::{ApiError, ErrorCode};
 
@@ -24,8 +23,8 @@ pub struct ChatPath {
 pub struct ParticipantPath {
     /// The room.
     pub chat: ChatId,
-    /// Id of a user or an agent.
-    pub participant: Uuid,
+    /// The user or the agent.
+    pub participant: AccountId,
 }
 
 /// `…/chats/{chat_id}/messages/{message_id}`.
@@ -47,8 +46,8 @@ pub struct AgentPath {
 /// `…/contacts/{contact_id}`.
 #[derive(Clone, Copy, Debug)]
 pub struct ContactPath {
-    /// Id of a record, or of the user or agent it is about.
-    pub contact: Uuid,
+    /// A record, or the user or agent it is about.
+    pub contact: RecordId,
 }
 
 /// `…/contacts/requests/{request_id}`.
@@ -116,7 +115,10 @@ from_path!(InvitationPath { invitation: "invitation_id" as InvitationId::new });
 from_path!(MemoryPath { memory: "memory_id" as MemoryId::new });
 from_path!(AgentPath { agent: "agent_id" as AgentId::new });
 from_path!(ChatPath { chat: "chat_id" as ChatId::new });
-from_path!(ParticipantPath { chat: "chat_id" as ChatId::new, participant: "participant_id" as Uuid::from });
-from_path!(ContactPath { contact: "contact_id" as Uuid::from });
+from_path!(ParticipantPath {
+    chat: "chat_id" as ChatId::new,
+    participant: "participant_id" as AccountId::new
+});
+from_path!(ContactPath { contact: "contact_id" as RecordId::new });
 from_path!(ContactRequestPath { request: "request_id" as ContactRequestId::new });
 from_path!(MessagePath { chat: "chat_id" as ChatId::new, message: "message_id" as MessageId::new });

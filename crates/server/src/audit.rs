@@ -6,6 +6,7 @@ use domain::audit::{
     AuditFilter, AuditRecord, AuditScope, AuditService, ChainFault, ChainLink, ChainReport, NamedObject,
     RecordedActor,
 };
+use domain::id::SubjectId;
 use domain::organization::Authority;
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
@@ -211,7 +212,7 @@ fn named_as_text(named: &NamedObject) -> String {
     let (kind, id) = named.object.parts();
     match &named.name {
         Some(name) => name.clone(),
-        None if id.is_nil() => kind.to_owned(),
+        None if id == SubjectId::NIL => kind.to_owned(),
         None => format!("{kind} {id}"),
     }
 }

@@ -135,6 +135,6 @@ mod tests {
             clock.jump(now.minus(Duration::from_secs(skew)));
             assert_eq!(erasure_clock.now().await.is_some(), is_known, "-{skew}");
         }
-        store.close();
+        store.close().await;
     }
 }

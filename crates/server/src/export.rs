@@ -81,7 +81,7 @@ async fn with_snapshot<T>(
     note(config).await;
     let done = work(&mut *snapshot, opened.steps()).await;
     drop(snapshot);
-    opened.close();
+    opened.close().await;
     done
 }
 

@@ -52,7 +52,7 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
         lost = lock.lost() => Err(lost),
         done = taking => done,
     };
-    store.close();
+    store.close().await;
     lock.end().await;
     report(&done?, arguments.json)
 }
@@ -260,9 +260,9 @@ impl Import {
             write_rows(&mut *snapshot, &mut std::io::sink(), &mut progress, self.has_former_names).await?;
         let others = found.rows.iter().find(|(table, rows)| end.rows.get(*table) != Some(*rows));
         if let Some((table, rows)) = others {
-            let told = end.rows.get(table).copied().unwrap_or_default();
+            let expected = end.rows.get(table).copied().unwrap_or_default();
             return Err(Failure::plain(format!(
-                "the store has {rows} rows in {table}, but the archive has {told}. Import into a new store."
+                "the store has {rows} rows in {table}, but the archive has {expected}. Import into a new store."
             )));
         }
         // The rows differ if characters were replaced.

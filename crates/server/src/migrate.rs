@@ -17,7 +17,7 @@ pub(crate) async fn migrate(config: &Config, arguments: ListArguments) -> Result
     drop(spinner);
     let opened = opened?;
     let steps = opened.steps().clone();
-    opened.close();
+    opened.close().await;
     let text = if arguments.json {
         json!({ "applied": steps.applied, "steps": steps.all }).to_string()
     } else if steps.applied.is_empty() {

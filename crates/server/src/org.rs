@@ -80,7 +80,7 @@ async fn create(desk: &Desk, arguments: &CreateOrgArguments) -> Result<String, F
     let plan = arguments.plan.as_deref().map(PlanName::new).transpose();
     let plan = plan.map_err(|fault| Failure::plain(format!("--plan: {fault}")).next(PLANS))?;
     match desk.organizations.create(wished, plan).await {
-        Ok(made) => Ok(told(&made, arguments.json)),
+        Ok(made) => Ok(rendered(&made, arguments.json)),
         Err(CreateOrganizationError::NameTaken) => Err(name_taken(&arguments.name)),
         Err(CreateOrganizationError::NoSuchPlan) => {
             let plan = arguments.plan.as_deref().unwrap_or(desk.default_plan.as_str());
@@ -128,7 +128,7 @@ async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, F
     let wished = name(&arguments.new_name)?;
     let organization = named(&desk.organizations, &desk.store, &arguments.name).await?;
     match desk.organizations.rename(Authority::Operator(organization.id), wished).await {
-        Ok(renamed) => Ok(told(&renamed, arguments.json)),
+        Ok(renamed) => Ok(rendered(&renamed, arguments.json)),
         Err(RenameError::NameTaken) => Err(name_taken(&arguments.new_name)),
         Err(cause) => Err(Failure::new("the organization was not renamed", cause)),
     }
@@ -344,7 +344,7 @@ fn unread(cause: domain::store::StoreError) -> Failure {
     Failure::new("cannot read the organizations", cause).next(store::NEXT)
 }
 
-fn told(organization: &Organization, as_json: bool) -> String {
+fn rendered(organization: &Organization, as_json: bool) -> String {
     if as_json {
         return json!({ "organization": plan::organization_as_json(organization) }).to_string();
     }

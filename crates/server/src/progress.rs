@@ -20,7 +20,7 @@ pub(crate) struct Progress {
     what: &'static str,
     done: u64,
     all: u64,
-    told: Instant,
+    reported_at: Instant,
     bar: ProgressBar,
 }
 
@@ -33,7 +33,7 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_prefix(what);
-        Self { what, done: 0, all, told: Instant::now(), bar }
+        Self { what, done: 0, all, reported_at: Instant::now(), bar }
     }
 
     /// Starts at this number of rows.
@@ -47,9 +47,9 @@ impl Progress {
     pub(crate) fn add(&mut self, rows: u64) -> bool {
         self.done += rows;
         self.bar.set_position(self.done);
-        let due = self.told.elapsed() >= EVERY;
+        let due = self.reported_at.elapsed() >= EVERY;
         if due {
-            self.told = Instant::now();
+            self.reported_at = Instant::now();
             if self.bar.is_hidden() {
                 say(&format!("{}: {} of {} rows", self.what, self.done, self.all));
             }

@@ -55,7 +55,7 @@ pub(crate) async fn serve(config: Config, store_flags: &str) -> Result<(), Failu
     if let Some(traces) = traces {
         traces.stop().await;
     }
-    wiring.store.close();
+    wiring.store.close().await;
     outcome
 }
 

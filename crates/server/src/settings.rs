@@ -45,7 +45,7 @@ fn check(examined: &Examined, as_json: bool) -> Result<(), Failure> {
 
 /// Prints every setting, with its origin unless it is the default; fails if there is a fault.
 fn show(examined: &Examined, as_json: bool) -> Result<(), Failure> {
-    let settings = examined.settings.iter().filter(|setting| told(setting)).collect::<Vec<_>>();
+    let settings = examined.settings.iter().filter(|setting| is_shown(setting)).collect::<Vec<_>>();
     let plans = &examined.config.plans;
     let mut text = String::new();
     if as_json {
@@ -91,7 +91,7 @@ fn in_columns(name: &str, name_width: usize, value: &str) -> String {
 }
 
 /// A setting for tests is only shown if it is set.
-fn told(setting: &Setting) -> bool {
+fn is_shown(setting: &Setting) -> bool {
     !setting.key.for_tests || setting.origin != Origin::Default
 }
 

@@ -53,8 +53,8 @@ pub(crate) trait Store: Repositories {
     /// The store of nodes; `None` if it has a single server.
     fn nodes(self: Arc<Self>) -> Option<Arc<dyn NodeRepository>>;
 
-    /// Closes it; later calls fail as unavailable.
-    fn close(&self);
+    /// Finishes the work that is under way, and closes the store; later calls fail as unavailable.
+    async fn close(&self);
 }
 
 #[async_trait]
@@ -87,7 +87,7 @@ impl Store for SqliteStore {
         None
     }
 
-    fn close(&self) {
+    async fn close(&self) {
         Self::close(self);
     }
 }
@@ -118,8 +118,8 @@ impl Store for PostgresStore {
         Some(self)
     }
 
-    fn close(&self) {
-        Self::close(self);
+    async fn close(&self) {
+        self.shut_down().await;
     }
 }
 
@@ -136,7 +136,7 @@ pub(crate) async fn with<T>(
     let spinner = Spinner::begin("working");
     let done = work(&opened).await;
     drop(spinner);
-    opened.close();
+    opened.close().await;
     done
 }
 
@@ -185,7 +185,7 @@ async fn open_whole(config: &Config, may_create: bool) -> Result<Arc<dyn Store>,
     };
     let whole = refuse_part(&opened).await;
     if whole.is_err() {
-        opened.close();
+        opened.close().await;
     }
     whole.map(|()| opened)
 }

@@ -6,7 +6,7 @@ use domain::caller::Caller;
 use domain::ports::Clock;
 use http_wire::auth::{CallerAuth, any_caller};
 use http_wire::limit::anonymous;
-use http_wire::openapi::{Access, Endpoint, Interface, get, mount};
+use http_wire::openapi::{AllowedCallers, Endpoint, Interface, get, mount};
 use http_wire::query::{NoQuery, StrictQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -33,11 +33,11 @@ pub(crate) fn configure(config: &mut web::ServiceConfig) {
 
 /// Their part of the API's document.
 pub(crate) fn interfaces() -> Vec<Interface> {
-    let part = |access, endpoints| Interface { base: "", tag: "System", prefix: "", access, endpoints };
+    let part = |callers, endpoints| Interface { base: "", tag: "System", prefix: "", callers, endpoints };
     vec![
-        part(Access::Public, probes()),
-        part(Access::Public, public_endpoints()),
-        part(Access::Any, credential_endpoints()),
+        part(AllowedCallers::Public, probes()),
+        part(AllowedCallers::Public, public_endpoints()),
+        part(AllowedCallers::Any, credential_endpoints()),
     ]
 }
 
@@ -96,9 +96,9 @@ pub(crate) const PROGRAM: ProgramView = ProgramView {
     built_at: known(option_env!("PARLANCE_BUILT_AT")),
 };
 
-const fn known(told: Option<&'static str>) -> &'static str {
-    match told {
-        Some(told) => told,
+const fn known(value: Option<&'static str>) -> &'static str {
+    match value {
+        Some(value) => value,
         None => "unknown",
     }
 }

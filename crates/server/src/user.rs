@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use domain::account::{
-    AgentListing, Belongings, CreateUser, CreateUserError, CreatedUser, DeleteUserError, Membership,
+    AgentListing, Belongings, CreateUser, CreateUserError, CreatedUser, DeleteUserError, InitialOrganization,
     SetDisabledOutcome, User, UserHandle, normalize_handle, parse_email, parse_person_name,
 };
 use domain::caller::UserCaller;
@@ -64,11 +64,11 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
         handle: UserHandle::new(&arguments.handle).map_err(|fault| wrong("handle", fault))?,
         email: parse_email(&arguments.email).map_err(|fault| wrong("email", fault))?,
         name: parse_person_name(&arguments.name).map_err(|fault| wrong("name", fault))?,
-        membership: match &arguments.org {
-            None => Membership::Own,
+        initial_organization: match &arguments.org {
+            None => InitialOrganization::Own,
             Some(name) => {
                 let name = OrganizationName::new(name).map_err(|fault| wrong("org", fault))?;
-                Membership::Named(name, arguments.role.into())
+                InitialOrganization::Named(name, arguments.role.into())
             }
         },
         plan: match &arguments.plan {
@@ -80,7 +80,7 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
         let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
         let (wanted, handle) = (command.plan.clone(), command.handle.clone());
         let mut new_organization = None;
-        if let Membership::Named(name, _) = &command.membership {
+        if let InitialOrganization::Named(name, _) = &command.initial_organization {
             let which = WhichOrganization::Named(name.as_str().to_owned());
             match (named_organization(store, which).await?, &arguments.plan) {
                 (None, _) => new_organization = Some(name.as_str().to_owned()),

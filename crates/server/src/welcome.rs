@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use domain::account::{CreateUser, Membership, UserHandle, parse_email, parse_person_name};
+use domain::account::{CreateUser, InitialOrganization, UserHandle, parse_email, parse_person_name};
 use domain::services::Services;
 use tokio::time::sleep;
 
@@ -31,7 +31,7 @@ pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &st
         handle: UserHandle::new("admin").map_err(unusable)?,
         email: parse_email("admin@localhost").map_err(unusable)?,
         name: parse_person_name("Admin").map_err(unusable)?,
-        membership: Membership::Own,
+        initial_organization: InitialOrganization::Own,
         plan: config.default_plan.clone(),
     };
     let minted = services.accounts.mint_user_key();
@@ -59,7 +59,13 @@ pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &st
     };
     let shown = match file {
         Some((path, draft)) => {
-            draft.finish().map_err(|cause| unwritten(path, cause))?;
+            draft.finish_or_leave().map_err(|(cause, place)| {
+                let next = match place {
+                    Some(place) => format!("the key of the user '{}' is in {}", user.handle, place.display()),
+                    None => format!("create a key with `parlance key create --user {}`", user.handle),
+                };
+                unwritten(path, cause).next(&next)
+            })?;
             format!("Its API key is in {}.\n", path.display())
         }
         None => format!("Its API key, which is not shown again:\n\n    {key}\n\n"),

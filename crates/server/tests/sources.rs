@@ -73,3 +73,26 @@ fn tests_wait_for_facts() {
     let allowed = SLEEPS.map(|(path, count)| (path.to_owned(), count));
     assert_eq!(sleeps, BTreeMap::from(allowed), "the files that sleep, and those that may");
 }
+
+/// The files of the domain that may name the type of an id without a kind, beside tests.
+const UNTYPED_IDS: [&str; 4] = [
+    // A value of any column.
+    "crates/domain/src/archive/value.rs",
+    // The types of ids.
+    "crates/domain/src/id.rs",
+    // A marker in a text, which may name anything.
+    "crates/domain/src/message/content.rs",
+    // A new id has no kind until its caller gives it one.
+    "crates/domain/src/ports.rs",
+];
+
+/// A public signature that takes or returns any id lets one kind pass for another.
+#[test]
+fn ids_in_the_domain_have_a_kind() {
+    let untyped = sources().into_iter().filter(|(path, text)| {
+        let code = text.strip_suffix(test_code(path, text)).unwrap_or_default();
+        let mut code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        path.starts_with("crates/domain/src/") && code.any(|line| line.contains("Uuid"))
+    });
+    assert_eq!(untyped.map(|(path, _)| path).collect::<Vec<_>>(), UNTYPED_IDS);
+}

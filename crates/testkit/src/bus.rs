@@ -124,11 +124,11 @@ impl Wire {
             let over = lock(&bus.own).over(now);
             let changed = lock(&bus.own).changed(&[], &over, usize::MAX);
             for message in changed {
-                bus.tell(&message);
+                bus.send(&message);
             }
             lock(&bus.peers).expire(now);
             let here = lock(&bus.own).here();
-            bus.tell(&here);
+            bus.send(&here);
         }
     }
 
@@ -165,17 +165,17 @@ impl MemoryBus {
                     Some(Answer::Tell) => {
                         let whole = lock(&self.own).whole(usize::MAX);
                         for part in &whole {
-                            self.tell(part);
+                            self.send(part);
                         }
                     }
-                    Some(Answer::Ask(other)) => self.tell(&PeerMessage::AskInterests { of: Some(other) }),
+                    Some(Answer::Ask(other)) => self.send(&PeerMessage::AskInterests { of: Some(other) }),
                     None => {}
                 }
             }
         }
     }
 
-    fn tell(&self, message: &PeerMessage) {
+    fn send(&self, message: &PeerMessage) {
         self.wire.send(self.node, |_| true, &Load::PeerMessage(message.clone()));
     }
 }
@@ -202,7 +202,7 @@ impl EventBus for MemoryBus {
         if lock(&self.own).begin(interest) {
             let messages = lock(&self.own).changed(&[interest], &[], usize::MAX);
             for message in messages {
-                self.tell(&message);
+                self.send(&message);
             }
         }
     }

@@ -94,7 +94,7 @@ impl Fixture {
 
     async fn talk(&mut self, world: &World) {
         let (ann, cai) = (&self.users[0], &self.users[2]);
-        let everybody = self.agents.iter().map(|agent| agent.id.uuid()).chain([cai.id.uuid()]);
+        let everybody = self.agents.iter().map(|agent| agent.id.into()).chain([cai.id.into()]);
         let chat = world.chat(ann.caller, &everybody.collect::<Vec<_>>()).await;
         let to = self.agents.iter().map(|agent| ParticipantId::Agent(agent.id)).collect::<Vec<_>>();
         for text in ["plain", "\u{1F600} \u{1} \u{FFFD} \\ \"quoted\"\r\n", "{\"t\":\"users\"}", "{\"end\":"]
@@ -111,8 +111,8 @@ impl Fixture {
         world.messages.post_event(self.agents[0].caller, chat, event).await.unwrap();
         let titled = CreateChat { title: ChatTitle::given(Some("Plan")).unwrap(), ..CreateChat::default() };
         let left = world.chats.create(self.agents[1].caller, titled).await.unwrap().id;
-        let deleted = world.chat(ann.caller, &[self.agents[0].id.uuid()]).await;
-        world.chats.remove_participant(ann.caller, chat, cai.id.uuid()).await.unwrap();
+        let deleted = world.chat(ann.caller, &[self.agents[0].id.into()]).await;
+        world.chats.remove_participant(ann.caller, chat, cai.id).await.unwrap();
         world.chats.delete(ann.caller, deleted).await.unwrap();
         self.chats = vec![chat, left, deleted];
     }
@@ -185,7 +185,7 @@ impl Fixture {
             world.memories.store(self.agents[0].caller, command).await.unwrap().id
         };
         let ann = &self.users[0];
-        let about = Some(ann.id.uuid());
+        let about = Some(ann.id.into());
         store("for all", Some(MemoryScope::Organization), None).await;
         let archived = store("ÄPFEL", None, about).await;
         world.memories.change(ann.caller, archived, MemoryStep::Archive).await.unwrap();

@@ -84,7 +84,7 @@ impl Rows {
         self.nodes.get(&node).is_some_and(|known| !known.is_ended)
     }
 
-    fn tell(&mut self, change: Change) -> i64 {
+    fn append(&mut self, change: Change) -> i64 {
         self.log.push(change);
         i64::try_from(self.log.len()).unwrap()
     }
@@ -93,12 +93,12 @@ impl Rows {
         match change {
             PresenceChange::UserConnected(user) => {
                 if self.users.insert((user, at)) {
-                    self.tell(Change::ConnectionsChanged(ParticipantId::User(user)));
+                    self.append(Change::ConnectionsChanged(ParticipantId::User(user)));
                 }
             }
             PresenceChange::UserDisconnected(user) => {
                 if self.users.remove(&(user, at)) {
-                    self.tell(Change::ConnectionsChanged(ParticipantId::User(user)));
+                    self.append(Change::ConnectionsChanged(ParticipantId::User(user)));
                 }
             }
             PresenceChange::AgentLost(agent) => {
@@ -109,7 +109,7 @@ impl Rows {
             PresenceChange::AgentDisconnected(agent) => {
                 if self.agents.get(&agent).is_some_and(|place| place.node == at) {
                     self.agents.remove(&agent);
-                    self.tell(Change::ConnectionsChanged(ParticipantId::Agent(agent)));
+                    self.append(Change::ConnectionsChanged(ParticipantId::Agent(agent)));
                 }
             }
         }
@@ -121,7 +121,7 @@ impl Rows {
             .filter(|place| self.is_known(place.node))
             .map(|place| Holder { node: place.node, is_open: place.is_open });
         claim.claiming.is_granted(node, holder).then(|| {
-            let number = self.tell(Change::ConnectionsChanged(ParticipantId::Agent(claim.agent)));
+            let number = self.append(Change::ConnectionsChanged(ParticipantId::Agent(claim.agent)));
             self.agents.insert(claim.agent, Place { node, number, is_open: true });
             SocketNumber(number)
         })
@@ -178,7 +178,7 @@ impl NodeRepository for MemoryNodes {
             cleared.push(*node);
         }
         for node in &cleared {
-            rows.tell(Change::NodeCleared(*node));
+            rows.append(Change::NodeCleared(*node));
         }
         Ok(u32::try_from(cleared.len()).unwrap())
     }
@@ -241,7 +241,7 @@ impl NodeRepository for MemoryNodes {
     }
 
     async fn record_event_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError> {
-        self.rows()?.tell(Change::EventsLost { by, since });
+        self.rows()?.append(Change::EventsLost { by, since });
         Ok(())
     }
 
@@ -271,10 +271,15 @@ impl ChangeRepository for MemoryNodes {
         Ok(behind.take(usize::try_from(limit).unwrap()).collect())
     }
 
-    async fn forget_changes(&self, until: ChangePosition, limit: u32) -> Result<u32, StoreError> {
+    async fn has_change(&self, position: ChangePosition) -> Result<bool, StoreError> {
+        let rows = self.rows()?;
+        Ok(position.0 > rows.forgotten && position.0 <= i64::try_from(rows.log.len()).unwrap())
+    }
+
+    async fn forget_changes(&self, before: ChangePosition, limit: u32) -> Result<u32, StoreError> {
         let mut rows = self.rows()?;
-        let ChangePosition(until) = until.min(ChangePosition(rows.forgotten + i64::from(limit)));
-        let gone = u32::try_from((until - rows.forgotten).max(0)).unwrap();
+        let last = (before.0 - 1).min(rows.forgotten + i64::from(limit));
+        let gone = u32::try_from((last - rows.forgotten).max(0)).unwrap();
         rows.forgotten += i64::from(gone);
         Ok(gone)
     }

@@ -36,12 +36,12 @@ use cast::{Cast, Made};
 use crate::{Stores, World};
 
 /// The outcome of a step, and the things that exist after it.
-struct Told {
+struct Played {
     answer: String,
     made: Vec<Made>,
 }
 
-type Playing<'w> = Pin<Box<dyn Future<Output = Told> + Send + 'w>>;
+type Playing<'w> = Pin<Box<dyn Future<Output = Played> + Send + 'w>>;
 
 /// One operation with all its values.
 struct Act {
@@ -56,9 +56,9 @@ impl Act {
 }
 
 /// The answer, and what of it later steps may ask for.
-fn told<T: Debug, E: Debug>(answer: Result<T, E>, made: impl FnOnce(T) -> Vec<Made>) -> Told {
+fn played<T: Debug, E: Debug>(answer: Result<T, E>, made: impl FnOnce(T) -> Vec<Made>) -> Played {
     let text = format!("{answer:?}");
-    Told { answer: text, made: answer.map(made).unwrap_or_default() }
+    Played { answer: text, made: answer.map(made).unwrap_or_default() }
 }
 
 /// Nothing that is new.

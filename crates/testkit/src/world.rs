@@ -6,8 +6,8 @@ use std::sync::Arc;
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{
     AccountRepository, AdministrationRepository, AgentDescription, AgentMarks, AgentName, CreateUser,
-    CreateUserError, IssueToken, KeyRepository, MAX_TOKEN_LIFETIME, Membership, RegisterAgent, UserHandle,
-    parse_email, parse_person_name,
+    CreateUserError, InitialOrganization, IssueToken, KeyRepository, MAX_TOKEN_LIFETIME, RegisterAgent,
+    UserHandle, parse_email, parse_person_name,
 };
 use domain::archive::ArchiveRepository;
 use domain::audit::AuditRepository;
@@ -16,7 +16,7 @@ use domain::change::ChangeRepository;
 use domain::chat::{AddParticipantCommand, ChatRepository, CreateChat, Role};
 use domain::contact::{ContactRepository, ContactRequest, Handle, RequestLifetime, SendRequest};
 use domain::delivery::DeliveryRepository;
-use domain::id::{AgentId, ChatId, ParticipantId, UserId};
+use domain::id::{AccountId, AgentId, ChatId, ParticipantId, UserId};
 use domain::idempotency::IdempotencyRepository;
 use domain::login::{LoginRepository, Registration};
 use domain::memory::{MemoryContent, MemoryMetadata, MemoryRepository, MemoryThought, StoreMemory};
@@ -31,7 +31,6 @@ use domain::secret::SecretRepository;
 use domain::services::{Ports, Repositories, Services};
 use domain::status::StatusRepository;
 use domain::time::Timestamp;
-use uuid::Uuid;
 
 use crate::fakes::{
     FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
@@ -223,44 +222,51 @@ impl World {
 
     /// A new user with this handle, in an organization of its own.
     pub async fn user(&self, handle: &str) -> TestUser {
-        self.user_of(handle, Membership::Own, PlanName::enterprise()).await
+        self.user_of(handle, InitialOrganization::Own, PlanName::enterprise()).await
     }
 
     /// A new user with this handle in the organization of this name.
     pub async fn colleague(&self, handle: &str, organization: &str) -> TestUser {
-        let membership =
-            Membership::Named(OrganizationName::new(organization).unwrap(), OrganizationRole::Member);
-        self.user_of(handle, membership, PlanName::enterprise()).await
+        let initial_organization = InitialOrganization::Named(
+            OrganizationName::new(organization).unwrap(),
+            OrganizationRole::Member,
+        );
+        self.user_of(handle, initial_organization, PlanName::enterprise()).await
     }
 
     /// A new user in an organization of its own that has this plan.
     pub async fn user_with_plan(&self, handle: &str, plan: Plan) -> TestUser {
         let name = plan.name.clone();
         self.plans.configure(vec![plan]).await.unwrap();
-        self.user_of(handle, Membership::Own, name).await
+        self.user_of(handle, InitialOrganization::Own, name).await
     }
 
     /// A new user with this handle who comes by the invitation of this token.
     pub async fn guest(&self, handle: &str, token: &str) -> Result<TestUser, CreateUserError> {
-        let membership = self.accounts.by_invitation(token);
-        self.try_user(handle, membership, PlanName::enterprise()).await
+        let initial_organization = self.accounts.by_invitation(token);
+        self.try_user(handle, initial_organization, PlanName::enterprise()).await
     }
 
-    async fn user_of(&self, handle: &str, membership: Membership, plan: PlanName) -> TestUser {
-        self.try_user(handle, membership, plan).await.unwrap()
+    async fn user_of(
+        &self,
+        handle: &str,
+        initial_organization: InitialOrganization,
+        plan: PlanName,
+    ) -> TestUser {
+        self.try_user(handle, initial_organization, plan).await.unwrap()
     }
 
     async fn try_user(
         &self,
         handle: &str,
-        membership: Membership,
+        initial_organization: InitialOrganization,
         plan: PlanName,
     ) -> Result<TestUser, CreateUserError> {
         let command = CreateUser {
             handle: UserHandle::new(handle).unwrap(),
             email: parse_email(&format!("{handle}@example.org")).unwrap(),
             name: parse_person_name(&format!("{handle} Example")).unwrap(),
-            membership,
+            initial_organization,
             plan,
         };
         let created = self.accounts.create_user(command).await?;
@@ -305,7 +311,7 @@ impl World {
     }
 
     /// A new room of `creator` with these peers in it as members.
-    pub async fn chat(&self, creator: impl Into<Caller>, members: &[Uuid]) -> ChatId {
+    pub async fn chat(&self, creator: impl Into<Caller>, members: &[AccountId]) -> ChatId {
         let creator = creator.into();
         let chat = self.chats.create(creator, CreateChat::default()).await.unwrap().id;
         for member in members {
@@ -315,7 +321,7 @@ impl World {
     }
 
     /// Brings a peer of `by` into a room.
-    pub async fn add(&self, by: impl Into<Caller>, chat: ChatId, candidate: Uuid, role: Role) {
+    pub async fn add(&self, by: impl Into<Caller>, chat: ChatId, candidate: AccountId, role: Role) {
         let command = AddParticipantCommand { candidate, role };
         self.chats.add_participant(by, chat, command).await.unwrap();
     }
@@ -333,7 +339,7 @@ impl World {
     }
 
     /// Stores `number` memories of an agent about a subject, each nearly 200 kB as JSON.
-    pub async fn remember_heavy_things(&self, agent: &TestAgent, subject: Uuid, number: usize) {
+    pub async fn remember_heavy_things(&self, agent: &TestAgent, subject: AccountId, number: usize) {
         let large = "\u{1}".repeat(MemoryContent::MAX_CHARS);
         for _ in 0..number {
             let command = StoreMemory {

@@ -164,10 +164,10 @@ fn answer_to_ssl_request(port: u16) -> u8 {
     answer[0]
 }
 
-/// A process with the role below, and what it told: one line for each fact.
+/// A process with the role below, and the facts that it printed: one line for each fact.
 struct Other {
     process: Child,
-    told: Vec<String>,
+    facts: Vec<String>,
 }
 
 impl Other {
@@ -177,10 +177,10 @@ impl Other {
         command.envs(given.map(|url| (GIVEN, url)));
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let told = lines.filter_map(|line| line.strip_prefix("told: ").map(str::to_owned));
-        let told: Vec<_> = told.take(facts).collect();
-        assert_eq!(told.len(), facts, "{role} ended early");
-        Self { process, told }
+        let printed = lines.filter_map(|line| line.strip_prefix("fact: ").map(str::to_owned));
+        let printed: Vec<_> = printed.take(facts).collect();
+        assert_eq!(printed.len(), facts, "{role} ended early");
+        Self { process, facts: printed }
     }
 
     /// SIGKILL: nothing of the process runs any more.
@@ -191,10 +191,10 @@ impl Other {
 }
 
 /// Prints these facts and runs until it is killed, or until its parent ends.
-fn tell_and_stay(facts: &[&str]) {
+fn print_and_stay(facts: &[&str]) {
     let mut out = std::io::stdout().lock();
     for fact in facts {
-        writeln!(out, "\ntold: {fact}").unwrap();
+        writeln!(out, "\nfact: {fact}").unwrap();
     }
     drop(out);
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
@@ -214,7 +214,7 @@ fn keep_a_cluster() {
     let postmaster = std::fs::read_to_string(directory.join("data/postmaster.pid")).unwrap();
     let facts =
         [directory.to_str().unwrap(), postmaster.lines().next().unwrap(), &cluster.port().to_string()];
-    tell_and_stay(&facts);
+    print_and_stay(&facts);
 }
 
 #[test]
@@ -222,20 +222,20 @@ fn keep_a_cluster() {
 fn keep_a_database() {
     only_as_a_role();
     let database = server().database();
-    tell_and_stay(&[database.name()]);
+    print_and_stay(&[database.name()]);
 }
 
 /// The program that a process runs; nothing if it has ended.
 fn command_of(process: &str) -> String {
-    let told = Command::new("ps").args(["-o", "stat=", "-o", "args=", "-p", process]).output().unwrap();
-    let line = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+    let output = Command::new("ps").args(["-o", "stat=", "-o", "args=", "-p", process]).output().unwrap();
+    let line = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     if line.starts_with('Z') { String::new() } else { line }
 }
 
 #[tokio::test]
 async fn a_killed_test_process_leaves_no_server_and_no_directory() {
     let mut other = Other::start("keep_a_cluster", 3, None);
-    let [directory, postmaster, port] = <[String; 3]>::try_from(std::mem::take(&mut other.told)).unwrap();
+    let [directory, postmaster, port] = <[String; 3]>::try_from(std::mem::take(&mut other.facts)).unwrap();
     assert!(command_of(&postmaster).contains("postgres"), "{}", command_of(&postmaster));
     let connected = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
 
@@ -254,14 +254,14 @@ async fn what_a_killed_test_process_left_on_a_given_server_is_cleared_by_the_nex
     let start = || Other::start("keep_a_database", 1, Some(&given));
     let (mut killed, mut living) = (start(), start());
     killed.kill();
-    assert!(is_there(&killed.told[0], &given).await);
+    assert!(is_there(&killed.facts[0], &given).await);
 
     // Its lock is given back as soon as the server notices that the connection is gone.
     wait_until("the killed process has no lock", async || locks(&given).await == 1).await;
     let mut next = start();
-    assert!(!is_there(&killed.told[0], &given).await);
-    assert!(is_there(&living.told[0], &given).await);
-    assert!(is_there(&next.told[0], &given).await);
+    assert!(!is_there(&killed.facts[0], &given).await);
+    assert!(is_there(&living.facts[0], &given).await);
+    assert!(is_there(&next.facts[0], &given).await);
     living.kill();
     next.kill();
 }

@@ -1,6 +1,6 @@
 //! The hub: connected sockets, their subscriptions, and the fan-out of events.
 //!
-//! It combines three parts that share no state: `OpenSockets`, `Subscriptions`, and `Presence`.
+//! It combines three parts that share no state: `OpenSockets`, `Subscriptions`, and `PresenceTable`.
 //! `Hub::publish` is called after the commit and in commit order, by one thread. It puts the event
 //! into the inbox of every subscribed socket that may see it, and never waits for a socket.
 
@@ -31,7 +31,7 @@ use crate::payload;
 use crate::receipts::ReceiptBuffer;
 use crate::topic::Topic;
 use open_sockets::OpenSockets;
-use presence::{Presence, PresenceTurn};
+use presence::{PresenceTable, PresenceTurn};
 use subscriptions::{ListeningAgent, Subscriptions};
 
 pub use config::HubConfig;
@@ -47,7 +47,7 @@ pub struct Hub {
     clock: Arc<dyn Clock>,
     open_sockets: OpenSockets,
     subscriptions: Subscriptions,
-    presence: Presence,
+    presence: PresenceTable,
     receipts: Arc<ReceiptBuffer>,
     others: Arc<dyn OtherNodes>,
 }
@@ -64,7 +64,7 @@ impl Hub {
         Arc::new(Self {
             open_sockets: OpenSockets::new(config.queue_bytes, config.max_sockets_per_caller),
             subscriptions: Subscriptions::new(),
-            presence: Presence::new(clock.clone()),
+            presence: PresenceTable::new(clock.clone()),
             receipts: Arc::default(),
             others,
             config,

@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 
 use crate::frame::{self, Frame, Head, Version};
 use crate::payload::MAX_AGENT_BYTES;
-use crate::topic::{Access, Topic, TopicName};
+use crate::topic::{Topic, TopicAccess, TopicName};
 
 /// The reason for refusing a join that would exceed the limit of topics.
 pub(crate) const TOO_MANY_TOPICS: &str = "too many channels joined";
@@ -120,9 +120,9 @@ impl Machine {
             return refused("unauthorized");
         }
         let room = match topic.access(self.caller) {
-            Access::Denied => return refused("unauthorized"),
-            Access::Granted => None,
-            Access::Participant(chat) => Some(chat),
+            TopicAccess::Denied => return refused("unauthorized"),
+            TopicAccess::Granted => None,
+            TopicAccess::Participant(chat) => Some(chat),
         };
         if self.joined.len() >= self.max_topics && !self.has_joined(topic) {
             return refused(TOO_MANY_TOPICS);

@@ -102,12 +102,12 @@ impl Outbox {
     }
 
     /// The next command for the socket.
-    pub(crate) fn told(&self) -> Option<InboxItem> {
+    pub(crate) fn next_command(&self) -> Option<InboxItem> {
         self.0.borrow_mut().inbox.next()
     }
 
     /// The next command, if it precedes the first event of `subscription`.
-    pub(crate) fn told_before(&self, subscription: SubscriptionId) -> Option<InboxItem> {
+    pub(crate) fn next_command_before(&self, subscription: SubscriptionId) -> Option<InboxItem> {
         self.0.borrow_mut().inbox.next_before(subscription)
     }
 

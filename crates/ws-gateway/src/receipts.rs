@@ -272,7 +272,7 @@ mod tests {
         let world = testkit::World::new();
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
-        let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        let chat = world.chat(ann.caller, &[bot.id.into()]).await;
         let buffer = Arc::new(ReceiptBuffer::default());
         let receipts = ReceiptSink::new(bot.id, buffer.clone());
         for number in 0..BATCH + 5 {

@@ -86,8 +86,8 @@ impl Socket {
 
     /// Carries out all pending commands.
     fn hear(&mut self) -> Flow {
-        while let Some(told) = self.outbox.told() {
-            if self.on_told(told) == Flow::Ends {
+        while let Some(command) = self.outbox.next_command() {
+            if self.on_command(command) == Flow::Ends {
                 return Flow::Ends;
             }
         }
@@ -156,8 +156,8 @@ impl Socket {
         let topic = join.topic;
         // Items of an earlier subscription to the topic may have arrived after the last look at the
         // inbox.
-        while let Some(told) = self.outbox.told_before(subscription) {
-            if self.on_told(told) == Flow::Ends {
+        while let Some(command) = self.outbox.next_command_before(subscription) {
+            if self.on_command(command) == Flow::Ends {
                 // The machine does not know this subscription, so it must be ended here.
                 self.claim.unsubscribe(topic, subscription);
                 return Flow::Ends;
@@ -227,8 +227,8 @@ impl Socket {
         }
     }
 
-    fn on_told(&mut self, told: InboxItem) -> Flow {
-        match told {
+    fn on_command(&mut self, command: InboxItem) -> Flow {
+        match command {
             InboxItem::Event(event) => {
                 self.outbox.event(event);
                 Flow::Goes

@@ -42,7 +42,7 @@ pub enum TopicName {
 
 /// The access rule of a topic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Access {
+pub enum TopicAccess {
     /// Granted to this caller.
     Granted,
     /// Denied to this caller.
@@ -75,15 +75,15 @@ impl Topic {
     }
 
     /// The access of `caller` to the topic.
-    pub fn access(self, caller: Caller) -> Access {
+    pub fn access(self, caller: Caller) -> TopicAccess {
         let own_agent = |id| matches!(caller, Caller::Agent(agent) if agent.agent == id);
         let own_user = |id| matches!(caller, Caller::User(user) if user.user == id);
-        let owned = |own| if own { Access::Granted } else { Access::Denied };
+        let owned = |own| if own { TopicAccess::Granted } else { TopicAccess::Denied };
         match self {
-            Self::ChatRoom(chat) | Self::RoomParticipants(chat) => Access::Participant(chat),
+            Self::ChatRoom(chat) | Self::RoomParticipants(chat) => TopicAccess::Participant(chat),
             Self::RoomActivity(chat) => match caller {
-                Caller::User(_) => Access::Participant(chat),
-                Caller::Agent(_) => Access::Denied,
+                Caller::User(_) => TopicAccess::Participant(chat),
+                Caller::Agent(_) => TopicAccess::Denied,
             },
             Self::AgentRooms(id) | Self::AgentContacts(id) | Self::AgentControl(id) => owned(own_agent(id)),
             Self::UserRooms(id) | Self::UserContacts(id) | Self::UserAgents(id) | Self::Tasks(id) => {
@@ -186,17 +186,17 @@ mod tests {
             let TopicName::Topic(topic) = Topic::parse(&format!("{pattern}:{ID}")) else {
                 panic!("{pattern}")
             };
-            assert_eq!(topic.access(this_agent), Access::Granted, "{pattern}");
-            assert_eq!(topic.access(agent(4)), Access::Denied, "{pattern}");
-            assert_eq!(topic.access(user), Access::Denied, "{pattern}: not even the same id as a user");
+            assert_eq!(topic.access(this_agent), TopicAccess::Granted, "{pattern}");
+            assert_eq!(topic.access(agent(4)), TopicAccess::Denied, "{pattern}");
+            assert_eq!(topic.access(user), TopicAccess::Denied, "{pattern}: not even the same id as a user");
         }
         for pattern in ["user_rooms", "user_contacts", "user_agents", "tasks"] {
             let TopicName::Topic(topic) = Topic::parse(&format!("{pattern}:{ID}")) else {
                 panic!("{pattern}")
             };
-            assert_eq!(topic.access(user), Access::Granted, "{pattern}");
-            assert_eq!(topic.access(stranger), Access::Denied, "{pattern}");
-            assert_eq!(topic.access(this_agent), Access::Denied, "{pattern}");
+            assert_eq!(topic.access(user), TopicAccess::Granted, "{pattern}");
+            assert_eq!(topic.access(stranger), TopicAccess::Denied, "{pattern}");
+            assert_eq!(topic.access(this_agent), TopicAccess::Denied, "{pattern}");
         }
     }
 
@@ -204,9 +204,9 @@ mod tests {
     fn rooms_are_for_participants_and_indicators_for_humans() {
         let chat = ChatId::new(own());
         let user = user(Uuid::from_u128(3));
-        assert_eq!(Topic::ChatRoom(chat).access(agent(4)), Access::Participant(chat));
-        assert_eq!(Topic::RoomParticipants(chat).access(user), Access::Participant(chat));
-        assert_eq!(Topic::RoomActivity(chat).access(user), Access::Participant(chat));
-        assert_eq!(Topic::RoomActivity(chat).access(agent(4)), Access::Denied);
+        assert_eq!(Topic::ChatRoom(chat).access(agent(4)), TopicAccess::Participant(chat));
+        assert_eq!(Topic::RoomParticipants(chat).access(user), TopicAccess::Participant(chat));
+        assert_eq!(Topic::RoomActivity(chat).access(user), TopicAccess::Participant(chat));
+        assert_eq!(Topic::RoomActivity(chat).access(agent(4)), TopicAccess::Denied);
     }
 }

@@ -128,7 +128,7 @@ impl Stage {
             actor.await.unwrap();
         }
         let Shared { rooms, workers, human, calls, .. } = &*self.shared;
-        let mut told = None;
+        let mut reported = None;
         for server in servers {
             let human = human.on(server);
             let mut last = Vec::new();
@@ -142,12 +142,12 @@ impl Stage {
                 waiting.push(waiting_for(&worker.on(server), &rooms[*room]).await);
             }
             let all = (last, waiting);
-            match &told {
-                None => told = Some(all),
-                Some(told) => assert!(*told == all, "the servers do not say the same"),
+            match &reported {
+                None => reported = Some(all),
+                Some(reported) => assert!(*reported == all, "the servers do not say the same"),
             }
         }
-        let (last, waiting) = told.expect("there is a server");
+        let (last, waiting) = reported.expect("there is a server");
         let calls = std::mem::take(&mut *calls.lock().unwrap_or_else(PoisonError::into_inner));
         let rooms = last.iter().map(|rows| rows.iter().map(|message| last_row(message, workers)).collect());
         History {
@@ -173,8 +173,11 @@ async fn settled(human: &Api, room: &str) -> Vec<Value> {
         if counted == Some(rows.len()) && rows == again {
             return rows;
         }
-        let told = (rows.len(), counted, again.len());
-        assert!(since.elapsed() < Duration::from_secs(30), "the room and its count do not agree: {told:?}");
+        let reported = (rows.len(), counted, again.len());
+        assert!(
+            since.elapsed() < Duration::from_secs(30),
+            "the room and its count do not agree: {reported:?}"
+        );
     }
 }
 
@@ -289,8 +292,8 @@ impl Actor {
                     key: key.clone(),
                 };
                 let request = (Method::POST, self.path(""), Some(body.clone()));
-                let told = |data: &Value| Outcome::Sent(data["id"].as_str().unwrap().to_owned());
-                let outcome = self.call(operation, request, key.as_deref(), told).await;
+                let reported = |data: &Value| Outcome::Sent(data["id"].as_str().unwrap().to_owned());
+                let outcome = self.call(operation, request, key.as_deref(), reported).await;
                 again = keyed
                     && match outcome {
                         Outcome::Sent(id) => {
@@ -404,8 +407,8 @@ impl Actor {
                     "processed" => (Operation::Finish { agent, id }, None),
                     _ => (Operation::Fail { agent, id }, Some(json!({ "error": "it did not work" }))),
                 };
-                let told = |data: &Value| Outcome::Attempt(data["attempt_number"].as_u64().unwrap());
-                let outcome = self.call(operation, (Method::POST, path, body), None, told).await;
+                let reported = |data: &Value| Outcome::Attempt(data["attempt_number"].as_u64().unwrap());
+                let outcome = self.call(operation, (Method::POST, path, body), None, reported).await;
                 if !matches!(outcome, Outcome::Attempt(_)) {
                     break;
                 }

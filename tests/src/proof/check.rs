@@ -159,14 +159,14 @@ impl<'a> Check<'a> {
             }
             let Operation::Send { room, agents, .. } = &calls[0].operation else { continue };
             for id in ids {
-                let told = calls.iter().filter(|call| matches!(&call.outcome, Outcome::Sent(_)));
+                let answered = calls.iter().filter(|call| matches!(&call.outcome, Outcome::Sent(_)));
                 let message = Message {
                     room: *room,
                     text: text.to_owned(),
                     agents: agents.clone(),
                     begun: calls.iter().map(|call| call.begin).min().unwrap_or(0),
-                    visible: told.clone().map(|call| call.end).min().unwrap_or(u64::MAX),
-                    acknowledged: told.count() > 0,
+                    visible: answered.clone().map(|call| call.end).min().unwrap_or(u64::MAX),
+                    acknowledged: answered.count() > 0,
                     deletion: u64::MAX,
                     deleted: u64::MAX,
                     place: None,

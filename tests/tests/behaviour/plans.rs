@@ -23,7 +23,7 @@ fn run(server: &Server, arguments: &[&str]) -> Output {
 }
 
 /// The JSON output of a command.
-fn told(server: &Server, arguments: &[&str]) -> Value {
+fn printed(server: &Server, arguments: &[&str]) -> Value {
     let output = run(server, arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
@@ -34,7 +34,7 @@ fn create_user(server: &Server, handle: &str, more: &[&str]) -> Api {
     let mut arguments =
         vec!["user", "create", "--handle", handle, "--email", &email, "--name", handle, "--json"];
     arguments.extend(more);
-    let created = told(server, &arguments);
+    let created = printed(server, &arguments);
     Api::new(server, "me", created["api_key"].as_str().unwrap(), created["user"]["id"].as_str().unwrap())
 }
 
@@ -128,7 +128,7 @@ async fn case_40_memories_count_towards_the_bytes() {
     assert_eq!(first.status, 201, "{first:?}");
     // The sum is renewed every few seconds.
     let listed = || {
-        let all = told(&server, &["org", "list", "--json"]);
+        let all = printed(&server, &["org", "list", "--json"]);
         let all = all["organizations"].as_array().unwrap().iter();
         all.filter(|one| one["name"] == "ann").map(|one| one["bytes"].clone()).next().unwrap()
     };
@@ -150,7 +150,7 @@ async fn case_40_a_plan_may_forbid_the_human_interface() {
     let ann = server.user("ann");
     let bot = ann.register(&server, "Bot").await;
     assert_eq!(ann.get("/profile").await.status, 200);
-    let changed = told(&server, &["plan", "set", "mute", "--user", "@Ann", "--json"]);
+    let changed = printed(&server, &["plan", "set", "mute", "--user", "@Ann", "--json"]);
     assert_eq!(
         (&changed["organization"]["plan"], &changed["organization"]["name"]),
         (&json!("mute"), &json!("ann"))
@@ -161,7 +161,7 @@ async fn case_40_a_plan_may_forbid_the_human_interface() {
     }
     assert_eq!(refusal(&ann.at(&server, "/v1").get("/agents").await), (403, "plan_required"));
     assert_eq!(bot.get("/me").await.status, 200, "agents go on");
-    told(&server, &["plan", "set", "enterprise", "--org", "ANN", "--json"]);
+    printed(&server, &["plan", "set", "enterprise", "--org", "ANN", "--json"]);
     assert!(soon(async || ann.get("/profile").await.status == 200).await);
 }
 
@@ -175,12 +175,12 @@ async fn operators_see_and_set_plans_beside_a_running_server() {
     ann.register(&server, "Only").await;
     let second = ann.post("/agents", json!({"name": "Second"})).await;
     assert_eq!(refusal(&second), (403, "limit_reached"));
-    let listed = told(&server, &["org", "list", "--json"]);
+    let listed = printed(&server, &["org", "list", "--json"]);
     let rows = listed["organizations"].as_array().unwrap().iter();
     let rows = rows.map(|row| (row["name"].as_str().unwrap(), row["plan"].as_str().unwrap(), &row["users"]));
     let expected = [("Acme", "free", &json!(2)), ("admin", "free", &json!(1)), ("zoe", "pro", &json!(1))];
     assert_eq!(rows.collect::<Vec<_>>(), expected);
-    let listed = told(&server, &["plan", "list", "--json"]);
+    let listed = printed(&server, &["plan", "list", "--json"]);
     let free = listed["plans"].as_array().unwrap().iter().find(|plan| plan["name"] == "free").unwrap();
     assert_eq!(
         (&free["agents"], &free["chats"], &free["memories"]),

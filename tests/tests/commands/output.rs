@@ -13,11 +13,11 @@ const PATIENT: [(&str, &str); 1] = [("PARLANCE_HTTP_IDLE_TIMEOUT_MS", "60000")];
 #[tokio::test]
 async fn accounts_are_made_seen_and_deleted() {
     let server = Server::start_with(&PATIENT).await;
-    let told = |arguments: &[&str]| json_of(&server, arguments);
+    let json = |arguments: &[&str]| json_of(&server, arguments);
     let said = |arguments: &[&str]| printed(&server, arguments);
     let ann = server.user("ann");
-    let first = told(&["user", "list"])["users"].as_array().unwrap().len();
-    let made = told(&["agent", "create", "--owner", "@Ann", "--name", "My Bot", "--description", "Works"]);
+    let first = json(&["user", "list"])["users"].as_array().unwrap().len();
+    let made = json(&["agent", "create", "--owner", "@Ann", "--name", "My Bot", "--description", "Works"]);
     assert_eq!(made["agent"]["handle"], "ann/my-bot");
     let bot =
         Api::new(&server, "agent", made["api_key"].as_str().unwrap(), made["agent"]["id"].as_str().unwrap());
@@ -29,7 +29,7 @@ async fn accounts_are_made_seen_and_deleted() {
     for number in 0..3 {
         server.user(&format!("user-{number}"));
     }
-    let listed = told(&["user", "list"]);
+    let listed = json(&["user", "list"]);
     let handles = listed["users"].as_array().unwrap().iter().map(|user| user["handle"].as_str().unwrap());
     let handles = handles.collect::<Vec<_>>();
     assert!(handles.is_sorted() && handles.len() == first + 3, "{listed}");
@@ -43,7 +43,7 @@ async fn accounts_are_made_seen_and_deleted() {
     assert!(!table.contains('\u{1b}'), "a pipe gets no colour: {table}");
     assert!(lines[1].contains(" ago") || lines[1].contains("just now"), "{table}");
     assert!(said(&["user", "list", "--utc"]).lines().nth(1).unwrap().contains("Z  -"), "exact times");
-    let status = told(&["status"]);
+    let status = json(&["status"]);
     assert_eq!((&status["agents"], &status["users"]), (&json!(2), &json!(first + 3)), "{status}");
     assert_eq!(status["open_work"]["oldest_at"], Value::Null);
     let shown = said(&["status"]);
@@ -51,26 +51,26 @@ async fn accounts_are_made_seen_and_deleted() {
         shown.lines().count() < 20 && shown.lines().all(|line| line.len() <= 80 || line.starts_with("Store"))
     );
     assert!(shown.contains("Open work      none"), "{shown}");
-    let shown = told(&["user", "show", "ann"]);
+    let shown = json(&["user", "show", "ann"]);
     assert_eq!((&shown["user"]["agents"], &shown["user"]["api_keys"]), (&json!(2), &json!(1)));
     assert_eq!(shown["user"]["disabled_at"], Value::Null);
     let shown = said(&["user", "show", "ann"]);
     assert!(shown.contains("<ann@example.org>, created ") && !shown.contains('Z'), "{shown}");
     assert!(said(&["user", "show", "ann", "--utc"]).contains("Z;"), "exact times");
-    let listed = told(&["agent", "list", "--owner", "ann"]);
+    let listed = json(&["agent", "list", "--owner", "ann"]);
     assert_eq!(
         (&listed["agents"][0]["handle"], &listed["agents"][1]["handle"]),
         (&json!("ann/my-bot"), &json!("ann/two"))
     );
-    assert_eq!(told(&["agent", "list", "--owner", "user-0"]), json!({ "agents": [] }));
+    assert_eq!(json(&["agent", "list", "--owner", "user-0"]), json!({ "agents": [] }));
     assert_eq!(said(&["agent", "list", "--disabled"]), "No agent is disabled.\n");
     let mut shown = listed["agents"][1].clone();
     shown["owner_disabled_at"] = Value::Null;
-    assert_eq!(told(&["agent", "show", "ann/two"])["agent"], shown);
+    assert_eq!(json(&["agent", "show", "ann/two"])["agent"], shown);
     assert!(!said(&["agent", "show", "ann/two"]).lines().next().unwrap().ends_with('Z'));
     assert!(said(&["agent", "show", "ann/two", "--utc"]).lines().next().unwrap().ends_with('Z'));
 
-    let deleted = told(&["agent", "delete", "ann/two"]);
+    let deleted = json(&["agent", "delete", "ann/two"]);
     assert_eq!((&deleted["agent"]["handle"], &deleted["executions"]), (&json!("ann/two"), &json!(0)));
     assert!(soon(async || bot.with_key(&key).get("/me").await.status == 401).await);
     assert_eq!(ann.get("/agents").await.data().as_array().unwrap().len(), 1);
@@ -79,31 +79,31 @@ async fn accounts_are_made_seen_and_deleted() {
 #[tokio::test]
 async fn chats_are_listed_and_shown() {
     let server = Server::start_with(&PATIENT).await;
-    let told = |arguments: &[&str]| json_of(&server, arguments);
+    let json = |arguments: &[&str]| json_of(&server, arguments);
     let said = |arguments: &[&str]| printed(&server, arguments);
     assert!(said(&["chat", "list"]).starts_with("No chats."));
     let (ann, ben) = (server.user("ann"), server.user("ben"));
     let made = ann.post("/chats", json!({ "chat": { "title": "Night shift" } })).await.data();
     let id = made["id"].as_str().unwrap();
     ben.create_chat().await;
-    let listed = told(&["chat", "list"]);
+    let listed = json(&["chat", "list"]);
     assert_eq!(listed["chats"].as_array().unwrap().len(), 2, "newest first: {listed}");
     assert_eq!(listed["chats"][1]["id"], made["id"]);
     for arguments in [["chat", "list", "--participant", "ann"], ["room", "list", "--org", "ann"]] {
-        let listed = told(&arguments);
+        let listed = json(&arguments);
         assert_eq!(listed["chats"].as_array().unwrap().len(), 1, "{listed}");
         assert_eq!(
             (&listed["chats"][0]["id"], &listed["chats"][0]["message_count"]),
             (&made["id"], &json!(0))
         );
     }
-    assert_eq!(told(&["chat", "list", "--limit", "1"])["chats"].as_array().unwrap().len(), 1);
+    assert_eq!(json(&["chat", "list", "--limit", "1"])["chats"].as_array().unwrap().len(), 1);
     let table = said(&["chat", "list", "--org", "ann"]);
     let columns = ["ID", "MESSAGES", "LAST", "MESSAGE", "TITLE"];
     assert!(table.lines().next().unwrap().split_whitespace().eq(columns), "{table}");
     assert!(table.contains("Night shift"), "{table}");
     assert!(table.lines().all(|line| line.len() <= 80), "{table}");
-    let shown = told(&["chat", "show", id]);
+    let shown = json(&["chat", "show", id]);
     assert_eq!(shown["chat"]["participants"][0]["handle"], "ann", "{shown}");
     assert_eq!(shown["chat"]["organization"], "ann", "{shown}");
     let shown = said(&["chat", "show", id]);
@@ -112,7 +112,7 @@ async fn chats_are_listed_and_shown() {
     assert!(shown.lines().any(|line| line.split_whitespace().eq(columns)), "{shown}");
     assert!(said(&["chat", "show", id, "--utc"]).trim_end().ends_with('Z'), "exact times");
     ann.delete(&format!("/chats/{id}")).await;
-    assert_eq!(told(&["chat", "list", "--participant", "ann"]), json!({ "chats": [] }));
+    assert_eq!(json(&["chat", "list", "--participant", "ann"]), json!({ "chats": [] }));
     refused(&server, &["chat", "show"], &[id]);
 }
 
@@ -150,16 +150,16 @@ async fn the_audit_log_and_organizations_are_shown_in_columns() {
 #[tokio::test]
 async fn exports_and_rotated_keys_are_reported_as_json() {
     let server = Server::start().await;
-    let told = |arguments: &[&str]| json_of(&server, arguments);
+    let json = |arguments: &[&str]| json_of(&server, arguments);
     let file = server.data().join("archive.jsonl");
-    let told_export = told(&["export", "--to", file.to_str().unwrap()]);
-    assert_eq!(told_export["file"], file.to_str().unwrap());
+    let exported = json(&["export", "--to", file.to_str().unwrap()]);
+    assert_eq!(exported["file"], file.to_str().unwrap());
     let lines = fs::read_to_string(&file).unwrap().lines().count() as u64;
-    assert_eq!(told_export["rows"].as_u64(), Some(lines - 2), "without the first and the last line");
-    let rotated = told(&["token", "rotate-keys", "--forget"]);
+    assert_eq!(exported["rows"].as_u64(), Some(lines - 2), "without the first and the last line");
+    let rotated = json(&["token", "rotate-keys", "--forget"]);
     assert_eq!(rotated["earlier_tokens_valid"], false);
     assert!(fs::exists(rotated["file"].as_str().unwrap()).unwrap(), "{rotated}");
-    assert_eq!(told(&["token", "rotate-keys"])["earlier_tokens_valid"], true);
+    assert_eq!(json(&["token", "rotate-keys"])["earlier_tokens_valid"], true);
 }
 
 #[tokio::test]
@@ -235,7 +235,7 @@ async fn what_is_said_are_sentences() {
             "{arguments:?}"
         );
     };
-    let told =
+    let prints =
         |arguments: &[&str], said: &str| assert_eq!(run(arguments), (format!("{said}\n"), String::new()));
 
     let (created, _) = user("ann", &["--org", "house"]);
@@ -267,13 +267,13 @@ async fn what_is_said_are_sentences() {
          plans when it starts.",
     );
 
-    told(&["org", "create", "empty"], "empty: plan enterprise, 0 users");
+    prints(&["org", "create", "empty"], "empty: plan enterprise, 0 users");
     let members =
         "No members. Move a user here with `parlance org move`, or invite one with `parlance org invite`.";
-    told(&["org", "members", "empty"], members);
-    told(&["org", "delete", "empty"], "Deleted the organization 'empty' with 0 chats.");
+    prints(&["org", "members", "empty"], members);
+    prints(&["org", "delete", "empty"], "Deleted the organization 'empty' with 0 chats.");
     let agents = "'ben' has no agents. Create one with `parlance agent create --owner ben`.";
-    told(&["agent", "list", "--owner", "Ben"], agents);
+    prints(&["agent", "list", "--owner", "Ben"], agents);
     assert!(run(&["user", "show", "ben"]).0.ends_with("; 0 agents, 1 API key\n"));
     assert!(run(&["migrate"]).0.starts_with("Up to date. All "));
 
@@ -300,11 +300,11 @@ async fn what_is_said_are_sentences() {
         "parlance: The user 'ben' is disabled. The key works only after `parlance user enable ben`.\n";
     assert_eq!(warning, disabled);
     let deleted = "Deleted the user 'ben' with 1 agent; the user was in 0 chats.";
-    told(&["user", "delete", "ben", "--force"], deleted);
+    prints(&["user", "delete", "ben", "--force"], deleted);
     let rotated = "New tokens are signed with a new key. Earlier tokens stay valid until they expire.";
-    told(&["token", "rotate-keys"], rotated);
+    prints(&["token", "rotate-keys"], rotated);
     let forgotten = "All earlier tokens are now refused. Restart the server to close their sockets.";
-    told(&["token", "rotate-keys", "--forget"], forgotten);
+    prints(&["token", "rotate-keys", "--forget"], forgotten);
     let (backup, error) = run(&["backup"]);
     assert!(
         backup.starts_with("Backup written and checked: ./parlance-") && !error.contains("sha256"),

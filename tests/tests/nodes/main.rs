@@ -62,7 +62,7 @@ fn people_of(cast: &Cast) -> String {
 }
 
 /// Expects both events about an agent that came or went.
-async fn told(human: &mut Socket, cast: &Cast, who: &Api, online: bool) -> Value {
+async fn reported(human: &mut Socket, cast: &Cast, who: &Api, online: bool) -> Value {
     let topic = people_of(cast);
     let said = human.event("1", &topic, CHANGED).await;
     assert_eq!((&said["id"], &said["online"]), (&json!(who.id), &json!(online)));
@@ -79,8 +79,11 @@ async fn a_newer_socket_on_another_server_takes_over() {
     let mut first = Socket::of(here, &cast.a1).await;
     first.join("1", &topic).await;
     let mut second = Socket::of(there, &cast.a1).await;
-    let told = first.event("1", &topic, "supersede").await;
-    assert_eq!((&told["reason"], &told["retryable"]), (&json!("session.already_connected"), &json!(false)));
+    let reported = first.event("1", &topic, "supersede").await;
+    assert_eq!(
+        (&reported["reason"], &reported["retryable"]),
+        (&json!("session.already_connected"), &json!(false))
+    );
     assert_eq!(first.closed().await, Closed::Code(1001));
     second.join("1", &topic).await;
 
@@ -128,8 +131,8 @@ async fn all_servers_say_the_same_of_who_is_there() {
     here.join("1", &people_of(&cast)).await;
     there.join("1", &people_of(&cast)).await;
     let mut agent = Socket::of(&servers[0], &cast.a1).await;
-    let said = told(&mut here, &cast, &cast.a1, true).await;
-    assert_eq!(told(&mut there, &cast, &cast.a1, true).await, said);
+    let said = reported(&mut here, &cast, &cast.a1, true).await;
+    assert_eq!(reported(&mut there, &cast, &cast.a1, true).await, said);
     for server in servers.iter() {
         assert!(is_online(server, &cast.u1, &cast.r1, &cast.a1).await);
         assert!(is_online(server, &cast.u1, &cast.r1, &cast.u1).await);
@@ -140,7 +143,7 @@ async fn all_servers_say_the_same_of_who_is_there() {
     assert!(is_online(&servers[1], &cast.u1, &cast.r1, &cast.a1).await, "at once");
     agent.send_message(Message::Close(None)).await.unwrap();
     assert!(matches!(agent.closed().await, Closed::Code(_)));
-    let said = told(&mut here, &cast, &cast.a1, false).await;
+    let said = reported(&mut here, &cast, &cast.a1, false).await;
     assert_eq!(said["connection_status"], "disconnected");
     let all = servers.iter().collect::<Vec<_>>();
     until_online(&all, &cast, &cast.a1, false, SOON).await;
@@ -169,7 +172,7 @@ async fn who_comes_back_on_another_server_was_never_away() {
     let took = until_online(&[&servers[0]], &cast, &cast.a2, false, DEAD).await;
     assert!(took > Duration::from_secs(9) && took < Duration::from_secs(13), "{took:?}");
     // The first that is told is of who stays away.
-    told(&mut human, &cast, &cast.a2, false).await;
+    reported(&mut human, &cast, &cast.a2, false).await;
     watching.event("1", &activity, "agent_activity_started").await;
     watching.event("1", &activity, "agent_activity_stopped").await;
     human.alive().await;
@@ -193,7 +196,7 @@ async fn a_server_that_is_killed_is_cleared_within_fifteen_seconds() {
     let _back = Socket::of(&servers[0], &cast.a1).await;
     let took = until_online(&[&servers[0]], &cast, &cast.a2, false, DEAD).await;
     assert!(took > Duration::from_secs(5), "it was believed for as long as its lease held: {took:?}");
-    told(&mut human, &cast, &cast.a2, false).await;
+    reported(&mut human, &cast, &cast.a2, false).await;
     human.alive().await;
     assert!(is_online(&servers[0], &cast.u1, &cast.r1, &cast.a1).await);
 }

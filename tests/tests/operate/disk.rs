@@ -149,9 +149,9 @@ async fn on_a_disk_that_is_nearly_full_small_writes_are_taken() {
         assert_eq!(admin.send(&chat, &large, &[&bot.id]).await.status, 201);
     }
     let log = server.logged();
-    let told = |text: &str| log.lines().filter(|line| line.contains(text)).collect::<Vec<_>>();
-    assert_eq!(told("disk nearly full").len(), 2, "{log}");
-    let over = told("disk has room again");
+    let logged = |text: &str| log.lines().filter(|line| line.contains(text)).collect::<Vec<_>>();
+    assert_eq!(logged("disk nearly full").len(), 2, "{log}");
+    let over = logged("disk has room again");
     assert!(over.len() == 2 && over.iter().all(|line| line.contains("duration_ms")), "{log}");
 }
 

@@ -18,12 +18,12 @@ async fn listed(viewer: &Api, chat: &str, who: &Api) -> Value {
 }
 
 /// Asserts that the list agrees with a socket's event; if they are on different servers, after a moment.
-async fn agree(viewer: &Api, chat: &str, who: &Api, told: &Value) {
-    let says_so = async || listed(viewer, chat, who).await == *told;
+async fn agree(viewer: &Api, chat: &str, who: &Api, reported: &Value) {
+    let says_so = async || listed(viewer, chat, who).await == *reported;
     if is_spread() {
         until("the list says it as well", says_so).await;
     } else {
-        assert_eq!(listed(viewer, chat, who).await, *told);
+        assert_eq!(listed(viewer, chat, who).await, *reported);
     }
 }
 

@@ -61,7 +61,7 @@ async fn case_38_every_room_may_be_joined_as_soon_as_it_is_told() {
         }
     });
     // The next room's event may come before the answers to the joins of this one.
-    let (mut told, mut joined) = (Vec::new(), Vec::new());
+    let (mut reported, mut joined) = (Vec::new(), Vec::new());
     while joined.len() < ROOMS {
         let frame = agent.frame().await;
         if frame[3] == "room_added" {
@@ -69,14 +69,14 @@ async fn case_38_every_room_may_be_joined_as_soon_as_it_is_told() {
             agent
                 .send_raw(&json!([chat, chat, format!("chat_room:{chat}"), "phx_join", {}]).to_string())
                 .await;
-            told.push(chat);
+            reported.push(chat);
         } else {
             assert_eq!(frame[4], json!({ "status": "ok", "response": {} }), "{frame}");
             joined.push(frame[0].as_str().unwrap().to_owned());
         }
     }
     adding.await.unwrap();
-    assert_eq!((&told, &joined), (&fresh, &fresh));
+    assert_eq!((&reported, &joined), (&fresh, &fresh));
 }
 
 #[tokio::test]

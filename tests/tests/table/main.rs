@@ -44,7 +44,7 @@ fn own_key<'s>(scene: &'s Scene, operation: &Operation) -> &'s str {
 }
 
 /// The status, code, and pointers of an error response.
-fn told(answer: &Answer) -> (u16, String, Vec<String>) {
+fn reported(answer: &Answer) -> (u16, String, Vec<String>) {
     let code = answer.code().to_owned();
     let details = answer.body["error"]["details"].as_object();
     (answer.status, code, details.map(|map| map.keys().cloned().collect()).unwrap_or_default())
@@ -61,7 +61,7 @@ async fn who_may_not_call_is_told_so_and_nothing_else() {
         let (ids, name) = (scene.own_ids(operation.callers), operation.name());
         for key in ["", "thnv_u_unknown", "thnv_a_1700000000_unknown", &"k".repeat(600)] {
             let answer = call(&scene, &operation, key, &ids, &operation.body).await;
-            assert_eq!(told(&answer), refused(401, "unauthorized", &[]), "{name}");
+            assert_eq!(reported(&answer), refused(401, "unauthorized", &[]), "{name}");
         }
         let other = match operation.callers {
             Callers::Agents => &scene.user.key,
@@ -69,7 +69,7 @@ async fn who_may_not_call_is_told_so_and_nothing_else() {
             Callers::Anybody => continue,
         };
         let answer = call(&scene, &operation, other, &ids, &operation.body).await;
-        assert_eq!(told(&answer), refused(403, "forbidden", &[]), "{name}");
+        assert_eq!(reported(&answer), refused(403, "forbidden", &[]), "{name}");
     }
 }
 
@@ -81,7 +81,7 @@ async fn ids_of_another_tenant_and_malformed_ones_name_nothing() {
         let answer =
             call(&scene, &operation, key, &scene.foreign_ids(operation.callers), &operation.body).await;
         let (status, code) = operation.foreign;
-        assert_eq!(told(&answer), refused(status, code, &[]), "{name}");
+        assert_eq!(reported(&answer), refused(status, code, &[]), "{name}");
         for odd in ["odd", "0", "0190c5a40000700080000000000000a1", "%00", "%FF", "..%2F..", &"9".repeat(300)]
         {
             let ids = scene
@@ -90,7 +90,7 @@ async fn ids_of_another_tenant_and_malformed_ones_name_nothing() {
                 .map(|(name, _)| (name, odd.to_owned()))
                 .collect::<Vec<_>>();
             let answer = call(&scene, &operation, key, &ids, &operation.body).await;
-            assert_eq!(told(&answer), refused(404, "not_found", &[]), "{name} {odd}");
+            assert_eq!(reported(&answer), refused(404, "not_found", &[]), "{name} {odd}");
         }
         let unknown = "0190c5a4-0000-7000-8000-0000000000a1".to_owned();
         let ids = scene
@@ -99,7 +99,7 @@ async fn ids_of_another_tenant_and_malformed_ones_name_nothing() {
             .map(|(name, _)| (name, unknown.clone()))
             .collect::<Vec<_>>();
         let answer = call(&scene, &operation, key, &ids, &operation.body).await;
-        assert_eq!(told(&answer), refused(404, "not_found", &[]), "{name}");
+        assert_eq!(reported(&answer), refused(404, "not_found", &[]), "{name}");
     }
 }
 
@@ -112,7 +112,7 @@ async fn what_nobody_knows_is_refused() {
         let mut asked = operation.clone();
         asked.path.push_str("?color=red");
         let answer = call(&scene, &asked, key, &ids, &operation.body).await;
-        assert_eq!(told(&answer), refused(422, "validation_error", &["/color"]), "{name}");
+        assert_eq!(reported(&answer), refused(422, "validation_error", &["/color"]), "{name}");
         if !operation.takes_a_body() {
             continue;
         }
@@ -121,7 +121,7 @@ async fn what_nobody_knows_is_refused() {
             body.pointer_mut(&place).unwrap()["nobody_knows"] = json!(1);
             let answer = call(&scene, &operation, key, &ids, &body).await;
             let pointer = format!("{place}/nobody_knows");
-            assert_eq!(told(&answer), refused(400, "bad_request", &[&pointer]), "{name} {body}");
+            assert_eq!(reported(&answer), refused(400, "bad_request", &[&pointer]), "{name} {body}");
         }
     }
 }
@@ -137,7 +137,7 @@ async fn deletions_have_no_body() {
         let body = json!({"nobody_knows": 1});
         let key = own_key(&scene, operation);
         let answer = call(&scene, operation, key, &ids.collect::<Vec<_>>(), &body).await;
-        assert_eq!(told(&answer), refused(404, "not_found", &[]), "{}", operation.name());
+        assert_eq!(reported(&answer), refused(404, "not_found", &[]), "{}", operation.name());
     }
 }
 
@@ -192,13 +192,16 @@ async fn values_of_the_wrong_kind_are_named() {
                 let mut body = operation.body.clone();
                 *body.pointer_mut(&pointer).unwrap() = value.clone();
                 let answer = call(&scene, operation, key, &ids, &body).await;
-                let (status, _, pointers) = told(&answer);
+                let (status, _, pointers) = reported(&answer);
                 let expected = operation.refusal_of(&pointer, &value);
                 let what =
                     format!("{name} {pointer} {}", value.to_string().chars().take(40).collect::<String>());
                 assert_eq!(status, expected, "{what}: {answer:?}");
                 if status == 422 {
-                    assert!(pointers.iter().any(|told| pointer.starts_with(told)), "{what}: {pointers:?}");
+                    assert!(
+                        pointers.iter().any(|reported| pointer.starts_with(reported)),
+                        "{what}: {pointers:?}"
+                    );
                 }
             }
         }
@@ -208,7 +211,7 @@ async fn values_of_the_wrong_kind_are_named() {
             (own_key(&scene, operation), scene.own_ids(operation.callers), operation.name());
         for whole in [json!([]), json!("text"), json!(7)] {
             let answer = call(&scene, operation, key, &ids, &whole).await;
-            assert_eq!(told(&answer), refused(422, "validation_error", &[""]), "{name} {whole}");
+            assert_eq!(reported(&answer), refused(422, "validation_error", &[""]), "{name} {whole}");
         }
     }
 }

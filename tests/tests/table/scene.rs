@@ -55,8 +55,8 @@ impl Ties {
 /// The session of a user who has just set a password.
 async fn session_of(server: &Server, user: &Api, handle: &str) -> String {
     let output = server.command().args(["user", "reset-password", handle, "--json"]).output().unwrap();
-    let told = serde_json::from_slice::<Value>(&output.stdout).unwrap();
-    let body = json!({"reset_token": told["reset_token"], "new_password": "a walk in the park"});
+    let printed = serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    let body = json!({"reset_token": printed["reset_token"], "new_password": "a walk in the park"});
     assert_eq!(Api::new(server, "auth", "", "").post("/reset", body).await.status, 200);
     let open = user.get("/sessions").await.data();
     open[0]["id"].as_str().unwrap().to_owned()

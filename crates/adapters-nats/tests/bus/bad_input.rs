@@ -144,5 +144,5 @@ async fn what_is_forged_malformed_or_altered_is_told_to_nobody() {
     nats.publish("test.chat.all", &message);
     one.events.publish(text(room(1), "the end"));
     two.hears(&["true", "the end"]).await;
-    assert!(stranger.told.contents().is_empty(), "nor do they hear what is ours");
+    assert!(stranger.published.contents().is_empty(), "nor do they hear what is ours");
 }

@@ -33,7 +33,7 @@ async fn events_reach_the_nodes_that_listen_and_no_others() {
     one.events.publish(text(room(1), "fourth"));
     two.hears(&["first", "fourth"]).await;
     three.hears(&["second"]).await;
-    assert!(one.told.contents().is_empty(), "nothing comes back");
+    assert!(one.published.contents().is_empty(), "nothing comes back");
     let subject = |number: u128| format!("test.chat.t.room.{}", room(number));
     let sent = spy.heard("test.chat.t.").into_iter().map(|(subject, _)| subject).collect::<Vec<_>>();
     assert_eq!(sent, [subject(1), subject(2), subject(1)], "the third is wanted nowhere");
@@ -60,8 +60,8 @@ async fn what_everybody_has_to_know_reaches_all_once() {
     let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
     acquainted(&[&one, &two]).await;
     one.events.publish(DomainEvent::KeyRevoked { key: ApiKeyId::new(Uuid::from_u128(5)) });
-    until(|| two.told.all().len() == 1, || format!("{:?}", two.told.all())).await;
-    assert!(two.told.all()[0].starts_with("KeyRevoked"), "{:?}", two.told.all());
+    until(|| two.published.all().len() == 1, || format!("{:?}", two.published.all())).await;
+    assert!(two.published.all()[0].starts_with("KeyRevoked"), "{:?}", two.published.all());
 
     let users = [UserId::new(Uuid::from_u128(1)), UserId::new(Uuid::from_u128(2))];
     two.listen(&users.map(Interest::User)).await;
@@ -76,19 +76,19 @@ async fn what_everybody_has_to_know_reaches_all_once() {
     let request =
         ContactRequest { id, requester, recipient, message, status, created_at, responded_at: None };
     one.events.publish(DomainEvent::ContactRequestUpdated { request });
-    until(|| two.told.all().len() >= 5, || format!("{:?}", two.told.all())).await;
+    until(|| two.published.all().len() >= 5, || format!("{:?}", two.published.all())).await;
     // Events come in their order at each address, so that nothing from before is on its way after these.
     one.events.publish(DomainEvent::KeyRevoked { key: ApiKeyId::new(Uuid::from_u128(6)) });
     let (chat, details) = (testkit::bus::chat(room(2)), domain::chat::ChatDetails::default());
     one.events.publish(DomainEvent::RoomUpdated { to: users.to_vec(), chat, details });
-    until(|| two.told.all().len() >= 8, || format!("{:?}", two.told.all())).await;
-    let told = two.told.all();
-    let count = |what: &str| told.iter().filter(|event| event.starts_with(what)).count();
+    until(|| two.published.all().len() >= 8, || format!("{:?}", two.published.all())).await;
+    let published = two.published.all();
+    let count = |what: &str| published.iter().filter(|event| event.starts_with(what)).count();
     let counts = ["KeyRevoked", "RoomUpdated", "UserMoved", "ContactRequestUpdated"].map(count);
-    assert_eq!((told.len(), counts), (8, [2, 4, 1, 1]), "{told:?}");
+    assert_eq!((published.len(), counts), (8, [2, 4, 1, 1]), "{published:?}");
     for user in users {
         let for_one = |event: &&String| event.contains(&format!("to: [{user:?}]"));
-        assert_eq!(told.iter().filter(for_one).count(), 2, "{told:?}");
+        assert_eq!(published.iter().filter(for_one).count(), 2, "{published:?}");
     }
 }
 
@@ -155,7 +155,7 @@ async fn a_node_that_ends_in_order_has_told_all() {
     };
     tokio::join!(one.bus.announce_shutdown(), goes_on);
     drop(one.tasks);
-    until(|| two.told.contents().len() == TOLD, || two.told.contents().len().to_string()).await;
+    until(|| two.published.contents().len() == TOLD, || two.published.contents().len().to_string()).await;
     until(|| !two.bus.has_others(), || "it counts as there".to_owned()).await;
 }
 
@@ -172,8 +172,8 @@ async fn a_node_that_has_said_that_it_ends_says_nothing_more() {
     let _newcomer = Node::at(&nats.url()).await;
     // Longer than from one beat to the next.
     elapse(BEAT * 3 / 2).await;
-    let told = spy.heard("test.chat.nodes").into_iter();
-    let kinds = told.filter(|(_, body)| body[3..19] == *one.id.as_bytes()).map(|(_, body)| body[2]);
+    let published = spy.heard("test.chat.nodes").into_iter();
+    let kinds = published.filter(|(_, body)| body[3..19] == *one.id.as_bytes()).map(|(_, body)| body[2]);
     let (said, gone) = (kinds.collect::<Vec<_>>(), 205);
     assert_eq!(said.iter().position(|kind| *kind == gone), Some(said.len() - 1), "{said:?}");
 }
@@ -190,9 +190,9 @@ async fn what_a_node_tells_in_a_room_comes_in_its_order() {
         one.events.publish(text(room(1), &format!("1 {number:04}")));
         one.events.publish(text(room(2), &format!("2 {number:04}")));
     }
-    until(|| two.told.contents().len() == 2 * EACH, || two.told.contents().len().to_string()).await;
+    until(|| two.published.contents().len() == 2 * EACH, || two.published.contents().len().to_string()).await;
     for room in ["1 ", "2 "] {
-        let heard = two.told.contents().into_iter().filter(|content| content.starts_with(room));
+        let heard = two.published.contents().into_iter().filter(|content| content.starts_with(room));
         assert!(heard.collect::<Vec<_>>().is_sorted());
     }
 }

@@ -36,8 +36,8 @@ async fn after_a_restart_all_is_as_before() {
     assert!(one.bus.is_wanted(Interest::Room(room(2))), "what began meanwhile is known");
     one.events.publish(text(room(1), "after"));
     one.events.publish(text(room(2), "new"));
-    until(|| two.told.contents().len() >= 3, || format!("{:?}", two.told.contents())).await;
-    let mut heard = two.told.contents();
+    until(|| two.published.contents().len() >= 3, || format!("{:?}", two.published.contents())).await;
+    let mut heard = two.published.contents();
     heard.sort();
     assert_eq!(heard, ["after", "before", "new"], "what was lost is old by now");
 }
@@ -78,7 +78,8 @@ async fn a_server_that_hangs_holds_nobody_up() {
     nats.resume();
     acquainted(&[&one, &two]).await;
     one.events.publish(text(room(2), "after"));
-    until(|| two.told.contents().iter().any(|content| content == "after"), || "silence".to_owned()).await;
+    until(|| two.published.contents().iter().any(|content| content == "after"), || "silence".to_owned())
+        .await;
 }
 
 /// What waits for a server that hangs is bounded, also what the link was handed.
@@ -98,12 +99,13 @@ async fn memory_for_a_server_that_hangs_is_bounded() {
     }
     assert!(one.bus.is_connected(), "it is given up already: they were dropped for that");
     nats.resume();
-    until(|| two.told.contents().len() >= 15, || format!("{} came", two.told.contents().len())).await;
+    until(|| two.published.contents().len() >= 15, || format!("{} came", two.published.contents().len()))
+        .await;
     one.events.publish(text(room(1), "the end"));
-    let is_over = || two.told.contents().iter().any(|content| content == "the end");
+    let is_over = || two.published.contents().iter().any(|content| content == "the end");
     until(is_over, || "it is not told".to_owned()).await;
     // 16 MiB are 18, and the system takes some more.
-    let came = two.told.contents().len();
+    let came = two.published.contents().len();
     assert!(came < SENT / 2, "{came} of them have waited");
 }
 
@@ -128,7 +130,7 @@ async fn what_began_while_a_server_hung_is_heard() {
         one.events.publish(text(room(number), &number.to_string()));
     }
     let heard = || {
-        let mut heard = two.told.contents();
+        let mut heard = two.published.contents();
         heard.sort();
         heard
     };
@@ -199,4 +201,14 @@ async fn whoever_was_away_for_long_is_asked_again() {
     until(|| one.bus.has_others(), || "it is not heard".to_owned()).await;
     one.events.publish(text(room(1), "here again"));
     again.hears(&["here again"]).await;
+}
+
+/// A server whose subscriptions have ended would hear of nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bus_ends_with_its_subscriptions() {
+    let nats = Nats::start();
+    let mut node = Node::at(&nats.url()).await;
+    until(|| node.bus.is_connected(), || "it is not connected".to_owned()).await;
+    node.bus.announce_shutdown().await;
+    tokio::time::timeout(Duration::from_secs(10), node.tasks.join_next()).await.unwrap().unwrap().unwrap();
 }

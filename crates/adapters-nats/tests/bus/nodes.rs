@@ -34,9 +34,9 @@ impl Clock for Now {
 
 /// What was told to a node's sockets.
 #[derive(Default)]
-pub(crate) struct Told(Mutex<Vec<DomainEvent>>);
+pub(crate) struct Published(Mutex<Vec<DomainEvent>>);
 
-impl EventPublisher for Told {
+impl EventPublisher for Published {
     fn publish(&self, event: DomainEvent) {
         self.0.lock().unwrap().push(event);
     }
@@ -46,17 +46,17 @@ impl EventPublisher for Told {
     }
 }
 
-impl Told {
+impl Published {
     /// The contents of the messages, in the order in which they came.
     pub(crate) fn contents(&self) -> Vec<String> {
-        let told = self.0.lock().unwrap();
+        let published = self.0.lock().unwrap();
         let content = |event: &DomainEvent| match event {
             DomainEvent::MessageCreated { message, .. } | DomainEvent::EventCreated { message } => {
                 Some(message.content.clone())
             }
             _ => None,
         };
-        told.iter().filter_map(content).collect()
+        published.iter().filter_map(content).collect()
     }
 
     pub(crate) fn all(&self) -> Vec<String> {
@@ -69,7 +69,7 @@ pub(crate) struct Node {
     pub(crate) id: Uuid,
     pub(crate) bus: Arc<NatsBus>,
     /// What came from others.
-    pub(crate) told: Arc<Told>,
+    pub(crate) published: Arc<Published>,
     /// Where its own events go.
     pub(crate) events: SharedEvents,
     pub(crate) tasks: JoinSet<()>,
@@ -83,11 +83,11 @@ impl Node {
     pub(crate) async fn with(settings: &Settings, secret: Secret) -> Result<Self, ConnectFault> {
         let id = random();
         let bus = NatsBus::connect(settings, secret, NodeId::new(id), Arc::new(Now)).await?;
-        let told = Arc::<Told>::default();
+        let published = Arc::<Published>::default();
         let mut tasks = JoinSet::new();
-        tasks.spawn(bus.clone().run(told.clone()));
-        let events = SharedEvents::new(Arc::<Told>::default(), bus.clone());
-        Ok(Self { id, bus, told, events, tasks })
+        tasks.spawn(bus.clone().run(published.clone()));
+        let events = SharedEvents::new(Arc::<Published>::default(), bus.clone());
+        Ok(Self { id, bus, published, events, tasks })
     }
 
     /// Begins to listen, and waits until others know it.
@@ -100,7 +100,7 @@ impl Node {
 
     /// Waits until its messages are these.
     pub(crate) async fn hears(&self, contents: &[&str]) {
-        until(|| self.told.contents() == contents, || format!("{:?}", self.told.contents())).await;
+        until(|| self.published.contents() == contents, || format!("{:?}", self.published.contents())).await;
     }
 }
 

@@ -54,8 +54,8 @@ impl AdministrationRepository for PostgresStore {
         command: DeleteUser,
         on_commit: OnCommit<DeletedUser>,
     ) -> Result<Result<DeletedUser, DeleteUserRefused>, StoreError> {
-        let tell = |deleted: &DeletedUser| on_commit.run(deleted);
-        self.change(command, |db, command| delete_user_on(db, command).boxed(), tell).await
+        let announce = |deleted: &DeletedUser| on_commit.run(deleted);
+        self.change(command, |db, command| delete_user_on(db, command).boxed(), announce).await
     }
 }
 

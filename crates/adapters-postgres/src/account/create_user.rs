@@ -4,7 +4,7 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 use diesel_async::RunQueryDsl;
-use domain::account::{CreateUserRefused, Membership, NewUser, User};
+use domain::account::{CreateUserRefused, InitialOrganization, NewUser, User};
 use domain::audit::AuditEntry;
 use domain::id::{InvitationId, OrganizationId, ParticipantId};
 use domain::organization::{InvitationRefused, OrganizationRole};
@@ -31,7 +31,7 @@ pub(super) async fn create_user_on(
 ) -> Result<Result<User, CreateUserRefused>, Fault> {
     // First, so that a client without an invitation does not learn which names exist. Nothing is
     // locked for it yet.
-    if let Membership::Invited(token) = &new.membership {
+    if let InitialOrganization::Invited(token) = &new.initial_organization {
         let found = invitation::find_on(db, *token).await?.ok_or(InvitationRefused::Unknown);
         let checked = found.and_then(|found| found.check(&new.user.email, new.user.created_at));
         if let Err(refused) = checked {
@@ -112,16 +112,16 @@ async fn insert_on(mut db: &Db, new: &NewUser, place: Place) -> Result<User, Fau
 /// The organization of the user; created if it does not exist. Names are locked.
 async fn place_on(db: &Db, new: &NewUser) -> Result<Result<Place, CreateUserRefused>, Fault> {
     let user = &new.user;
-    let (organization, role, invitation) = match &new.membership {
-        Membership::Own => {
+    let (organization, role, invitation) = match &new.initial_organization {
+        InitialOrganization::Own => {
             let name = free_name_on(db, user.handle.as_str()).await?;
             return make_on(db, new, &name).await.map(Ok);
         }
-        Membership::Named(name, role) => match organization_named_on(db, name.as_str()).await? {
+        InitialOrganization::Named(name, role) => match organization_named_on(db, name.as_str()).await? {
             Some(id) => (OrganizationId::new(id), *role, None),
             None => return make_on(db, new, name.as_str()).await.map(Ok),
         },
-        Membership::Invited(token) => {
+        InitialOrganization::Invited(token) => {
             match invitation::open_for_on(db, *token, &user.email, user.created_at).await? {
                 Ok(found) => (found.organization, found.role, Some(found.id)),
                 Err(refused) => return Ok(Err(CreateUserRefused::Invitation(refused))),

@@ -42,8 +42,8 @@ impl KeyRepository for PostgresStore {
         command: RevokeKeys,
         on_commit: OnCommit<Vec<KeyRecord>>,
     ) -> Result<Vec<KeyRecord>, StoreError> {
-        let tell = |revoked: &Vec<KeyRecord>| on_commit.run(revoked);
-        let revoked = self.change(command, |db, command| keys::revoke_on(db, command).boxed(), tell);
+        let announce = |revoked: &Vec<KeyRecord>| on_commit.run(revoked);
+        let revoked = self.change(command, |db, command| keys::revoke_on(db, command).boxed(), announce);
         let Ok(revoked) = revoked.await?;
         Ok(revoked)
     }
@@ -53,7 +53,7 @@ impl KeyRepository for PostgresStore {
         command: RotateKey,
         on_commit: OnCommit<RotatedKey>,
     ) -> Result<Result<RotatedKey, RotateKeyRefused>, StoreError> {
-        let tell = |rotated: &RotatedKey| on_commit.run(rotated);
-        self.change(command, |db, command| keys::rotate_on(db, command).boxed(), tell).await
+        let announce = |rotated: &RotatedKey| on_commit.run(rotated);
+        self.change(command, |db, command| keys::rotate_on(db, command).boxed(), announce).await
     }
 }

@@ -136,7 +136,7 @@ pub(super) async fn list_on(
     let total = async { Ok(if page.count { Some(count_on(db, holder).await?) } else { None }) };
     let (total, rows) = try_join(total, page_on(db, holder, page)).await?;
     let rows = rows.into_iter().map(KeyRow::into_record).collect::<Result<Vec<_>, _>>()?;
-    let position = |key: &KeyRecord| Position::at(key.created_at.micros(), key.id.uuid());
+    let position = |key: &KeyRecord| Position::at(key.created_at.micros(), key.id);
     Ok(Page::from_overfetch(rows, page, total, position))
 }
 
@@ -150,7 +150,7 @@ async fn page_on(mut db: &Db, holder: ParticipantId, page: &PageRequest) -> Resu
         let key = At(Timestamp::from_micros(key));
         // The first condition is redundant; it lets the index scan start at the right place.
         let older = api_keys::created_at.lt(key);
-        let as_old = api_keys::created_at.eq(key).and(api_keys::id.lt(id));
+        let as_old = api_keys::created_at.eq(key).and(api_keys::id.lt(id.uuid()));
         rows = rows.filter(api_keys::created_at.le(key)).filter(older.or(as_old));
     }
     let rows = rows

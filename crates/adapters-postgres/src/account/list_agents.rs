@@ -110,7 +110,7 @@ async fn named_on(
 }
 
 fn position(sort: AgentSort, agent: &Agent) -> Position {
-    let id = agent.id.uuid();
+    let id = agent.id.into();
     match sort {
         AgentSort::Name => Position { key: 0, text: agent.name.as_str().to_owned(), id },
         AgentSort::Created => Position::at(agent.created_at.micros(), id),
@@ -158,12 +158,14 @@ fn sorted(owner: UserId, listing: &AgentListing, page: &PageRequest) -> Boxed {
                     .sql("lower(")
                     .bind::<Text, _>(text)
                     .sql(" COLLATE \"C\"), ")
-                    .bind::<SqlUuid, _>(id)
+                    .bind::<SqlUuid, _>(id.uuid())
                     .sql(")"),
             ),
             AgentSort::Created | AgentSort::Updated => {
                 let key = At(Timestamp::from_micros(key));
-                rows.filter(place.bind::<Timestamptz, _>(key).sql(", ").bind::<SqlUuid, _>(id).sql(")"))
+                rows.filter(
+                    place.bind::<Timestamptz, _>(key).sql(", ").bind::<SqlUuid, _>(id.uuid()).sql(")"),
+                )
             }
         };
     }

@@ -60,8 +60,8 @@ impl AgentRepository for PostgresStore {
         new: NewAgent,
         on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, RegisterRefused>, StoreError> {
-        let tell = |agent: &Agent| on_commit.run(agent);
-        self.change(new, |db, new| register_agent::register_agent_on(db, new).boxed(), tell).await
+        let announce = |agent: &Agent| on_commit.run(agent);
+        self.change(new, |db, new| register_agent::register_agent_on(db, new).boxed(), announce).await
     }
 
     async fn update_agent(
@@ -69,8 +69,8 @@ impl AgentRepository for PostgresStore {
         command: UpdateAgent,
         on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, UpdateAgentRefused>, StoreError> {
-        let tell = |agent: &Agent| on_commit.run(agent);
-        self.change(command, |db, command| update::update_agent_on(db, command).boxed(), tell).await
+        let announce = |agent: &Agent| on_commit.run(agent);
+        self.change(command, |db, command| update::update_agent_on(db, command).boxed(), announce).await
     }
 
     async fn mark_agent(
@@ -78,8 +78,8 @@ impl AgentRepository for PostgresStore {
         command: MarkAgent,
         on_commit: OnCommit<Agent>,
     ) -> Result<Option<Agent>, StoreError> {
-        let tell = |agent: &Agent| on_commit.run(agent);
-        let marked = self.change(command, |db, command| update::mark_agent_on(db, command).boxed(), tell);
+        let announce = |agent: &Agent| on_commit.run(agent);
+        let marked = self.change(command, |db, command| update::mark_agent_on(db, command).boxed(), announce);
         Ok(marked.await?.ok())
     }
 
@@ -88,8 +88,8 @@ impl AgentRepository for PostgresStore {
         command: DeleteAgent,
         on_commit: OnCommit<DeletedAgent>,
     ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, StoreError> {
-        let tell = |deleted: &DeletedAgent| on_commit.run(deleted);
-        self.change(command, |db, command| delete_agent::delete_agent_on(db, command).boxed(), tell).await
+        let announce = |deleted: &DeletedAgent| on_commit.run(deleted);
+        self.change(command, |db, command| delete_agent::delete_agent_on(db, command).boxed(), announce).await
     }
 
     async fn erase_work(&self, limit: u32) -> Result<bool, StoreError> {

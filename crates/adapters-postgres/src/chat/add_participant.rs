@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::chat::membership::{Candidate, decide_add};
 use domain::chat::{AddParticipant, AddRefused, AddedParticipant, Chat, ParticipantStatus, Role};
-use domain::id::{AgentId, ChatId, ParticipantId, UserId};
+use domain::id::{AccountId, AgentId, ChatId, ParticipantId, UserId};
 use domain::time::Timestamp;
 use futures_util::future::{try_join, try_join3};
 use uuid::Uuid;
@@ -27,19 +27,19 @@ pub(super) async fn add_participant_on(
     command: &AddParticipant,
 ) -> Result<Result<AddedParticipant, AddRefused>, Fault> {
     // Whichever of the two has the id.
-    let user = lock::user_stays_on(db, UserId::new(command.candidate));
-    try_join(user, lock::agent_stays_on(db, AgentId::new(command.candidate))).await?;
+    let user = lock::user_stays_on(db, UserId::new(command.candidate.uuid()));
+    try_join(user, lock::agent_stays_on(db, AgentId::new(command.candidate.uuid()))).await?;
     let Some(chat) = locked_chat_on(db, command.chat).await? else {
         return Ok(Err(AddRefused::ChatNotFound));
     };
-    let caller = command.by.participant().uuid();
+    let caller = command.by.participant().into();
     let (roles, ties, quota) = try_join3(
         roles_on(db, chat.id, [caller, command.candidate]),
         ties_on(db, command.by, command.candidate),
         quota::participants_on(db, chat.id),
     )
     .await?;
-    let role_of = |who: Uuid| roles.iter().find(|(id, _)| *id == who).map(|(_, role)| *role);
+    let role_of = |who: AccountId| roles.iter().find(|(id, _)| *id == who).map(|(_, role)| *role);
     let is_participant = role_of(command.candidate).is_some();
     let candidate = ties.map(|(id, ties)| Candidate { id, ties, is_participant });
     if let Err(refused) = decide_add(command.by, role_of(caller), candidate.as_ref(), command.role) {
@@ -53,7 +53,7 @@ pub(super) async fn add_participant_on(
     let audited = audit::append_on(db, [AuditEntry::participant_added(command, candidate.id)]);
     try_join3(enters, touch_on(db, chat.id, command.now), audited).await?;
 
-    let added = participants_on(db, chat.id, Some(candidate.id.uuid())).await?.pop();
+    let added = participants_on(db, chat.id, Some(candidate.id.into())).await?.pop();
     let participant = added.ok_or_else(|| Fault::Row("an added participant that is not there".to_owned()))?;
     let retitled = match candidate.id {
         ParticipantId::Agent(agent) => title::hide_from_on(db, chat.id, agent).await?,
@@ -65,15 +65,15 @@ pub(super) async fn add_participant_on(
 }
 
 /// The roles of the users and agents that are participants.
-async fn roles_on(mut db: &Db, chat: ChatId, who: [Uuid; 2]) -> Result<Vec<(Uuid, Role)>, Fault> {
+async fn roles_on(mut db: &Db, chat: ChatId, who: [AccountId; 2]) -> Result<Vec<(AccountId, Role)>, Fault> {
     let roles = participants::table
         .filter(participants::chat_id.eq(chat.uuid()))
-        .filter(participants::participant_id.eq_any(who))
+        .filter(participants::participant_id.eq_any(who.map(AccountId::uuid)))
         .filter(participants::left_at.is_null())
         .select((participants::participant_id, participants::role))
         .load::<(Uuid, String)>(&mut db)
         .await?;
-    roles.into_iter().map(|(id, role)| Ok((id, row::word(&role, Role::parse)?))).collect()
+    roles.into_iter().map(|(id, role)| Ok((AccountId::new(id), row::word(&role, Role::parse)?))).collect()
 }
 
 /// Makes a user or agent a participant, for the first time or again.

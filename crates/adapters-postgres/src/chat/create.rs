@@ -55,7 +55,7 @@ pub(super) async fn create_on(db: &Db, new: &NewChat) -> Result<Result<Chat, Cre
 /// Records that the request made the chat, if it is the first under its key.
 async fn judge_on(db: &Db, new: &NewChat) -> Result<Verdict, Fault> {
     match &new.claim {
-        Some(claim) => idempotency_record::remember_on(db, claim, new.id.uuid(), new.now).await,
+        Some(claim) => idempotency_record::remember_on(db, claim, new.id.into(), new.now).await,
         None => Ok(Verdict::First),
     }
 }

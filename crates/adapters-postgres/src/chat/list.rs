@@ -10,7 +10,7 @@ use std::future::Future;
 use diesel::sql_types::{BigInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{ChatListing, ChatParts, ChatSort, ListedChat, Participant};
-use domain::id::{ChatId, ParticipantId, UserId};
+use domain::id::{ChatId, ParticipantId, RecordId, UserId};
 use domain::page::{Order, Page, PageRequest, Position, fitting};
 use domain::time::Timestamp;
 use futures_util::future::{try_join, try_join4};
@@ -100,8 +100,8 @@ impl Chosen {
             ChatSort::Updated => ("chats.updated_at", "participants.chat_id"),
         };
         let (beyond, direction, start) = match self.listing.order {
-            Order::Ascending => (">", "ASC", Position::at(i64::MIN, Uuid::nil())),
-            Order::Descending => ("<", "DESC", Position::at(i64::MAX, Uuid::max())),
+            Order::Ascending => (">", "ASC", Position::at(i64::MIN, RecordId::NIL)),
+            Order::Descending => ("<", "DESC", Position::at(i64::MAX, RecordId::MAX)),
         };
         let once = if self.through_agents { format!("DISTINCT ON ({key}, {id}) ") } else { String::new() };
         let after = page.slice.after().unwrap_or(start);
@@ -113,7 +113,7 @@ impl Chosen {
         let rooms = self
             .bound(rooms)
             .bind::<Timestamptz, _>(At(Timestamp::from_micros(after.key)))
-            .bind::<SqlUuid, _>(after.id)
+            .bind::<SqlUuid, _>(after.id.uuid())
             .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
             .bind::<BigInt, _>(page.slice.offset())
             .load::<ChatRow>(&mut db)
@@ -148,7 +148,7 @@ async fn fill_on(
         return Ok(false);
     }
     let viewer = viewer.user().filter(|_| parts.membership);
-    let human = viewer.unwrap_or(UserId::new(Uuid::nil()));
+    let human = viewer.unwrap_or(UserId::NIL);
     let (mut details, mut heads, newest, mut standings) = try_join4(
         if_wanted(parts.details, details_on(db, &rooms)),
         if_wanted(parts.participants, heads_on(db, &rooms, false)),

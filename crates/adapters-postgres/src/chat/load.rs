@@ -4,8 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{Chat, Participant, ParticipantStatus, Role, Standing};
-use domain::id::{ChatId, ParticipantId};
-use uuid::Uuid;
+use domain::id::{AccountId, ChatId, ParticipantId};
 
 use super::row::{ChatRow, ParticipantRow, StandingRow};
 use crate::error::Fault;
@@ -106,7 +105,7 @@ pub(super) async fn sight_on(mut db: &Db, viewer: ParticipantId, chat: ChatId) -
 pub(crate) async fn participants_on(
     mut db: &Db,
     chat: ChatId,
-    who: Option<Uuid>,
+    who: Option<AccountId>,
 ) -> Result<Vec<Participant>, Fault> {
     let present = participants::table
         .left_join(
@@ -130,7 +129,7 @@ pub(crate) async fn participants_on(
         ));
     let rows: Vec<ParticipantRow> = match who {
         None => present.load(&mut db).await?,
-        Some(who) => present.filter(participants::participant_id.eq(who)).load(&mut db).await?,
+        Some(who) => present.filter(participants::participant_id.eq(who.uuid())).load(&mut db).await?,
     };
     rows.into_iter().map(ParticipantRow::into_participant).collect()
 }

@@ -91,8 +91,8 @@ impl ChatRepository for PostgresStore {
         command: RenameChat,
         on_commit: OnCommit<RenamedChat>,
     ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError> {
-        let tell = |renamed: &RenamedChat| on_commit.run(renamed);
-        self.change(command, |db, command| rename::rename_on(db, command).boxed(), tell).await
+        let announce = |renamed: &RenamedChat| on_commit.run(renamed);
+        self.change(command, |db, command| rename::rename_on(db, command).boxed(), announce).await
     }
 
     async fn delete(
@@ -100,8 +100,8 @@ impl ChatRepository for PostgresStore {
         command: DeleteChat,
         on_commit: OnCommit<DeletedChat>,
     ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
-        let tell = |deleted: &DeletedChat| on_commit.run(deleted);
-        self.change(command, |db, command| delete::delete_on(db, command).boxed(), tell).await
+        let announce = |deleted: &DeletedChat| on_commit.run(deleted);
+        self.change(command, |db, command| delete::delete_on(db, command).boxed(), announce).await
     }
 }
 

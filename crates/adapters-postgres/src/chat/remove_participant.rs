@@ -6,10 +6,9 @@ use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::chat::membership::decide_remove;
 use domain::chat::{Chat, RemoveParticipant, RemoveRefused, RemovedParticipant, Role};
-use domain::id::ChatId;
+use domain::id::{AccountId, ChatId};
 use domain::time::Timestamp;
 use futures_util::future::try_join3;
-use uuid::Uuid;
 
 use super::load::{locked_chat_on, membership_on, participants_on};
 use super::touch_on;
@@ -57,8 +56,8 @@ async fn owners_on(mut db: &Db, chat: ChatId) -> Result<usize, Fault> {
     Ok(usize::try_from(owners).unwrap_or(usize::MAX))
 }
 
-async fn leave_on(mut db: &Db, chat: ChatId, who: Uuid, now: Timestamp) -> Result<(), Fault> {
-    diesel::update(participants::table.find((chat.uuid(), who)))
+async fn leave_on(mut db: &Db, chat: ChatId, who: AccountId, now: Timestamp) -> Result<(), Fault> {
+    diesel::update(participants::table.find((chat.uuid(), who.uuid())))
         .set(participants::left_at.eq(At(now)))
         .execute(&mut db)
         .await?;

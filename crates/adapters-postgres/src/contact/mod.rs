@@ -45,8 +45,8 @@ impl ContactRepository for PostgresStore {
         command: AnswerRequest,
         on_commit: OnCommit<Answered>,
     ) -> Result<Result<Answered, AnswerRefused>, StoreError> {
-        let tell = |answered: &Answered| on_commit.run(answered);
-        self.change(command, |db, command| answer::answer_on(db, command).boxed(), tell).await
+        let announce = |answered: &Answered| on_commit.run(answered);
+        self.change(command, |db, command| answer::answer_on(db, command).boxed(), announce).await
     }
 
     async fn remove(
@@ -54,8 +54,8 @@ impl ContactRepository for PostgresStore {
         command: RemoveContact,
         on_commit: OnCommit<RemovedContact>,
     ) -> Result<Result<RemovedContact, NoSuchContact>, StoreError> {
-        let tell = |removed: &RemovedContact| on_commit.run(removed);
-        self.change(command, |db, command| remove::remove_on(db, command).boxed(), tell).await
+        let announce = |removed: &RemovedContact| on_commit.run(removed);
+        self.change(command, |db, command| remove::remove_on(db, command).boxed(), announce).await
     }
 
     async fn expire(

@@ -48,7 +48,7 @@ pub(super) async fn contacts_on(
     let people = people_on(db, rows.iter().map(|row| row.contact_id.0)).await?;
     let rows = rows.iter().map(|row| row.to_contact(&people)).collect::<Result<Vec<_>, _>>()?;
     Ok(Page::from_overfetch(rows, page, total, |contact| {
-        Position::at(contact.created_at.micros(), contact.id.uuid())
+        Position::at(contact.created_at.micros(), contact.id)
     }))
 }
 
@@ -72,7 +72,7 @@ async fn records_on(mut db: &Db, owner: ParticipantId, page: &PageRequest) -> Re
         // The first condition is redundant; it lets the index scan start at the right place.
         rows = rows.filter(contacts::created_at.le(key));
         let older = contacts::created_at.lt(key);
-        rows = rows.filter(older.or(contacts::created_at.eq(key).and(contacts::id.lt(id))));
+        rows = rows.filter(older.or(contacts::created_at.eq(key).and(contacts::id.lt(id.uuid()))));
     }
     let rows = rows
         .order((contacts::created_at.desc(), contacts::id.desc()))
@@ -141,7 +141,7 @@ pub(super) async fn requests_on(
     let rows =
         rows.iter().map(|row| row.to_request(&people, expired_until)).collect::<Result<Vec<_>, _>>()?;
     Ok(Page::from_overfetch(rows, page, total, |request| {
-        Position::at(request.created_at.micros(), request.id.uuid())
+        Position::at(request.created_at.micros(), request.id)
     }))
 }
 
@@ -171,7 +171,7 @@ async fn rows_on(
         let key = At(Timestamp::from_micros(key));
         // Redundant, as for contacts.
         rows = rows.filter(contact_requests::created_at.le(key));
-        let same_time = contact_requests::created_at.eq(key).and(contact_requests::id.lt(id));
+        let same_time = contact_requests::created_at.eq(key).and(contact_requests::id.lt(id.uuid()));
         rows = rows.filter(contact_requests::created_at.lt(key).or(same_time));
     }
     let rows = rows

@@ -22,7 +22,7 @@ pub(super) async fn remove_on(
         WhichContact::With(handle) => {
             person_with_on(db, handle).await?.map(|person| person.profile.id.uuid())
         }
-        WhichContact::Id(id) => Some(contact_named_on(db, own, *id).await?),
+        WhichContact::Id(id) => Some(contact_named_on(db, own, id.uuid()).await?),
     };
     let Some(other) = other else { return Ok(Err(NoSuchContact)) };
     // A given id may be that of a user or an agent.

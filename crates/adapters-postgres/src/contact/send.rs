@@ -1,7 +1,7 @@
 //! Storing a request, or the contact that it completes.
 
 use diesel_async::RunQueryDsl;
-use domain::contact::request::{Between, decide_send};
+use domain::contact::request::{Relationship, decide_send};
 use domain::contact::{Answered, NewRequest, RequestStatus, SendRefused, SentRequest};
 use domain::id::ParticipantId;
 use futures_util::future::{try_join, try_join3};
@@ -44,8 +44,9 @@ pub(super) async fn send_on(
     let asks = |who: ParticipantId| {
         pending.iter().any(|request| request.requester_id.0 == who.uuid() && is_live(request))
     };
-    let between = Between { same: own == theirs, contacts, asked: asks(own), asked_back: asks(theirs) };
-    let decided = match decide_send(between) {
+    let relationship =
+        Relationship { same: own == theirs, contacts, asked: asks(own), asked_back: asks(theirs) };
+    let decided = match decide_send(relationship) {
         Ok(decided) => decided,
         Err(refused) => return Ok(Err(refused)),
     };

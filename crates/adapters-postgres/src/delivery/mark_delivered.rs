@@ -53,7 +53,9 @@ pub(super) async fn mark_delivered_on(
     if marked.is_empty() {
         return Ok(None);
     }
-    told_on(db, marked.into_iter().filter(|message| selected.contains(message)).collect()).await.map(Some)
+    announced_on(db, marked.into_iter().filter(|message| selected.contains(message)).collect())
+        .await
+        .map(Some)
 }
 
 /// Those of the messages that humans are subscribed to, in the order of their chats.
@@ -62,8 +64,8 @@ pub(super) async fn announce_on(
     of: &[MessageId],
     selected: &ChatSelection,
 ) -> Result<Vec<Message>, Fault> {
-    let told = locked_on(db, of.iter().copied(), selected).await?;
-    told_on(db, told).await
+    let announced = locked_on(db, of.iter().copied(), selected).await?;
+    announced_on(db, announced).await
 }
 
 /// Those of the messages that humans are subscribed to. They are locked, so that their events show
@@ -87,10 +89,10 @@ async fn locked_on(
     Ok(locked.into_iter().collect())
 }
 
-async fn told_on(db: &Db, told: BTreeSet<Uuid>) -> Result<Vec<Message>, Fault> {
-    if told.is_empty() {
+async fn announced_on(db: &Db, announced: BTreeSet<Uuid>) -> Result<Vec<Message>, Fault> {
+    if announced.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = rows_on(db, told.into_iter().collect(), "ORDER BY chat_id, sequence").await?;
+    let rows = rows_on(db, announced.into_iter().collect(), "ORDER BY chat_id, sequence").await?;
     messages_on(db, rows, Records::All).await
 }

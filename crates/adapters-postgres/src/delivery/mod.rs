@@ -58,34 +58,36 @@ impl DeliveryRepository for PostgresStore {
         selected: ChatSelection,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        let tell = |told: &Vec<Message>| tell_some(told, on_commit);
+        let announcing = |messages: &Vec<Message>| announce(messages, on_commit);
         let given = (taken, now, selected);
         let marked = self.change(
             given,
             |db, (taken, now, selected)| {
                 // Without changes there is nothing to commit.
                 let marked = mark_delivered::mark_delivered_on(db, taken, *now, selected);
-                marked.map(|told| told.map(|told| told.ok_or(()))).boxed()
+                marked.map(|messages| messages.map(|messages| messages.ok_or(()))).boxed()
             },
-            tell,
+            announcing,
         );
         marked.await.map(|_| ())
     }
 
-    async fn tell_delivered(
+    async fn announce_delivered(
         &self,
         messages: Vec<MessageId>,
         selected: ChatSelection,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        let tell = |told: &Vec<Message>| tell_some(told, on_commit);
+        let announcing = |messages: &Vec<Message>| announce(messages, on_commit);
         // The read takes a commit slot, so that no later change is announced before it.
         let read = self.change(
             (messages, selected),
             |db, (messages, selected)| {
-                mark_delivered::announce_on(db, messages, selected).map(|told| told.map(Ok::<_, ()>)).boxed()
+                mark_delivered::announce_on(db, messages, selected)
+                    .map(|messages| messages.map(Ok::<_, ()>))
+                    .boxed()
             },
-            tell,
+            announcing,
         );
         read.await.map(|_| ())
     }
@@ -109,22 +111,22 @@ impl DeliveryRepository for PostgresStore {
         sequences: Vec<Sequence>,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        let tell = |new: &Vec<Message>| tell_some(new, on_commit);
-        // The read takes a commit slot, as in `tell_delivered`.
+        let announcing = |new: &Vec<Message>| announce(new, on_commit);
+        // The read takes a commit slot, as in `announce_delivered`.
         let read = self.change(
             (agent, chat, sequences),
             |db, (agent, chat, sequences)| {
                 let new = unacknowledged::new_messages_on(db, *agent, *chat, sequences);
                 new.map(|new| new.map(Ok::<_, ()>)).boxed()
             },
-            tell,
+            announcing,
         );
         read.await.map(|_| ())
     }
 }
 
 /// An empty list is not announced.
-fn tell_some(messages: &Vec<Message>, on_commit: OnCommit<Vec<Message>>) {
+fn announce(messages: &Vec<Message>, on_commit: OnCommit<Vec<Message>>) {
     if !messages.is_empty() {
         on_commit.run(messages);
     }

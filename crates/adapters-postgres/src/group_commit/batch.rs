@@ -83,24 +83,24 @@ impl<W: BatchWork> Batch<W> {
     pub(super) async fn publish(&mut self, slot: CommitSlot, decided: W::Decided) {
         measure::batch(self.replies.len());
         let (replies, outcomes) = (std::mem::take(&mut self.replies), decided.into_outcomes());
-        slot.publish((), move |()| tell(replies, outcomes)).await;
+        slot.publish((), move |()| settle(replies, outcomes)).await;
     }
 
     /// Answers a batch of which nothing is stored.
     pub(super) fn answer(&mut self, decided: W::Decided) {
-        tell(std::mem::take(&mut self.replies), decided.into_outcomes());
+        settle(std::mem::take(&mut self.replies), decided.into_outcomes());
     }
 
     pub(super) fn fail(self, fault: &Fault) {
         tracing::warn!(fault = ?fault, changes = self.changes.len(), "{} could not be written", W::NAME);
         for reply in self.replies {
-            reply.answer(Err(fault.told()));
+            reply.answer(Err(fault.to_store_error()));
         }
     }
 }
 
 /// Announces what was stored, in the order of the changes, and answers.
-fn tell<W: BatchWork>(replies: Vec<Reply<W>>, outcomes: Vec<Outcome<W>>) {
+fn settle<W: BatchWork>(replies: Vec<Reply<W>>, outcomes: Vec<Outcome<W>>) {
     for (reply, outcome) in replies.into_iter().zip(outcomes) {
         if let Ok(stored) = &outcome
             && catch_unwind(AssertUnwindSafe(|| reply.on_commit.run(stored))).is_err()

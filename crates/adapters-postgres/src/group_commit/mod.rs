@@ -17,8 +17,8 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::store::{OnCommit, StoreError};
@@ -26,7 +26,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
@@ -163,15 +163,26 @@ pub(crate) trait Decided<Stored, Refused>: Send + Sync + 'static {
 }
 
 /// The queue in front of the writing task, which ends with it.
-pub(crate) struct GroupCommit<W: BatchWork>(Sender<Job<W>>);
+pub(crate) struct GroupCommit<W: BatchWork>(Mutex<Option<Sender<Job<W>>>>);
 
 impl<W: BatchWork> GroupCommit<W> {
-    /// Starts the task in the runtime that this is called in.
-    pub(crate) fn start(work: W, pool: Pool, commit_order: Arc<CommitOrder>) -> Self {
+    /// Starts the task in the runtime that this is called in. It and its lanes hold `running` until
+    /// they end.
+    pub(crate) fn start(
+        work: W,
+        pool: Pool,
+        commit_order: Arc<CommitOrder>,
+        running: watch::Receiver<()>,
+    ) -> Self {
         let (sender, jobs) = channel(QUEUE);
         let lanes = Lanes::new();
-        tokio::spawn(Arc::new(Writer { work, pool, commit_order, lanes }).run(jobs));
-        Self(sender)
+        tokio::spawn(Arc::new(Writer { work, pool, commit_order, lanes, _running: running }).run(jobs));
+        Self(Mutex::new(Some(sender)))
+    }
+
+    /// Refuses further changes. The tasks end once those that are queued are written and answered.
+    pub(crate) fn close(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Writes a change, in one transaction with others that are queued.
@@ -185,7 +196,11 @@ impl<W: BatchWork> GroupCommit<W> {
         let on_commit = OnCommit::new(move |stored| carried.within(|| on_commit.run(stored)));
         let (answer, wait) = oneshot::channel();
         let reply = Reply { since: Instant::now(), on_commit, answer };
-        self.0.try_send(Job { change, reply }).map_err(|refused| match refused {
+        let queued = match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(jobs) => jobs.try_send(Job { change, reply }),
+            None => return Err(closed()),
+        };
+        queued.map_err(|refused| match refused {
             TrySendError::Full(_) => crowded(),
             TrySendError::Closed(_) => closed(),
         })?;
@@ -198,6 +213,7 @@ struct Writer<W: BatchWork> {
     pool: Pool,
     commit_order: Arc<CommitOrder>,
     lanes: Lanes<W>,
+    _running: watch::Receiver<()>,
 }
 
 /// A batch whose commit was not clearly answered. It is stored completely or not at all.
@@ -231,7 +247,7 @@ impl<W: BatchWork> Writer<W> {
         if job.reply.since.elapsed() < self.pool.limit() {
             batch.push(job);
         } else {
-            job.reply.answer(Err(Fault::Slow.told()));
+            job.reply.answer(Err(Fault::Slow.to_store_error()));
         }
     }
 
@@ -276,7 +292,11 @@ impl<W: BatchWork> Writer<W> {
             while let Some(jobs) = self.lanes.next(lane) {
                 match &permit {
                     Ok(_) => self.write_all(jobs).await,
-                    Err(_) => jobs.into_iter().for_each(|job| job.reply.answer(Err(Fault::Slow.told()))),
+                    Err(_) => {
+                        for job in jobs {
+                            job.reply.answer(Err(Fault::Slow.to_store_error()));
+                        }
+                    }
                 }
             }
         };

@@ -154,6 +154,7 @@ struct Scene {
     commits: Arc<GroupCommit<Ids>>,
     order: Arc<CommitOrder>,
     sizes: Sizes,
+    running: watch::Sender<()>,
     published: Arc<Mutex<Vec<Uuid>>>,
     /// A connection beside the pool's.
     client: Client,
@@ -175,9 +176,9 @@ impl Scene {
             PostgresConfig { connections: 4, acquire_timeout: wait, ..PostgresConfig::at(&database.url()) };
         let pool = Pool::new(Arc::new(connector(&config).unwrap()), config.connections, wait);
         let (order, work) = (Arc::<CommitOrder>::default(), Ids::default());
-        let sizes = work.sizes.clone();
-        let commits = Arc::new(GroupCommit::start(work, pool, order.clone()));
-        Self { commits, order, sizes, published: Arc::default(), client, _database: database }
+        let (sizes, running) = (work.sizes.clone(), watch::Sender::new(()));
+        let commits = Arc::new(GroupCommit::start(work, pool, order.clone(), running.subscribe()));
+        Self { commits, order, sizes, running, published: Arc::default(), client, _database: database }
     }
 
     fn write(&self, number: u128, lane: Uuid, what: What) -> JoinHandle<Written> {
@@ -301,6 +302,26 @@ async fn a_locked_row_delays_only_its_own_changes() {
         one.await.unwrap().unwrap().unwrap();
     }
     assert_eq!(scene.published(), ids([10, 11, 1, 2, 3]));
+}
+
+/// The tasks of the queue and of its lanes end once everything is written.
+#[tokio::test]
+async fn what_was_queued_before_the_close_is_written() {
+    let scene = Scene::new().await;
+    let lock = format!("BEGIN; SELECT 1 FROM lanes WHERE id = '{}' FOR UPDATE", LANES[0]);
+    scene.client.batch_execute(&lock).await.unwrap();
+    let waiting = [scene.write(1, LANES[0], What::Fine), scene.write(2, LANES[1], What::Fine)];
+    tokio::task::yield_now().await;
+    scene.commits.close();
+    let refused = scene.write(3, LANES[1], What::Fine).await.unwrap();
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    assert_eq!(scene.running.receiver_count(), 1, "the task waits for the row");
+    scene.client.batch_execute("COMMIT").await.unwrap();
+    scene.running.closed().await;
+    for one in waiting {
+        one.await.unwrap().unwrap().unwrap();
+    }
+    assert_eq!(scene.stored().await, ids(1..=2));
 }
 
 #[tokio::test]

@@ -41,8 +41,8 @@ impl LoginRepository for PostgresStore {
         command: SetPassword,
         on_commit: OnCommit<SessionHolder>,
     ) -> Result<Option<SessionHolder>, StoreError> {
-        let tell = |holder: &SessionHolder| on_commit.run(holder);
-        let set = self.change(command, |db, command| password::set_on(db, command).boxed(), tell);
+        let announce = |holder: &SessionHolder| on_commit.run(holder);
+        let set = self.change(command, |db, command| password::set_on(db, command).boxed(), announce);
         Ok(set.await?.ok())
     }
 
@@ -62,12 +62,12 @@ impl LoginRepository for PostgresStore {
         now: Timestamp,
         on_commit: OnCommit<SessionHolder>,
     ) -> Result<Option<SessionHolder>, StoreError> {
-        let tell = |holder: &SessionHolder| on_commit.run(holder);
+        let announce = |holder: &SessionHolder| on_commit.run(holder);
         let given = (token, password, now);
         let reset = self.change(
             given,
             |db, (token, password, now)| password::reset_on(db, *token, password, *now).boxed(),
-            tell,
+            announce,
         );
         Ok(reset.await?.ok())
     }
@@ -90,12 +90,12 @@ impl SessionRepository for PostgresStore {
         on_commit: OnCommit<SessionId>,
     ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError> {
         // The reuse of a token is stored too.
-        let tell = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
+        let announce = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
             if let Err(RefreshRefused::Reused(session)) = refreshed {
                 on_commit.run(session);
             }
         };
-        let work = self.change(command, |db, command| session::refresh_on(db, command).boxed(), tell);
+        let work = self.change(command, |db, command| session::refresh_on(db, command).boxed(), announce);
         let Ok(refreshed) = work.await?;
         Ok(refreshed)
     }
@@ -109,8 +109,8 @@ impl SessionRepository for PostgresStore {
         command: EndSessions,
         on_commit: OnCommit<Vec<SessionId>>,
     ) -> Result<Vec<SessionId>, StoreError> {
-        let tell = |ended: &Vec<SessionId>| on_commit.run(ended);
-        let work = self.change(command, |db, command| session::end_on(db, command).boxed(), tell);
+        let announce = |ended: &Vec<SessionId>| on_commit.run(ended);
+        let work = self.change(command, |db, command| session::end_on(db, command).boxed(), announce);
         let Ok(ended) = work.await?;
         Ok(ended)
     }

@@ -167,10 +167,10 @@ async fn delete_on(mut db: &Db, ids: Vec<Uuid>, now: Timestamp) -> Result<(), Fa
         return Ok(());
     }
     diesel::delete(sessions::table.filter(sessions::id.eq_any(&ids))).execute(&mut db).await?;
-    tell_on(db, ids, now).await
+    record_ended_on(db, ids, now).await
 }
 
-async fn tell_on(db: &Db, ended: Vec<Uuid>, now: Timestamp) -> Result<(), Fault> {
+async fn record_ended_on(db: &Db, ended: Vec<Uuid>, now: Timestamp) -> Result<(), Fault> {
     change::append_on(db, ended.into_iter().map(|id| Change::SessionEnded(SessionId::new(id))), now).await
 }
 
@@ -183,7 +183,7 @@ pub(super) async fn forget_on(mut db: &Db, at: Timestamp, limit: u32) -> Result<
     let still = sessions::table.filter(sessions::id.eq_any(over)).filter(sessions::expires_at.le(now));
     let ended = diesel::delete(still).returning(sessions::id).load::<Uuid>(&mut db).await?;
     let count = ended.len();
-    tell_on(db, ended, at).await?;
+    record_ended_on(db, ended, at).await?;
     let old = resets::table.filter(resets::expires_at.le(now)).order(resets::expires_at).limit(limit);
     let old = old.select(resets::user_id).load::<Uuid>(&mut db).await?;
     let still = resets::table.filter(resets::user_id.eq_any(old)).filter(resets::expires_at.le(now));

@@ -11,7 +11,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::id::{MemoryId, ParticipantId};
+use domain::id::{MemoryId, ParticipantId, RecordId};
 use domain::memory::{
     HumanScope, MemoriesOfAgent, MemoriesOfHuman, Memory, MemoryFilter, MemoryKind, MemoryOwners,
     MemoryReader, MemoryScope, MemorySegment, MemoryStatus, MemorySystem, StatusFilter, Viewed,
@@ -115,7 +115,7 @@ pub(super) async fn for_agent_on(
         MemoryOwners::Organization => wanted.must("memory.scope = 'organization'", vec![]),
     }
     if let Some(subject) = listing.subject {
-        wanted.must("memory.subject_id = ?", vec![Value::Id(subject)]);
+        wanted.must("memory.subject_id = ?", vec![Value::Id(subject.uuid())]);
     }
     wanted.may_be("scope", listing.scope.map(MemoryScope::as_str));
     wanted.page_on(db, page).await
@@ -216,7 +216,7 @@ impl Wanted {
         rows.truncate(fitting(page.max_bytes(), rows.iter().map(MemoryRow::weight)));
         let more = rows.len() < found;
         let rows = rows.into_iter().map(MemoryRow::into_memory).collect::<Result<Vec<_>, _>>()?;
-        Ok(Page::part(rows, more, total, |memory| Position::at(memory.created_at.micros(), memory.id.uuid())))
+        Ok(Page::part(rows, more, total, |memory| Position::at(memory.created_at.micros(), memory.id)))
     }
 
     async fn count_on(&self, mut db: &Db) -> Result<u64, Fault> {
@@ -243,12 +243,12 @@ impl Wanted {
              ORDER BY place.created_at DESC, place.id DESC",
             self.conditions.join(" AND "),
         ));
-        let after = page.slice.after().unwrap_or(Position::at(i64::MAX, Uuid::max()));
+        let after = page.slice.after().unwrap_or(Position::at(i64::MAX, RecordId::MAX));
         let (limit, offset) = (i64::from(page.slice.limit()) + 1, page.slice.offset());
         let listed = self
             .bound(listed)
             .bind::<Timestamptz, _>(At(Timestamp::from_micros(after.key)))
-            .bind::<SqlUuid, _>(after.id)
+            .bind::<SqlUuid, _>(after.id.uuid())
             .bind::<BigInt, _>(limit.saturating_add(offset))
             .bind::<BigInt, _>(limit)
             .bind::<BigInt, _>(offset);

@@ -3,10 +3,9 @@
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::id::ParticipantId;
+use domain::id::{AccountId, ParticipantId};
 use domain::memory::{Memory, MemoryStatus, NewMemory, StoreRefused, fold};
 use futures_util::future::try_join;
-use uuid::Uuid;
 
 use super::read::memory_on;
 use crate::account::find::is_gone_on;
@@ -69,7 +68,7 @@ const TOGETHER: &str = "SELECT EXISTS (SELECT 1 FROM participants AS mine \
 
 /// The subject of the memory, if the agent can know it: itself, a peer, or a participant of one of
 /// its chats.
-async fn subject_on(mut db: &Db, new: &NewMemory, id: Uuid) -> Result<Option<ParticipantId>, Fault> {
+async fn subject_on(mut db: &Db, new: &NewMemory, id: AccountId) -> Result<Option<ParticipantId>, Fault> {
     let caller = new.source.into();
     let Some((who, ties)) = ties_on(db, caller, id).await? else { return Ok(None) };
     if who == ParticipantId::Agent(new.source.agent) || ties.source(caller, who).is_some() {
@@ -77,7 +76,7 @@ async fn subject_on(mut db: &Db, new: &NewMemory, id: Uuid) -> Result<Option<Par
     }
     let together = statement::<Bool>(TOGETHER)
         .bind::<SqlUuid, _>(new.source.agent.uuid())
-        .bind::<SqlUuid, _>(id)
+        .bind::<SqlUuid, _>(id.uuid())
         .get_result::<bool>(&mut db)
         .await?;
     Ok(together.then_some(who))

@@ -169,7 +169,7 @@ async fn earlier_on(
         return Ok(PriorResult::Nothing);
     };
     let remembered =
-        StoredAnswer { fingerprint: first_claim.once.fingerprint, record: first.id.uuid(), at: first.now };
+        StoredAnswer { fingerprint: first_claim.once.fingerprint, record: first.id.into(), at: first.now };
     Ok(match claim.once.judge(Some(remembered)) {
         Verdict::First => PriorResult::Nothing,
         Verdict::Repeated(_) => PriorResult::Message(Box::new(appended.message.clone())),
@@ -323,7 +323,7 @@ pub(super) async fn write_on(
 ) -> Result<(), Fault> {
     for (new, outcome) in news.iter().zip(&decided.outcomes) {
         if let (Ok(_), Some(claim)) = (outcome, &new.claim) {
-            idempotency_record::remember_on(db, claim, new.id.uuid(), new.now).await?;
+            idempotency_record::remember_on(db, claim, new.id.into(), new.now).await?;
         }
     }
     activate_on(db, &decided.activated).await?;

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::id::{ChatId, ParticipantId};
+use domain::id::{ChatId, ParticipantId, RecordId};
 use domain::message::{HistoryFilter, Kinds, Message};
 use domain::page::{Order, Page, PageRequest, Position};
 use domain::time::Timestamp;
@@ -11,7 +11,7 @@ use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::load::{Records, part_on};
-use super::places::{Between, count_on, places_on};
+use super::places::{SequenceRange, count_on, places_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row::At;
@@ -29,7 +29,7 @@ pub(super) async fn history_on(
     // A position carries the sequence at which the list ends, so `since` need not be repeated for
     // further pages.
     let (floor, ceiling) = match page.slice.after() {
-        Some(Position { key, id, .. }) => (i64::try_from(id.as_u128()).unwrap_or(i64::MAX), key),
+        Some(Position { key, id, .. }) => (i64::try_from(id.uuid().as_u128()).unwrap_or(i64::MAX), key),
         None => (0, i64::MAX),
     };
     let floor = async {
@@ -45,7 +45,7 @@ pub(super) async fn history_on(
             Ok::<_, Fault>(total)
         };
         let span = (i64::from(page.slice.limit()) + 1, page.slice.offset());
-        let part = Between(floor, ceiling);
+        let part = SequenceRange(floor, ceiling);
         let places = places_on(db, chat, filter.kinds, part, Order::Descending, span);
         let (total, places) = try_join(total, places).await?;
         Ok((floor, total, places))
@@ -59,7 +59,7 @@ pub(super) async fn history_on(
     let more = places.len() > limit;
     places.truncate(limit);
     let (rows, cut) = part_on(db, chat, &places, Order::Descending, Records::All, page.max_bytes()).await?;
-    let end = Uuid::from_u128(u128::from(floor.cast_unsigned()));
+    let end = RecordId::new(Uuid::from_u128(u128::from(floor.cast_unsigned())));
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence.get(), end))))
 }
 
@@ -90,7 +90,7 @@ async fn floor_on(mut db: &Db, chat: ChatId, since: Timestamp) -> Result<i64, Fa
 /// The chat stores its number of messages, so only a part of them has to be counted.
 async fn total_on(mut db: &Db, chat: ChatId, kinds: Kinds, floor: i64) -> Result<u64, Fault> {
     if kinds != Kinds::ALL || floor > 0 {
-        return count_on(db, chat, kinds, Between(floor, i64::MAX)).await;
+        return count_on(db, chat, kinds, SequenceRange(floor, i64::MAX)).await;
     }
     let room = chats::table.find(chat.uuid());
     let number =

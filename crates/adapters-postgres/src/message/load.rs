@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{Attempt, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
-use domain::id::{AgentId, ChatId, MessageId, ParticipantKind};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, RecordId};
 use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
 use futures_util::future::try_join;
@@ -101,7 +101,7 @@ pub(crate) type RecordColumns = (
 
 /// The position of a message in lists.
 pub(crate) fn position(message: &Message) -> Position {
-    Position::at(message.sequence.get(), Uuid::nil())
+    Position::at(message.sequence.get(), RecordId::NIL)
 }
 
 /// The messages of a chat with these sequences, in the order of `places`, which is ascending or

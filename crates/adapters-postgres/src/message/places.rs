@@ -17,14 +17,14 @@ use crate::statement::{Statement, statement};
 
 /// The part of a chat between two sequences, both exclusive.
 #[derive(Clone, Copy)]
-pub(super) struct Between(pub(super) i64, pub(super) i64);
+pub(super) struct SequenceRange(pub(super) i64, pub(super) i64);
 
 /// The first `limit` sequences of the part in this order, after `offset` skipped ones.
 pub(super) async fn places_on(
     mut db: &Db,
     chat: ChatId,
     kinds: Kinds,
-    part: Between,
+    part: SequenceRange,
     order: Order,
     (limit, offset): (i64, i64),
 ) -> Result<Vec<i64>, Fault> {
@@ -64,7 +64,7 @@ pub(super) async fn places_on(
 
 /// The number of messages of these kinds in the part. Texts are counted as the rest, so that no
 /// message is read.
-pub(super) async fn count_on(db: &Db, chat: ChatId, kinds: Kinds, part: Between) -> Result<u64, Fault> {
+pub(super) async fn count_on(db: &Db, chat: ChatId, kinds: Kinds, part: SequenceRange) -> Result<u64, Fault> {
     if !kinds.contains(MessageKind::Text) {
         return events_on(db, chat, kinds, part).await;
     }
@@ -73,14 +73,14 @@ pub(super) async fn count_on(db: &Db, chat: ChatId, kinds: Kinds, part: Between)
     Ok(all.saturating_sub(others))
 }
 
-async fn all_on(mut db: &Db, chat: ChatId, part: Between) -> Result<u64, Fault> {
+async fn all_on(mut db: &Db, chat: ChatId, part: SequenceRange) -> Result<u64, Fault> {
     let counted = statement::<BigInt>(
         "SELECT count(*) FROM messages WHERE chat_id = ? AND sequence > ? AND sequence < ?",
     );
     Ok(within(counted, chat, part).get_result::<i64>(&mut db).await?.cast_unsigned())
 }
 
-async fn events_on(mut db: &Db, chat: ChatId, kinds: Kinds, part: Between) -> Result<u64, Fault> {
+async fn events_on(mut db: &Db, chat: ChatId, kinds: Kinds, part: SequenceRange) -> Result<u64, Fault> {
     if kinds == Kinds::NONE {
         return Ok(0);
     }
@@ -98,6 +98,6 @@ fn words(kinds: Kinds) -> Vec<&'static str> {
 }
 
 /// Binds the chat and the two sequences.
-fn within<Row>(statement: Statement<'_, Row>, chat: ChatId, part: Between) -> Statement<'_, Row> {
+fn within<Row>(statement: Statement<'_, Row>, chat: ChatId, part: SequenceRange) -> Statement<'_, Row> {
     statement.bind::<SqlUuid, _>(chat.uuid()).bind::<BigInt, _>(part.0).bind::<BigInt, _>(part.1)
 }

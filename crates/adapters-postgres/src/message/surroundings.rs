@@ -9,7 +9,7 @@ use domain::page::{Order, PAGE_BYTES};
 use futures_util::future::try_join;
 
 use super::load::{Records, part_on};
-use super::places::{Between, places_on};
+use super::places::{SequenceRange, places_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::run::Db;
@@ -83,8 +83,8 @@ impl Room {
     /// The nearest sequences on one side, nearest first.
     async fn places_on(self, db: &Db, side: Side, limit: usize) -> Result<Vec<i64>, Fault> {
         let part = match side {
-            Side::Before(place) => Between(0, place),
-            Side::After(place) => Between(place, i64::MAX),
+            Side::Before(place) => SequenceRange(0, place),
+            Side::After(place) => SequenceRange(place, i64::MAX),
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         places_on(db, self.chat, self.kinds, part, side.order(), (limit, 0)).await

@@ -8,7 +8,7 @@ use domain::change::Change;
 use domain::id::NodeId;
 use uuid::Uuid;
 
-use super::register::{alone_on, tell_on};
+use super::register::{alone_on, append_changes_on};
 use crate::error::Fault;
 use crate::run::{Db, Never};
 use crate::statement::statement;
@@ -99,7 +99,7 @@ pub(super) async fn clear_on(
     let cleared = clear.load::<Uuid>(&mut db).await?;
     let count = u32::try_from(cleared.len()).unwrap_or(u32::MAX);
     let changes = cleared.into_iter().map(|node| Change::NodeCleared(NodeId::new(node)));
-    tell_on(db, changes.collect()).await?;
+    append_changes_on(db, changes.collect()).await?;
     Ok(Ok(count))
 }
 

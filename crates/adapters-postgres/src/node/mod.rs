@@ -101,7 +101,8 @@ impl NodeRepository for PostgresStore {
 
     async fn record_event_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError> {
         let lost = Change::EventsLost { by, since };
-        let done = self.change_quietly((lost, since), |db, (lost, since)| told_on(db, *lost, *since).boxed());
+        let done =
+            self.change_quietly((lost, since), |db, (lost, since)| record_loss_on(db, *lost, *since).boxed());
         let Ok(()) = done.await?;
         Ok(())
     }
@@ -111,7 +112,7 @@ impl NodeRepository for PostgresStore {
     }
 }
 
-async fn told_on(db: &Db, change: Change, now: Timestamp) -> Result<Result<(), Never>, Fault> {
+async fn record_loss_on(db: &Db, change: Change, now: Timestamp) -> Result<Result<(), Never>, Fault> {
     change::append_on(db, [change], now).await?;
     Ok(Ok(()))
 }

@@ -72,7 +72,7 @@ pub(super) async fn users_on(
 
 pub(super) async fn entrants_on(mut db: &Db, after: EntrantPlace, limit: u32) -> Result<Vec<Entrant>, Fault> {
     let EntrantPlace { entered_at, chat, who } = after;
-    let chat = chat.uuid();
+    let (chat, who) = (chat.uuid(), who.uuid());
     let same_room = participants::chat_id.eq(chat).and(participants::participant_id.gt(who));
     let same_time =
         participants::joined_at.eq(At(entered_at)).and(participants::chat_id.gt(chat).or(same_room));

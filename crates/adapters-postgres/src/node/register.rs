@@ -37,9 +37,9 @@ const TAKE: &str = "INSERT INTO agent_sockets (agent_id, node_id, number, since)
      FROM unnest(?, ?) AS taken (agent_id, number) ON CONFLICT (agent_id) DO UPDATE \
      SET node_id = EXCLUDED.node_id, number = EXCLUDED.number, since = EXCLUDED.since, lost_at = NULL";
 
-const TELL: &str = "INSERT INTO change_log (kind, subject_id, changed_at) \
-     SELECT told.kind, told.subject_id, clock_timestamp() \
-     FROM unnest(?, ?) WITH ORDINALITY AS told (kind, subject_id, place) ORDER BY told.place RETURNING id";
+const APPEND: &str = "INSERT INTO change_log (kind, subject_id, changed_at) \
+     SELECT entry.kind, entry.subject_id, clock_timestamp() \
+     FROM unnest(?, ?) WITH ORDINALITY AS entry (kind, subject_id, place) ORDER BY entry.place RETURNING id";
 
 /// Takes the lock of the change log for a short change: if this server stops or disappears during
 /// it, the others wait for two seconds, and not until the lease expires.
@@ -49,13 +49,15 @@ pub(super) async fn alone_on(db: &Db) -> Result<(), Fault> {
 }
 
 /// Writes entries to the change log, whose lock is held; returns their positions, in order.
-pub(super) async fn tell_on(mut db: &Db, changes: Vec<Change>) -> Result<Vec<i64>, Fault> {
+pub(super) async fn append_changes_on(mut db: &Db, changes: Vec<Change>) -> Result<Vec<i64>, Fault> {
     if changes.is_empty() {
         return Ok(Vec::new());
     }
-    let (kinds, subjects): (Vec<_>, Vec<_>) = changes.into_iter().map(Change::parts).unzip();
-    let tell = statement::<BigInt>(TELL).bind::<Array<Text>, _>(kinds).bind::<Array<SqlUuid>, _>(subjects);
-    let mut places = tell.load::<i64>(&mut db).await?;
+    let parts = |change: Change| (change.parts().0, change.parts().1.uuid());
+    let (kinds, subjects): (Vec<_>, Vec<_>) = changes.into_iter().map(parts).unzip();
+    let append =
+        statement::<BigInt>(APPEND).bind::<Array<Text>, _>(kinds).bind::<Array<SqlUuid>, _>(subjects);
+    let mut places = append.load::<i64>(&mut db).await?;
     places.sort_unstable();
     Ok(places)
 }
@@ -76,9 +78,11 @@ pub(super) async fn register_on(
     let is_granted = |(_, granted): &(&AgentClaim, &bool)| **granted;
     let granted = claims.iter().zip(&decided).filter(is_granted).map(|(claim, _)| claim.agent);
     let granted = granted.collect::<Vec<_>>();
-    let told = granted.iter().map(|agent| Change::ConnectionsChanged(ParticipantId::Agent(*agent)));
+    let claimed = granted.iter().map(|agent| Change::ConnectionsChanged(ParticipantId::Agent(*agent)));
     let moved_count = moved.len();
-    let places = tell_on(db, moved.into_iter().map(Change::ConnectionsChanged).chain(told).collect()).await?;
+    let places =
+        append_changes_on(db, moved.into_iter().map(Change::ConnectionsChanged).chain(claimed).collect())
+            .await?;
     let mut numbers = places.into_iter().skip(moved_count).map(SocketNumber);
     let answers = decided.into_iter().map(|granted| if granted { numbers.next() } else { None });
     let answers = answers.collect::<Vec<Granted>>();

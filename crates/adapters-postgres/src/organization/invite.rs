@@ -82,7 +82,7 @@ pub(super) async fn list_on(
     let total = async { Ok(if page.count { Some(count_on(db, organization).await?) } else { None }) };
     let (total, rows) = try_join(total, page_on(db, organization, page)).await?;
     let rows = rows.into_iter().map(InvitationRow::into_invitation).collect::<Result<Vec<_>, _>>()?;
-    let position = |one: &Invitation| Position::at(one.created_at.micros(), one.id.uuid());
+    let position = |one: &Invitation| Position::at(one.created_at.micros(), one.id);
     Ok(Ok(Page::from_overfetch(rows, page, total, position)))
 }
 
@@ -100,7 +100,7 @@ async fn page_on(
         let key = At(Timestamp::from_micros(key));
         // The first condition is redundant; it lets the index scan start at the right place.
         let older = invitations::created_at.lt(key);
-        let as_old = invitations::created_at.eq(key).and(invitations::id.lt(id));
+        let as_old = invitations::created_at.eq(key).and(invitations::id.lt(id.uuid()));
         rows = rows.filter(invitations::created_at.le(key)).filter(older.or(as_old));
     }
     let rows = rows

@@ -66,7 +66,7 @@ pub(super) async fn list_on(
     let total = async { Ok(if page.count { Some(count_on(db, organization).await?) } else { None }) };
     let (total, rows) = try_join(total, page_on(db, organization, page)).await?;
     let rows = rows.into_iter().map(|row| Ok(into_member(row.into_user()?)));
-    let position = |one: &Member| Position::at(one.created_at.micros(), one.id.uuid());
+    let position = |one: &Member| Position::at(one.created_at.micros(), one.id);
     Ok(Page::from_overfetch(rows.collect::<Result<Vec<_>, Fault>>()?, page, total, position))
 }
 
@@ -80,7 +80,7 @@ async fn page_on(
         let key = At(Timestamp::from_micros(key));
         // The first condition is redundant; it lets the index scan start at the right place.
         let younger = users::created_at.gt(key);
-        let as_old = users::created_at.eq(key).and(users::id.gt(id));
+        let as_old = users::created_at.eq(key).and(users::id.gt(id.uuid()));
         rows = rows.filter(users::created_at.ge(key)).filter(younger.or(as_old));
     }
     let rows = rows

@@ -75,8 +75,8 @@ impl MemberRepository for PostgresStore {
         command: Depart,
         on_commit: OnCommit<Moved>,
     ) -> Result<Result<Moved, DepartRefused>, StoreError> {
-        let tell = |moved: &Moved| on_commit.run(moved);
-        self.change(command, |db, command| transfer::depart_on(db, command).boxed(), tell).await
+        let announce = |moved: &Moved| on_commit.run(moved);
+        self.change(command, |db, command| transfer::depart_on(db, command).boxed(), announce).await
     }
 
     async fn enter(
@@ -84,8 +84,8 @@ impl MemberRepository for PostgresStore {
         command: Enter,
         on_commit: OnCommit<Moved>,
     ) -> Result<Result<Moved, EnterRefused>, StoreError> {
-        let tell = |moved: &Moved| on_commit.run(moved);
-        self.change(command, |db, command| transfer::enter_on(db, command).boxed(), tell).await
+        let announce = |moved: &Moved| on_commit.run(moved);
+        self.change(command, |db, command| transfer::enter_on(db, command).boxed(), announce).await
     }
 }
 

@@ -201,7 +201,7 @@ async fn page_on(db: &Db, caller: Caller, wanted: Wanted, page: &PageRequest) ->
     let (total, rows) = try_join(total, rows_on(db, caller, wanted, page)).await?;
     let rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
     // Pages are numbered, so no position is needed to continue.
-    Ok(Page::from_overfetch(rows, page, total, |peer| Position::at(0, peer.id.uuid())))
+    Ok(Page::from_overfetch(rows, page, total, |peer| Position::at(0, peer.id)))
 }
 
 async fn count_on(mut db: &Db, caller: Caller, wanted: Wanted) -> Result<u64, Fault> {

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::caller::Caller;
-use domain::id::{OrganizationId, ParticipantId, ParticipantKind, UserId};
+use domain::id::{AccountId, OrganizationId, ParticipantId, ParticipantKind, UserId};
 use domain::peer::Ties;
 use uuid::Uuid;
 
@@ -36,15 +36,15 @@ const TIES: &str = "SELECT other.kind, other.owner_id, other.organization_id, ot
 pub(crate) async fn ties_on(
     mut db: &Db,
     caller: Caller,
-    other: Uuid,
+    other: AccountId,
 ) -> Result<Option<(ParticipantId, Ties)>, Fault> {
     let caller = caller.participant().uuid();
     let found = statement::<TiesTypes>(TIES)
         .bind::<SqlUuid, _>(caller)
-        .bind::<SqlUuid, _>(other)
+        .bind::<SqlUuid, _>(other.uuid())
         .bind::<SqlUuid, _>(caller)
-        .bind::<SqlUuid, _>(other)
-        .bind::<SqlUuid, _>(other)
+        .bind::<SqlUuid, _>(other.uuid())
+        .bind::<SqlUuid, _>(other.uuid())
         .get_result::<TiesColumns>(&mut db)
         .await
         .optional()?;
@@ -53,7 +53,7 @@ pub(crate) async fn ties_on(
     else {
         return Ok(None);
     };
-    let who = row::word(&kind, ParticipantKind::parse)?.with_uuid(other);
+    let who = row::word(&kind, ParticipantKind::parse)?.with_uuid(other.uuid());
     let ties = Ties {
         owner: owner.map(UserId::new),
         organization: OrganizationId::new(organization),

@@ -48,7 +48,7 @@ async fn frequent_statements_are_those_of_the_file() {
     let world = World::on(Stores::of(&store, PostgresStore::close));
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     let to = [ParticipantId::Agent(bot.id)];
     let viewer = ParticipantId::User(ann.id);
     let now = Timestamp::from_micros(NOON);

@@ -98,6 +98,7 @@ impl Watched {
         }
         self.costs("the newest change", 10, store.newest_change()).await.unwrap();
         self.costs("changes", 200, store.changes_after(ChangePosition(0), 100)).await.unwrap();
+        self.costs("whether a change is kept", 10, store.has_change(ChangePosition(1))).await.unwrap();
         self.costs("standing", 10, store.find_standing(ann.id)).await.unwrap();
         self.costs("a session", 10, store.find_session(SessionId::new(ann.id.uuid()))).await.unwrap();
         self.costs("sessions", 20, store.list_sessions(ann.id, Timestamp::from_micros(at(0)))).await.unwrap();
@@ -150,7 +151,7 @@ impl Watched {
     pub(super) async fn reads_of_memories(&mut self) {
         let (store, ann, bot) = (self.store.clone(), self.ann.clone(), self.bot.clone());
         for owners in [MemoryOwners::Anybody, MemoryOwners::Own, MemoryOwners::Organization] {
-            for subject in [None, Some(ann.id.uuid())] {
+            for subject in [None, Some(ann.id.into())] {
                 let listing = MemoriesOfAgent { subject, owners, ..MemoriesOfAgent::default() };
                 let reading = store.list_for_agent(bot.caller, listing, FIRST);
                 // None of the organization's memories belongs to the organization itself: all are

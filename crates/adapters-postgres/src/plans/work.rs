@@ -8,7 +8,7 @@ use domain::contact::{ContactRepository, Handle, RequestAction, SendRequest, Whi
 use domain::delivery::{
     DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening, SubscriptionId,
 };
-use domain::id::{ChatId, MessageId, ParticipantId, Sequence, UserId};
+use domain::id::{AccountId, ChatId, MessageId, ParticipantId, Sequence, UserId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
 use domain::message::{Ageing, MentionKind, MessageContent, RequestedMention, Retention, SendMessage};
 use domain::page::Order;
@@ -86,7 +86,7 @@ impl Watched {
         self.world.clock.advance(Duration::from_secs(1));
         let chat =
             self.costs("create", 40, chats.create(ann.caller, CreateChat::default())).await.unwrap().id;
-        let own = id(12, 3);
+        let own = AccountId::new(id(12, 3));
         let command = AddParticipantCommand { candidate: own, role: Role::Member };
         self.costs("add", 200, chats.add_participant(ann.caller, chat, command)).await.unwrap();
         let title = ChatTitle::renamed("Plan").unwrap();

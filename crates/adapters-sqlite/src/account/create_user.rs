@@ -3,7 +3,7 @@
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{CreateUserRefused, Membership, NewUser, User};
+use domain::account::{CreateUserRefused, InitialOrganization, NewUser, User};
 use domain::audit::AuditEntry;
 use domain::id::{InvitationId, OrganizationId, ParticipantId};
 use domain::organization::OrganizationRole;
@@ -24,7 +24,7 @@ pub(super) fn create_user_on(
 ) -> Result<Result<User, CreateUserRefused>, Fault> {
     let user = &new.user;
     // First, so that a client without an invitation does not learn which names exist.
-    if let Membership::Invited(token) = &new.membership
+    if let InitialOrganization::Invited(token) = &new.initial_organization
         && let Err(refused) = invitation::open_for_on(connection, *token, &user.email, user.created_at)?
     {
         return Ok(Err(CreateUserRefused::Invitation(refused)));
@@ -100,16 +100,16 @@ fn place_on(
     new: &NewUser,
 ) -> Result<Result<Place, CreateUserRefused>, Fault> {
     let user = &new.user;
-    let (organization, role, invitation) = match &new.membership {
-        Membership::Own => {
+    let (organization, role, invitation) = match &new.initial_organization {
+        InitialOrganization::Own => {
             let name = free_name_on(connection, user.handle.as_str())?;
             return make_on(connection, new, &name).map(Ok);
         }
-        Membership::Named(name, role) => match organization_named_on(connection, name.as_str())? {
+        InitialOrganization::Named(name, role) => match organization_named_on(connection, name.as_str())? {
             Some(id) => (OrganizationId::new(row::uuid(&id)?), *role, None),
             None => return make_on(connection, new, name.as_str()).map(Ok),
         },
-        Membership::Invited(token) => {
+        InitialOrganization::Invited(token) => {
             match invitation::open_for_on(connection, *token, &user.email, user.created_at)? {
                 Ok(found) => (found.organization, found.role, Some(found.id)),
                 Err(refused) => return Ok(Err(CreateUserRefused::Invitation(refused))),

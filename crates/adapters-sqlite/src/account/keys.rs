@@ -134,7 +134,7 @@ pub(super) fn list_on(
     if let Some(Position { key, id, .. }) = page.slice.after() {
         // The first condition is redundant; it lets the index scan start at the right place.
         let older = api_keys::created_at.lt(key);
-        let as_old = api_keys::created_at.eq(key).and(api_keys::id.lt(row::bytes(id)));
+        let as_old = api_keys::created_at.eq(key).and(api_keys::id.lt(row::bytes(id.uuid())));
         rows = rows.filter(api_keys::created_at.le(key)).filter(older.or(as_old));
     }
     let rows = rows
@@ -144,7 +144,7 @@ pub(super) fn list_on(
         .select(KeyRow::as_select())
         .load(connection)?;
     let rows = rows.into_iter().map(KeyRow::into_record).collect::<Result<Vec<_>, _>>()?;
-    let position = |key: &KeyRecord| Position::at(key.created_at.micros(), key.id.uuid());
+    let position = |key: &KeyRecord| Position::at(key.created_at.micros(), key.id);
     Ok(Page::from_overfetch(rows, page, total, position))
 }
 

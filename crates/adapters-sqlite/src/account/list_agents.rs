@@ -60,7 +60,7 @@ pub(super) fn agents_on(
 }
 
 fn position(sort: AgentSort, agent: &Agent) -> Position {
-    let id = agent.id.uuid();
+    let id = agent.id.into();
     match sort {
         AgentSort::Name => Position { key: 0, text: agent.name.as_str().to_owned(), id },
         AgentSort::Created => Position::at(agent.created_at.micros(), id),
@@ -107,14 +107,18 @@ fn sorted(
         let tie = format!("({column}, id) {beyond} (");
         rows = match listing.sort {
             AgentSort::Name => rows.filter(sql::<Bool>(&place).bind::<Text, _>(text.clone())).filter(
-                sql::<Bool>(&tie).bind::<Text, _>(text).sql(", ").bind::<Binary, _>(row::bytes(id)).sql(")"),
+                sql::<Bool>(&tie)
+                    .bind::<Text, _>(text)
+                    .sql(", ")
+                    .bind::<Binary, _>(row::bytes(id.uuid()))
+                    .sql(")"),
             ),
             AgentSort::Created | AgentSort::Updated => {
                 rows.filter(sql::<Bool>(&place).bind::<BigInt, _>(key)).filter(
                     sql::<Bool>(&tie)
                         .bind::<BigInt, _>(key)
                         .sql(", ")
-                        .bind::<Binary, _>(row::bytes(id))
+                        .bind::<Binary, _>(row::bytes(id.uuid()))
                         .sql(")"),
                 )
             }

@@ -45,7 +45,7 @@ async fn a_deleted_agent_is_gone_but_its_handle_stays_taken() {
     let listed = store.list_agents(ann.id, AgentListing::default(), page).await.unwrap();
     assert_eq!((listed.rows.len(), listed.total), (0, Some(0)));
     let command =
-        domain::chat::AddParticipantCommand { candidate: bot.id.uuid(), role: domain::chat::Role::Member };
+        domain::chat::AddParticipantCommand { candidate: bot.id.into(), role: domain::chat::Role::Member };
     assert!(world.chats.add_participant(ann.caller, chat, command).await.is_err());
 
     let again = world.agent(&ann, "Bot").await;

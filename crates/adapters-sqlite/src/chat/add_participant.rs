@@ -56,7 +56,7 @@ pub(super) fn add_participant_on(
         .execute(connection)?;
     audit::append_on(connection, [AuditEntry::participant_added(command, candidate.id)])?;
 
-    let added = participants_on(connection, chat.id, Some(candidate.id.uuid()))?.pop();
+    let added = participants_on(connection, chat.id, Some(candidate.id.into()))?.pop();
     let participant = added.ok_or_else(|| Fault::Row("an added participant that is not there".to_owned()))?;
     let retitled = match candidate.id {
         ParticipantId::Agent(agent) => title::hide_from_on(connection, chat.id, agent)?,

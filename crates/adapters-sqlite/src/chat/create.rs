@@ -25,7 +25,7 @@ pub(super) fn create_on(
     }
     if let Some(claim) = &new.claim {
         match idempotency_record::judge_on(connection, claim)? {
-            Verdict::First => idempotency_record::remember_on(connection, claim, new.id.uuid(), new.now)?,
+            Verdict::First => idempotency_record::remember_on(connection, claim, new.id.into(), new.now)?,
             Verdict::Repeated(first) => return Ok(Err(CreateRefused::Repeated(first))),
             Verdict::KeyReused => return Ok(Err(CreateRefused::KeyReused)),
         }

@@ -10,9 +10,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::{ChatListing, ChatParts, ChatSort, ListedChat};
-use domain::id::{ChatId, ParticipantId};
+use domain::id::{ChatId, ParticipantId, RecordId};
 use domain::page::{Order, Page, PageRequest, Position, fitting};
-use uuid::Uuid;
 
 use super::details::{details_on, heads_on, newest_on, newest_weights_on, standings_on};
 use super::row::ChatRow;
@@ -107,8 +106,8 @@ impl Chosen {
         };
         // The first condition on the place is redundant; it lets the index scan start there.
         let (beyond, direction, start) = match self.listing.order {
-            Order::Ascending => (">", "ASC", Position::at(i64::MIN, Uuid::nil())),
-            Order::Descending => ("<", "DESC", Position::at(i64::MAX, Uuid::max())),
+            Order::Ascending => (">", "ASC", Position::at(i64::MIN, RecordId::NIL)),
+            Order::Descending => ("<", "DESC", Position::at(i64::MAX, RecordId::MAX)),
         };
         let after = page.slice.after().unwrap_or(start);
         let [status, kind] = self.words();
@@ -123,7 +122,7 @@ impl Chosen {
             .bind::<Text, _>(status)
             .bind::<Text, _>(kind)
             .bind::<BigInt, _>(after.key)
-            .bind::<Binary, _>(row::bytes(after.id))
+            .bind::<Binary, _>(row::bytes(after.id.uuid()))
             .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
             .bind::<BigInt, _>(page.slice.offset())
             .load::<Place>(connection)?;

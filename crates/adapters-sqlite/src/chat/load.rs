@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Text};
 use domain::chat::{Chat, Membership, Participant, ParticipantStatus, Role, Standing};
-use domain::id::{ChatId, ParticipantId};
+use domain::id::{AccountId, ChatId, ParticipantId};
 
 use super::row::{ChatRow, ParticipantRow, StandingRow};
 use crate::error::Fault;
@@ -85,7 +85,7 @@ pub(crate) fn account_on(connection: &mut SqliteConnection, who: ParticipantId) 
 pub(crate) fn participants_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
-    who: Option<uuid::Uuid>,
+    who: Option<AccountId>,
 ) -> Result<Vec<Participant>, Fault> {
     let present = || {
         participants::table
@@ -113,7 +113,9 @@ pub(crate) fn participants_on(
     };
     let rows = match who {
         None => present().load::<ParticipantRow>(connection)?,
-        Some(who) => present().filter(participants::participant_id.eq(row::bytes(who))).load(connection)?,
+        Some(who) => {
+            present().filter(participants::participant_id.eq(row::bytes(who.uuid()))).load(connection)?
+        }
     };
     rows.into_iter().map(ParticipantRow::into_participant).collect()
 }

@@ -36,7 +36,7 @@ pub(super) fn remove_participant_on(
         return Ok(Err(refused));
     }
     let now = command.now.micros();
-    diesel::update(participants::table.find((&chat, row::bytes(command.target))))
+    diesel::update(participants::table.find((&chat, row::bytes(command.target.uuid()))))
         .set(participants::left_at.eq(now))
         .execute(connection)?;
     diesel::update(chats::table.find(&chat)).set(chats::updated_at.eq(now)).execute(connection)?;

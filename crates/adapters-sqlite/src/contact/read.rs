@@ -53,7 +53,8 @@ pub(super) fn contacts_on(
         // The first condition is redundant; it lets the index scan start at the right place.
         rows = rows.filter(contacts::created_at.le(key));
         let older = contacts::created_at.lt(key);
-        rows = rows.filter(older.or(contacts::created_at.eq(key).and(contacts::id.lt(row::bytes(id)))));
+        rows =
+            rows.filter(older.or(contacts::created_at.eq(key).and(contacts::id.lt(row::bytes(id.uuid())))));
     }
     let rows = rows
         .order((contacts::created_at.desc(), contacts::id.desc()))
@@ -63,7 +64,7 @@ pub(super) fn contacts_on(
     let people = people_on(connection, rows.iter().map(|row| row.contact_id.0))?;
     let rows = rows.iter().map(|row| row.to_contact(&people)).collect::<Result<Vec<_>, _>>()?;
     Ok(Page::from_overfetch(rows, &page, total.map(i64::cast_unsigned), |contact| {
-        Position::at(contact.created_at.micros(), contact.id.uuid())
+        Position::at(contact.created_at.micros(), contact.id)
     }))
 }
 
@@ -132,7 +133,8 @@ pub(super) fn requests_on(
     if let Some(Position { key, id, .. }) = page.slice.after() {
         // Redundant, as for contacts.
         rows = rows.filter(contact_requests::created_at.le(key));
-        let same_time = contact_requests::created_at.eq(key).and(contact_requests::id.lt(row::bytes(id)));
+        let same_time =
+            contact_requests::created_at.eq(key).and(contact_requests::id.lt(row::bytes(id.uuid())));
         rows = rows.filter(contact_requests::created_at.lt(key).or(same_time));
     }
     let rows = rows
@@ -145,6 +147,6 @@ pub(super) fn requests_on(
     let rows =
         rows.iter().map(|row| row.to_request(&people, expired_until)).collect::<Result<Vec<_>, _>>()?;
     Ok(Page::from_overfetch(rows, &page, total.map(i64::cast_unsigned), |request| {
-        Position::at(request.created_at.micros(), request.id.uuid())
+        Position::at(request.created_at.micros(), request.id)
     }))
 }

@@ -19,7 +19,7 @@ pub(super) fn remove_on(
         WhichContact::With(handle) => {
             person_with_on(connection, handle)?.map(|person| row::bytes(person.profile.id.uuid()))
         }
-        WhichContact::Id(id) => Some(contact_named_on(connection, &own, row::bytes(*id))?),
+        WhichContact::Id(id) => Some(contact_named_on(connection, &own, row::bytes(id.uuid()))?),
     };
     let Some(other) = other else { return Ok(Err(NoSuchContact)) };
     let mut sides = Vec::with_capacity(2);

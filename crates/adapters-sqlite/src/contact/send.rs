@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::contact::request::{Between, decide_send};
+use domain::contact::request::{Relationship, decide_send};
 use domain::contact::{Answered, NewRequest, RequestStatus, SendRefused, SentRequest};
 
 use super::load::{connect_on, pending_on, people_on, person_with_on, settle_on};
@@ -27,13 +27,13 @@ pub(super) fn send_on(
     let asked = pending_on(connection, own, theirs)?;
     let asked_back = pending_on(connection, theirs, own)?;
     let is_live = |request: &RequestRow| !request.is_over_age(new.expired_until);
-    let between = Between {
+    let relationship = Relationship {
         same: own == theirs,
         contacts: are_contacts_on(connection, own, theirs)?,
         asked: asked.as_ref().is_some_and(is_live),
         asked_back: asked_back.as_ref().is_some_and(is_live),
     };
-    let decided = match decide_send(between) {
+    let decided = match decide_send(relationship) {
         Ok(decided) => decided,
         Err(refused) => return Ok(Err(refused)),
     };

@@ -25,7 +25,7 @@ pub(super) fn mark_delivered_on(
     now: Timestamp,
     selected: ChatSelection,
 ) -> Result<Option<Vec<Message>>, Fault> {
-    let (mut any, mut told) = (false, BTreeSet::new());
+    let (mut any, mut announced) = (false, BTreeSet::new());
     for key in taken {
         let message = row::bytes(key.message.uuid());
         let chat = statement!(
@@ -42,13 +42,13 @@ pub(super) fn mark_delivered_on(
         let Some(chat) = chat else { continue };
         any = true;
         if selected(row::chat_id(&chat)?) {
-            told.insert(message);
+            announced.insert(message);
         }
     }
-    if told.is_empty() {
+    if announced.is_empty() {
         return Ok(any.then(Vec::new));
     }
-    told_on(connection, told).map(Some)
+    announced_on(connection, announced).map(Some)
 }
 
 /// Those of the messages that humans are subscribed to, in the order of their chats.
@@ -57,21 +57,24 @@ pub(super) fn announce_on(
     of: &[MessageId],
     selected: ChatSelection,
 ) -> Result<Vec<Message>, Fault> {
-    let mut told = BTreeSet::new();
+    let mut announced = BTreeSet::new();
     for message in of {
         let message = row::bytes(message.uuid());
         let chat = messages::table.find(&message).select(messages::chat_id);
         let Some(chat) = chat.get_result::<Vec<u8>>(connection).optional()? else { continue };
         if selected(row::chat_id(&chat)?) {
-            told.insert(message);
+            announced.insert(message);
         }
     }
-    told_on(connection, told)
+    announced_on(connection, announced)
 }
 
-fn told_on(connection: &mut SqliteConnection, told: BTreeSet<Vec<u8>>) -> Result<Vec<Message>, Fault> {
-    let mut rows = Vec::with_capacity(told.len());
-    for message in told {
+fn announced_on(
+    connection: &mut SqliteConnection,
+    announced: BTreeSet<Vec<u8>>,
+) -> Result<Vec<Message>, Fault> {
+    let mut rows = Vec::with_capacity(announced.len());
+    for message in announced {
         let found = messages::table.find(message).select(MessageRow::as_select());
         rows.extend(found.get_result(connection).optional()?);
     }

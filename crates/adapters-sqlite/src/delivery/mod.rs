@@ -56,11 +56,11 @@ impl DeliveryRepository for SqliteStore {
             // Without changes there is nothing to commit.
             Ok(mark_delivered::mark_delivered_on(connection, taken, now, selected)?.ok_or(()))
         };
-        let _ = self.change(work, |told| tell_some(told, on_commit)).await?;
+        let _ = self.change(work, |messages| announce(messages, on_commit)).await?;
         Ok(())
     }
 
-    async fn tell_delivered(
+    async fn announce_delivered(
         &self,
         messages: Vec<MessageId>,
         selected: ChatSelection,
@@ -70,7 +70,7 @@ impl DeliveryRepository for SqliteStore {
         let work = move |connection: &mut SqliteConnection| {
             Ok(Ok::<_, ()>(mark_delivered::announce_on(connection, &messages, selected)?))
         };
-        let _ = self.change(work, |told| tell_some(told, on_commit)).await?;
+        let _ = self.change(work, |messages| announce(messages, on_commit)).await?;
         Ok(())
     }
 
@@ -89,17 +89,17 @@ impl DeliveryRepository for SqliteStore {
         sequences: Vec<Sequence>,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        // The read takes a commit slot, as in `tell_delivered`.
+        // The read takes a commit slot, as in `announce_delivered`.
         let work = move |connection: &mut SqliteConnection| {
             Ok(Ok::<_, ()>(unacknowledged::new_messages_on(connection, agent, chat, &sequences)?))
         };
-        let _ = self.change(work, |new| tell_some(new, on_commit)).await?;
+        let _ = self.change(work, |new| announce(new, on_commit)).await?;
         Ok(())
     }
 }
 
 /// An empty list is not announced.
-fn tell_some(messages: &Vec<Message>, on_commit: OnCommit<Vec<Message>>) {
+fn announce(messages: &Vec<Message>, on_commit: OnCommit<Vec<Message>>) {
     if !messages.is_empty() {
         on_commit.run(messages);
     }

@@ -95,13 +95,13 @@ impl SessionRepository for SqliteStore {
         on_commit: OnCommit<SessionId>,
     ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError> {
         // The reuse of a token is stored too.
-        let tell = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
+        let announce = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
             if let Err(RefreshRefused::Reused(session)) = refreshed {
                 on_commit.run(session);
             }
         };
         let work = move |connection: &mut SqliteConnection| session::refresh_on(connection, &command).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, tell).await?;
+        let done: Result<_, Infallible> = self.change(work, announce).await?;
         done.map_err(|never| match never {})
     }
 

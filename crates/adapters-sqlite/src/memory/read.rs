@@ -11,7 +11,7 @@ use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
 use diesel::sql_types::{BigInt, Binary, Bool, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::id::{MemoryId, ParticipantId};
+use domain::id::{MemoryId, ParticipantId, RecordId};
 use domain::memory::{
     HumanScope, MemoriesOfAgent, MemoriesOfHuman, Memory, MemoryFilter, MemoryOwners, MemoryReader,
     MemoryStatus, StatusFilter, Viewed,
@@ -124,7 +124,7 @@ pub(super) fn for_agent_on(
         MemoryOwners::Organization => wanted.must("memory.scope = 'organization'"),
     }
     if let Some(subject) = listing.subject {
-        wanted.must_be("subject_id", Value::Id(subject));
+        wanted.must_be("subject_id", Value::Id(subject.uuid()));
     }
     if let Some(scope) = listing.scope {
         wanted.must_be("scope", Value::Word(scope.as_str()));
@@ -257,7 +257,7 @@ impl Wanted {
         rows.truncate(fitting(page.max_bytes(), rows.iter().map(MemoryRow::weight)));
         let more = rows.len() < found;
         let rows = rows.into_iter().map(MemoryRow::into_memory).collect::<Result<Vec<_>, _>>()?;
-        Ok(Page::part(rows, more, total, |memory| Position::at(memory.created_at.micros(), memory.id.uuid())))
+        Ok(Page::part(rows, more, total, |memory| Position::at(memory.created_at.micros(), memory.id)))
     }
 
     fn count_on(&self, connection: &mut SqliteConnection) -> Result<u64, Fault> {
@@ -275,8 +275,8 @@ impl Wanted {
     /// The rows of a page and one more: those of each state in the order of the index, merged.
     fn listed(&mut self, page: &PageRequest) -> String {
         // The first condition on the place lets the index scan start there.
-        let after = page.slice.after().unwrap_or(Position::at(i64::MAX, Uuid::max()));
-        let (key, id) = (self.given(Value::Number(after.key)), self.given(Value::Id(after.id)));
+        let after = page.slice.after().unwrap_or(Position::at(i64::MAX, RecordId::MAX));
+        let (key, id) = (self.given(Value::Number(after.key)), self.given(Value::Id(after.id.uuid())));
         self.must(&format!("memory.created_at <= {key} AND (memory.created_at < {key} OR memory.id < {id})"));
         let limit = self.given(Value::Number(i64::from(page.slice.limit()) + 1));
         let offset = self.given(Value::Number(page.slice.offset()));

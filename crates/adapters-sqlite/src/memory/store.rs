@@ -3,9 +3,8 @@
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::id::ParticipantId;
+use domain::id::{AccountId, ParticipantId};
 use domain::memory::{Memory, MemoryStatus, NewMemory, StoreRefused, fold};
-use uuid::Uuid;
 
 use super::read::memory_on;
 use crate::account::find::is_gone_on;
@@ -61,7 +60,7 @@ pub(super) fn store_on(
 fn subject_on(
     connection: &mut SqliteConnection,
     new: &NewMemory,
-    id: Uuid,
+    id: AccountId,
 ) -> Result<Option<ParticipantId>, Fault> {
     let caller = new.source.into();
     let Some((who, ties)) = ties_on(connection, caller, id)? else { return Ok(None) };
@@ -73,7 +72,7 @@ fn subject_on(
         .inner_join(others.on(others.field(participants::chat_id).eq(participants::chat_id)))
         .filter(participants::participant_id.eq(row::bytes(new.source.agent.uuid())))
         .filter(participants::left_at.is_null())
-        .filter(others.field(participants::participant_id).eq(row::bytes(id)))
+        .filter(others.field(participants::participant_id).eq(row::bytes(id.uuid())))
         .filter(others.field(participants::left_at).is_null());
     Ok(select(exists(together)).get_result::<bool>(connection)?.then_some(who))
 }

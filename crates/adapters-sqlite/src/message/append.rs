@@ -27,7 +27,7 @@ pub(super) fn append_on(
     if let Some(claim) = &new.claim {
         match idempotency_record::earlier_on(connection, claim)? {
             PriorResult::Nothing => {
-                idempotency_record::remember_on(connection, claim, new.id.uuid(), new.now)?;
+                idempotency_record::remember_on(connection, claim, new.id.into(), new.now)?;
             }
             PriorResult::Message(first) => return Ok(Err(AppendRefused::Repeated(first))),
             PriorResult::Deleted(first) => return Ok(Err(AppendRefused::RepeatedDeleted(first))),

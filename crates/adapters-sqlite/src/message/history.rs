@@ -2,14 +2,14 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::id::{ChatId, ParticipantId};
+use domain::id::{ChatId, ParticipantId, RecordId};
 use domain::message::{HistoryFilter, Kinds, Message};
 use domain::page::{Order, Page, PageRequest, Position};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::load::{Records, part_on};
-use super::places::{Between, count_on, places_on};
+use super::places::{SequenceRange, count_on, places_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row;
@@ -28,7 +28,7 @@ pub(super) fn history_on(
     // A position carries the sequence at which the list ends, so `since` need not be repeated for
     // further pages.
     let (floor, ceiling) = match page.slice.after() {
-        Some(Position { key, id, .. }) => (i64::try_from(id.as_u128()).unwrap_or(i64::MAX), key),
+        Some(Position { key, id, .. }) => (i64::try_from(id.uuid().as_u128()).unwrap_or(i64::MAX), key),
         None => (0, i64::MAX),
     };
     let floor = match filter.since {
@@ -38,13 +38,13 @@ pub(super) fn history_on(
     let kinds = filter.kinds;
     let total = if page.count { Some(total_on(connection, chat, kinds, floor)?) } else { None };
     let span = (i64::from(page.slice.limit()) + 1, page.slice.offset());
-    let part = Between(floor, ceiling);
+    let part = SequenceRange(floor, ceiling);
     let mut places = places_on(connection, chat, kinds, part, Order::Descending, span)?;
     let limit = page.slice.limit() as usize;
     let more = places.len() > limit;
     places.truncate(limit);
     let (rows, cut) = part_on(connection, chat, &places, Order::Descending, Records::All, page.max_bytes())?;
-    let end = Uuid::from_u128(u128::from(floor.cast_unsigned()));
+    let end = RecordId::new(Uuid::from_u128(u128::from(floor.cast_unsigned())));
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence.get(), end))))
 }
 
@@ -78,7 +78,7 @@ fn floor_on(connection: &mut SqliteConnection, chat: ChatId, since: Timestamp) -
 /// The chat stores its number of messages, so only a part of them has to be counted.
 fn total_on(connection: &mut SqliteConnection, chat: ChatId, kinds: Kinds, floor: i64) -> Result<u64, Fault> {
     if kinds != Kinds::ALL || floor > 0 {
-        return count_on(connection, chat, kinds, Between(floor, i64::MAX));
+        return count_on(connection, chat, kinds, SequenceRange(floor, i64::MAX));
     }
     let room = chats::table.find(row::bytes(chat.uuid()));
     let number = room.select(chats::last_sequence - chats::deleted_messages).get_result::<i64>(connection)?;

@@ -4,10 +4,9 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{Attempt, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
-use domain::id::{AgentId, ChatId, MessageId};
+use domain::id::{AgentId, ChatId, MessageId, RecordId};
 use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
-use uuid::Uuid;
 
 use super::row::{DeliveryRow, MessageRow, stored_attempt};
 use crate::error::Fault;
@@ -26,7 +25,7 @@ pub(crate) enum Records {
 
 /// The position of a message in lists.
 pub(crate) fn position(message: &Message) -> Position {
-    Position::at(message.sequence.get(), Uuid::nil())
+    Position::at(message.sequence.get(), RecordId::NIL)
 }
 
 /// The messages of a chat with these sequences, in the order of `places`, which is ascending or

@@ -16,7 +16,7 @@ use crate::row;
 
 /// The part of a chat between two sequences, both exclusive.
 #[derive(Clone, Copy)]
-pub(super) struct Between(pub(super) i64, pub(super) i64);
+pub(super) struct SequenceRange(pub(super) i64, pub(super) i64);
 
 #[derive(QueryableByName)]
 struct Number {
@@ -46,7 +46,7 @@ pub(super) fn places_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
     kinds: Kinds,
-    part: Between,
+    part: SequenceRange,
     order: Order,
     (limit, offset): (i64, i64),
 ) -> Result<Vec<i64>, Fault> {
@@ -76,7 +76,7 @@ pub(super) fn count_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
     kinds: Kinds,
-    part: Between,
+    part: SequenceRange,
 ) -> Result<u64, Fault> {
     let mut counted = |kinds: Kinds| {
         let counts = bodies(kinds).iter().map(|body| format!("(SELECT count(*) {body})")).collect::<Vec<_>>();

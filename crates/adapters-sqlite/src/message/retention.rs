@@ -109,7 +109,7 @@ mod tests {
         let world = World::on(Stores::of(&store, SqliteStore::close));
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
-        let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        let room = world.chat(ann.caller, &[bot.id.into()]).await;
         world.send(ann.caller, room, "old", &[ParticipantId::Agent(bot.id)]).await;
         let many = "INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed_at) \
              WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 12000) \

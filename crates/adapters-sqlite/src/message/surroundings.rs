@@ -8,7 +8,7 @@ use domain::message::{Anchor, Kinds, Message, Surroundings, SurroundingsRefused}
 use domain::page::{Order, PAGE_BYTES};
 
 use super::load::{Records, part_on};
-use super::places::{Between, places_on};
+use super::places::{SequenceRange, places_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row;
@@ -83,8 +83,8 @@ impl Room {
         limit: usize,
     ) -> Result<Vec<i64>, Fault> {
         let part = match side {
-            Side::Before(place) => Between(0, place),
-            Side::After(place) => Between(place, i64::MAX),
+            Side::Before(place) => SequenceRange(0, place),
+            Side::After(place) => SequenceRange(place, i64::MAX),
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         places_on(connection, self.chat, self.kinds, part, side.order(), (limit, 0))

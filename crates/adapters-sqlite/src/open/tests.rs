@@ -14,7 +14,7 @@ use super::*;
 use crate::SqliteStore;
 
 /// The error with its causes.
-fn told(location: &Location) -> String {
+fn failure(location: &Location) -> String {
     let Err(error) = SqliteStore::open(location) else { panic!("{location:?} was opened") };
     let mut text = error.to_string();
     let mut source = error.source();
@@ -55,16 +55,16 @@ fn what_cannot_be_a_store_is_named() {
         (at("text/store.db"), "not a directory"),
     ];
     for (path, why) in cases {
-        let told = told(&Location::File(path.clone()));
-        assert!(told.contains(place.path().to_str().unwrap()), "no place in: {told}");
-        assert!(told.contains(why), "no '{why}' in: {told}");
+        let failure = failure(&Location::File(path.clone()));
+        assert!(failure.contains(place.path().to_str().unwrap()), "no place in: {failure}");
+        assert!(failure.contains(why), "no '{why}' in: {failure}");
     }
     let others = at("others.db");
     let mut other = SqliteConnection::establish(others.to_str().unwrap()).unwrap();
     other.batch_execute("CREATE TABLE theirs (id INTEGER)").unwrap();
     drop(other);
     let before = fs::read(&others).unwrap();
-    assert!(told(&Location::File(others.clone())).contains("of another program"));
+    assert!(failure(&Location::File(others.clone())).contains("of another program"));
     assert_eq!(fs::read(&others).unwrap(), before);
     let text = fs::read_to_string(at("text")).unwrap();
     assert!(text.starts_with("certainly not"), "what is no store is left alone");
@@ -79,8 +79,8 @@ fn a_store_of_a_newer_version_is_left_alone() {
     connection
         .batch_execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('29990101000000')")
         .unwrap();
-    let told = told(&Location::File(file));
-    assert!(told.contains("newer version") && told.contains("29990101000000"), "{told}");
+    let failure = failure(&Location::File(file));
+    assert!(failure.contains("newer version") && failure.contains("29990101000000"), "{failure}");
 }
 
 #[test]

@@ -81,7 +81,7 @@ pub(super) fn list_on(
     if let Some(Position { key, id, .. }) = page.slice.after() {
         // The first condition is redundant; it lets the index scan start at the right place.
         let older = invitations::created_at.lt(key);
-        let as_old = invitations::created_at.eq(key).and(invitations::id.lt(row::bytes(id)));
+        let as_old = invitations::created_at.eq(key).and(invitations::id.lt(row::bytes(id.uuid())));
         rows = rows.filter(invitations::created_at.le(key)).filter(older.or(as_old));
     }
     let rows = rows
@@ -91,7 +91,7 @@ pub(super) fn list_on(
         .select(InvitationRow::as_select())
         .load(connection)?;
     let rows = rows.into_iter().map(InvitationRow::into_invitation).collect::<Result<Vec<_>, _>>()?;
-    let position = |one: &Invitation| Position::at(one.created_at.micros(), one.id.uuid());
+    let position = |one: &Invitation| Position::at(one.created_at.micros(), one.id);
     Ok(Ok(Page::from_overfetch(rows, page, total, position)))
 }
 

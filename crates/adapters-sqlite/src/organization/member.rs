@@ -68,7 +68,7 @@ pub(super) fn list_on(
     if let Some(Position { key, id, .. }) = page.slice.after() {
         // The first condition is redundant; it lets the index scan start at the right place.
         let younger = users::created_at.gt(key);
-        let as_old = users::created_at.eq(key).and(users::id.gt(row::bytes(id)));
+        let as_old = users::created_at.eq(key).and(users::id.gt(row::bytes(id.uuid())));
         rows = rows.filter(users::created_at.ge(key)).filter(younger.or(as_old));
     }
     let rows = rows
@@ -78,7 +78,7 @@ pub(super) fn list_on(
         .select(UserRow::as_select())
         .load(connection)?;
     let rows = rows.into_iter().map(|row| Ok(into_member(row.into_user()?)));
-    let position = |one: &Member| Position::at(one.created_at.micros(), one.id.uuid());
+    let position = |one: &Member| Position::at(one.created_at.micros(), one.id);
     Ok(Page::from_overfetch(rows.collect::<Result<Vec<_>, Fault>>()?, page, total, position))
 }
 

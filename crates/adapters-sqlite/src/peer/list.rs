@@ -200,5 +200,5 @@ fn page_on(
         .load::<PeerRow>(connection)?;
     let rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
     // Pages are numbered, so no position is needed to continue.
-    Ok(Page::from_overfetch(rows, &page, total, |peer| Position::at(0, peer.id.uuid())))
+    Ok(Page::from_overfetch(rows, &page, total, |peer| Position::at(0, peer.id)))
 }

@@ -4,9 +4,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{Binary, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::caller::Caller;
-use domain::id::{OrganizationId, ParticipantId, ParticipantKind};
+use domain::id::{AccountId, OrganizationId, ParticipantId, ParticipantKind};
 use domain::peer::Ties;
-use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::row;
@@ -48,15 +47,15 @@ const TIES: &str = "SELECT other.*, \
 pub(crate) fn ties_on(
     connection: &mut SqliteConnection,
     caller: Caller,
-    other: Uuid,
+    other: AccountId,
 ) -> Result<Option<(ParticipantId, Ties)>, Fault> {
     let found = diesel::sql_query(TIES)
-        .bind::<Binary, _>(row::bytes(other))
+        .bind::<Binary, _>(row::bytes(other.uuid()))
         .bind::<Binary, _>(row::bytes(caller.participant().uuid()))
         .get_result::<TiesRow>(connection)
         .optional()?;
     let Some(found) = found else { return Ok(None) };
-    let who = row::word(&found.kind, ParticipantKind::parse)?.with_uuid(other);
+    let who = row::word(&found.kind, ParticipantKind::parse)?.with_uuid(other.uuid());
     let ties = Ties {
         owner: found.owner_id.as_deref().map(row::user_id).transpose()?,
         organization: OrganizationId::new(row::uuid(&found.organization_id)?),

@@ -91,7 +91,7 @@ async fn changes_of_contacts_run_along_indexes() {
 
     heard.world.connect((ann.caller, "ann"), (ben.caller, "ben")).await;
     heard.statements.lock().unwrap().clear();
-    let which = WhichContact::Id(ben.id.uuid());
+    let which = WhichContact::Id(ben.id.into());
     let remove = RemoveContact { by: ParticipantId::User(ann.id), which };
     store.remove(remove, OnCommit::nothing()).await.unwrap().unwrap();
     heard.expect("remove", &[]);

@@ -50,7 +50,7 @@ async fn a_messages_way_takes_statements_that_are_kept_and_reviewed() {
     let taken = vec![DeliveryKey { message: sent, agent: bot.id }];
     store.mark_delivered(taken, now, Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     sql.push(("mark as delivered", heard.kept_statements()));
-    store.tell_delivered(vec![sent], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
+    store.announce_delivered(vec![sent], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     sql.push(("announce as delivered", heard.kept_statements()));
     store.next(bot.id, chat).await.unwrap().unwrap().message.unwrap();
     sql.push(("next message", heard.kept_statements()));

@@ -100,7 +100,7 @@ async fn history_runs_along_indexes_whatever_the_filter() {
 async fn agents_run_along_indexes_whatever_the_filter() {
     let mut heard = Overheard::open();
     let (ann, bot, ..) = at_work(&heard).await;
-    let behind = Position { key: NOON, text: "Bot".to_owned(), id: bot.id.uuid() };
+    let behind = Position { key: NOON, text: "Bot".to_owned(), id: bot.id.into() };
     let pages =
         [PageRequest { slice: Slice::After { after: Some(behind), limit: 10 }, count: false }, NUMBERED];
     for (sort, index) in [
@@ -134,11 +134,11 @@ async fn rooms_with_all_parts_take_a_fixed_number_of_statements() {
     for more in [1, 20] {
         rooms += more;
         for number in 0..more {
-            let chat = heard.world.chat(ann.caller, &[bot.id.uuid()]).await;
+            let chat = heard.world.chat(ann.caller, &[bot.id.into()]).await;
             let id = heard.world.send(ann.caller, chat, "hi", &[ParticipantId::Agent(bot.id)]).await.id;
             begin(&heard, bot.id, chat, id).await;
             let other = heard.world.agent(&ann, &format!("other {more} {number}")).await;
-            heard.world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+            heard.world.add(ann.caller, chat, other.id.into(), Role::Member).await;
         }
         heard.statements.lock().unwrap().clear();
         let viewer = ParticipantId::User(ann.id);

@@ -15,7 +15,7 @@ async fn remembered(heard: &Overheard, ann: &TestUser, bot: &TestAgent) -> domai
         kind: None,
         segment: None,
         scope: None,
-        subject: Some(ann.id.uuid()),
+        subject: Some(ann.id.into()),
         thought: MemoryThought::default(),
         metadata: MemoryMetadata::default(),
     };
@@ -69,7 +69,7 @@ async fn an_agents_memories_run_along_indexes() {
     let store = heard.store.clone();
     for filter in filters() {
         for owners in [MemoryOwners::Anybody, MemoryOwners::Own, MemoryOwners::Organization] {
-            for subject in [None, Some(ann.id.uuid())] {
+            for subject in [None, Some(ann.id.into())] {
                 for scope in [None, Some(MemoryScope::Subject)] {
                     let listing = MemoriesOfAgent { filter: filter.clone(), subject, scope, owners };
                     let index = match (subject, owners) {

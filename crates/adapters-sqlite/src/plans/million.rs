@@ -68,7 +68,7 @@ impl Overheard {
 }
 
 fn part(after: Option<i64>) -> PageRequest {
-    let after = after.map(|key| Position::at(key, Uuid::nil()));
+    let after = after.map(|key| Position::at(key, RecordId::NIL));
     PageRequest { slice: Slice::After { after, limit: 100 }, count: false }
 }
 

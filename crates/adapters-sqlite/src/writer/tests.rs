@@ -17,12 +17,12 @@ type Waiting<'a, T, R> = Pin<Box<dyn Future<Output = Answer<T, R>> + 'a>>;
 
 /// The announcements, in order.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<i32>>>);
+struct Published(Arc<Mutex<Vec<i32>>>);
 
-impl Told {
+impl Published {
     fn note(&self) -> impl FnOnce(&i32) + Send + 'static {
-        let told = self.0.clone();
-        move |number| told.lock().unwrap().push(*number)
+        let published = self.0.clone();
+        move |number| published.lock().unwrap().push(*number)
     }
 
     fn take(&self) -> Vec<i32> {
@@ -84,31 +84,31 @@ async fn stored(writer: &Writer) -> Vec<i32> {
 
 #[tokio::test]
 async fn of_a_batch_only_what_failed_is_rolled_back() {
-    let (writer, told) = (writer(), Told::default());
+    let (writer, published) = (writer(), Published::default());
     let (held, gate) = hold(&writer);
-    let first = queue(writer.change(insert(1), told.note()));
+    let first = queue(writer.change(insert(1), published.note()));
     let refused = queue(writer.change(
         |connection| {
             insert(2)(connection)?.unwrap();
             Ok(Err::<i32, _>(2))
         },
-        told.note(),
+        published.note(),
     ));
     let faulty = queue(writer.change(
         |connection| {
             insert(3)(connection)?.unwrap();
             insert(3)(connection)
         },
-        told.note(),
+        published.note(),
     ));
     let panicking = queue(writer.change(
         |connection| -> Result<Result<i32, i32>, Fault> {
             insert(4)(connection)?.unwrap();
             panic!("a defect")
         },
-        told.note(),
+        published.note(),
     ));
-    let last = queue(writer.change(insert(5), told.note()));
+    let last = queue(writer.change(insert(5), published.note()));
     gate.send(()).unwrap();
 
     held.await.unwrap().unwrap();
@@ -117,7 +117,7 @@ async fn of_a_batch_only_what_failed_is_rolled_back() {
     assert!(matches!(faulty.await, Err(StoreError::Broken(_))), "a key twice is a defect");
     assert!(matches!(panicking.await, Err(StoreError::Broken(_))));
     assert_eq!(last.await.unwrap(), Ok(5));
-    assert_eq!(told.take(), [1, 5], "told in the order of the changes, and nothing else");
+    assert_eq!(published.take(), [1, 5], "told in the order of the changes, and nothing else");
     assert_eq!(stored(&writer).await, [1, 5]);
 }
 
@@ -128,27 +128,27 @@ const SPOILERS: [&str; 2] = ["INSERT INTO parts VALUES (404)", "ROLLBACK"];
 #[tokio::test]
 async fn a_batch_that_is_not_committed_is_answered_and_not_told() {
     for spoiler in SPOILERS {
-        let (writer, told) = (writer(), Told::default());
+        let (writer, published) = (writer(), Published::default());
         let (held, gate) = hold(&writer);
-        let good = queue(writer.change(insert(1), told.note()));
-        let refused = queue(writer.change(|_| Ok(Err::<i32, _>(2)), told.note()));
+        let good = queue(writer.change(insert(1), published.note()));
+        let refused = queue(writer.change(|_| Ok(Err::<i32, _>(2)), published.note()));
         let bad = queue(writer.change(
             move |connection| {
                 connection.batch_execute(spoiler)?;
                 Ok(Ok::<_, i32>(3))
             },
-            told.note(),
+            published.note(),
         ));
-        let behind = queue(writer.change(insert(4), told.note()));
+        let behind = queue(writer.change(insert(4), published.note()));
         gate.send(()).unwrap();
 
         held.await.unwrap().unwrap();
         for answer in [good.await, refused.await, bad.await, behind.await] {
             assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{spoiler}: {answer:?}");
         }
-        assert_eq!(told.take(), [0; 0], "{spoiler}");
-        assert_eq!(writer.change(insert(5), told.note()).await.unwrap(), Ok(5), "{spoiler}: it goes on");
-        assert_eq!(told.take(), [5]);
+        assert_eq!(published.take(), [0; 0], "{spoiler}");
+        assert_eq!(writer.change(insert(5), published.note()).await.unwrap(), Ok(5), "{spoiler}: it goes on");
+        assert_eq!(published.take(), [5]);
         assert_eq!(stored(&writer).await, [5], "{spoiler}");
     }
 }
@@ -163,20 +163,20 @@ async fn a_panic_in_what_is_told_harms_nobody() {
 
 #[tokio::test]
 async fn what_is_told_is_told_before_the_answer_even_if_nobody_waits() {
-    let (writer, told) = (writer(), Told::default());
+    let (writer, published) = (writer(), Published::default());
     let (held, gate) = hold(&writer);
-    drop(queue(writer.change(insert(1), told.note())));
-    let waiting = queue(writer.change(insert(2), told.note()));
+    drop(queue(writer.change(insert(1), published.note())));
+    let waiting = queue(writer.change(insert(2), published.note()));
     gate.send(()).unwrap();
     held.await.unwrap().unwrap();
     assert_eq!(waiting.await.unwrap(), Ok(2));
-    assert_eq!(told.take(), [1, 2]);
+    assert_eq!(published.take(), [1, 2]);
     assert_eq!(stored(&writer).await, [1, 2]);
 }
 
 #[tokio::test]
 async fn a_full_store_is_unavailable_and_heals() {
-    let (writer, told) = (writer(), Told::default());
+    let (writer, published) = (writer(), Published::default());
     let pragma = |text: &'static str| {
         writer.change(move |connection| Ok(Ok::<_, Infallible>(connection.batch_execute(text)?)), |()| ())
     };
@@ -192,7 +192,7 @@ async fn a_full_store_is_unavailable_and_heals() {
     let full = loop {
         let number = i32::try_from(kept.len()).unwrap();
         assert!(number < 16, "the store never gets full");
-        match writer.change(heavy(number), told.note()).await {
+        match writer.change(heavy(number), published.note()).await {
             Ok(Ok(number)) => kept.push(number),
             other => break other,
         }
@@ -200,35 +200,35 @@ async fn a_full_store_is_unavailable_and_heals() {
     let Err(StoreError::Unavailable(cause)) = full else { panic!("{full:?}") };
     assert!(cause.to_string().contains("full"), "the cause is named: {cause}");
     assert!(!kept.is_empty());
-    assert_eq!(told.take(), kept);
+    assert_eq!(published.take(), kept);
     assert_eq!(stored(&writer).await, kept, "what was accepted can be read");
 
     pragma("PRAGMA max_page_count = 4096").await.unwrap().unwrap();
-    assert_eq!(writer.change(heavy(100), told.note()).await.unwrap(), Ok(100), "space is back");
-    assert_eq!(told.take(), [100]);
+    assert_eq!(writer.change(heavy(100), published.note()).await.unwrap(), Ok(100), "space is back");
+    assert_eq!(published.take(), [100]);
 }
 
 #[tokio::test]
 async fn closing_finishes_what_has_queued_and_refuses_the_rest() {
-    let (writer, told) = (writer(), Told::default());
+    let (writer, published) = (writer(), Published::default());
     let (held, gate) = hold(&writer);
-    let queued = queue(writer.change(insert(1), told.note()));
+    let queued = queue(writer.change(insert(1), published.note()));
     gate.send(()).unwrap();
     writer.close();
     held.await.unwrap().unwrap();
     assert_eq!(queued.await.unwrap(), Ok(1));
-    let late = writer.change(insert(2), told.note()).await;
+    let late = writer.change(insert(2), published.note()).await;
     assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
-    assert_eq!(told.take(), [1]);
+    assert_eq!(published.take(), [1]);
     writer.close();
 }
 
 /// A change that finds the queue full waits, and comes after those that are queued.
 #[tokio::test]
 async fn a_full_queue_lets_changes_wait() {
-    let (writer, told) = (writer(), Told::default());
+    let (writer, published) = (writer(), Published::default());
     let (held, gate) = hold(&writer);
-    let change = |number: i32| writer.change(move |_| Ok(Ok::<_, Infallible>(number)), told.note());
+    let change = |number: i32| writer.change(move |_| Ok(Ok::<_, Infallible>(number)), published.note());
     let count = i32::try_from(MAX_QUEUED).unwrap() + 2;
     let all = (0..count).map(|number| queue(change(number))).collect::<Vec<_>>();
     assert_eq!(writer.room.available_permits(), 0);
@@ -237,15 +237,15 @@ async fn a_full_queue_lets_changes_wait() {
     for (number, change) in (0..).zip(all) {
         assert_eq!(change.await.unwrap(), Ok(number));
     }
-    assert_eq!(told.take(), (0..count).collect::<Vec<_>>());
+    assert_eq!(published.take(), (0..count).collect::<Vec<_>>());
 }
 
 /// A closed writer lets no change wait, whether it was queued or not.
 #[tokio::test]
 async fn a_close_refuses_changes_that_wait_for_room() {
-    let (writer, told) = (writer(), Told::default());
+    let (writer, published) = (writer(), Published::default());
     let (held, gate) = hold(&writer);
-    let all = (0..MAX_QUEUED).map(|_| queue(writer.change(|_| Ok(Ok::<_, Infallible>(1)), told.note())));
+    let all = (0..MAX_QUEUED).map(|_| queue(writer.change(|_| Ok(Ok::<_, Infallible>(1)), published.note())));
     let mut all = all.collect::<Vec<_>>();
     let late = all.pop().unwrap();
     gate.send(()).unwrap();

@@ -25,18 +25,19 @@ async fn entries_are_stored_for_an_hour_whatever_the_clocks_say() {
     let (begun, minute) = (Instant::now(), Duration::from_secs(60));
     let mut seen = VecDeque::new();
     write().await;
+    write().await;
     for passed in 0..60 {
         forget_old(&*log, &mut seen, begun + passed * minute).await.unwrap();
     }
     write().await;
-    assert_eq!(count().await, 2);
+    assert_eq!(count().await, 3);
     log.be_away(true);
     forget_old(&*log, &mut seen, begun + RETENTION).await.unwrap_err();
     log.be_away(false);
     forget_old(&*log, &mut seen, begun + RETENTION).await.unwrap();
-    assert_eq!(count().await, 1, "an hour has passed since the first one was seen");
+    assert_eq!(count().await, 2, "an hour has passed since the first two were seen");
     forget_old(&*log, &mut seen, begun + 2 * RETENTION).await.unwrap();
-    assert_eq!(count().await, 0);
+    assert_eq!(count().await, 1, "the newest one stays");
 }
 
 /// An agent that is subscribed to a chat, and was removed from it by another process.
@@ -56,7 +57,7 @@ impl Scene {
         let hub = Hub::new(HubConfig::default(), world.clock.clone());
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
-        let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        let room = world.chat(ann.caller, &[bot.id.into()]).await;
         let caller = Caller::from(bot.caller);
         let opened = hub.open(caller, BARE, OnConflict::Supersede).await;
         let (claim, socket) = opened.map_err(|refused| format!("{refused:?}")).unwrap();
@@ -66,7 +67,7 @@ impl Scene {
         let (log, callers) = (world.stores.changes.clone(), world.ports.callers.clone());
         let (chats, clock) = (chats(&world), world.clock.clone());
         let feed = ChangeFeed::begin(log, hub.clone(), callers, chats, clock, None).await.unwrap();
-        world.chats.remove_participant(ann.caller, room, bot.id.uuid()).await.unwrap();
+        world.chats.remove_participant(ann.caller, room, bot.id).await.unwrap();
         Self { world, hub, room, _claim: claim, socket, feed }
     }
 
@@ -124,6 +125,33 @@ async fn chats_that_can_never_be_revalidated_end_all_sockets() {
     }
     assert_eq!(scene.socket.by_ref().count(), 0);
     assert!(again().await, "nothing is tried again");
-    let told = scene.socket.by_ref().collect::<Vec<_>>();
-    assert!(matches!(told[..], [InboxItem::Stop]), "{told:?}");
+    let received = scene.socket.by_ref().collect::<Vec<_>>();
+    assert!(matches!(received[..], [InboxItem::Stop]), "{received:?}");
+}
+
+/// A process that was suspended for longer than entries are stored.
+#[tokio::test]
+async fn entries_that_were_deleted_unread_end_all_sockets() {
+    let mut scene = Scene::new(|world| world.chats.clone()).await;
+    let log = scene.world.stores.changes.clone();
+    let ben = scene.world.user("ben").await;
+    let bot = scene.world.agent(&ben, "Bot").await;
+    let write = async || scene.world.accounts.rotate_key(ben.id, bot.id).await.unwrap();
+    write().await;
+    scene.feed.read().await.unwrap();
+    log.forget_changes(scene.feed.position, READ_LIMIT).await.unwrap();
+    write().await;
+    scene.feed.read().await.unwrap();
+    assert_eq!(
+        scene.socket.by_ref().filter(|item| matches!(item, InboxItem::Stop)).count(),
+        0,
+        "none is missing"
+    );
+
+    write().await;
+    write().await;
+    log.forget_changes(log.newest_change().await.unwrap(), READ_LIMIT).await.unwrap();
+    scene.feed.read().await.unwrap();
+    assert_eq!(scene.feed.position, log.newest_change().await.unwrap());
+    assert_eq!(scene.socket.by_ref().filter(|item| matches!(item, InboxItem::Stop)).count(), 1);
 }

@@ -123,8 +123,8 @@ async fn follow_all(nodes: &mut [Server]) {
 /// The presence events that were received.
 fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
-    for told in inbox {
-        let InboxItem::Event(Event { payload, .. }) = told else { continue };
+    for received in inbox {
+        let InboxItem::Event(Event { payload, .. }) = received else { continue };
         if payload.event == "participant_presence_changed" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
             all.push((content["id"].as_str().unwrap().to_owned(), content["online"].as_bool().unwrap()));
@@ -134,7 +134,7 @@ fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
 }
 
 fn is_superseded(inbox: &mut Reader) -> bool {
-    inbox.any(|told| matches!(told, InboxItem::Superseded { .. }))
+    inbox.any(|received| matches!(received, InboxItem::Superseded { .. }))
 }
 
 fn bot(online: bool) -> (String, bool) {
@@ -367,7 +367,7 @@ async fn a_claim_that_is_overtaken_opens_nothing() {
     for (number, is_open) in [(10, false), (12, true)] {
         let mut opening = Box::pin(hub.open(agent(1), BARE, OnConflict::Supersede));
         assert!((&mut opening).now_or_never().is_none());
-        for pending in local.take_batch().unwrap().claims {
+        for pending in local.take_pending().unwrap().claims {
             pending.settle(Some(SocketNumber(number)));
         }
         let opened = opening.await;
@@ -382,10 +382,10 @@ async fn a_claim_that_nobody_waits_for_any_more_is_not_made() {
     let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
     let (node, hub) = node(NodeId::new(Uuid::from_u128(1)), &clock);
     assert!(hub.open(agent(1), BARE, OnConflict::Supersede).now_or_never().is_none());
-    assert!(node.take_batch().is_none());
+    assert!(node.take_pending().is_none());
     let mut waits = Box::pin(hub.open(agent(1), BARE, OnConflict::Supersede));
     assert!((&mut waits).now_or_never().is_none());
-    assert_eq!(node.take_batch().map(|batch| batch.claims.len()), Some(1));
+    assert_eq!(node.take_pending().map(|batch| batch.claims.len()), Some(1));
 }
 
 /// A list that was read may be older than a claim that was granted meanwhile.
@@ -404,8 +404,8 @@ async fn what_was_read_before_a_claim_ends_nothing() {
 /// The chats of the `room_added` events that a socket received, in order.
 fn rooms(inbox: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
-    for told in inbox {
-        let InboxItem::Event(Event { payload, .. }) = told else { continue };
+    for received in inbox {
+        let InboxItem::Event(Event { payload, .. }) = received else { continue };
         if payload.event == "room_added" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
             all.push(content["id"].as_str().unwrap().to_owned());
@@ -429,8 +429,8 @@ async fn a_room_of_which_nothing_was_heard_is_found_and_told_once() {
         chat: testkit::bus::chat(room(number)),
         role: Role::Member,
     };
-    let told = DomainEvent::RoomAdded { to: bot, chat: testkit::bus::chat(room(1)), role: Role::Member };
-    one.events.publish(told);
+    let received = DomainEvent::RoomAdded { to: bot, chat: testkit::bus::chat(room(1)), role: Role::Member };
+    one.events.publish(received);
     assert_eq!(rooms(&mut inbox), [room(1).to_string()]);
     for entrant in [
         entrant(-100, bot, 5),

@@ -16,7 +16,7 @@ use ws_gateway::inbox::Reader;
 use ws_gateway::topic::Topic;
 use ws_gateway::{Hub, HubConfig, SocketClaim};
 
-use crate::tests::{open, told};
+use crate::tests::{open, received};
 
 /// The topics of a chat that agents join.
 const TOPICS: [Topic; 2] = [Topic::ChatRoom(ROOM), Topic::RoomParticipants(ROOM)];
@@ -87,15 +87,15 @@ async fn events_reach_the_sockets_of_another_node() {
     let (_human, mut of_human) = listen(&two.one, user(100)).await;
     two.wire.deliver();
     two.one.events.publish(sent(1));
-    assert_eq!(told(&mut of_human), ["message_created"], "the own sockets hear at once");
-    assert!(told(&mut of_agent).is_empty());
+    assert_eq!(received(&mut of_human), ["message_created"], "the own sockets hear at once");
+    assert!(received(&mut of_agent).is_empty());
     two.wire.deliver();
-    assert_eq!(told(&mut of_agent), ["message_created"]);
-    assert!(told(&mut of_human).is_empty(), "nothing comes back");
+    assert_eq!(received(&mut of_agent), ["message_created"]);
+    assert!(received(&mut of_human).is_empty(), "nothing comes back");
     let participant = participant(agent(1).participant());
     two.one.events.publish(DomainEvent::ParticipantRemoved { chat_id: ROOM, participant });
     two.wire.deliver();
-    assert_eq!(told(&mut of_agent), ["participant_removed", "!end", "!end"]);
+    assert_eq!(received(&mut of_agent), ["participant_removed", "!end", "!end"]);
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn what_comes_twice_or_mixed_up_is_told_once() {
         parcels.reverse();
         parcels
     });
-    assert_eq!(told(&mut of_human).len(), 5);
+    assert_eq!(received(&mut of_human).len(), 5);
 }
 
 /// Missed interests of another node are detected by its next heartbeat; until then everything is
@@ -184,7 +184,7 @@ async fn interests_that_were_lost_are_asked_for() {
     two.wire.deliver_as(|parcels| if std::mem::take(&mut first) { parcels } else { Vec::new() });
     two.one.events.publish(sent(2));
     two.wire.deliver();
-    assert_eq!(told(&mut of_human), ["message_created"], "there may be somebody");
+    assert_eq!(received(&mut of_human), ["message_created"], "there may be somebody");
     assert!(two.one.bus.is_wanted(Interest::Room(ChatId::new(Uuid::from_u128(77)))));
     two.seconds(1);
     assert!(!two.one.bus.is_wanted(Interest::Room(ChatId::new(Uuid::from_u128(77)))));
@@ -211,6 +211,6 @@ async fn a_bus_that_loses_half_breaks_nothing() {
         two.one.events.publish(sent(sequence));
         two.wire.deliver_as(&mut every_other);
     }
-    let heard = told(&mut of_human).len();
+    let heard = received(&mut of_human).len();
     assert!((40..=60).contains(&heard), "{heard}");
 }

@@ -15,7 +15,7 @@ use ws_gateway::inbox::Reader;
 use ws_gateway::{HubConfig, SocketClaim};
 
 use super::*;
-use crate::tests::told;
+use crate::tests::received;
 
 /// Ben's agent is in Ann's chat, and Ben observes it through the agent.
 struct Scene {
@@ -37,7 +37,7 @@ impl Scene {
         for bot in &bots {
             world.make_global(bot).await;
         }
-        let room = world.chat(ann.caller, &[bots[0].id.uuid()]).await;
+        let room = world.chat(ann.caller, &[bots[0].id.into()]).await;
         let hub = Hub::new(HubConfig::default(), world.clock.clone());
         let events = NodeEvents::new(hub.clone(), world.clock.clone());
         Self { world, others: events.of_others(), events, hub, ann, ben, bots, room }
@@ -60,11 +60,11 @@ impl Scene {
     }
 
     async fn remove(&self, bot: &TestAgent) {
-        self.world.chats.remove_participant(self.ann.caller, self.room, bot.id.uuid()).await.unwrap();
+        self.world.chats.remove_participant(self.ann.caller, self.room, bot.id).await.unwrap();
     }
 
     async fn add(&self, bot: &TestAgent) {
-        self.world.add(self.ann.caller, self.room, bot.id.uuid(), Role::Member).await;
+        self.world.add(self.ann.caller, self.room, bot.id.into(), Role::Member).await;
     }
 
     /// Revalidates the stale chats.
@@ -83,11 +83,11 @@ async fn nobody_listens_through_an_agent_that_is_said_late_to_have_come() {
     let (_claim, mut ben) = scene.join(scene.ben.caller).await;
     scene.others.publish(DomainEvent::ParticipantAdded { chat_id: scene.room, participant: late });
     scene.settle().await;
-    assert_eq!(told(&mut ben), ["participant_added"], "it is announced as before");
+    assert_eq!(received(&mut ben), ["participant_added"], "it is announced as before");
     let one = scene.participant(&scene.bots[0]).await;
     scene.remove(&scene.bots[0]).await;
     scene.events.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: one });
-    assert_eq!(told(&mut ben), ["participant_removed", "!end"], "the last agent that was there has gone");
+    assert_eq!(received(&mut ben), ["participant_removed", "!end"], "the last agent that was there has gone");
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn whoever_is_there_again_is_not_ended_by_what_comes_late() {
     let (_claim, mut bot) = scene.join(scene.bots[0].caller).await;
     scene.others.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant });
     scene.settle().await;
-    assert_eq!(told(&mut bot), ["participant_removed"]);
+    assert_eq!(received(&mut bot), ["participant_removed"]);
 }
 
 /// It is not revalidated, since a deletion is final.
@@ -106,7 +106,7 @@ async fn a_room_that_was_deleted_elsewhere_ends_at_once() {
     let scene = Scene::new().await;
     let (_claim, mut bot) = scene.join(scene.bots[0].caller).await;
     scene.others.publish(DomainEvent::RoomDeleted { chat_id: scene.room });
-    assert_eq!(told(&mut bot), ["room_deleted", "!end"]);
+    assert_eq!(received(&mut bot), ["room_deleted", "!end"]);
 }
 
 #[tokio::test]
@@ -120,10 +120,14 @@ async fn what_is_true_is_followed_at_once() {
     let removed = scene.participant(&scene.bots[0]).await;
     scene.remove(&scene.bots[0]).await;
     scene.events.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: removed });
-    assert_eq!(told(&mut ben), ["participant_added", "participant_removed"], "Ben's other agent is there");
+    assert_eq!(
+        received(&mut ben),
+        ["participant_added", "participant_removed"],
+        "Ben's other agent is there"
+    );
     let removed = scene.participant(&scene.bots[1]).await;
     scene.remove(&scene.bots[1]).await;
     scene.others.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: removed });
     scene.settle().await;
-    assert_eq!(told(&mut ben), ["participant_removed", "!end"]);
+    assert_eq!(received(&mut ben), ["participant_removed", "!end"]);
 }

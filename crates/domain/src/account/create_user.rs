@@ -4,7 +4,7 @@ use super::handle::UserHandle;
 use super::key::{ApiKey, KeyKind};
 use super::port::CreateUserRefused;
 use super::service::AccountService;
-use super::user::{Membership, NewUser, PersonName, User, UserRole};
+use super::user::{InitialOrganization, NewUser, PersonName, User, UserRole};
 use crate::audit::Actor;
 use crate::id::{OrganizationId, UserId};
 use crate::organization::{InvitationRefused, OrganizationRole};
@@ -24,7 +24,7 @@ pub struct CreateUser {
     /// From [`parse_person_name`].
     pub name: PersonName,
     /// The organization of the user.
-    pub membership: Membership,
+    pub initial_organization: InitialOrganization,
     /// The plan of a new organization.
     pub plan: PlanName,
 }
@@ -94,8 +94,8 @@ impl AccountService {
     }
 
     /// Membership in the organization of an invitation; `token` is the text that its guest has.
-    pub fn by_invitation(&self, token: &str) -> Membership {
-        Membership::Invited(self.mint.digest(token.trim()))
+    pub fn by_invitation(&self, token: &str) -> InitialOrganization {
+        InitialOrganization::Invited(self.mint.digest(token.trim()))
     }
 
     fn compose_user(&self, command: CreateUser, role: UserRole, key: &ApiKey) -> NewUser {
@@ -126,8 +126,8 @@ impl NewUser {
             updated_at: now,
             disabled_at: None,
         };
-        let (membership, plan) = (command.membership, command.plan);
-        Self { user, by: Actor::Operator, key: None, password: None, membership, plan }
+        let (initial_organization, plan) = (command.initial_organization, command.plan);
+        Self { user, by: Actor::Operator, key: None, password: None, initial_organization, plan }
     }
 }
 

@@ -67,4 +67,4 @@ pub use scope::{KeyScope, OutOfScope, Reach};
 pub use service::AccountService;
 pub use token::{IssueToken, IssueTokenError, IssuedToken, MAX_TOKEN_LIFETIME, TokenClaims, TokenService};
 pub use update_agent::{AgentChanges, UpdateAgentError};
-pub use user::{Membership, NewUser, PersonName, PersonNamePart, User, UserRole};
+pub use user::{InitialOrganization, NewUser, PersonName, PersonNamePart, User, UserRole};

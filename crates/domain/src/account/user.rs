@@ -90,7 +90,7 @@ pub struct User {
 
 /// The organization of a new user.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Membership {
+pub enum InitialOrganization {
     /// To an organization of its own, named after the handle.
     Own,
     /// The organization of this name, in this role; it is created if there is none.
@@ -101,7 +101,7 @@ pub enum Membership {
 
 /// A user to be stored, with a first key or a password. `user.organization` is the id of a new
 /// organization, whose first user is its admin; a user who joins an existing one gets its id, and
-/// the role according to the membership.
+/// the role that `initial_organization` names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewUser {
     /// The account.
@@ -112,8 +112,8 @@ pub struct NewUser {
     pub key: Option<NewKey>,
     /// The hash of its password, if it gets one.
     pub password: Option<PasswordHash>,
-    /// The membership.
-    pub membership: Membership,
+    /// The organization that the user joins or begins.
+    pub initial_organization: InitialOrganization,
     /// The plan of a new organization; an existing one keeps its own.
     pub plan: PlanName,
 }

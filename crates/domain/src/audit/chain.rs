@@ -7,10 +7,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use sha2::{Digest, Sha256};
-use uuid::Uuid;
-
+use crate::id::{AuditEntryId, OrganizationId, SubjectId};
 use crate::time::Timestamp;
+use sha2::{Digest, Sha256};
 
 /// The beginning of every digested text, so that no digest can be taken for one of another kind.
 const DOMAIN: &[u8] = b"parlance audit 1";
@@ -78,7 +77,7 @@ pub struct StoredObject {
     /// Its kind.
     pub kind: Option<String>,
     /// Its id.
-    pub id: Option<Uuid>,
+    pub id: Option<SubjectId>,
     /// Its name when the entry was written.
     pub name: Option<String>,
 }
@@ -87,11 +86,11 @@ pub struct StoredObject {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredEntry {
     /// Identifier.
-    pub id: Uuid,
+    pub id: AuditEntryId,
     /// The time of the action.
     pub at: Timestamp,
     /// The organization that it belongs to.
-    pub organization: Option<Uuid>,
+    pub organization: Option<OrganizationId>,
     /// The actor.
     pub actor: StoredObject,
     /// The action.
@@ -112,10 +111,11 @@ impl StoredEntry {
         let mut hash = Sha256::new();
         hash.update(DOMAIN);
         hash.update(before.0);
-        hash.update(self.id.as_bytes());
+        hash.update(self.id.uuid().as_bytes());
         hash.update(self.at.micros().to_be_bytes());
         let objects = [&self.actor, &self.subject, &self.place];
-        let ids = [self.organization].into_iter().chain(objects.map(|object| object.id));
+        let organization = self.organization.map(OrganizationId::uuid);
+        let ids = [organization].into_iter().chain(objects.map(|object| object.id.map(SubjectId::uuid)));
         for id in ids {
             field(&mut hash, id.as_ref().map(|id| id.as_bytes().as_slice()));
         }
@@ -152,18 +152,20 @@ pub struct SealedEntry {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
 
     fn entry() -> StoredEntry {
         let object = |kind: &str, id: u128, name: &str| StoredObject {
             kind: Some(kind.to_owned()),
-            id: Some(Uuid::from_u128(id)),
+            id: Some(SubjectId::new(Uuid::from_u128(id))),
             name: Some(name.to_owned()),
         };
         StoredEntry {
-            id: Uuid::from_u128(1),
+            id: AuditEntryId::new(Uuid::from_u128(1)),
             at: Timestamp::from_micros(1_700_000_000_000_000),
-            organization: Some(Uuid::from_u128(2)),
+            organization: Some(OrganizationId::new(Uuid::from_u128(2))),
             actor: object("User", 3, "ann"),
             action: "key.created".to_owned(),
             subject: object("ApiKey", 4, "thnv_u_1"),
@@ -182,7 +184,7 @@ mod tests {
     #[test]
     fn a_change_of_any_field_changes_the_digest() {
         let alterations: [fn(&mut StoredEntry); 15] = [
-            |entry| entry.id = Uuid::from_u128(9),
+            |entry| entry.id = AuditEntryId::NIL,
             |entry| entry.at = Timestamp::from_micros(1),
             |entry| entry.organization = None,
             |entry| entry.actor.kind = Some("Agent".to_owned()),
@@ -190,7 +192,7 @@ mod tests {
             |entry| entry.actor.name = Some("ben".to_owned()),
             |entry| entry.action = "key.revoked".to_owned(),
             |entry| entry.subject.kind = None,
-            |entry| entry.subject.id = Some(Uuid::from_u128(9)),
+            |entry| entry.subject.id = Some(SubjectId::NIL),
             |entry| entry.subject.name = None,
             |entry| entry.place.kind = None,
             |entry| entry.place.id = None,

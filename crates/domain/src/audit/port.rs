@@ -1,13 +1,12 @@
 //! The store of the audit log. Most entries are written with the change that they record.
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
 use super::action::AuditAction;
 use super::chain::SealedEntry;
 use super::entry::{AuditEntry, AuditObject};
 use super::verify::AuditState;
-use crate::id::OrganizationId;
+use crate::id::{AuditEntryId, OrganizationId};
 use crate::organization::{Authority, NotAdmin};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
@@ -67,7 +66,7 @@ impl RecordedActor {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AuditRecord {
     /// Identifier.
-    pub id: Uuid,
+    pub id: AuditEntryId,
     /// The time of the action.
     pub at: Timestamp,
     /// The actor.

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use uuid::Uuid;
-
 use super::chain::{ChainDigest, ChainLink, SealedEntry, StoredEntry};
 use super::service::AuditService;
+use crate::id::AuditEntryId;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -57,14 +56,14 @@ pub enum ChainFault {
         /// Its number.
         number: i64,
         /// Its id.
-        id: Uuid,
+        id: AuditEntryId,
     },
     /// An entry was sealed after a different one than it follows now.
     Moved {
         /// Its number.
         number: i64,
         /// Its id.
-        id: Uuid,
+        id: AuditEntryId,
         /// The number of the entry that it was sealed after; 0 for the beginning.
         sealed_after: i64,
     },
@@ -73,7 +72,7 @@ pub enum ChainFault {
         /// The number.
         number: i64,
         /// Its id.
-        id: Uuid,
+        id: AuditEntryId,
     },
     /// The store's record of the newest seal is missing, or different.
     Head {
@@ -253,6 +252,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use async_trait::async_trait;
+    use uuid::Uuid;
 
     use super::super::chain::StoredObject;
     use super::super::entry::AuditEntry;
@@ -298,7 +298,7 @@ mod tests {
     fn chain(length: i64) -> Vec<SealedEntry> {
         let mut seal = ChainLink::START;
         let entry = |number: i64| StoredEntry {
-            id: Uuid::from_u128(number.unsigned_abs().into()),
+            id: id(number.unsigned_abs().into()),
             at: Timestamp::from_micros(number),
             organization: None,
             actor: StoredObject::default(),
@@ -326,8 +326,8 @@ mod tests {
         report.faults
     }
 
-    fn id(number: u128) -> Uuid {
-        Uuid::from_u128(number)
+    fn id(number: u128) -> AuditEntryId {
+        AuditEntryId::new(Uuid::from_u128(number))
     }
 
     #[tokio::test]

@@ -60,7 +60,7 @@ struct KnownNode {
 #[derive(Debug, Default)]
 struct Parts {
     revision: u64,
-    told: HashMap<u32, Vec<Interest>>,
+    received: HashMap<u32, Vec<Interest>>,
 }
 
 impl KnownNodes {
@@ -215,12 +215,12 @@ impl KnownNode {
             return;
         }
         if self.whole.revision != revision {
-            self.whole = Parts { revision, told: HashMap::new() };
+            self.whole = Parts { revision, received: HashMap::new() };
         }
-        self.whole.told.insert(part, interests);
-        if self.whole.told.len() == parts as usize {
-            let told = std::mem::take(&mut self.whole).told;
-            self.interests = told.into_values().flatten().collect();
+        self.whole.received.insert(part, interests);
+        if self.whole.received.len() == parts as usize {
+            let received = std::mem::take(&mut self.whole).received;
+            self.interests = received.into_values().flatten().collect();
             self.revision = Some(revision);
         }
     }

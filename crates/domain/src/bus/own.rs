@@ -163,7 +163,7 @@ mod tests {
             [PeerMessage::InterestsChanged { revision: 1, begun: vec![room(1)], over: vec![] }]
         );
         assert_eq!(own.here(), PeerMessage::Heartbeat { revision: 1 });
-        let told = |most| {
+        let parts = |most| {
             let parts = own.whole(most).into_iter().map(|message| match message {
                 PeerMessage::AllInterests { revision, part, parts, interests } => {
                     (revision, part, parts, interests.len())
@@ -172,8 +172,8 @@ mod tests {
             });
             parts.collect::<Vec<_>>()
         };
-        assert_eq!(told(usize::MAX), [(1, 0, 2, 4096), (1, 1, 2, 904)]);
-        assert_eq!(told(2_000), [(1, 0, 3, 2_000), (1, 1, 3, 2_000), (1, 2, 3, 1_000)]);
+        assert_eq!(parts(usize::MAX), [(1, 0, 2, 4096), (1, 1, 2, 904)]);
+        assert_eq!(parts(2_000), [(1, 0, 3, 2_000), (1, 1, 3, 2_000), (1, 2, 3, 1_000)]);
     }
 
     /// A receiver of all messages knows the interests; one that misses a message detects it.

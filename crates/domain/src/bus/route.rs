@@ -130,17 +130,17 @@ mod tests {
         let chat = ChatId::new(Uuid::from_u128(1));
         let agent = AgentId::new(Uuid::from_u128(2));
         let activity = AgentActivity { agent, working: true };
-        let told =
+        let addressed =
             |event| routes(&event).into_iter().map(|route| (route.to, route.wanted_by)).collect::<Vec<_>>();
         let humans = (Address::Room(chat), Some(Interest::RoomAsHuman(chat)));
-        assert_eq!(told(DomainEvent::ActivityChanged { chat_id: chat, activity }), [humans]);
+        assert_eq!(addressed(DomainEvent::ActivityChanged { chat_id: chat, activity }), [humans]);
         let all = (Address::Room(chat), Some(Interest::Room(chat)));
-        assert_eq!(told(DomainEvent::RoomDeleted { chat_id: chat }), [all]);
+        assert_eq!(addressed(DomainEvent::RoomDeleted { chat_id: chat }), [all]);
         let key = ApiKeyId::new(Uuid::from_u128(3));
-        assert_eq!(told(DomainEvent::KeyRevoked { key }), [(Address::Everywhere, None)]);
+        assert_eq!(addressed(DomainEvent::KeyRevoked { key }), [(Address::Everywhere, None)]);
         let id = crate::id::ContactId::new(Uuid::from_u128(4));
         let owner = ParticipantId::Agent(agent);
         let own = (Address::Agent(agent), Some(Interest::Agent(agent)));
-        assert_eq!(told(DomainEvent::ContactRemoved { owner, id }), [own]);
+        assert_eq!(addressed(DomainEvent::ContactRemoved { owner, id }), [own]);
     }
 }

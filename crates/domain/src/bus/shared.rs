@@ -87,9 +87,9 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Told(Mutex<Vec<DomainEvent>>);
+    struct Published(Mutex<Vec<DomainEvent>>);
 
-    impl EventPublisher for Told {
+    impl EventPublisher for Published {
         fn publish(&self, event: DomainEvent) {
             self.0.lock().unwrap().push(event);
         }
@@ -122,7 +122,7 @@ mod tests {
     /// thousand.
     #[test]
     fn each_user_is_sent_what_is_for_them() {
-        let (own, bus) = (Arc::<Told>::default(), Arc::<Sent>::default());
+        let (own, bus) = (Arc::<Published>::default(), Arc::<Sent>::default());
         let events = SharedEvents::new(own.clone(), bus.clone());
         let all = updated([1, 2, 3].map(user).to_vec());
         let revoked = DomainEvent::KeyRevoked { key: ApiKeyId::new(Uuid::from_u128(5)) };

@@ -1,21 +1,19 @@
 //! Adding a participant to a chat.
 
-use uuid::Uuid;
-
 use super::membership::AddRefused;
 use super::participant::{Participant, Role};
 use super::port::{AddParticipant, AddedParticipant};
 use super::service::ChatService;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
-use crate::id::ChatId;
+use crate::id::{AccountId, ChatId};
 use crate::store::{OnCommit, StoreError};
 
 /// The user or agent to add, with the role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AddParticipantCommand {
-    /// Id of a user or an agent.
-    pub candidate: Uuid,
+    /// The user or the agent.
+    pub candidate: AccountId,
     /// The role they get.
     pub role: Role,
 }

@@ -85,7 +85,7 @@ impl ChatService {
             Ok(chat) => Ok(chat),
             // The same request created it, so its initial state is that of the new chat.
             Err(CreateRefused::Repeated(first)) => {
-                Ok(NewChat { id: ChatId::new(first.record), now: first.at, ..asked }.into_chat())
+                Ok(NewChat { id: ChatId::new(first.record.uuid()), now: first.at, ..asked }.into_chat())
             }
             Err(CreateRefused::CreatorGone) => Err(CreateChatError::CreatorGone),
             Err(CreateRefused::Limit(reached)) => Err(reached.into()),

@@ -30,7 +30,7 @@ impl ChatSort {
             Self::Created => chat.created_at,
             Self::Updated => chat.updated_at,
         };
-        Position::at(time.micros(), chat.id.uuid())
+        Position::at(time.micros(), chat.id)
     }
 }
 

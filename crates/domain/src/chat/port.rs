@@ -1,7 +1,6 @@
 //! The store of chats and participants.
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
 use super::listing::{ChatDetails, ChatListing, FoundChat, ListedChat};
 use super::membership::{AddRefused, RemoveRefused};
@@ -11,7 +10,7 @@ use super::room::{Chat, ChatKind, ChatStatus};
 use super::standing::Entrance;
 use super::title::ChatTitle;
 use crate::caller::Caller;
-use crate::id::{AgentId, ChatId, ParticipantId, TaskId, UserId};
+use crate::id::{AccountId, AgentId, ChatId, ParticipantId, TaskId, UserId};
 use crate::idempotency::{IdempotencyClaim, StoredAnswer};
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
@@ -75,7 +74,7 @@ pub struct AddParticipant {
     /// The caller.
     pub by: Caller,
     /// The id of the user or agent to add; the store finds out which of the two it is.
-    pub candidate: Uuid,
+    pub candidate: AccountId,
     /// The role.
     pub role: Role,
     /// The current time.
@@ -102,7 +101,7 @@ pub struct RemoveParticipant {
     /// The caller.
     pub by: Caller,
     /// The id of the participant.
-    pub target: Uuid,
+    pub target: AccountId,
     /// The current time.
     pub now: Timestamp,
 }

@@ -1,14 +1,12 @@
 //! Removing a participant from a chat, and leaving it.
 
-use uuid::Uuid;
-
 use super::membership::RemoveRefused;
 use super::participant::Participant;
 use super::port::{RemoveParticipant, RemovedParticipant};
 use super::service::ChatService;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
-use crate::id::ChatId;
+use crate::id::{AccountId, ChatId};
 use crate::store::{OnCommit, StoreError};
 
 /// The reason why a participant was not removed.
@@ -29,10 +27,10 @@ impl ChatService {
         &self,
         caller: impl Into<Caller>,
         chat: ChatId,
-        target: Uuid,
+        target: impl Into<AccountId>,
     ) -> Result<Participant, RemoveParticipantError> {
         let now = self.clock.now();
-        let command = RemoveParticipant { chat, by: caller.into(), target, now };
+        let command = RemoveParticipant { chat, by: caller.into(), target: target.into(), now };
         let events = self.events.clone();
         let on_commit = OnCommit::new(move |removed: &RemovedParticipant| {
             events.publish(DomainEvent::ParticipantRemoved {

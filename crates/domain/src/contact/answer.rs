@@ -2,7 +2,7 @@
 
 use super::port::{AnswerRefused, AnswerRequest, Answered, WhichRequest};
 use super::request::{ContactRequest, RequestAction, RequestStatus};
-use super::send::tell_of_answer;
+use super::send::publish_answer;
 use super::service::ContactService;
 use crate::caller::Caller;
 use crate::store::{OnCommit, StoreError};
@@ -37,7 +37,7 @@ impl ContactService {
         let contacts = self.contact_ids(now);
         let command = AnswerRequest { by: caller.into(), which, action, contacts, now, expired_until };
         let events = self.events.clone();
-        let on_commit = OnCommit::new(move |answered: &Answered| tell_of_answer(&events, answered));
+        let on_commit = OnCommit::new(move |answered: &Answered| publish_answer(&events, answered));
         match self.contacts.answer(command, on_commit).await? {
             Ok(Answered { request, .. }) if request.status == action.outcome() => Ok(request),
             // A handle identifies a pending request, and this one no longer was.

@@ -1,7 +1,6 @@
 //! The store of contacts and contact requests.
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
 use super::handle::Handle;
 use super::list::SentFilter;
@@ -9,7 +8,7 @@ use super::record::{Contact, ContactOf};
 use super::request::{ContactRequest, RequestAction, RequestMessage, RequestStatus, SendRefused};
 use super::resolve::Resolved;
 use crate::caller::Caller;
-use crate::id::{ContactId, ContactRequestId, ParticipantId, UserId};
+use crate::id::{ContactId, ContactRequestId, ParticipantId, RecordId, UserId};
 use crate::page::{Page, PageRequest};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
@@ -95,7 +94,7 @@ pub enum AnswerRefused {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhichContact {
     /// The caller's record with this id, or else the contact with the user or agent of this id.
-    Id(Uuid),
+    Id(RecordId),
     /// The one with the account that has the handle.
     With(Handle),
 }

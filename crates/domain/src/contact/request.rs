@@ -138,7 +138,7 @@ pub enum SendRefused {
 
 /// The state between a requester and a recipient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Between {
+pub struct Relationship {
     /// Set if they are the same.
     pub same: bool,
     /// Set if they are contacts.
@@ -159,14 +159,14 @@ pub enum Sending {
 }
 
 /// Decides on sending to an existing account.
-pub fn decide_send(between: Between) -> Result<Sending, SendRefused> {
-    if between.same {
+pub fn decide_send(relationship: Relationship) -> Result<Sending, SendRefused> {
+    if relationship.same {
         Err(SendRefused::Oneself)
-    } else if between.contacts {
+    } else if relationship.contacts {
         Err(SendRefused::AlreadyContact)
-    } else if between.asked {
+    } else if relationship.asked {
         Err(SendRefused::AlreadyAsked)
-    } else if between.asked_back {
+    } else if relationship.asked_back {
         Ok(Sending::Approve)
     } else {
         Ok(Sending::Ask)

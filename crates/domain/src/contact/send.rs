@@ -57,25 +57,25 @@ impl ContactService {
             expired_until,
         };
         let events = self.events.clone();
-        let on_commit = OnCommit::new(move |sent: &SentRequest| tell_of_sending(&events, sent));
+        let on_commit = OnCommit::new(move |sent: &SentRequest| publish_sent(&events, sent));
         let sent = self.contacts.send(new, on_commit).await?;
         let by = by.participant().kind();
         Ok(sent.map_err(|refused| SendRequestError::Refused { refused, by })?.request)
     }
 }
 
-fn tell_of_sending(events: &Arc<dyn EventPublisher>, sent: &SentRequest) {
+fn publish_sent(events: &Arc<dyn EventPublisher>, sent: &SentRequest) {
     for request in sent.expired.clone() {
         events.publish(DomainEvent::ContactRequestUpdated { request });
     }
     match &sent.approval {
-        Some(approval) => tell_of_answer(events, approval),
+        Some(approval) => publish_answer(events, approval),
         None => events.publish(DomainEvent::ContactRequestReceived { request: sent.request.clone() }),
     }
 }
 
 /// The request first, then the contacts that followed from it.
-pub(super) fn tell_of_answer(events: &Arc<dyn EventPublisher>, answered: &Answered) {
+pub(super) fn publish_answer(events: &Arc<dyn EventPublisher>, answered: &Answered) {
     events.publish(DomainEvent::ContactRequestUpdated { request: answered.request.clone() });
     for contact in answered.contacts.clone() {
         events.publish(DomainEvent::ContactAdded { contact });

@@ -31,7 +31,7 @@ impl DeliveryService {
             return Ok(());
         }
         let heard = Box::new(move |chat| missed.contains(&chat));
-        self.deliveries.tell_delivered(messages.into_iter().collect(), heard, self.updates()).await
+        self.deliveries.announce_delivered(messages.into_iter().collect(), heard, self.updates()).await
     }
 
     /// Announces the new state of messages to humans.

@@ -139,7 +139,7 @@ pub trait DeliveryRepository: Send + Sync {
 
     /// Announces those of `messages` that are in the chats that `selected` contains, as
     /// [`Self::mark_delivered`] would, in their current state and in commit order. Changes nothing.
-    async fn tell_delivered(
+    async fn announce_delivered(
         &self,
         messages: Vec<MessageId>,
         selected: ChatSelection,

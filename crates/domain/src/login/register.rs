@@ -3,7 +3,9 @@
 use super::log_in::LoggedIn;
 use super::password::{HasherBusy, Password};
 use super::service::LoginService;
-use crate::account::{CreateUser, CreateUserRefused, Membership, NewUser, PersonName, UserHandle, UserRole};
+use crate::account::{
+    CreateUser, CreateUserRefused, InitialOrganization, NewUser, PersonName, UserHandle, UserRole,
+};
 use crate::organization::InvitationRefused;
 use crate::store::StoreError;
 use crate::words::words;
@@ -75,19 +77,19 @@ impl LoginService {
     /// a client learns nothing of other accounts.
     pub async fn register(&self, command: Register) -> Result<LoggedIn, RegisterUserError> {
         let invitation = command.invitation.as_deref().map(|token| self.mint.digest(token.trim()));
-        let membership = match (self.registration, invitation) {
+        let initial_organization = match (self.registration, invitation) {
             (Registration::Closed, _) => return Err(RegisterUserError::Closed),
             (Registration::Invitation, None) => return Err(RegisterUserError::NotInvited),
-            (Registration::Open, None) => Membership::Own,
+            (Registration::Open, None) => InitialOrganization::Own,
             (_, Some(token)) => {
                 let found = self.logins.find_invitation(token).await?;
                 found.ok_or(InvitationRefused::Unknown)?.check(&command.email, self.clock.now())?;
-                Membership::Invited(token)
+                InitialOrganization::Invited(token)
             }
         };
         let password = self.hasher.hash(command.password).await?;
         let Register { handle, email, name, .. } = command;
-        let wanted = CreateUser { handle, email, name, membership, plan: self.plan.clone() };
+        let wanted = CreateUser { handle, email, name, initial_organization, plan: self.plan.clone() };
         let mut new = NewUser::compose(wanted, UserRole::User, &*self.ids, self.clock.now());
         new.by = new.user.id.into();
         new.password = Some(password);

@@ -3,8 +3,7 @@
 use super::content::MemoryQuery;
 use super::kind::{MemoryKind, MemoryScope, MemorySegment, MemorySystem};
 use super::state::MemoryStatus;
-use crate::id::{AgentId, ChatId};
-use uuid::Uuid;
+use crate::id::{AccountId, AgentId, ChatId};
 
 /// The states to list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -54,7 +53,7 @@ pub struct MemoriesOfAgent {
     /// The filters.
     pub filter: MemoryFilter,
     /// About this user or agent.
-    pub subject: Option<Uuid>,
+    pub subject: Option<AccountId>,
     /// With this scope.
     pub scope: Option<MemoryScope>,
     /// Whose.

@@ -2,14 +2,13 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use uuid::Uuid;
 
 use super::access::MemoryReader;
 use super::kind::{MemoryKind, MemoryScope, MemorySegment, MemorySystem};
 use super::list::{MemoriesOfAgent, MemoriesOfHuman};
 use super::state::{MemoryStatus, MemoryStep, Unmovable};
 use crate::caller::{AgentCaller, Caller, UserCaller};
-use crate::id::{AgentId, MemoryId, OrganizationId, ParticipantId};
+use crate::id::{AccountId, AgentId, MemoryId, OrganizationId, ParticipantId};
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
 use crate::store::StoreError;
@@ -59,8 +58,8 @@ pub struct NewMemory {
     pub id: MemoryId,
     /// The agent that stores it.
     pub source: AgentCaller,
-    /// The subject's id; the store finds out whether it is a user or an agent.
-    pub subject: Option<Uuid>,
+    /// The subject; the store finds out whether it is a user or an agent.
+    pub subject: Option<AccountId>,
     /// The system.
     pub system: MemorySystem,
     /// The type.

@@ -1,9 +1,8 @@
 //! A memory to be stored.
 
-use uuid::Uuid;
-
 use super::content::{MemoryContent, MemoryMetadata, MemoryThought};
 use super::kind::{MemoryKind, MemoryScope, MemorySegment, MemorySystem};
+use crate::id::AccountId;
 
 /// A memory that an agent stores; missing values have defaults.
 #[derive(Clone, PartialEq, Debug)]
@@ -18,8 +17,8 @@ pub struct StoreMemory {
     pub segment: Option<MemorySegment>,
     /// The scope; by default the subject's readers if there is a subject, else none.
     pub scope: Option<MemoryScope>,
-    /// The subject's id.
-    pub subject: Option<Uuid>,
+    /// The subject.
+    pub subject: Option<AccountId>,
     /// The reason for storing it.
     pub thought: MemoryThought,
     /// Free-form data.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::{AgentHandle, normalize_handle};
 use crate::chat::Names;
-use crate::id::{ParticipantId, parse_uuid};
+use crate::id::{AccountId, ParticipantId};
 use crate::words::words;
 
 words! {
@@ -190,8 +190,8 @@ fn find(
     kind: MentionKind,
 ) -> Result<Mention, MentionError> {
     let meant = match wanted {
-        Identifier::Id(text) => parse_uuid(text.trim())
-            .and_then(|id| names.0.iter().find(|named| named.id.uuid() == id))
+        Identifier::Id(text) => AccountId::parse(text.trim())
+            .and_then(|id| names.0.iter().find(|named| AccountId::from(named.id) == id))
             .ok_or_else(|| MentionError::NotInRoom { index, available: names.handles() })?,
         Identifier::Handle(text) => {
             let handle = normalize_handle(text);

@@ -10,8 +10,6 @@
 
 use std::time::Duration;
 
-use uuid::Uuid;
-
 use super::model::MessageKind;
 use super::service::MessageService;
 use crate::id::MessageId;
@@ -70,7 +68,7 @@ pub struct ErasedOld {
 impl ErasedOld {
     /// Only attempts were erased, since there were too many; the same step must be repeated.
     pub fn attempts_only(step: EraseOld) -> Self {
-        Self { last: Some(step.after.unwrap_or(MessageId::new(Uuid::nil()))), erased: 0 }
+        Self { last: Some(step.after.unwrap_or(MessageId::NIL)), erased: 0 }
     }
 }
 
@@ -119,7 +117,7 @@ mod tests {
         assert!(first_id_at(at(0)) < MessageId::new(made) && MessageId::new(made) < first_id_at(at(1000)));
         assert_eq!(first_id_at(at(0)), first_id_at(at(999)));
         assert_eq!(first_id_at(Timestamp::from_micros(-1)), first_id_at(Timestamp::from_micros(0)));
-        assert!(first_id_at(at(0)).uuid() > Uuid::nil());
+        assert!(first_id_at(at(0)).uuid() > MessageId::NIL.uuid());
     }
 
     #[test]

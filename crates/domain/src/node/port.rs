@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
 use super::ClaimReason;
 use crate::chat::{Chat, Role};
-use crate::id::{AgentId, ChatId, NodeId, ParticipantId, UserId};
+use crate::id::{AccountId, AgentId, ChatId, NodeId, ParticipantId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -76,7 +75,7 @@ pub struct Entrant {
 impl Entrant {
     /// The place after this one.
     pub fn place(&self) -> EntrantPlace {
-        EntrantPlace { entered_at: self.entered_at, chat: self.chat.id, who: self.who.uuid() }
+        EntrantPlace { entered_at: self.entered_at, chat: self.chat.id, who: self.who.into() }
     }
 }
 
@@ -87,14 +86,14 @@ pub struct EntrantPlace {
     pub entered_at: Timestamp,
     /// The chat.
     pub chat: ChatId,
-    /// The participant's id: its kind does not count in the order.
-    pub who: Uuid,
+    /// The participant: its kind does not count in the order.
+    pub who: AccountId,
 }
 
 impl EntrantPlace {
     /// The place before all joins at this time or later.
     pub fn before(entered_at: Timestamp) -> Self {
-        Self { entered_at, chat: ChatId::new(Uuid::nil()), who: Uuid::nil() }
+        Self { entered_at, chat: ChatId::NIL, who: AccountId::NIL }
     }
 }
 

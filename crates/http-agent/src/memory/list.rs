@@ -1,7 +1,7 @@
 //! `GET /memories`: the memories that the agent can read, newest first.
 
 use actix_web::{HttpResponse, web};
-use domain::id::parse_uuid;
+use domain::id::AccountId;
 use domain::memory::{MemoriesOfAgent, MemoryOwners, MemoryScope, MemoryService};
 use http_wire::auth::AgentAuth;
 use http_wire::cursor::CursorScope;
@@ -31,7 +31,7 @@ pub(crate) struct ListMemoriesQuery {
 impl FromQuery for ListMemoriesQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let common = MemoryListQuery::from_query(query);
-        let subject = query.id("subject_id", "Only memories about this user or agent.", parse_uuid);
+        let subject = query.id("subject_id", "Only memories about this user or agent.", AccountId::parse);
         let scope = query.named("scope", &SCOPES, "Only this scope; all by default.");
         let description = "Only the agent's own memories, or those of its organization.";
         let owners = query.named("memory_scope", &OWNERS, description);

@@ -109,7 +109,7 @@ async fn an_agent_is_told_which_paths_and_methods_there_are() {
 async fn rooms_of_others_do_not_exist() {
     let api = Api::new().await;
     let chat = api.empty_room(api.helper.caller).await;
-    api.add(api.helper.caller, chat, api.ann.id.uuid(), domain::chat::Role::Member).await;
+    api.add(api.helper.caller, chat, api.ann.id.into(), domain::chat::Role::Member).await;
     let message = api.mention(api.ann.caller, chat, &api.helper, "hi").await;
     for outsider in [&api.rival, &api.scout] {
         for (method, path, body) in operations(&chat.to_string(), &message, &api.helper.id.to_string()) {

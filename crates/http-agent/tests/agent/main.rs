@@ -35,8 +35,8 @@ impl Api {
     /// A room of Helper (owner), Ann (admin) and Scout (member).
     async fn room(&self) -> ChatId {
         let chat = self.empty_room(self.helper.caller).await;
-        self.add(self.helper.caller, chat, self.ann.id.uuid(), Role::Admin).await;
-        self.add(self.helper.caller, chat, self.scout.id.uuid(), Role::Member).await;
+        self.add(self.helper.caller, chat, self.ann.id.into(), Role::Admin).await;
+        self.add(self.helper.caller, chat, self.scout.id.into(), Role::Member).await;
         chat
     }
 }

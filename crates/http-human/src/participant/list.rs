@@ -65,5 +65,5 @@ fn part(participants: Vec<Participant>, request: &PageRequest) -> Page<Participa
 }
 
 fn position(participant: &Participant) -> Position {
-    Position::at(participant.joined_at.micros(), participant.id.uuid())
+    Position::at(participant.joined_at.micros(), participant.id)
 }

@@ -85,8 +85,8 @@ async fn who_is_no_owner_does_not_delete() {
     let api = Api::new().await;
     api.make_global(&api.helper).await;
     let chat = api.empty_room(api.bob.caller).await;
-    api.add(api.bob.caller, chat, api.helper.id.uuid(), Role::Admin).await;
-    api.add(api.helper.caller, chat, api.ann.id.uuid(), Role::Admin).await;
+    api.add(api.bob.caller, chat, api.helper.id.into(), Role::Admin).await;
+    api.add(api.helper.caller, chat, api.ann.id.into(), Role::Admin).await;
     assert_eq!(api.delete(&api.ann, &format!("/chats/{chat}")).await.code(), (403, "forbidden"));
     assert_eq!(api.post(&api.ann, "/chats/x", Value::Null).await.code(), (405, "method_not_allowed"));
 }

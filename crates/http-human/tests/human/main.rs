@@ -41,8 +41,8 @@ impl Api {
     /// A room of Ann (owner), Helper and Scout (members).
     async fn room(&self) -> ChatId {
         let chat = self.empty_room(self.ann.caller).await;
-        self.add(self.ann.caller, chat, self.helper.id.uuid(), Role::Member).await;
-        self.add(self.ann.caller, chat, self.scout.id.uuid(), Role::Member).await;
+        self.add(self.ann.caller, chat, self.helper.id.into(), Role::Member).await;
+        self.add(self.ann.caller, chat, self.scout.id.into(), Role::Member).await;
         chat
     }
 }

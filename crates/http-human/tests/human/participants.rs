@@ -101,7 +101,7 @@ async fn refused_changes_have_their_status() {
         assert_eq!(remove(&api, chat, &who).await.code(), expected, "{who}");
     }
     let theirs = api.empty_room(api.helper.caller).await;
-    api.add(api.helper.caller, theirs, api.ann.id.uuid(), Role::Member).await;
+    api.add(api.helper.caller, theirs, api.ann.id.into(), Role::Member).await;
     assert_eq!(add(&api, theirs, api.scout.id, "admin").await.code(), (403, "forbidden"));
     assert_eq!(remove(&api, theirs, api.helper.id).await.code(), (403, "forbidden"));
 }

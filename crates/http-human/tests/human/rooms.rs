@@ -17,7 +17,7 @@ async fn rooms(api: &Api) -> [ChatId; 3] {
     let mixed = api.room().await;
     api.world.clock.advance(Duration::from_secs(1));
     let observed = api.empty_room(api.helper.caller).await;
-    api.add(api.helper.caller, observed, api.scout.id.uuid(), Role::Member).await;
+    api.add(api.helper.caller, observed, api.scout.id.into(), Role::Member).await;
     api.world.clock.advance(Duration::from_secs(1));
     let task = api.post(&api.ann, "/chats", json!({"chat": {"type": "task", "title": "T"}})).await;
     [mixed, observed, ChatId::parse(task.data()["id"].as_str().unwrap()).unwrap()]

@@ -5,7 +5,7 @@
 
 use actix_web::http::StatusCode;
 use domain::contact::{Handle, RequestAction, RequestMessage, SendRequest, WhichContact, WhichRequest};
-use domain::id::{ContactRequestId, parse_uuid};
+use domain::id::{ContactRequestId, RecordId};
 use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
@@ -103,7 +103,7 @@ impl RespondBody {
     pub fn into_command(self) -> Result<(WhichRequest, RequestAction), ApiError> {
         let which = match (self.request_id, self.handle) {
             (Some(id), _) => {
-                let id = parse_uuid(&id).map(ContactRequestId::new);
+                let id = ContactRequestId::parse(&id);
                 WhichRequest::Id(id.ok_or(domain::contact::AnswerRequestError::NotFound)?)
             }
             (None, Some(handle)) => WhichRequest::With(parse_handle(&handle, "/handle")?),
@@ -136,9 +136,9 @@ impl RemoveContactBody {
     /// found.
     pub fn into_command(self) -> Result<WhichContact, ApiError> {
         match (self.contact_id, self.handle) {
-            (Some(id), _) => {
-                Ok(WhichContact::Id(parse_uuid(&id).ok_or(domain::contact::RemoveContactError::NotFound)?))
-            }
+            (Some(id), _) => Ok(WhichContact::Id(
+                RecordId::parse(&id).ok_or(domain::contact::RemoveContactError::NotFound)?,
+            )),
             (None, Some(handle)) => Ok(WhichContact::With(parse_handle(&handle, "/handle")?)),
             (None, None) => {
                 let error = bad_request("Send either contact_id or handle.");

@@ -1,12 +1,11 @@
 //! `POST …/memories`: wrapped, with all properties that the public form requires; or flat, where only
 //! the content is required.
 
-use domain::id::parse_uuid;
+use domain::id::AccountId;
 use domain::memory::{
     MemoryContent, MemoryKind, MemoryMetadata, MemoryScope, MemorySegment, MemorySystem, MemoryThought,
     StoreMemory,
 };
-use uuid::Uuid;
 
 use crate::error::ApiError;
 use crate::openapi::schema::{some_text, text, uuid, word};
@@ -61,11 +60,11 @@ impl FromBody for StoreMemoryBody {
 }
 
 /// The subject has two names; both may be given if they agree.
-fn subject(body: &mut ObjectReader<'_>) -> Result<Option<Uuid>, Rejected> {
+fn subject(body: &mut ObjectReader<'_>) -> Result<Option<AccountId>, Rejected> {
     let schema =
         uuid().about("The user or agent that the memory is about; `subject` is another name for it.");
     let [given, alias] =
-        ["subject_id", "subject"].map(|name| body.optional_text(name, schema, id(parse_uuid)));
+        ["subject_id", "subject"].map(|name| body.optional_text(name, schema, id(AccountId::parse)));
     match (given?, alias?) {
         (Some(given), Some(alias)) if given != alias => {
             Err(body.fault("subject", "must not differ from subject_id"))

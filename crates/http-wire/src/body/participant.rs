@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use domain::chat::{AddParticipantCommand, Role};
-use domain::id::parse_uuid;
+use domain::id::AccountId;
 
 use crate::error::{ApiError, peer_not_found};
 use crate::openapi::schema::{uuid, word};
@@ -19,7 +19,7 @@ pub struct AddParticipantBody {
 impl AddParticipantBody {
     /// Turns the body into a command; a malformed id is 404, like an unknown one.
     pub fn into_command(self) -> Result<AddParticipantCommand, ApiError> {
-        let candidate = parse_uuid(&self.participant_id).ok_or_else(peer_not_found)?;
+        let candidate = AccountId::parse(&self.participant_id).ok_or_else(peer_not_found)?;
         Ok(AddParticipantCommand { candidate, role: self.role })
     }
 }

@@ -6,7 +6,7 @@ use super::endpoint::Endpoint;
 
 /// The callers of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Access {
+pub enum AllowedCallers {
     /// Humans: a key or a token.
     Users,
     /// Agents: a key.
@@ -26,7 +26,7 @@ pub struct Interface {
     /// The prefix of every operation's id, if the same ones are mounted twice.
     pub prefix: &'static str,
     /// The callers.
-    pub access: Access,
+    pub callers: AllowedCallers,
     /// The operations.
     pub endpoints: Vec<Endpoint>,
 }
@@ -67,7 +67,7 @@ fn operation(interface: &Interface, endpoint: &Endpoint) -> Value {
         "summary": endpoint.summary,
         "tags": [interface.tag],
         "responses": responses(interface, endpoint),
-        "security": security(interface.access),
+        "security": security(interface.callers),
     });
     let parameters = parameters(endpoint);
     if !parameters.is_empty() {
@@ -119,7 +119,7 @@ fn responses(interface: &Interface, endpoint: &Endpoint) -> Value {
         responses.insert(answer.status.to_string(), described);
     }
     let mut refusals = vec![429, 500, 503];
-    if interface.access != Access::Public {
+    if interface.callers != AllowedCallers::Public {
         refusals.extend([401, 403]);
     }
     if endpoint.path.contains('{') {
@@ -182,12 +182,12 @@ fn error_schema() -> Value {
     })
 }
 
-fn security(access: Access) -> Value {
-    match access {
-        Access::Users => json!([{"apiKey": []}, {"token": []}]),
-        Access::Agents => json!([{"apiKey": []}]),
-        Access::Any => json!([{"bareKey": []}, {"apiKey": []}, {"token": []}]),
-        Access::Public => json!([]),
+fn security(callers: AllowedCallers) -> Value {
+    match callers {
+        AllowedCallers::Users => json!([{"apiKey": []}, {"token": []}]),
+        AllowedCallers::Agents => json!([{"apiKey": []}]),
+        AllowedCallers::Any => json!([{"bareKey": []}, {"apiKey": []}, {"token": []}]),
+        AllowedCallers::Public => json!([]),
     }
 }
 

@@ -11,6 +11,6 @@ mod document;
 mod endpoint;
 pub mod schema;
 
-pub use document::{Access, Interface, document};
+pub use document::{AllowedCallers, Interface, document};
 pub(crate) use endpoint::Parameter;
 pub use endpoint::{Endpoint, delete, get, mount, patch, post, put};

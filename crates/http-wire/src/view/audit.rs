@@ -1,9 +1,9 @@
 //! Entries of the audit log.
 
 use domain::audit::{AuditRecord, NamedObject};
+use domain::id::{AuditEntryId, SubjectId};
 use domain::time::Timestamp;
 use serde::Serialize;
-use uuid::Uuid;
 
 use super::Shown;
 
@@ -11,7 +11,7 @@ use super::Shown;
 #[derive(Serialize, utoipa::ToSchema)]
 pub struct AuditEntryView<'a> {
     #[schema(value_type = super::Id)]
-    id: Shown<Uuid>,
+    id: Shown<AuditEntryId>,
     /// When the action happened.
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
@@ -34,7 +34,7 @@ pub(super) struct AuditObjectView<'a> {
     /// added.
     r#type: &'static str,
     #[schema(value_type = super::Id)]
-    id: Shown<Uuid>,
+    id: Shown<SubjectId>,
     /// The handle, name, or first characters at the time of the entry. For a room, its current title. Null if there
     /// is none.
     name: Option<&'a str>,

@@ -16,7 +16,7 @@ use actix_web::web::ServiceConfig;
 use actix_web::{App, Error};
 use domain::caller::Caller;
 use domain::chat::{AddParticipantCommand, CreateChat, Role};
-use domain::id::ChatId;
+use domain::id::{AccountId, ChatId};
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
 use domain::ports::Clock;
 use domain::secret::Secret;
@@ -26,7 +26,6 @@ use http_wire::request_scope::RequestScope;
 use http_wire::services::register;
 use serde_json::{Value, json};
 use testkit::{TestAgent, TestUser, World, document};
-use uuid::Uuid;
 
 use crate::{Account, BASE, configure};
 
@@ -145,7 +144,7 @@ impl Api {
         self.world.chats.create(owner, CreateChat::default()).await.unwrap().id
     }
 
-    pub(crate) async fn add(&self, by: impl Into<Caller>, chat: ChatId, candidate: Uuid, role: Role) {
+    pub(crate) async fn add(&self, by: impl Into<Caller>, chat: ChatId, candidate: AccountId, role: Role) {
         let command = AddParticipantCommand { candidate, role };
         self.world.chats.add_participant(by, chat, command).await.unwrap();
     }

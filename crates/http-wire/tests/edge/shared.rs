@@ -10,7 +10,7 @@ use crate::harness::Api;
 #[actix_web::test]
 async fn heavy_memories_are_read_in_light_pages() {
     let api = Api::new().await;
-    api.world.remember_heavy_things(&api.helper, api.ann.id.uuid(), 60).await;
+    api.world.remember_heavy_things(&api.helper, api.ann.id.into(), 60).await;
     let refused = api.get(api.caller(), "/memories?page_size=60").await;
     assert_eq!(refused.refusal(), (422, "validation_error", vec!["/page_size"]));
     assert_eq!(api.get(api.caller(), "/memories?page=2&page_size=40").await.column("id").len(), 20);

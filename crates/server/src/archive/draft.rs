@@ -73,6 +73,22 @@ impl Draft {
 
     /// Flushes the file to the disk and renames it.
     pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.complete()
+    }
+
+    /// Does the same, but leaves the draft if that fails.
+    ///
+    /// # Errors
+    /// The cause, and the file that holds what was written; `None` for a target that is written
+    /// directly.
+    pub(crate) fn finish_or_leave(mut self) -> Result<(), (io::Error, Option<PathBuf>)> {
+        let path = self.names.as_ref().map(|names| names.path.clone());
+        let finished = self.complete();
+        let place = self.names.take().map(|names| names.draft).or(path);
+        finished.map_err(|cause| (cause, place))
+    }
+
+    fn complete(&mut self) -> io::Result<()> {
         self.out.flush()?;
         let flushed = self.out.get_ref().sync_all();
         let Some(names) = &self.names else {

@@ -50,8 +50,8 @@ impl<R: BufRead> Reader<R> {
         match &line {
             Line::Row(table, _) => *self.counts.entry(table.name.to_owned()).or_default() += 1,
             Line::End(end) => {
-                let told = end.rows.iter().filter(|(_, number)| **number > 0);
-                if told.ne(self.counts.iter()) {
+                let expected = end.rows.iter().filter(|(_, number)| **number > 0);
+                if expected.ne(self.counts.iter()) {
                     return Err(self.fault("the row counts in it do not match the archive"));
                 }
                 self.check(end)?;

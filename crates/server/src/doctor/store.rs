@@ -40,7 +40,7 @@ pub(super) async fn look(config: &Config) -> Vec<Finding> {
         Err(unread) => return vec![unreadable(unread)],
     };
     let findings = look_into(&opened).await;
-    opened.close();
+    opened.close().await;
     findings
 }
 

@@ -143,7 +143,7 @@ impl HeadClock {
     }
 
     /// Records that a part of a response was written.
-    fn told(&mut self) {
+    fn on_progress(&mut self) {
         self.stuck = false;
         self.begun = false;
         self.due = Some(Instant::now() + self.patience.idle + self.patience.head);
@@ -217,7 +217,7 @@ impl AsyncWrite for Connection {
         };
         match &written {
             Poll::Ready(written) => {
-                this.clock.told();
+                this.clock.on_progress();
                 this.stall.moved(*written.as_ref().unwrap_or(&0));
             }
             Poll::Pending => this.stuck(bytes.len(), context)?,
@@ -236,7 +236,7 @@ impl AsyncWrite for Connection {
             return flushed;
         }
         if this.clock.stuck {
-            this.clock.told();
+            this.clock.on_progress();
         }
         if this.intake.turn.is_socket_over() {
             // The framework still reads for a moment, as the client may be sending; but a client

@@ -97,13 +97,16 @@ fn is_resumed_after_kills(store: &str, place: &Place) {
     let second = kill_on_the_way(start(true), &position, &first);
 
     let rows = serde_json::from_str::<Json>(&second).unwrap()["rows"].as_u64().unwrap();
-    let told = run(store, &["import", "--from", &archive, "--resume", "--json"]);
-    let told: Json = serde_json::from_str(&printed(told)).unwrap();
-    assert!(rows > 0 && told["new"].as_u64().unwrap() + rows <= told["rows"].as_u64().unwrap(), "{told}");
+    let report = run(store, &["import", "--from", &archive, "--resume", "--json"]);
+    let report: Json = serde_json::from_str(&printed(report)).unwrap();
+    assert!(
+        rows > 0 && report["new"].as_u64().unwrap() + rows <= report["rows"].as_u64().unwrap(),
+        "{report}"
+    );
     assert!(!position.exists());
     // It is only compared: had it been killed, nothing would be half done.
-    let told = run(store, &["import", "--from", &archive, "--resume", "--json"]);
-    assert!(printed(told).contains("\"new\":0"));
+    let report = run(store, &["import", "--from", &archive, "--resume", "--json"]);
+    assert!(printed(report).contains("\"new\":0"));
     // From here on commands seal and extend the audit log of the new store.
     place.export(store, "moved");
     assert_eq!(place.rows("moved"), place.rows("first"));

@@ -32,11 +32,11 @@ fn printed(output: Output) -> String {
 
 /// The one line that says why it did not end well.
 fn refused(output: &Output) -> String {
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let printed_text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
-    let mut lines = told.lines().filter_map(|line| line.strip_prefix("parlance: "));
-    let line = lines.next().unwrap_or_else(|| panic!("{told}")).to_owned();
-    assert!(lines.next().is_none() && !told.contains("panicked"), "{told}");
+    let mut lines = printed_text.lines().filter_map(|line| line.strip_prefix("parlance: "));
+    let line = lines.next().unwrap_or_else(|| panic!("{printed_text}")).to_owned();
+    assert!(lines.next().is_none() && !printed_text.contains("panicked"), "{printed_text}");
     line
 }
 
@@ -77,8 +77,8 @@ impl Place {
     }
 
     fn import(&self, store: &str, archive: &str) -> Json {
-        let told = run(store, &["import", "--from", &self.path(archive), "--json"]);
-        serde_json::from_str(&printed(told)).unwrap()
+        let printed_text = run(store, &["import", "--from", &self.path(archive), "--json"]);
+        serde_json::from_str(&printed(printed_text)).unwrap()
     }
 
     /// All lines but the first, which tells when it was written, and the digest of that in the last.

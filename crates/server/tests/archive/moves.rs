@@ -182,8 +182,8 @@ async fn an_export_only_reads() {
     let store = database.url();
     let why = refused(&run(&store, &["export"]));
     assert!(why.contains("There is no store in") && why.contains("`migrate`"), "{why}");
-    let told: Json = serde_json::from_str(&printed(run(&store, &["migrate", "--json"]))).unwrap();
-    assert_eq!(told["applied"], told["steps"], "the export took no step");
+    let report: Json = serde_json::from_str(&printed(run(&store, &["migrate", "--json"]))).unwrap();
+    assert_eq!(report["applied"], report["steps"], "the export took no step");
     place.import(&store, "first");
     // As on a standby.
     let mark = if store.contains('?') { '&' } else { '?' };
@@ -203,11 +203,11 @@ fn a_migration_says_which_steps_it_took() {
     let place = Place::new();
     let database = testkit::postgres::server().database();
     for store in [place.url("store.db"), database.url()] {
-        let told = |output| serde_json::from_str::<Json>(&printed(output)).unwrap();
-        let first = told(run(&store, &["migrate", "--json"]));
+        let report = |output| serde_json::from_str::<Json>(&printed(output)).unwrap();
+        let first = report(run(&store, &["migrate", "--json"]));
         assert!(!first["steps"].as_array().unwrap().is_empty());
         assert_eq!(first["applied"], first["steps"], "{store}");
-        let second = told(run(&store, &["migrate", "--json"]));
+        let second = report(run(&store, &["migrate", "--json"]));
         assert_eq!((&second["steps"], &second["applied"]), (&first["steps"], &Json::Array(Vec::new())));
         assert!(printed(run(&store, &["migrate"])).contains("Up to date"));
     }

@@ -13,7 +13,7 @@ async fn what_is_no_whole_archive_is_refused_before_the_store_is_touched() {
     let lines = whole.split_inclusive('\n').collect::<Vec<_>>();
     let (last, others) = lines.split_last().unwrap();
     let without_one = [&others[..others.len() - 1], &[*last]].concat().concat();
-    for (broken, told) in [
+    for (broken, expected) in [
         (String::new(), "not an archive"),
         ("{}\n".to_owned(), "not an archive"),
         (lines[0].to_owned(), "is truncated"),
@@ -30,17 +30,17 @@ async fn what_is_no_whole_archive_is_refused_before_the_store_is_touched() {
         std::fs::write(place.file("broken"), &broken).unwrap();
         let output = run(&place.url("new.db"), &["import", "--from", &place.path("broken")]);
         let why = refused(&output);
-        assert!(why.contains(told), "{told}: {why}");
-        assert!(!place.file("new.db").exists(), "{told}");
+        assert!(why.contains(expected), "{expected}: {why}");
+        assert!(!place.file("new.db").exists(), "{expected}");
         // From a pipe it is known later, and said as well.
         let mut piped = parlance(&place.url("piped.db"), &["import"]);
         let mut piped =
             piped.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // It may have heard enough before all is said.
         let _ = piped.stdin.take().unwrap().write_all(broken.as_bytes());
-        assert!(refused(&piped.wait_with_output().unwrap()).contains(told), "{told}");
+        assert!(refused(&piped.wait_with_output().unwrap()).contains(expected), "{expected}");
         assert!(
-            told != "not an archive" || !place.file("piped.db").exists(),
+            expected != "not an archive" || !place.file("piped.db").exists(),
             "an empty store would be served"
         );
         for name in ["piped.db", "piped.db-wal", "piped.db-shm"] {

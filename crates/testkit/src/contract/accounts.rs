@@ -2,7 +2,7 @@
 
 use domain::account::{
     AgentChanges, AgentDescription, AgentListing, AgentMarks, AgentName, AgentSort, CreatePlatformAgent,
-    CreateUser, CreateUserError, Membership, RegisterAgent, RegisterError, UserHandle, parse_email,
+    CreateUser, CreateUserError, InitialOrganization, RegisterAgent, RegisterError, UserHandle, parse_email,
     parse_person_name,
 };
 use domain::page::{Order, PageRequest, Slice};
@@ -16,7 +16,7 @@ fn user(handle: &str, email: &str) -> CreateUser {
         handle: UserHandle::new(handle).unwrap(),
         email: parse_email(email).unwrap(),
         name: parse_person_name("Ann Lee").unwrap(),
-        membership: Membership::Own,
+        initial_organization: InitialOrganization::Own,
         plan: PlanName::enterprise(),
     }
 }

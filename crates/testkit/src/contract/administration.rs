@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use domain::account::{
-    AgentChanges, AuthenticateError, Belongings, CreateUser, CreateUserError, DeleteUserError, IssueToken,
-    IssueTokenError, KeyScope, Membership, SetDisabledOutcome, UserHandle, parse_person_name,
+    AgentChanges, AuthenticateError, Belongings, CreateUser, CreateUserError, DeleteUserError,
+    InitialOrganization, IssueToken, IssueTokenError, KeyScope, SetDisabledOutcome, UserHandle,
+    parse_person_name,
 };
 use domain::caller::{Caller, UserCaller};
 use domain::change::Change;
@@ -63,7 +64,7 @@ pub async fn all_chats_are_listed_newest_first(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let bot = world.agent(&ben, "Bot").await;
     world.make_global(&bot).await;
-    let first = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let first = world.chat(ann.caller, &[bot.id.into()]).await;
     let second = world.chat(bot.caller, &[]).await;
     let third = world.chat(ann.caller, &[]).await;
     let gone = world.chat(ann.caller, &[]).await;
@@ -98,7 +99,7 @@ pub async fn all_chats_are_listed_newest_first(world: World) {
     let of_ann = of_ann.iter().find(|organization| Some(&organization.name) == one.organization.as_ref());
     let of_ann = listed(ChatFilter::Organization(of_ann.unwrap().id), 1).await;
     assert_eq!(ids(&of_ann), [third, first]);
-    world.chats.remove_participant(bot.caller, first, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(bot.caller, first, bot.id).await.unwrap();
     assert_eq!(listed(ChatFilter::One(first), 1).await[0].participants, 1);
     assert_eq!(ids(&listed(ChatFilter::Participant(at(&bot)), 1).await), [second]);
 }
@@ -201,7 +202,7 @@ pub async fn who_is_deleted_is_nowhere(world: World) {
     let (bot, globe) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Globe").await);
     world.make_global(&globe).await;
     world.connect((ann.caller, "@ann"), (ben.caller, "@ben")).await;
-    let shared = world.chat(ann.caller, &[bot.id.uuid(), ben.id.uuid()]).await;
+    let shared = world.chat(ann.caller, &[bot.id.into(), ben.id.into()]).await;
     let alone = world.chat(ann.caller, &[]).await;
     let sent = world.send(ann.caller, shared, "remember me", &[at(&bot)]).await;
     let token = world.token(&ann).await;
@@ -250,15 +251,15 @@ pub async fn who_is_deleted_is_nowhere(world: World) {
     assert!(format!("{stays:?}").contains("remember me"), "{stays:?}");
     assert!(format!("{stays:?}").contains("ann Example"), "{stays:?}");
     assert_eq!(world.contacts.list(ben.caller, ALL).await.unwrap().total, Some(0));
-    let command = AddParticipantCommand { candidate: ann.id.uuid(), role: Role::Member };
+    let command = AddParticipantCommand { candidate: ann.id.into(), role: Role::Member };
     let added = world.chats.add_participant(ben.caller, shared, command).await.unwrap_err();
     assert_eq!(added.to_string(), AddParticipantError::Refused(AddRefused::PeerNotFound).to_string());
 
     let again = async |handle: &str| {
         let (handle, email) = (UserHandle::new(handle).unwrap(), "ann@example.org".to_owned());
         let (name, plan) = (parse_person_name("Ann").unwrap(), PlanName::enterprise());
-        let membership = Membership::Own;
-        world.accounts.create_user(CreateUser { handle, email, name, membership, plan }).await
+        let initial_organization = InitialOrganization::Own;
+        world.accounts.create_user(CreateUser { handle, email, name, initial_organization, plan }).await
     };
     assert!(matches!(again("ann").await, Err(CreateUserError::HandleTaken)));
     again("ann-2").await.unwrap();
@@ -290,7 +291,7 @@ pub async fn the_last_admin_of_members_is_not_deleted(world: World) {
 pub async fn an_organization_without_members_is_deleted(world: World) {
     let (ann, ben) = (world.colleague("ann", "house").await, world.user("ben").await);
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     let find = async |name: &str| {
         let which = WhichOrganization::Named(name.to_owned());
         world.organizations.find(which).await.unwrap()
@@ -340,7 +341,7 @@ pub async fn who_is_disabled_is_nobodys_peer(world: World) {
     world.make_global(&globe).await;
     let listed = AgentChanges { listed_in_directory: Some(true), ..AgentChanges::default() };
     world.accounts.update_agent(ben.caller, globe.id, listed).await.unwrap();
-    let chat = world.chat(ann.caller, &[bot.id.uuid(), globe.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into(), globe.id.into()]).await;
     let peers = async || {
         let page = world.peers.list(ann.caller, ListPeers::default(), ALL).await.unwrap();
         assert_eq!(page.total, u64::try_from(page.rows.len()).ok());
@@ -354,7 +355,7 @@ pub async fn who_is_disabled_is_nobodys_peer(world: World) {
     assert_eq!((peers().await, directory().await), (vec![], Some(0)));
 
     let other = world.chat(ann.caller, &[]).await;
-    for candidate in [bot.id.uuid(), globe.id.uuid(), ben.id.uuid()] {
+    for candidate in [bot.id.into(), globe.id.into(), ben.id.into()] {
         let command = AddParticipantCommand { candidate, role: Role::Member };
         let added = world.chats.add_participant(ann.caller, other, command).await;
         let refused = AddParticipantError::Refused(AddRefused::PeerNotFound);

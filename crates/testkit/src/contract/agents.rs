@@ -63,7 +63,7 @@ pub async fn a_deleted_agent_leaves_nothing_open(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let bot = world.agent(&ann, "Bot").await;
     let idle = world.agent(&ann, "Idle").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid(), idle.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into(), idle.id.into()]).await;
     world.send(bot.caller, chat, "hello", &[ParticipantId::User(ann.id)]).await;
     world.send(ann.caller, chat, "hello", &[ParticipantId::Agent(bot.id)]).await;
 
@@ -107,17 +107,17 @@ pub async fn the_rooms_of_a_deleted_agent_pass_on(world: World) {
     let bot = world.agent(&ann, "Bot").await;
     let (old, young) = (world.agent(&ann, "Old").await, world.agent(&ann, "Young").await);
     let second = std::time::Duration::from_secs(1);
-    let to_admin = world.chat(bot.caller, &[old.id.uuid(), ann.id.uuid()]).await;
-    world.add(bot.caller, to_admin, young.id.uuid(), Role::Admin).await;
-    let to_human = world.chat(bot.caller, &[old.id.uuid()]).await;
+    let to_admin = world.chat(bot.caller, &[old.id.into(), ann.id.into()]).await;
+    world.add(bot.caller, to_admin, young.id.into(), Role::Admin).await;
+    let to_human = world.chat(bot.caller, &[old.id.into()]).await;
     world.clock.advance(second);
-    world.add(bot.caller, to_human, ann.id.uuid(), Role::Member).await;
-    let to_oldest = world.chat(bot.caller, &[old.id.uuid()]).await;
+    world.add(bot.caller, to_human, ann.id.into(), Role::Member).await;
+    let to_oldest = world.chat(bot.caller, &[old.id.into()]).await;
     world.clock.advance(second);
-    world.add(bot.caller, to_oldest, young.id.uuid(), Role::Member).await;
-    let shared = world.chat(bot.caller, &[ann.id.uuid()]).await;
-    world.add(bot.caller, shared, old.id.uuid(), Role::Owner).await;
-    let member = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    world.add(bot.caller, to_oldest, young.id.into(), Role::Member).await;
+    let shared = world.chat(bot.caller, &[ann.id.into()]).await;
+    world.add(bot.caller, shared, old.id.into(), Role::Owner).await;
+    let member = world.chat(ann.caller, &[bot.id.into()]).await;
     let alone = world.chat(bot.caller, &[]).await;
     world.publisher.take();
 
@@ -137,13 +137,13 @@ pub async fn the_rooms_of_a_deleted_agent_pass_on(world: World) {
     let bot = ParticipantId::Agent(bot.id);
     assert_eq!(world.stores.chats.find(bot, alone).await.unwrap(), None);
     // Of every room it is told that it left, the newest first, and then that it is gone.
-    let told = world.publisher.take();
-    assert_eq!(told.len(), 2 * 6 + 1);
-    let told = told.into_iter().filter_map(|event| match event {
+    let published = world.publisher.take();
+    assert_eq!(published.len(), 2 * 6 + 1);
+    let published = published.into_iter().filter_map(|event| match event {
         DomainEvent::ParticipantRemoved { chat_id, .. } => Some(chat_id),
         _ => None,
     });
-    assert_eq!(told.collect::<Vec<_>>(), [alone, member, shared, to_oldest, to_human, to_admin]);
+    assert_eq!(published.collect::<Vec<_>>(), [alone, member, shared, to_oldest, to_human, to_admin]);
 }
 
 /// First its own requests, then those to it, then its contacts, each in the order in which they were made.
@@ -182,13 +182,13 @@ pub async fn heirs_are_those_whom_the_rule_names(world: World) {
     const ROOMS: usize = 48;
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let mut candidates = vec![ann.id.uuid()];
+    let mut candidates = vec![ann.id.into()];
     for name in ["One", "Two", "Three"] {
-        candidates.push(world.agent(&ann, name).await.id.uuid());
+        candidates.push(world.agent(&ann, name).await.id.into());
     }
     let ben = world.user("ben").await;
     world.connect((bot.caller, &bot.handle), (ben.caller, "ben")).await;
-    candidates.push(ben.id.uuid());
+    candidates.push(ben.id.into());
     let mut chance = 1_u32;
     let mut below = |bound: usize| {
         chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -228,7 +228,7 @@ pub async fn a_deleted_agent_makes_nothing_more(world: World) {
     let plan = Plan { name: PlanName::new("two").unwrap(), chats: Some(2), ..Plan::enterprise() };
     let ann = world.user_with_plan("ann", plan).await;
     let bot = world.agent(&ann, "Bot").await;
-    let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let room = world.chat(ann.caller, &[bot.id.into()]).await;
     let to_bot = [ParticipantId::Agent(bot.id)];
     let sent = world.send(ann.caller, room, "hello", &to_bot).await.id;
     world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
@@ -243,7 +243,7 @@ pub async fn a_deleted_agent_makes_nothing_more(world: World) {
     };
     assert!(asked.as_ref().is_err_and(gone), "{asked:?}");
     assert!(world.contacts.received_by_user(ann.caller, FIRST).await.unwrap().rows.is_empty());
-    let add = AddParticipantCommand { candidate: bot.id.uuid(), role: Role::Member };
+    let add = AddParticipantCommand { candidate: bot.id.into(), role: Role::Member };
     assert!(world.chats.add_participant(bot.caller, room, add).await.is_err());
     let title = ChatTitle::renamed("Mine").unwrap();
     assert!(world.chats.rename(bot.caller, room, title).await.is_err());
@@ -258,7 +258,7 @@ pub async fn a_deleted_agent_makes_nothing_more(world: World) {
 pub async fn work_is_erased_little_by_little(world: World) {
     let ann = world.user("ann").await;
     let (bot, other) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Other").await);
-    let chat = world.chat(ann.caller, &[bot.id.uuid(), other.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into(), other.id.into()]).await;
     let both = [ParticipantId::Agent(bot.id), ParticipantId::Agent(other.id)];
     for number in 0..5 {
         let sent = world.send(ann.caller, chat, &format!("{number}"), &both).await.id;

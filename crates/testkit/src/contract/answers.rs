@@ -84,7 +84,7 @@ pub async fn one_key_makes_one_event(world: World) {
     assert!(matches!(post(once("k", 2)).await, Err(PostEventError::KeyReused)));
     assert_eq!(count(&world, &ann, chat).await, 1);
     // The agent is answered as then, though it has left the room.
-    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, bot.id).await.unwrap();
     assert_eq!(post(once("k", 1)).await.unwrap().id, event.id);
     assert!(matches!(post(once("k", 2)).await, Err(PostEventError::KeyReused)));
     assert!(matches!(post(once("l", 1)).await, Err(PostEventError::ChatNotFound)));
@@ -124,7 +124,7 @@ pub async fn a_refused_request_leaves_its_key_free(world: World) {
 pub async fn a_first_answer_outlives_a_change_of_the_room(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let sent = say(&world, &ann, chat, &bot, once("k", 1)).await.unwrap();
-    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, bot.id).await.unwrap();
     assert_eq!(say(&world, &ann, chat, &bot, once("k", 1)).await.unwrap(), sent);
     let reused = say(&world, &ann, chat, &bot, once("k", 2)).await;
     assert!(matches!(reused, Err(SendMessageError::KeyReused)), "{reused:?}");
@@ -136,7 +136,7 @@ pub async fn a_first_answer_outlives_a_change_of_the_room(world: World) {
 /// Another sender, another room or another operation has keys of its own.
 pub async fn a_key_belongs_to_sender_operation_and_room(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let second = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let second = world.chat(ann.caller, &[bot.id.into()]).await;
     let key = || once("k", 1);
     let mut ids = vec![
         say(&world, &ann, chat, &bot, key()).await.unwrap().id.uuid(),
@@ -172,7 +172,7 @@ pub async fn one_key_makes_one_room(world: World) {
     let room = rooms.remove(0);
     assert_eq!(world.chats.list(caller, first(100)).await.unwrap().rows.len(), 2);
     world.clock.advance(Duration::from_secs(60));
-    world.add(caller, room.id, bot.id.uuid(), domain::chat::Role::Member).await;
+    world.add(caller, room.id, bot.id.into(), domain::chat::Role::Member).await;
     world.send(caller, room.id, "a title", &[ParticipantId::Agent(bot.id)]).await;
     let command = || CreateChat { task_id: room.task_id, ..CreateChat::default() };
     assert_eq!(world.chats.create_once(caller, command(), once("k", 1)).await.unwrap(), room);

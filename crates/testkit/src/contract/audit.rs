@@ -41,16 +41,16 @@ pub(super) async fn log_of(
     }
 }
 
-type Told = (Option<String>, AuditAction, Option<String>, Option<String>, Option<String>);
+type Summary = (Option<String>, AuditAction, Option<String>, Option<String>, Option<String>);
 
 /// Actor, action, subject, organization, and details.
-fn told(record: &AuditRecord) -> Told {
+fn summary(record: &AuditRecord) -> Summary {
     let actor = record.actor.known().map(|actor| actor.name.clone().unwrap());
     let place = record.place.as_ref().and_then(|place| place.name.clone());
     (actor, record.action, record.subject.name.clone(), place, record.detail.clone())
 }
 
-fn line(actor: &str, action: AuditAction, subject: &str, place: &str, detail: &str) -> Told {
+fn line(actor: &str, action: AuditAction, subject: &str, place: &str, detail: &str) -> Summary {
     let or_nothing = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     (or_nothing(actor), action, or_nothing(subject), or_nothing(place), or_nothing(detail))
 }
@@ -78,13 +78,13 @@ pub async fn what_is_done_is_audited(world: World) {
         AgentChanges { tags: Some(Vec::new()), registry_access: Some(true), ..AgentChanges::default() };
     world.accounts.update_agent(ann.caller, bot.id, changes).await.unwrap();
     tick();
-    world.add(ann.caller, chat, bot.id.uuid(), Role::Admin).await;
+    world.add(ann.caller, chat, bot.id.into(), Role::Admin).await;
     tick();
-    world.add(bot.caller, chat, aide.id.uuid(), Role::Member).await;
+    world.add(bot.caller, chat, aide.id.into(), Role::Member).await;
     tick();
-    world.chats.remove_participant(ann.caller, chat, aide.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, aide.id).await.unwrap();
     tick();
-    world.chats.remove_participant(bot.caller, chat, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(bot.caller, chat, bot.id).await.unwrap();
     tick();
     world.chats.delete(ann.caller, chat).await.unwrap();
     tick();
@@ -118,9 +118,9 @@ pub async fn what_is_done_is_audited(world: World) {
     world.logins.log_out(&open.refresh_token).await.unwrap();
 
     let mut log = log_of(&world, None, Some(since)).await;
-    let mut passwords = log.split_off(log.len() - 4).iter().map(told).collect::<Vec<_>>();
+    let mut passwords = log.split_off(log.len() - 4).iter().map(summary).collect::<Vec<_>>();
     // The password and the session that comes with it have the same time.
-    passwords[1..3].sort_by_key(|told| told.1.as_str());
+    passwords[1..3].sort_by_key(|summary| summary.1.as_str());
     let expected = [
         line("", Did::PasswordResetIssued, "ann", "", ""),
         line("ann", Did::LoginSucceeded, "ann", "", ""),
@@ -148,13 +148,13 @@ pub async fn what_is_done_is_audited(world: World) {
         line("", Did::PlanSet, "ann", "", PlanName::enterprise().as_str()),
     ];
     let (last, before) = log.split_last().unwrap();
-    assert_eq!(before.iter().map(told).collect::<Vec<_>>(), expected);
+    assert_eq!(before.iter().map(summary).collect::<Vec<_>>(), expected);
     assert_eq!((&last.actor, last.action), (&RecordedActor::Operator, Did::KeyRevoked));
     assert!(log.iter().all(|entry| entry.organization == Some(ann.caller.organization)));
 
     let all = log_of(&world, None, None).await;
     let mut made = all[..3].iter().map(|entry| (entry.action, entry.subject.object)).collect::<Vec<_>>();
-    made[1..].sort_by_key(|(_, object)| object.parts().1 != bot.id.uuid());
+    made[1..].sort_by_key(|(_, object)| object.parts().1.uuid() != bot.id.uuid());
     let registered = |agent| (Did::AgentRegistered, AuditObject::Agent(agent));
     let user = (Did::UserCreated, AuditObject::User(ann.id));
     assert_eq!(made, [user, registered(bot.id), registered(aide.id)]);
@@ -169,9 +169,9 @@ pub async fn what_is_refused_is_not_audited(world: World) {
     let before = log_of(&world, None, None).await;
     world.accounts.delete_agent(ben.caller, bot.id, true).await.unwrap_err();
     world.chats.delete(ben.caller, chat).await.unwrap_err();
-    let command = AddParticipantCommand { candidate: ben.id.uuid(), role: Role::Member };
+    let command = AddParticipantCommand { candidate: ben.id.into(), role: Role::Member };
     world.chats.add_participant(ben.caller, chat, command).await.unwrap_err();
-    world.chats.remove_participant(ann.caller, chat, ben.id.uuid()).await.unwrap_err();
+    world.chats.remove_participant(ann.caller, chat, ben.id).await.unwrap_err();
     world.accounts.revoke_key(ben.caller, domain::id::ApiKeyId::new(bot.id.uuid())).await.unwrap_err();
     world.accounts.mark_agent("ann/nobody", AgentMarks::default()).await.unwrap();
     let plan = AssignPlan {
@@ -187,9 +187,9 @@ pub async fn entries_stay_in_their_organization(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let (bot, own) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Own").await);
     world.make_global(&own).await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    world.add(ann.caller, chat, own.id.uuid(), Role::Owner).await;
-    world.chats.remove_participant(own.caller, chat, bot.id.uuid()).await.unwrap();
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+    world.add(ann.caller, chat, own.id.into(), Role::Owner).await;
+    world.chats.remove_participant(own.caller, chat, bot.id).await.unwrap();
     let (anns, bens) = (ann.caller.organization, ben.caller.organization);
     let of_ann = log_of(&world, Some(anns), None).await;
     let removed = of_ann.iter().find(|entry| entry.action == AuditAction::ParticipantRemoved).unwrap();
@@ -231,7 +231,7 @@ pub async fn entries_keep_the_names_of_their_time(world: World) {
     rename("Before").await.unwrap();
     world.connect((ann.caller, "ann"), (ben.caller, "ben")).await;
     world.clock.advance(Duration::from_secs(1));
-    world.add(ann.caller, chat, ben.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, ben.id.into(), Role::Member).await;
     rename("After").await.unwrap();
     world.clock.advance(Duration::from_secs(1));
     let by = Authority::Admin(ann.caller);
@@ -241,18 +241,24 @@ pub async fn entries_keep_the_names_of_their_time(world: World) {
     let key = world.accounts.create_key(ann.id, CreateKey::default()).await.unwrap();
 
     let log = log_of(&world, None, None).await;
-    let told = log.iter().map(told).collect::<Vec<_>>();
-    assert!(told.contains(&line("ann", AuditAction::ParticipantAdded, "ben", "After", "member")), "{told:?}");
-    assert!(told.contains(&line("ann", AuditAction::OrganizationRenamed, "ann", "", "Works")), "{told:?}");
+    let summary = log.iter().map(summary).collect::<Vec<_>>();
+    assert!(
+        summary.contains(&line("ann", AuditAction::ParticipantAdded, "ben", "After", "member")),
+        "{summary:?}"
+    );
+    assert!(
+        summary.contains(&line("ann", AuditAction::OrganizationRenamed, "ann", "", "Works")),
+        "{summary:?}"
+    );
     let prefix = key.record.prefix.unwrap();
-    assert!(told.contains(&line("ann", AuditAction::KeyCreated, &prefix, "ann", "")), "{told:?}");
+    assert!(summary.contains(&line("ann", AuditAction::KeyCreated, &prefix, "ann", "")), "{summary:?}");
 }
 
 /// Editing and deleting leave an entry each, without any text.
 pub async fn edits_are_audited(world: World) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     world.chats.rename(ann.caller, chat, ChatTitle::renamed("Plans").unwrap()).await.unwrap();
     let sent = world.send(ann.caller, chat, "secret words", &[ParticipantId::Agent(bot.id)]).await.id;
     world.clock.advance(Duration::from_secs(1));

@@ -40,7 +40,7 @@ async fn contents(world: &World, ann: &TestUser, chat: ChatId) -> Vec<String> {
     history(world, ann, chat).await.into_iter().map(|message| message.content).collect()
 }
 
-async fn tell(world: &World, ann: &TestUser, chat: ChatId, bot: &TestAgent, text: &str) -> MessageId {
+async fn send(world: &World, ann: &TestUser, chat: ChatId, bot: &TestAgent, text: &str) -> MessageId {
     world.send(ann.caller, chat, text, &[ParticipantId::Agent(bot.id)]).await.id
 }
 
@@ -56,8 +56,8 @@ async fn thought(world: &World, bot: &TestAgent, chat: ChatId) -> MessageId {
 /// All readers see the new text; its mentions and the work on it stay.
 pub async fn an_edit_changes_the_text_and_nothing_else(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let message = tell(&world, &ann, chat, &bot, "@Bot do this").await;
-    tell(&world, &ann, chat, &bot, "and that").await;
+    let message = send(&world, &ann, chat, &bot, "@Bot do this").await;
+    send(&world, &ann, chat, &bot, "and that").await;
     world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Begin).await.unwrap();
     let failed = DeliveryStep::Fail(FailureText::new("no".to_owned()).unwrap());
     world.deliveries.advance(bot.caller, chat, message, failed).await.unwrap();
@@ -75,8 +75,11 @@ pub async fn an_edit_changes_the_text_and_nothing_else(world: World) {
     };
     assert_eq!(edited, expected);
     assert_eq!(edited.deliveries[0].status(), DeliveryStatus::Failed);
-    let told = world.publisher.take();
-    assert!(matches!(&told[..], [DomainEvent::MessageUpdated { message }] if *message == edited), "{told:?}");
+    let published = world.publisher.take();
+    assert!(
+        matches!(&published[..], [DomainEvent::MessageUpdated { message }] if *message == edited),
+        "{published:?}"
+    );
 
     let after = (history(&world, &ann, chat).await, world.chats.find(ann.caller, chat).await.unwrap());
     assert_eq!(after, (vec![before.0[0].clone(), expected.clone()], before.1));
@@ -90,7 +93,7 @@ pub async fn a_deleted_text_is_nowhere(world: World) {
     let mut sent = Vec::new();
     for text in ["one", "two", "three", "four"] {
         world.clock.advance(Duration::from_secs(1));
-        sent.push(tell(&world, &ann, chat, &bot, text).await);
+        sent.push(send(&world, &ann, chat, &bot, text).await);
     }
     let since = world.clock.now().minus(Duration::from_secs(3));
     for (message, step) in [(1, DeliveryStep::Begin), (0, DeliveryStep::Begin), (0, DeliveryStep::Succeed)] {
@@ -102,9 +105,9 @@ pub async fn a_deleted_text_is_nowhere(world: World) {
     for (message, row) in [(1, 2), (3, 0)] {
         let deleted = world.messages.delete(ann.caller, chat, sent[message]).await.unwrap();
         assert_eq!(deleted, rows[row]);
-        let told = world.publisher.take();
+        let published = world.publisher.take();
         let expected = |event: &DomainEvent| matches!(event, DomainEvent::MessageDeleted { chat_id, id } if (*chat_id, *id) == (chat, deleted.id));
-        assert!(told.len() == 1 && told.iter().all(expected), "{told:?}");
+        assert!(published.len() == 1 && published.iter().all(expected), "{published:?}");
     }
 
     let left = [rows[1].clone(), rows[3].clone()];
@@ -135,7 +138,7 @@ pub async fn a_deleted_text_is_nowhere(world: World) {
     };
     let listed = world.chats.list_rooms(ann.caller, listing, first(10)).await.unwrap();
     assert_eq!(listed.rows[0].last_message.as_ref(), Some(&left[0]));
-    let next = tell(&world, &ann, chat, &bot, "five").await;
+    let next = send(&world, &ann, chat, &bot, "five").await;
     let newest = history(&world, &ann, chat).await.swap_remove(0);
     assert_eq!((newest.id, newest.sequence.get()), (next, 5), "the places of deleted texts stay empty");
 }
@@ -143,7 +146,7 @@ pub async fn a_deleted_text_is_nowhere(world: World) {
 /// An agent that works on it cannot finish it.
 pub async fn work_on_a_deleted_text_is_not_found(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let message = tell(&world, &ann, chat, &bot, "never mind").await;
+    let message = send(&world, &ann, chat, &bot, "never mind").await;
     world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Begin).await.unwrap();
     world.messages.delete(ann.caller, chat, message).await.unwrap();
     world.publisher.take();
@@ -162,17 +165,17 @@ pub async fn only_its_sender_changes_a_text(world: World) {
     let ben = world.user("ben").await;
     let own = world.agent(&ben, "Own").await;
     world.make_global(&own).await;
-    world.add(ann.caller, chat, own.id.uuid(), Role::Member).await;
-    let text = tell(&world, &ann, chat, &bot, "by Ann").await;
+    world.add(ann.caller, chat, own.id.into(), Role::Member).await;
+    let text = send(&world, &ann, chat, &bot, "by Ann").await;
     let answer = world.send(bot.caller, chat, "by her agent", &[ParticipantId::User(ann.id)]).await.id;
     let event = thought(&world, &bot, chat).await;
     let elsewhere = world.chat(ann.caller, &[]).await;
-    let left = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    let parting = tell(&world, &ann, left, &bot, "a parting word").await;
-    world.add(ann.caller, left, own.id.uuid(), Role::Owner).await;
-    world.chats.remove_participant(ann.caller, left, ann.id.uuid()).await.unwrap();
-    let gone = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    let last = tell(&world, &ann, gone, &bot, "a last word").await;
+    let left = world.chat(ann.caller, &[bot.id.into()]).await;
+    let parting = send(&world, &ann, left, &bot, "a parting word").await;
+    world.add(ann.caller, left, own.id.into(), Role::Owner).await;
+    world.chats.remove_participant(ann.caller, left, ann.id).await.unwrap();
+    let gone = world.chat(ann.caller, &[bot.id.into()]).await;
+    let last = send(&world, &ann, gone, &bot, "a last word").await;
     world.chats.delete(ann.caller, gone).await.unwrap();
     let before = history(&world, &ann, chat).await;
     world.publisher.take();
@@ -246,7 +249,7 @@ pub async fn a_repeated_request_does_not_bring_a_text_back(world: World) {
     world.messages.delete(ann.caller, chat, sent.id).await.unwrap();
     assert_eq!(ask(1).await.unwrap(), sent);
     assert!(matches!(ask(2).await, Err(SendMessageError::KeyReused)));
-    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, bot.id).await.unwrap();
     assert_eq!(ask(1).await.unwrap(), sent, "as then, though it would be refused now");
     assert_eq!(contents(&world, &ann, chat).await, Vec::<String>::new());
     world.clock.advance(LIFETIME);
@@ -261,7 +264,7 @@ pub async fn a_deletion_wins_over_whatever_goes_on(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let mut texts = Vec::new();
     for number in 0..TEXTS {
-        texts.push(tell(&world, &ann, chat, &bot, &format!("{number}")).await);
+        texts.push(send(&world, &ann, chat, &bot, &format!("{number}")).await);
     }
     world.publisher.take();
     let world = Arc::new(world);

@@ -16,7 +16,7 @@ use crate::{TestAgent, TestUser, World};
 async fn ann_and_bot(world: &World) -> (TestUser, TestAgent, ChatId) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     (ann, bot, chat)
 }
 
@@ -26,11 +26,11 @@ pub async fn rooms_are_listed_newest_first_without_those_left_or_deleted(world: 
     let mut expected = vec![first];
     for number in 0..4 {
         world.clock.advance(Duration::from_secs(number / 2));
-        expected.insert(0, world.chat(ann.caller, &[bot.id.uuid()]).await);
+        expected.insert(0, world.chat(ann.caller, &[bot.id.into()]).await);
     }
-    let left = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    world.chats.remove_participant(ann.caller, left, bot.id.uuid()).await.unwrap();
-    let deleted = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let left = world.chat(ann.caller, &[bot.id.into()]).await;
+    world.chats.remove_participant(ann.caller, left, bot.id).await.unwrap();
+    let deleted = world.chat(ann.caller, &[bot.id.into()]).await;
     world.chats.delete(ann.caller, deleted).await.unwrap();
 
     let mut seen = Vec::new();
@@ -91,10 +91,10 @@ pub async fn who_comes_back_is_as_new(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let open = world.send(ann.caller, chat, "open", &[ParticipantId::Agent(bot.id)]).await.id;
     world.deliveries.next(bot.caller, chat).await.unwrap();
-    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, bot.id).await.unwrap();
     assert!(world.deliveries.next(bot.caller, chat).await.is_err());
     world.clock.advance(Duration::from_secs(60));
-    world.add(ann.caller, chat, bot.id.uuid(), Role::Admin).await;
+    world.add(ann.caller, chat, bot.id.into(), Role::Admin).await;
     let roster = world.chats.roster(ann.caller, chat).await.unwrap();
     let back = roster.find(ParticipantId::Agent(bot.id)).unwrap();
     assert_eq!(
@@ -112,20 +112,20 @@ pub async fn refusals_leave_no_trace(world: World) {
     let before = chats.roster(ParticipantId::User(ann.id), chat).await.unwrap();
     let now = world.clock.now();
     let add =
-        AddParticipant { chat, by: ann.caller.into(), candidate: ben.id.uuid(), role: Role::Member, now };
+        AddParticipant { chat, by: ann.caller.into(), candidate: ben.id.into(), role: Role::Member, now };
     let never = || OnCommit::new(|_| panic!("a refusal was announced"));
     assert_eq!(chats.add_participant(add.clone(), never()).await.unwrap(), Err(AddRefused::PeerNotFound));
-    let present = AddParticipant { candidate: bot.id.uuid(), ..add.clone() };
+    let present = AddParticipant { candidate: bot.id.into(), ..add.clone() };
     assert_eq!(chats.add_participant(present, never()).await.unwrap(), Err(AddRefused::AlreadyParticipant));
-    let nowhere = AddParticipant { chat: ChatId::new(uuid::Uuid::nil()), ..add };
+    let nowhere = AddParticipant { chat: ChatId::NIL, ..add };
     assert_eq!(chats.add_participant(nowhere, never()).await.unwrap(), Err(AddRefused::ChatNotFound));
     let never = || OnCommit::new(|_| panic!("a refusal was announced"));
-    let remove = RemoveParticipant { chat, by: ann.caller.into(), target: ann.id.uuid(), now };
+    let remove = RemoveParticipant { chat, by: ann.caller.into(), target: ann.id.into(), now };
     assert_eq!(
         chats.remove_participant(remove.clone(), never()).await.unwrap(),
         Err(RemoveRefused::SoleOwner)
     );
-    let absent = RemoveParticipant { target: ben.id.uuid(), ..remove };
+    let absent = RemoveParticipant { target: ben.id.into(), ..remove };
     assert_eq!(
         chats.remove_participant(absent, never()).await.unwrap(),
         Err(RemoveRefused::ParticipantNotFound)

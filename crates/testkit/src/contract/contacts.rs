@@ -94,9 +94,11 @@ pub async fn requests_walk_through_their_states(world: World) {
         let by = everybody[answering];
         let answered = world.contacts.answer(by, by_id(request.id), action).await.unwrap();
         assert_eq!((answered.status, answered.responded_at), (action.outcome(), Some(world.clock.now())));
-        let told = world.publisher.take();
-        assert!(matches!(&told[0], DomainEvent::ContactRequestUpdated { request } if *request == answered));
-        assert_eq!(told.len(), if action == approve { 3 } else { 1 });
+        let published = world.publisher.take();
+        assert!(
+            matches!(&published[0], DomainEvent::ContactRequestUpdated { request } if *request == answered)
+        );
+        assert_eq!(published.len(), if action == approve { 3 } else { 1 });
         for (by, action) in [(2, approve), (3, reject), (0, cancel), (1, cancel)] {
             assert_eq!(answer(&world, everybody[by], by_id(request.id), action).await, "settled");
         }
@@ -151,14 +153,14 @@ pub async fn inverse_requests_are_approved(world: World) {
     assert!(matches!(&asked[..], [DomainEvent::ContactRequestReceived { request }] if *request == first));
     let second = world.ask(ben.caller, "ann").await;
     assert_eq!(second.status, RequestStatus::Approved);
-    let told = world.publisher.take();
+    let published = world.publisher.take();
     let [
         DomainEvent::ContactRequestUpdated { request },
         DomainEvent::ContactAdded { contact: ann_has },
         DomainEvent::ContactAdded { contact: ben_has },
-    ] = &told[..]
+    ] = &published[..]
     else {
-        panic!("{told:?}")
+        panic!("{published:?}")
     };
     assert_eq!((request.id, request.status), (first.id, RequestStatus::Approved));
     let [ann_id, ben_id] = [&ann, &ben].map(|user| ParticipantId::User(user.id));
@@ -258,26 +260,26 @@ pub async fn removal_is_for_both_sides(world: World) {
         let theirs = world.contacts.list(two.caller, FIRST).await.unwrap().rows.remove(0).contact.id;
         // Neither a stranger nor an owner, nor by the id of the other side's record.
         for by in [Caller::from(stranger.caller), ann.caller.into(), ben.caller.into()] {
-            for which in [WhichContact::Id(own.uuid()), WhichContact::Id(two.id.uuid()), handle(&two.handle)]
+            for which in [WhichContact::Id(own.into()), WhichContact::Id(two.id.into()), handle(&two.handle)]
             {
                 assert!(!remove(by, which).await);
             }
         }
-        assert!(!remove(one.caller.into(), WhichContact::Id(theirs.uuid())).await);
+        assert!(!remove(one.caller.into(), WhichContact::Id(theirs.into())).await);
         assert!(!remove(one.caller.into(), handle("nobody")).await);
         assert!(world.stores.contacts.are_contacts(agent(&one), agent(&two)).await.unwrap());
         assert!(world.stores.contacts.are_contacts(agent(&two), agent(&one)).await.unwrap());
         world.publisher.take();
         let (by, which) = match round {
-            0 => (one.caller, WhichContact::Id(own.uuid())),
-            1 => (one.caller, WhichContact::Id(two.id.uuid())),
+            0 => (one.caller, WhichContact::Id(own.into())),
+            1 => (one.caller, WhichContact::Id(two.id.into())),
             2 => (one.caller, handle(&two.handle)),
-            _ => (two.caller, WhichContact::Id(theirs.uuid())),
+            _ => (two.caller, WhichContact::Id(theirs.into())),
         };
         assert!(remove(by.into(), which.clone()).await);
-        let mut told = world.publisher.take();
-        told.sort_by_key(|event| !matches!(event, DomainEvent::ContactRemoved { id, .. } if *id == own));
-        assert!(matches!(told[..], [
+        let mut published = world.publisher.take();
+        published.sort_by_key(|event| !matches!(event, DomainEvent::ContactRemoved { id, .. } if *id == own));
+        assert!(matches!(published[..], [
             DomainEvent::ContactRemoved { owner: first, id: first_id },
             DomainEvent::ContactRemoved { owner: second, id: second_id },
         ] if (first, first_id, second, second_id) == (agent(&one), own, agent(&two), theirs)));
@@ -316,10 +318,10 @@ pub async fn requests_expire(world: World) {
     let approve = RequestAction::Approve;
     assert_eq!(answer(&world, two.caller, by_handle(&one.handle), approve).await, "not found");
     assert_eq!(answer(&world, two.caller, by_id(request.id), approve).await, "settled");
-    let told = world.publisher.take();
+    let published = world.publisher.take();
     assert!(
-        matches!(&told[..], [DomainEvent::ContactRequestUpdated { request }] if request.status == RequestStatus::Expired),
-        "told once, when it was written down: {told:?}"
+        matches!(&published[..], [DomainEvent::ContactRequestUpdated { request }] if request.status == RequestStatus::Expired),
+        "told once, when it was written down: {published:?}"
     );
     assert_eq!(contacts_of(&world, two.caller).await, Vec::<String>::new());
     assert_eq!(sent(&world, one.caller, expired).await, [RequestStatus::Expired]);
@@ -455,11 +457,11 @@ pub async fn a_deleted_agent_is_nobodys_contact(world: World) {
     world.publisher.take();
 
     world.accounts.delete_agent(ann.caller, one.id, false).await.unwrap();
-    let told = world.publisher.take();
+    let published = world.publisher.take();
     let removed = |event: &&DomainEvent| matches!(event, DomainEvent::ContactRemoved { .. });
-    assert_eq!(told.iter().filter(removed).count(), 2);
+    assert_eq!(published.iter().filter(removed).count(), 2);
     let mut ended = Vec::new();
-    for event in &told {
+    for event in &published {
         match event {
             DomainEvent::ContactRemoved { owner, id } if *owner == agent(&two) => assert_eq!(*id, record),
             DomainEvent::ContactRequestUpdated { request } => {

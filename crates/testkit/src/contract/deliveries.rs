@@ -131,7 +131,7 @@ pub async fn only_the_newest_attempts_are_shown(world: World) {
 pub async fn readers_see_the_records_that_are_theirs(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;
-    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
     let both = [ParticipantId::Agent(bot.id), ParticipantId::Agent(other.id)];
     let message = world.send(ann.caller, chat, "for both", &both).await.id;
     take(&world, &bot, chat, message, &[DeliveryStep::Begin, failed()]).await;
@@ -151,7 +151,7 @@ pub async fn readers_see_the_records_that_are_theirs(world: World) {
 /// A refused step is neither kept nor announced.
 pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let elsewhere = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let elsewhere = world.chat(ann.caller, &[bot.id.into()]).await;
     let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
     let refused = async |chat, step| {
         let command = AdvanceDelivery { agent: bot.id, chat, message, step, now: world.clock.now() };
@@ -175,8 +175,8 @@ pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
 
 /// The announcements when these are marked: the messages, in their order.
 async fn marked(world: &World, taken: &[DeliveryKey]) -> Vec<Message> {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let listening = told.clone();
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let listening = published.clone();
     let on_commit =
         OnCommit::new(move |changed: &Vec<Message>| listening.lock().unwrap().extend(changed.clone()));
     world
@@ -185,7 +185,7 @@ async fn marked(world: &World, taken: &[DeliveryKey]) -> Vec<Message> {
         .mark_delivered(taken.to_vec(), world.clock.now(), Box::new(|_| true), on_commit)
         .await
         .unwrap();
-    std::mem::take(&mut *told.lock().unwrap())
+    std::mem::take(&mut *published.lock().unwrap())
 }
 
 /// Only what is new becomes delivered, as the state machine says, and only once.
@@ -208,9 +208,9 @@ pub async fn what_a_socket_took_is_delivered_if_it_is_new(world: World) {
     let expected = before.into_iter().map(|record| record.delivered(world.clock.now())).collect::<Vec<_>>();
     assert_eq!(expected[0].status(), DeliveryStatus::Delivered);
 
-    let told = marked(&world, &taken).await;
+    let published = marked(&world, &taken).await;
     assert_eq!(
-        told.iter().map(|message| (message.id, &message.deliveries)).collect::<Vec<_>>(),
+        published.iter().map(|message| (message.id, &message.deliveries)).collect::<Vec<_>>(),
         [(taken[0].message, &expected[..1].to_vec())]
     );
     assert_eq!(records().await, expected);
@@ -231,7 +231,7 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let (other, gone) = (world.agent(&ann, "Other").await, world.agent(&ann, "Gone").await);
     for agent in [&other, &gone] {
-        world.add(ann.caller, chat, agent.id.uuid(), Role::Member).await;
+        world.add(ann.caller, chat, agent.id.into(), Role::Member).await;
     }
     let to = |agents: &[&TestAgent]| agents.iter().map(|a| ParticipantId::Agent(a.id)).collect::<Vec<_>>();
     let key = |message, agent: &TestAgent| DeliveryKey { message, agent: agent.id };
@@ -249,12 +249,12 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
         key(second, &other),
         key(first, &gone),
     ];
-    let told = marked(&world, &taken).await;
-    assert_eq!(told.iter().map(|message| message.id).collect::<Vec<_>>(), [first, second]);
+    let published = marked(&world, &taken).await;
+    assert_eq!(published.iter().map(|message| message.id).collect::<Vec<_>>(), [first, second]);
     let states =
-        told[0].deliveries.iter().map(|record| (record.agent(), record.status())).collect::<Vec<_>>();
+        published[0].deliveries.iter().map(|record| (record.agent(), record.status())).collect::<Vec<_>>();
     assert_eq!(states, [(bot.id, DeliveryStatus::Delivered), (other.id, DeliveryStatus::Delivered)]);
-    assert_eq!(told[1].deliveries.len(), 1, "no record is made for who was not addressed");
+    assert_eq!(published[1].deliveries.len(), 1, "no record is made for who was not addressed");
     let never = OnCommit::new(|_: &Vec<Message>| panic!("nothing was announced"));
     let none = vec![key(nothing, &bot), key(second, &other)];
     world.stores.deliveries.mark_delivered(none, world.clock.now(), Box::new(|_| true), never).await.unwrap();
@@ -270,22 +270,22 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
 /// Every change is stored, and announced where there is a subscriber.
 pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
     let (ann, bot, loud) = ann_and_bot(&world).await;
-    let quiet = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let quiet = world.chat(ann.caller, &[bot.id.into()]).await;
     let to = [ParticipantId::Agent(bot.id)];
     let mut taken = Vec::new();
     for chat in [quiet, loud, quiet] {
         let message = world.send(ann.caller, chat, "hello", &to).await.id;
         taken.push(DeliveryKey { message, agent: bot.id });
     }
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let listening = told.clone();
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let listening = published.clone();
     let on_commit =
         OnCommit::new(move |changed: &Vec<Message>| listening.lock().unwrap().extend(changed.clone()));
     let (deliveries, now) = (&world.stores.deliveries, world.clock.now());
     let heard = move |chat| chat == loud;
     deliveries.mark_delivered(taken.clone(), now, Box::new(heard), on_commit).await.unwrap();
-    let told = told.lock().unwrap().iter().map(|message| message.id).collect::<Vec<_>>();
-    assert_eq!(told, [taken[1].message]);
+    let published = published.lock().unwrap().iter().map(|message| message.id).collect::<Vec<_>>();
+    assert_eq!(published, [taken[1].message]);
     for chat in [quiet, loud] {
         let waits = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
         assert_eq!(waits.deliveries[0].status(), DeliveryStatus::Delivered);
@@ -298,7 +298,7 @@ pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
 /// Told as they are now, in their order, and nothing where there is nothing to tell.
 pub async fn what_was_delivered_can_be_told_later(world: World) {
     let (ann, bot, loud) = ann_and_bot(&world).await;
-    let quiet = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let quiet = world.chat(ann.caller, &[bot.id.into()]).await;
     let to = [ParticipantId::Agent(bot.id)];
     let mut sent = vec![MessageId::new(uuid::Uuid::from_u128(7))];
     for chat in [loud, quiet, loud] {
@@ -306,13 +306,14 @@ pub async fn what_was_delivered_can_be_told_later(world: World) {
     }
     let key = DeliveryKey { message: sent[0], agent: bot.id };
     marked(&world, &[key]).await;
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let listening = told.clone();
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let listening = published.clone();
     let on_commit = OnCommit::new(move |all: &Vec<Message>| listening.lock().unwrap().extend(all.clone()));
     let deliveries = &world.stores.deliveries;
-    deliveries.tell_delivered(sent.clone(), Box::new(move |chat| chat == loud), on_commit).await.unwrap();
-    let told = told.lock().unwrap().iter().map(|m| (m.id, m.deliveries[0].status())).collect::<Vec<_>>();
-    assert_eq!(told, [(sent[2], DeliveryStatus::New), (sent[0], DeliveryStatus::Delivered)]);
+    deliveries.announce_delivered(sent.clone(), Box::new(move |chat| chat == loud), on_commit).await.unwrap();
+    let published =
+        published.lock().unwrap().iter().map(|m| (m.id, m.deliveries[0].status())).collect::<Vec<_>>();
+    assert_eq!(published, [(sent[2], DeliveryStatus::New), (sent[0], DeliveryStatus::Delivered)]);
     let never = OnCommit::new(|_: &Vec<Message>| panic!("nothing was told"));
-    deliveries.tell_delivered(sent, Box::new(|_| false), never).await.unwrap();
+    deliveries.announce_delivered(sent, Box::new(|_| false), never).await.unwrap();
 }

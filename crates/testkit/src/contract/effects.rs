@@ -52,7 +52,7 @@ pub async fn changes_move_the_rooms_times(world: World) {
     assert_eq!((created.updated_at, created.last_message_at), (created.created_at, None));
 
     world.clock.advance(Duration::from_secs(1));
-    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, bot.id).await.unwrap();
     let removed = room(&world, &ann, chat).await;
     assert_eq!((removed.updated_at, removed.last_message_at), (world.clock.now(), None));
 
@@ -63,7 +63,7 @@ pub async fn changes_move_the_rooms_times(world: World) {
     assert_eq!((spoken.updated_at, spoken.last_message_at), (sent, Some(sent)));
 
     world.clock.advance(Duration::from_secs(1));
-    world.add(ann.caller, chat, bot.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, bot.id.into(), Role::Member).await;
     let added = room(&world, &ann, chat).await;
     assert_eq!((added.updated_at, added.last_message_at), (world.clock.now(), Some(sent)));
     assert_eq!(added.created_at, created.created_at);
@@ -90,7 +90,7 @@ pub async fn a_room_is_titled_once(world: World) {
 
     let given = CreateChat { title: ChatTitle::given(Some("Given")).unwrap(), ..CreateChat::default() };
     let given = world.chats.create(ann.caller, given).await.unwrap().id;
-    world.add(ann.caller, given, bot.id.uuid(), Role::Member).await;
+    world.add(ann.caller, given, bot.id.into(), Role::Member).await;
     assert_eq!(append(given, "another first text", true).await, None);
     assert_eq!(room(&world, &ann, given).await.title.as_deref(), Some("Given"));
 }
@@ -105,7 +105,7 @@ fn mention_of(agent: &TestAgent) -> Mention {
 pub async fn a_title_is_made_of_what_everybody_may_read(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let (other, third) = (world.agent(&ann, "Other").await, world.agent(&ann, "Third").await);
-    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
     let title = async |chat| room(&world, &ann, chat).await.title;
     let to =
         |agents: &[&TestAgent]| agents.iter().map(|agent| ParticipantId::Agent(agent.id)).collect::<Vec<_>>();
@@ -114,34 +114,34 @@ pub async fn a_title_is_made_of_what_everybody_may_read(world: World) {
     world.send(ann.caller, chat, "for both", &to(&[&bot, &other])).await;
     assert_eq!(title(chat).await, None);
     assert_eq!(world.publisher.take().len(), 2, "nothing is told of the title");
-    let unmentioned = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let unmentioned = world.chat(ann.caller, &[bot.id.into()]).await;
     world.send(ann.caller, unmentioned, "for humans", &[]).await;
     assert_eq!(title(unmentioned).await, None);
 
-    let open = world.chat(ann.caller, &[bot.id.uuid(), other.id.uuid()]).await;
+    let open = world.chat(ann.caller, &[bot.id.into(), other.id.into()]).await;
     world.send(bot.caller, open, "Plan", &to(&[&other])).await;
     assert_eq!(title(open).await.as_deref(), Some("Plan"), "a sender knows what it has sent");
     // Agents that know the text can leave and return, and humans read all of it.
-    world.chats.remove_participant(ann.caller, open, other.id.uuid()).await.unwrap();
-    world.add(ann.caller, open, other.id.uuid(), Role::Member).await;
+    world.chats.remove_participant(ann.caller, open, other.id).await.unwrap();
+    world.add(ann.caller, open, other.id.into(), Role::Member).await;
     assert_eq!(title(open).await.as_deref(), Some("Plan"));
     world.publisher.take();
-    world.add(ann.caller, open, third.id.uuid(), Role::Member).await;
+    world.add(ann.caller, open, third.id.into(), Role::Member).await;
     assert_eq!(title(open).await, None);
-    let told = world.publisher.take();
-    let titles = told.iter().filter_map(|event| match event {
+    let published = world.publisher.take();
+    let titles = published.iter().filter_map(|event| match event {
         DomainEvent::RoomTitleChanged { title, .. } => Some(title.as_str()),
         DomainEvent::RoomUpdated { chat, .. } | DomainEvent::RoomAdded { chat, .. } => {
             Some(chat.display_title())
         }
         _ => None,
     });
-    assert_eq!(titles.collect::<Vec<_>>(), ["Untitled room"; 3], "{told:?}");
+    assert_eq!(titles.collect::<Vec<_>>(), ["Untitled room"; 3], "{published:?}");
     world.send(ann.caller, open, "for all", &to(&[&bot, &other, &third])).await;
     assert_eq!(title(open).await, None);
     world.chats.rename(ann.caller, open, ChatTitle::renamed("Given").unwrap()).await.unwrap();
-    world.chats.remove_participant(ann.caller, open, third.id.uuid()).await.unwrap();
-    world.add(ann.caller, open, third.id.uuid(), Role::Member).await;
+    world.chats.remove_participant(ann.caller, open, third.id).await.unwrap();
+    world.add(ann.caller, open, third.id.into(), Role::Member).await;
     assert_eq!(title(open).await.as_deref(), Some("Given"));
 }
 
@@ -162,7 +162,7 @@ pub async fn a_title_follows_its_text(world: World) {
     world.messages.edit(ann.caller, chat, text, content("again")).await.unwrap();
     assert_eq!(title(chat).await, None, "what has no title keeps none");
 
-    let deleted = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let deleted = world.chat(ann.caller, &[bot.id.into()]).await;
     let text = world.send(ann.caller, deleted, "A secret", &to_bot).await.id;
     let other = world.send(ann.caller, deleted, "Something else", &to_bot).await.id;
     world.messages.edit(ann.caller, deleted, other, content("another")).await.unwrap();
@@ -210,7 +210,7 @@ pub async fn an_agent_that_shows_itself_becomes_active(world: World) {
     step(chat, DeliveryStep::Begin).await.unwrap().unwrap();
     assert_eq!(status(chat).await, ParticipantStatus::Active, "by a step");
 
-    let second = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let second = world.chat(ann.caller, &[bot.id.into()]).await;
     assert_eq!(status(second).await, ParticipantStatus::Inactive, "in each room anew");
     let own = text(&world, second, agent, "here I am");
     world.stores.messages.append(own, OnCommit::nothing()).await.unwrap().unwrap();

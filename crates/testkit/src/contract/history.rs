@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::archive::{Table, Value};
 use domain::delivery::{DeliveryFilter, DeliveryStep, FailureText, SHOWN_ERROR_BYTES};
-use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::id::{ChatId, MessageId, ParticipantId, RecordId};
 use domain::message::{
     Anchor, HistoryFilter, Kinds, Message, MessageKind, Surroundings, SurroundingsRefused,
 };
@@ -154,7 +154,7 @@ pub async fn surroundings_of_a_message(world: World) {
         (vec![], false, true)
     );
 
-    let other = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let other = world.chat(ann.caller, &[bot.id.into()]).await;
     let elsewhere = world.send(ann.caller, other, "elsewhere", &[]).await.id;
     let asked = async |viewer, anchor| {
         world.stores.messages.surroundings(viewer, chat, anchor, all, 5).await.unwrap().err()
@@ -306,7 +306,7 @@ struct Follower {
 impl Follower {
     fn take(&mut self, page: &Page<Message>) {
         self.seen.extend(places(&page.rows));
-        let place = |message: &Message| Position::at(message.sequence.get(), uuid::Uuid::nil());
+        let place = |message: &Message| Position::at(message.sequence.get(), RecordId::NIL);
         self.after = page.rows.last().map(place).or(self.after.take());
     }
 }

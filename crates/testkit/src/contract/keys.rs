@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use domain::account::{
     AgentDescription, AgentName, AuthenticateError, CreateKey, CreateKeyError, CreatePlatformAgent,
-    CreateUser, KeyName, KeyScope, KeyUse, MAX_KEYS, Membership, PersonName, RegisterAgent, RevokeKeyError,
-    RotateKeyError, USE_RESOLUTION, UserHandle, WhichKeys,
+    CreateUser, InitialOrganization, KeyName, KeyScope, KeyUse, MAX_KEYS, PersonName, RegisterAgent,
+    RevokeKeyError, RotateKeyError, USE_RESOLUTION, UserHandle, WhichKeys,
 };
 use domain::audit::AuditObject;
 use domain::id::{ApiKeyId, ParticipantId, UserId};
@@ -154,7 +154,7 @@ pub async fn new_keys_expire_by_default(world: World) {
         handle: UserHandle::new(name).unwrap(),
         email: format!("{name}@example.org"),
         name: PersonName::split(name),
-        membership: Membership::Own,
+        initial_organization: InitialOrganization::Own,
         plan: PlanName::enterprise(),
     };
     let first = service.mint_user_key();

@@ -48,7 +48,7 @@ async fn refresh(world: &World, token: &str) -> Option<LoggedIn> {
 }
 
 /// The entries of the change log after a position.
-async fn told_since(world: &World, start: ChangePosition) -> Vec<Change> {
+async fn changes_since(world: &World, start: ChangePosition) -> Vec<Change> {
     let log = world.stores.changes.changes_after(start, 200).await.unwrap();
     log.into_iter().filter_map(|entry| entry.change).collect()
 }
@@ -155,11 +155,11 @@ pub async fn a_refresh_token_is_good_once(world: World) {
         assert!(!is_good(&world, over).await);
     }
     assert!(is_good(&world, &other).await);
-    assert_eq!(told_since(&world, start).await, [Change::SessionEnded(session_of(&first))]);
-    let told = world.publisher.take();
+    assert_eq!(changes_since(&world, start).await, [Change::SessionEnded(session_of(&first))]);
+    let published = world.publisher.take();
     assert!(
-        matches!(&told[..], [DomainEvent::SessionEnded { session }] if *session == session_of(&first)),
-        "{told:?}"
+        matches!(&published[..], [DomainEvent::SessionEnded { session }] if *session == session_of(&first)),
+        "{published:?}"
     );
     let other = refresh(&world, &other.refresh_token).await.unwrap();
     for wrong in ["", "x", ".", "x.y", &format!("{}x", first.refresh_token)] {
@@ -198,7 +198,7 @@ pub async fn who_logs_out_is_out(world: World) {
     let start = world.stores.changes.newest_change().await.unwrap();
     world.logins.log_out(&open.refresh_token).await.unwrap();
     assert!(!is_good(&world, &open).await && is_good(&world, &other).await);
-    assert_eq!(told_since(&world, start).await, [Change::SessionEnded(session_of(&open))]);
+    assert_eq!(changes_since(&world, start).await, [Change::SessionEnded(session_of(&open))]);
     for over in [&open.refresh_token, "nothing", ""] {
         assert!(matches!(world.logins.log_out(over).await, Err(RefreshError::Unknown)));
     }
@@ -249,13 +249,13 @@ pub async fn users_list_and_end_their_sessions(world: World) {
     let left = world.logins.list_sessions(ann.caller).await.unwrap();
     assert_eq!(left.iter().map(|session| session.id).collect::<Vec<_>>(), [session_of(&open[2])]);
     let ended = [1, 0, 3].map(|number| session_of(&open[number]));
-    assert_eq!(told_since(&world, start).await, ended.map(Change::SessionEnded));
-    let told = world.publisher.take();
-    let told = told.iter().map(|event| match event {
+    assert_eq!(changes_since(&world, start).await, ended.map(Change::SessionEnded));
+    let published = world.publisher.take();
+    let published = published.iter().map(|event| match event {
         DomainEvent::SessionEnded { session } => *session,
         other => panic!("{other:?}"),
     });
-    assert_eq!(told.collect::<Vec<_>>(), ended);
+    assert_eq!(published.collect::<Vec<_>>(), ended);
 
     // One that has expired cannot go on, and is not listed.
     world.clock.advance(SESSION_LIFETIME);
@@ -349,7 +349,7 @@ pub async fn another_password_ends_what_was_open(world: World) {
     assert!(refresh(&world, &bens.refresh_token).await.is_some());
     assert!(log_in(&world, "ann", FIRST).await.is_none() && log_in(&world, "ann", SECOND).await.is_some());
     assert!(world.accounts.authenticate(&ann.key).await.is_ok(), "keys stay good");
-    let log = told_since(&world, start).await;
+    let log = changes_since(&world, start).await;
     let set_at = world.stores.accounts.find_standing(ann.id).await.unwrap().unwrap().password_set_at;
     assert_eq!(log, [Change::TokensEnded { user: ann.id, password_set_at: set_at.unwrap() }]);
 }
@@ -396,7 +396,7 @@ pub async fn old_sessions_are_forgotten(world: World) {
     }
     assert!(refresh(&world, &first.refresh_token).await.is_none(), "the longest unused has ended");
     assert!(!is_good(&world, &first).await);
-    assert!(told_since(&world, start).await.contains(&Change::SessionEnded(session_of(&first))));
+    assert!(changes_since(&world, start).await.contains(&Change::SessionEnded(session_of(&first))));
     assert_eq!(world.logins.forget_some(world.clock.now()).await.unwrap(), 0);
     let start = world.stores.changes.newest_change().await.unwrap();
     world.clock.advance(SESSION_LIFETIME);
@@ -408,8 +408,8 @@ pub async fn old_sessions_are_forgotten(world: World) {
         }
     }
     assert_eq!(gone, 100);
-    let told = told_since(&world, start).await;
-    assert_eq!(told.iter().filter(|change| matches!(change, Change::SessionEnded(_))).count(), 100);
+    let published = changes_since(&world, start).await;
+    assert_eq!(published.iter().filter(|change| matches!(change, Change::SessionEnded(_))).count(), 100);
 }
 
 /// Neither with the password nor with what a session has; afterwards the password is good again, and the session is
@@ -420,7 +420,7 @@ pub async fn who_is_disabled_does_not_log_in(world: World) {
     let who = ParticipantId::User(ann.id);
     let start = world.stores.changes.newest_change().await.unwrap();
     world.administration.set_disabled(who, true).await.unwrap();
-    assert!(told_since(&world, start).await.contains(&Change::SessionEnded(session_of(&open))));
+    assert!(changes_since(&world, start).await.contains(&Change::SessionEnded(session_of(&open))));
     assert!(log_in(&world, "ann", FIRST).await.is_none());
     assert!(refresh(&world, &open.refresh_token).await.is_none());
     let reset = world.logins.issue_reset(&UserHandle::new("ann").unwrap()).await.unwrap();

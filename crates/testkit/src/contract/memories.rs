@@ -1,6 +1,6 @@
 //! Memories: what is kept, who reads and changes it, and how lists are narrowed.
 
-use domain::id::ParticipantId;
+use domain::id::{AccountId, ParticipantId};
 use domain::memory::{
     ChangeMemoryError, FindMemoryError, HumanScope, ListMemoriesError, MemoriesOfAgent, MemoriesOfHuman,
     Memory, MemoryContent, MemoryFilter, MemoryKind, MemoryMetadata, MemoryOwners, MemoryQuery, MemoryScope,
@@ -9,7 +9,6 @@ use domain::memory::{
 };
 use domain::page::{PAGE_BYTES, PageRequest, Slice};
 use serde_json::json;
-use uuid::Uuid;
 
 use crate::{TestAgent, TestUser, World};
 
@@ -59,7 +58,7 @@ pub async fn what_is_remembered_is_read_again(world: World) {
         kind: Some(MemoryKind::Echoic),
         segment: Some(MemorySegment::Tool),
         scope: Some(MemoryScope::Organization),
-        subject: Some(ann.id.uuid()),
+        subject: Some(ann.id.into()),
         thought: MemoryThought::new("because".to_owned()).unwrap(),
         metadata: MemoryMetadata::new(metadata.as_object().unwrap().clone()).unwrap(),
         ..plain("it rang")
@@ -89,9 +88,9 @@ pub async fn what_is_remembered_is_read_again(world: World) {
         (bare.system, bare.kind, bare.segment, bare.scope),
         (MemorySystem::LongTerm, MemoryKind::Semantic, MemorySegment::Agent, MemoryScope::Agent)
     );
-    let about = remember(&world, &bot, StoreMemory { subject: Some(ann.id.uuid()), ..plain("about") }).await;
+    let about = remember(&world, &bot, StoreMemory { subject: Some(ann.id.into()), ..plain("about") }).await;
     assert_eq!((about.segment, about.scope), (MemorySegment::User, MemoryScope::Subject));
-    let itself = remember(&world, &bot, StoreMemory { subject: Some(bot.id.uuid()), ..plain("self") }).await;
+    let itself = remember(&world, &bot, StoreMemory { subject: Some(bot.id.into()), ..plain("self") }).await;
     assert_eq!(itself.segment, MemorySegment::Agent);
 
     let store = async |command| world.memories.store(bot.caller, command).await;
@@ -101,7 +100,7 @@ pub async fn what_is_remembered_is_read_again(world: World) {
     let nobody = StoreMemory { scope: Some(MemoryScope::Subject), ..plain("x") };
     assert!(matches!(store(nobody).await, Err(StoreMemoryError::SubjectMissing)));
     let stranger = world.user("zoe").await;
-    for subject in [Uuid::nil(), stranger.id.uuid()] {
+    for subject in [AccountId::NIL, stranger.id.into()] {
         let command = StoreMemory { subject: Some(subject), ..plain("x") };
         assert!(matches!(store(command).await, Err(StoreMemoryError::SubjectNotFound)));
     }
@@ -116,7 +115,7 @@ pub async fn memories_stay_in_their_organization(world: World) {
     let shared =
         remember(&world, &bot, StoreMemory { scope: Some(MemoryScope::Organization), ..plain("shared") })
             .await;
-    let about = remember(&world, &bot, StoreMemory { subject: Some(ann.id.uuid()), ..plain("about") }).await;
+    let about = remember(&world, &bot, StoreMemory { subject: Some(ann.id.into()), ..plain("about") }).await;
     let all = MemoriesOfAgent::default;
     assert_eq!(of_agent(&world, &bot, all()).await, ["about", "shared", "private"]);
     assert_eq!(of_agent(&world, &sibling, all()).await, ["about", "shared"]);
@@ -154,7 +153,7 @@ pub async fn lists_of_memories_are_narrowed(world: World) {
     remember(&world, &bot, StoreMemory { system: Some(MemorySystem::Working), ..plain("working 100%_") })
         .await;
     remember(&world, &bot, StoreMemory { segment: Some(MemorySegment::Guideline), ..plain("be kind") }).await;
-    remember(&world, &bot, StoreMemory { subject: Some(ann.id.uuid()), ..plain("likes tea") }).await;
+    remember(&world, &bot, StoreMemory { subject: Some(ann.id.into()), ..plain("likes tea") }).await;
     remember(&world, &other, StoreMemory { scope: Some(MemoryScope::Organization), ..plain("of all") }).await;
     let aside = remember(&world, &bot, plain("aside")).await;
     world.memories.change(bot.caller, aside.id, MemoryStep::Archive).await.unwrap();
@@ -186,7 +185,7 @@ pub async fn lists_of_memories_are_narrowed(world: World) {
             }),
             vec!["aside"],
         ),
-        (MemoriesOfAgent { subject: Some(ann.id.uuid()), ..MemoriesOfAgent::default() }, vec!["likes tea"]),
+        (MemoriesOfAgent { subject: Some(ann.id.into()), ..MemoriesOfAgent::default() }, vec!["likes tea"]),
         (
             MemoriesOfAgent { scope: Some(MemoryScope::Subject), ..MemoriesOfAgent::default() },
             vec!["likes tea"],
@@ -198,7 +197,7 @@ pub async fn lists_of_memories_are_narrowed(world: World) {
         (
             MemoriesOfAgent {
                 owners: MemoryOwners::Own,
-                subject: Some(ann.id.uuid()),
+                subject: Some(ann.id.into()),
                 ..MemoriesOfAgent::default()
             },
             vec!["likes tea"],
@@ -229,11 +228,11 @@ pub async fn humans_read_what_concerns_them(world: World) {
     let (bot, bens) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Bens").await);
     let private = remember(&world, &bot, plain("private")).await;
     let about =
-        remember(&world, &bot, StoreMemory { subject: Some(ann.id.uuid()), ..plain("about ann") }).await;
+        remember(&world, &bot, StoreMemory { subject: Some(ann.id.into()), ..plain("about ann") }).await;
     let shared =
         remember(&world, &bens, StoreMemory { scope: Some(MemoryScope::Organization), ..plain("of all") })
             .await;
-    remember(&world, &bens, StoreMemory { subject: Some(bens.id.uuid()), ..plain("of ben's") }).await;
+    remember(&world, &bens, StoreMemory { subject: Some(bens.id.into()), ..plain("of ben's") }).await;
     remember(&world, &bens, plain("secret of ben's")).await;
     let of = |scope| MemoriesOfHuman { scope, ..MemoriesOfHuman::default() };
     assert_eq!(of_human(&world, &ann, of(HumanScope::All)).await, ["of all", "about ann", "private"]);
@@ -244,7 +243,7 @@ pub async fn humans_read_what_concerns_them(world: World) {
     assert_eq!(of_human(&world, &ann, by_bot.clone()).await, ["about ann", "private"]);
     assert_eq!(of_human(&world, &ben, by_bot).await, Vec::<String>::new());
     // In a room together.
-    let room = world.chat(ben.caller, &[bens.id.uuid(), ann.id.uuid()]).await;
+    let room = world.chat(ben.caller, &[bens.id.into(), ann.id.into()]).await;
     assert_eq!(of_human(&world, &ann, of(HumanScope::Room)).await, ["of ben's", "of all", "about ann"]);
     let here = MemoriesOfHuman { room: Some(room), scope: HumanScope::Room, ..MemoriesOfHuman::default() };
     assert_eq!(of_human(&world, &ann, here.clone()).await, ["of ben's", "of all", "about ann"]);
@@ -292,7 +291,7 @@ pub async fn memories_go_with_their_agent_or_stay(world: World) {
 pub async fn heavy_memories_end_a_page_early(world: World) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    world.remember_heavy_things(&bot, ann.id.uuid(), 60).await;
+    world.remember_heavy_things(&bot, ann.id.into(), 60).await;
     let filter = MemoryFilter { status: StatusFilter::All, ..MemoryFilter::default() };
     let of_agent = MemoriesOfAgent { filter: filter.clone(), ..MemoriesOfAgent::default() };
     let of_human = MemoriesOfHuman { filter, ..MemoriesOfHuman::default() };

@@ -23,7 +23,7 @@ use crate::{TestAgent, TestUser, World};
 pub(super) async fn ann_and_bot(world: &World) -> (TestUser, TestAgent, ChatId) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     (ann, bot, chat)
 }
 
@@ -71,13 +71,14 @@ async fn history(
 /// Numbers 1 to 64, each announced once, in the order of the sequence, before it is answered.
 pub async fn the_sequence_has_no_gaps_under_many_writers(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let published = Arc::new(Mutex::new(Vec::new()));
     let writes = (0..64).map(|number| {
         let new = text(&world, chat, ParticipantId::User(ann.id), number, vec![mention(&bot)]);
-        let (messages, told, later) = (world.stores.messages.clone(), told.clone(), told.clone());
+        let (messages, published, later) =
+            (world.stores.messages.clone(), published.clone(), published.clone());
         tokio::spawn(async move {
             let on_commit = OnCommit::new(move |appended: &domain::message::Appended| {
-                told.lock().unwrap().push(appended.message.sequence.get());
+                published.lock().unwrap().push(appended.message.sequence.get());
             });
             let appended = messages.append(new, on_commit).await.unwrap().unwrap();
             assert!(
@@ -94,7 +95,7 @@ pub async fn the_sequence_has_no_gaps_under_many_writers(world: World) {
     answered.sort_unstable();
     let expected = (1..=64).collect::<Vec<_>>();
     assert_eq!(answered, expected);
-    assert_eq!(*told.lock().unwrap(), expected);
+    assert_eq!(*published.lock().unwrap(), expected);
     let mut stored = history(&world, &ann, chat, first(100)).await.rows;
     stored.reverse();
     assert_eq!(stored.iter().map(|message| message.sequence.get()).collect::<Vec<_>>(), expected);
@@ -109,7 +110,7 @@ pub async fn refused_messages_leave_no_trace(world: World) {
     let never = || OnCommit::new(|_| panic!("a refusal was announced"));
     let stranger = text(&world, chat, ParticipantId::User(ben.id), 1, Vec::new());
     assert_eq!(messages.append(stranger, never()).await.unwrap(), Err(AppendRefused::NotParticipant));
-    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, bot.id).await.unwrap();
     let left = text(&world, chat, ParticipantId::Agent(bot.id), 2, Vec::new());
     assert_eq!(messages.append(left, never()).await.unwrap(), Err(AppendRefused::NotParticipant));
     let addressed = text(&world, chat, ParticipantId::User(ann.id), 3, vec![mention(&bot)]);
@@ -123,7 +124,7 @@ pub async fn refused_messages_leave_no_trace(world: World) {
 /// A request that has begun is finished and announced, even if its caller disconnects.
 pub async fn a_caller_that_has_gone_changes_nothing(world: World) {
     let (ann, _, chat) = ann_and_bot(&world).await;
-    let (sender, told) = tokio::sync::oneshot::channel();
+    let (sender, published) = tokio::sync::oneshot::channel();
     let new = text(&world, chat, ParticipantId::User(ann.id), 1, Vec::new());
     let on_commit = OnCommit::new(move |_| sender.send(()).unwrap());
     {
@@ -133,7 +134,7 @@ pub async fn a_caller_that_has_gone_changes_nothing(world: World) {
             std::future::poll_fn(|context| std::task::Poll::Ready(append.as_mut().poll(context))).await;
         drop(polled);
     }
-    tokio::time::timeout(Duration::from_secs(10), told).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(10), published).await.unwrap().unwrap();
     assert_eq!(history(&world, &ann, chat, first(10)).await.rows.len(), 1);
 }
 
@@ -223,7 +224,7 @@ pub(super) async fn thought(world: &World, agent: &TestAgent, chat: ChatId) {
 pub async fn context_is_ones_own_part(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;
-    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
     world
         .send(ann.caller, chat, "1 for both", &[ParticipantId::Agent(bot.id), ParticipantId::Agent(other.id)])
         .await;
@@ -258,7 +259,7 @@ pub async fn context_is_ones_own_part(world: World) {
 pub async fn every_message_tells_the_handle_of_its_sender(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;
-    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
     let to_other = [ParticipantId::Agent(other.id)];
     let sent = world.send(bot.caller, chat, "by the bot", &to_other).await.id;
     thought(&world, &bot, chat).await;
@@ -287,15 +288,15 @@ pub async fn every_message_tells_the_handle_of_its_sender(world: World) {
     seen.extend(listed.rows.into_iter().filter_map(|room| room.last_message));
     assert_eq!(seen.len(), 2 + 1 + 2 + 2 + 2 + 1 + 3 + 3 + 1);
 
-    let told = world.publisher.take().into_iter().filter_map(|event| match event {
+    let published = world.publisher.take().into_iter().filter_map(|event| match event {
         DomainEvent::MessageCreated { message, .. }
         | DomainEvent::MessageUpdated { message }
         | DomainEvent::EventCreated { message } => Some(message),
         _ => None,
     });
-    let told = told.collect::<Vec<_>>();
-    assert_eq!(told.len(), 3 + 1 + 2 + 1);
-    for message in seen.iter().chain(&told) {
+    let published = published.collect::<Vec<_>>();
+    assert_eq!(published.len(), 3 + 1 + 2 + 1);
+    for message in seen.iter().chain(&published) {
         let handle = if message.sender.agent().is_some() { &bot.handle } else { &ann.handle };
         assert_eq!(message.sender_handle.as_ref(), Some(handle), "{message:?}");
     }

@@ -198,7 +198,7 @@ pub async fn what_the_organization_showed_is_not_seen_any_more(world: World) {
     let of_ann = world.memories.store(anns.caller, remember("of ann")).await.unwrap();
     let of_ben = world.memories.store(bot, remember("of ben")).await.unwrap();
     assert_eq!(world.memories.find(bot, of_ann.id).await.unwrap(), of_ann);
-    let chat = world.chat(ann.caller, &[ben.id.uuid(), bens.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[ben.id.into(), bens.id.into()]).await;
 
     world.organizations.remove(by(&world, &ann).await, ben.id).await.unwrap();
     let (bens_caller, bot) = (caller(&world, &ben).await, agent_caller(&world, &bens).await);
@@ -232,8 +232,8 @@ pub async fn tokens_end_with_a_move(world: World) {
     let changes = world.stores.changes.changes_after(start, 10).await.unwrap();
     let changes = changes.into_iter().filter_map(|entry| entry.change).collect::<Vec<_>>();
     assert_eq!(changes, [Change::UserMoved(ben.id)]);
-    let told = world.publisher.take();
-    assert!(matches!(&told[..], [DomainEvent::UserMoved { user }] if *user == ben.id), "{told:?}");
+    let published = world.publisher.take();
+    assert!(matches!(&published[..], [DomainEvent::UserMoved { user }] if *user == ben.id), "{published:?}");
 }
 
 /// Invitations that users made end when they leave or step down, and so do those of an empty organization.
@@ -332,9 +332,11 @@ pub async fn moves_are_written_down(world: World) {
     let of = async |house| {
         let filter = AuditFilter { scope: AuditScope::Of(Authority::Operator(house)), since: Some(start) };
         let log = world.stores.audit.list_audit(filter, ALL).await.unwrap().unwrap().rows;
-        let told =
+        let published =
             log.into_iter().rev().map(|entry| (entry.action, entry.actor.known().map(|actor| actor.object)));
-        told.map(|(action, actor)| (action, actor.map(|object| object.parts().1))).collect::<Vec<_>>()
+        published
+            .map(|(action, actor)| (action, actor.map(|object| object.parts().1.uuid())))
+            .collect::<Vec<_>>()
     };
     let (by_ann, by_ben) = (Some(ann.id.uuid()), Some(ben.id.uuid()));
     assert_eq!(

@@ -117,7 +117,7 @@ impl Nodes {
     }
 
     /// What was told since the last look.
-    async fn told(&self, since: &mut ChangePosition) -> Vec<Change> {
+    async fn logged(&self, since: &mut ChangePosition) -> Vec<Change> {
         let entries = self.log.changes_after(*since, 1_000).await.unwrap();
         *since = entries.last().map_or(*since, |last| last.position);
         entries.into_iter().filter_map(|entry| entry.change).collect()
@@ -154,16 +154,16 @@ pub async fn the_newest_socket_has_the_place(nodes: Nodes) {
         let granted = nodes.claim(at, 7, NEWEST).await;
         assert!(granted > last && granted.is_some());
         assert_eq!(nodes.of_agent(7).await, [on(7, at, granted)]);
-        assert_eq!(nodes.told(&mut since).await, [moved(7)]);
+        assert_eq!(nodes.logged(&mut since).await, [moved(7)]);
         last = granted;
     }
     // It is not the other node's to give up.
     nodes.record(two, PresenceChange::AgentDisconnected(agent(7))).await;
     nodes.record(two, PresenceChange::AgentLost(agent(7))).await;
     assert_eq!(nodes.claim(two, 7, GIVES_WAY).await, None);
-    assert_eq!(nodes.told(&mut since).await, []);
+    assert_eq!(nodes.logged(&mut since).await, []);
     nodes.record(one, PresenceChange::AgentDisconnected(agent(7))).await;
-    assert_eq!((nodes.of_agent(7).await, nodes.told(&mut since).await), (vec![], vec![moved(7)]));
+    assert_eq!((nodes.of_agent(7).await, nodes.logged(&mut since).await), (vec![], vec![moved(7)]));
     assert_eq!(nodes.of_agent(8).await, []);
 }
 
@@ -201,9 +201,9 @@ pub async fn claims_that_come_together_are_decided_one_by_one(nodes: Nodes) {
     assert!(granted.iter().flatten().is_sorted(), "{granted:?}");
     assert_eq!(nodes.of_agent(7).await, [on(7, one, granted[3])]);
     assert_eq!(nodes.of_agent(9).await, [on(9, one, granted[4])]);
-    let told = nodes.told(&mut since).await;
-    assert_eq!(told.iter().filter(|change| **change == moved(7)).count(), 2, "{told:?}");
-    assert_eq!(told.len(), 6, "{told:?}");
+    let logged = nodes.logged(&mut since).await;
+    assert_eq!(logged.iter().filter(|change| **change == moved(7)).count(), 2, "{logged:?}");
+    assert_eq!(logged.len(), 6, "{logged:?}");
 }
 
 /// Three nodes at once: the place belongs to the one with the largest number, and all numbers differ.
@@ -228,7 +228,7 @@ pub async fn users_are_where_they_have_sockets(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     let mut since = nodes.log.newest_change().await.unwrap();
     let changed = Change::ConnectionsChanged(ParticipantId::User(user(5)));
-    for (at, change, expected, told) in [
+    for (at, change, expected, logged) in [
         (one, PresenceChange::UserConnected(user(5)), vec![one], vec![changed]),
         (one, PresenceChange::UserConnected(user(5)), vec![one], vec![]),
         (two, PresenceChange::UserConnected(user(5)), vec![one, two], vec![changed]),
@@ -238,8 +238,8 @@ pub async fn users_are_where_they_have_sockets(nodes: Nodes) {
     ] {
         nodes.record(at, change).await;
         assert_eq!(
-            (nodes.nodes_of_user(5).await, nodes.told(&mut since).await),
-            (expected, told),
+            (nodes.nodes_of_user(5).await, nodes.logged(&mut since).await),
+            (expected, logged),
             "{change:?}"
         );
     }
@@ -262,7 +262,7 @@ pub async fn a_node_whose_lease_is_over_is_cleared(nodes: Nodes) {
     }
     assert_eq!(nodes.clear().await, 1);
     assert_eq!(nodes.clear().await, 0, "once");
-    assert_eq!(nodes.told(&mut since).await, [Change::NodeCleared(one)]);
+    assert_eq!(nodes.logged(&mut since).await, [Change::NodeCleared(one)]);
     assert_eq!((nodes.of_agent(7).await, nodes.nodes_of_user(5).await), (vec![], vec![two]));
     assert!(!nodes.nodes.renew(one, LONG).await.unwrap());
     let late = nodes
@@ -285,7 +285,7 @@ pub async fn a_node_whose_lease_is_over_is_cleared(nodes: Nodes) {
     assert!(erased == 3 && steps >= 2, "one agent, one user, the node: {erased} in {steps}");
     assert_eq!(nodes.of_agent(8).await, [on(8, two, taken)]);
     assert_eq!(nodes.nodes_of_user(5).await, [two]);
-    assert_eq!(nodes.told(&mut since).await, [moved(8)], "erasing is no news");
+    assert_eq!(nodes.logged(&mut since).await, [moved(8)], "erasing is no news");
 }
 
 /// Nobody had noticed.

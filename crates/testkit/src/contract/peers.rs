@@ -63,7 +63,7 @@ pub async fn peers_are_whom_one_may_add(world: World) {
         let mut addable = BTreeSet::new();
         for other in &callers {
             let id = other.participant();
-            let command = AddParticipantCommand { candidate: id.uuid(), role: Role::Member };
+            let command = AddParticipantCommand { candidate: id.into(), role: Role::Member };
             match houses.world.chats.add_participant(*caller, chat, command).await {
                 Ok(_) => assert!(addable.insert(id)),
                 Err(AddParticipantError::Refused(AddRefused::PeerNotFound)) => {}
@@ -111,11 +111,11 @@ pub async fn pages_of_peers_have_totals(world: World) {
 pub async fn rooms_are_left_out(world: World) {
     let houses = Houses::of(world).await;
     let helper = houses.helper.caller;
-    let chat = houses.world.chat(helper, &[houses.scout.id.uuid(), houses.ann.id.uuid()]).await;
+    let chat = houses.world.chat(helper, &[houses.scout.id.into(), houses.ann.id.into()]).await;
     let wanted = ListPeers { not_in_chat: Some(chat), kind: None };
     let left = houses.world.peers.list(helper, wanted, page(1, 9)).await.unwrap();
     assert_eq!((names(&left.rows), left.total), (vec!["Hermit", "Globe"], Some(2)));
-    houses.world.chats.remove_participant(houses.helper.caller, chat, houses.scout.id.uuid()).await.unwrap();
+    houses.world.chats.remove_participant(houses.helper.caller, chat, houses.scout.id).await.unwrap();
     let left = houses.world.peers.list(helper, wanted, page(1, 9)).await.unwrap();
     assert_eq!(names(&left.rows), ["Scout", "Hermit", "Globe"]);
     let stranger = houses.world.peers.list(houses.rival.caller, wanted, page(1, 9)).await;
@@ -136,16 +136,16 @@ pub async fn contacts_are_peers(world: World) {
         !names(&houses.peers(houses.scout.caller).await).contains(&"Rival"),
         "a sibling's is not one's own"
     );
-    let chat = world.chat(helper.caller, &[rival.id.uuid()]).await;
+    let chat = world.chat(helper.caller, &[rival.id.into()]).await;
     let wanted = ListPeers { not_in_chat: Some(chat), kind: None };
     let left = world.peers.list(helper.caller, wanted, page(1, 9)).await.unwrap();
     assert!(!names(&left.rows).contains(&"Rival"));
 
-    let contact = WhichContact::Id(rival.id.uuid());
+    let contact = WhichContact::Id(rival.id.into());
     world.contacts.remove(helper.caller, contact).await.unwrap();
     assert_eq!(houses.peers(helper.caller).await, listed);
     assert_eq!(world.chats.roster(helper.caller, chat).await.unwrap().participants.len(), 2);
-    let command = AddParticipantCommand { candidate: rival.id.uuid(), role: Role::Member };
+    let command = AddParticipantCommand { candidate: rival.id.into(), role: Role::Member };
     let fresh = world.chat(helper.caller, &[]).await;
     let refused = world.chats.add_participant(helper.caller, fresh, command).await;
     assert!(matches!(refused, Err(AddParticipantError::Refused(AddRefused::PeerNotFound))), "{refused:?}");
@@ -187,8 +187,8 @@ pub async fn colleagues_and_what_they_share_are_peers(world: World) {
     assert_eq!(listed(ann.caller.into()).await, ["ben Example", "Helper", "Open"]);
     assert_eq!(listed(helper.caller.into()).await, ["ann Example", "Open"]);
     assert_eq!(listed(outside.caller.into()).await, ["Foreign"]);
-    let chat = world.chat(helper.caller, &[open.id.uuid()]).await;
-    for stranger in [closed.id.uuid(), ben.id.uuid(), foreign.id.uuid()] {
+    let chat = world.chat(helper.caller, &[open.id.into()]).await;
+    for stranger in [closed.id.into(), ben.id.into(), foreign.id.into()] {
         let command = AddParticipantCommand { candidate: stranger, role: Role::Member };
         let refused = world.chats.add_participant(helper.caller, chat, command).await;
         assert!(
@@ -196,6 +196,6 @@ pub async fn colleagues_and_what_they_share_are_peers(world: World) {
             "{refused:?}"
         );
     }
-    world.add(helper.caller, chat, ann.id.uuid(), Role::Member).await;
-    world.add(ann.caller, chat, ben.id.uuid(), Role::Member).await;
+    world.add(helper.caller, chat, ann.id.into(), Role::Member).await;
+    world.add(ann.caller, chat, ben.id.into(), Role::Member).await;
 }

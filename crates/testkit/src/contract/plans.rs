@@ -124,7 +124,7 @@ pub async fn exactly_as_many_participants_as_the_plan_allows(world: World) {
     }
     let chat = world.chat(ann.caller, &[]).await;
     let add = |world: &World, agent: &TestAgent| {
-        let (chats, caller, candidate) = (world.chats.clone(), ann.caller, agent.id.uuid());
+        let (chats, caller, candidate) = (world.chats.clone(), ann.caller, agent.id.into());
         let command = AddParticipantCommand { candidate, role: Role::Member };
         tokio::spawn(async move { chats.add_participant(caller, chat, command).await })
     };
@@ -138,7 +138,7 @@ pub async fn exactly_as_many_participants_as_the_plan_allows(world: World) {
     let roster = world.chats.roster(ann.caller, chat).await.unwrap();
     let inside = roster.participants.iter().filter_map(|one| one.id.agent()).collect::<Vec<_>>();
     assert_eq!(inside.len(), 2);
-    world.chats.remove_participant(ann.caller, chat, inside[0].uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, inside[0]).await.unwrap();
     let outside = agents.iter().find(|agent| !inside.contains(&agent.id)).unwrap();
     assert!(add(&world, outside).await.unwrap().is_ok());
     let back = agents.iter().find(|agent| agent.id == inside[0]).unwrap();
@@ -149,7 +149,7 @@ pub async fn exactly_as_many_participants_as_the_plan_allows(world: World) {
 pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
     let ann = world.user_with_plan("ann", Plan { messages: Some(6), ..plan("tiny") }).await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     let event = PostEvent {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
@@ -171,8 +171,12 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
     let (count, refusals) = granted((0..24).map(|number| say(&world, &ann, number)), reached).await;
     assert_eq!(count, 5);
     expect_all(&refusals, Resource::Messages, 6, 19);
-    let told = world.publisher.take();
-    assert_eq!(told.len(), 5, "five texts, none of which gives a title that the agent would see: {told:?}");
+    let published = world.publisher.take();
+    assert_eq!(
+        published.len(),
+        5,
+        "five texts, none of which gives a title that the agent would see: {published:?}"
+    );
     // Quotas of another plan hold at once.
     let organization = WhichOrganization::OfUser("ann".to_owned());
     let assigned =
@@ -186,7 +190,7 @@ pub async fn what_an_organization_keeps_is_counted_and_limited(world: World) {
     let ann = world.user_with_plan("ann", Plan { bytes: Some(100), ..plan("tiny") }).await;
     let ben = world.user("ben").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     let guests = world.chat(ben.caller, &[]).await;
     world.send(ben.caller, guests, &"x".repeat(1000), &[]).await;
     let event = PostEvent {

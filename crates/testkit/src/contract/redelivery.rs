@@ -36,14 +36,14 @@ pub(super) async fn new_messages(
     places: impl IntoIterator<Item = i64>,
 ) -> Vec<Message> {
     let sequences = places.into_iter().map(Sequence::new).collect();
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let hears = told.clone();
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let hears = published.clone();
     let on_commit = OnCommit::new(move |new: &Vec<Message>| {
         assert!(!new.is_empty(), "nothing is not told");
         hears.lock().unwrap().extend(new.iter().cloned());
     });
     world.stores.deliveries.new_messages(agent.id, chat, sequences, on_commit).await.unwrap();
-    std::mem::take(&mut *told.lock().unwrap())
+    std::mem::take(&mut *published.lock().unwrap())
 }
 
 async fn send(world: &World, ann: &TestUser, chat: ChatId, to: &[&TestAgent]) -> MessageId {
@@ -56,8 +56,8 @@ async fn send(world: &World, ann: &TestUser, chat: ChatId, to: &[&TestAgent]) ->
 pub async fn what_is_new_is_found_for_those_who_listen(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;
-    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
-    let elsewhere = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
+    let elsewhere = world.chat(ann.caller, &[bot.id.into()]).await;
     assert_eq!(found(&world, &[], 10).await, []);
     assert_eq!(found(&world, &[listening(&bot, chat, 0)], 10).await, []);
     // Places 1 to 6.
@@ -134,7 +134,7 @@ pub async fn only_what_is_new_is_found(world: World) {
 pub async fn new_messages_are_read_by_those_they_are_for(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;
-    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
     let first = send(&world, &ann, chat, &[&bot, &other]).await;
     let second = send(&world, &ann, chat, &[&bot]).await;
     let read = async |agent: &TestAgent, places: &[i64]| {
@@ -149,7 +149,7 @@ pub async fn new_messages_are_read_by_those_they_are_for(world: World) {
     assert_eq!(read(&bot, &[2]).await, [second]);
     assert_eq!(read(&bot, &[]).await, []);
     assert_eq!(read(&other, &[1, 2]).await, [first]);
-    world.chats.remove_participant(ann.caller, chat, other.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, other.id).await.unwrap();
     assert_eq!(read(&other, &[1, 2]).await, []);
     let control = "\u{1}".repeat(100_000);
     let large = vec![ParticipantId::Agent(bot.id)];
@@ -165,8 +165,8 @@ pub async fn what_is_new_is_told_before_every_step_on_it(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     for place in 1..=40 {
         let message = send(&world, &ann, chat, &[&bot]).await;
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let (offers, works) = (told.clone(), told.clone());
+        let published = Arc::new(Mutex::new(Vec::new()));
+        let (offers, works) = (published.clone(), published.clone());
         let offered = OnCommit::new(move |_: &Vec<Message>| offers.lock().unwrap().push("new"));
         let begun = OnCommit::new(move |_: &Advanced| works.lock().unwrap().push("processing"));
         let (agent, now) = (bot.id, world.clock.now());
@@ -177,7 +177,10 @@ pub async fn what_is_new_is_told_before_every_step_on_it(world: World) {
         );
         offered.unwrap();
         begun.unwrap().unwrap();
-        let told = told.lock().unwrap().clone();
-        assert!([&["processing"][..], &["new", "processing"]].contains(&told.as_slice()), "{told:?}");
+        let published = published.lock().unwrap().clone();
+        assert!(
+            [&["processing"][..], &["new", "processing"]].contains(&published.as_slice()),
+            "{published:?}"
+        );
     }
 }

@@ -55,9 +55,9 @@ pub async fn whoever_registers_is_in(world: World) {
     let filter = AuditFilter { scope: AuditScope::Of(Authority::Operator(ben.organization)), since: None };
     let log = world.stores.audit.list_audit(filter, ALL).await.unwrap().unwrap().rows;
     let made = log.iter().filter(|entry| entry.action != AuditAction::LoginSucceeded);
-    let told = made.map(|entry| (entry.action, entry.actor.known().map(|actor| actor.object)));
+    let published = made.map(|entry| (entry.action, entry.actor.known().map(|actor| actor.object)));
     let expected = (AuditAction::UserCreated, Some(AuditObject::User(ben.id)));
-    assert_eq!(told.collect::<Vec<_>>(), [expected], "by themselves");
+    assert_eq!(published.collect::<Vec<_>>(), [expected], "by themselves");
     assert!(matches!(register(&world, "ben", None).await, Err(RegisterUserError::HandleTaken)));
     let same_address = Register { email: "BEN@example.org".to_owned(), ..wish("cat", None) };
     let same_address = world.logins.register(same_address).await;

@@ -38,7 +38,7 @@ async fn erase(world: &World, walk: &mut Retention) -> (u64, usize) {
 pub async fn what_is_too_old_is_erased(world: World) {
     let ann = world.user_with_plan("ann", Plan { messages: Some(5), ..plan("tiny") }).await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     let to_bot = [ParticipantId::Agent(bot.id)];
     let mut old = Vec::new();
     for text in ["failed", "begun", "new"] {
@@ -86,7 +86,7 @@ pub async fn what_is_too_old_is_erased(world: World) {
 /// In steps, through all rooms, past what stays, and on to what grows old later.
 pub async fn a_walk_goes_on_where_it_was(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let other = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let other = world.chat(ann.caller, &[bot.id.into()]).await;
     for round in 0..250 {
         world.clock.advance(Duration::from_secs(1));
         world.send(ann.caller, if round % 3 == 0 { other } else { chat }, "text", &[]).await;

@@ -46,14 +46,14 @@ async fn scene(world: &World) -> (TestUser, TestAgent, TestAgent, [ChatId; 4]) {
     let second = || world.clock.advance(Duration::from_secs(1));
     let own = world.chat(ann.caller, &[]).await;
     second();
-    let agents = world.chat(bot.caller, &[scout.id.uuid()]).await;
+    let agents = world.chat(bot.caller, &[scout.id.into()]).await;
     second();
-    let mixed = world.chat(bot.caller, &[ann.id.uuid()]).await;
+    let mixed = world.chat(bot.caller, &[ann.id.into()]).await;
     second();
     let command = CreateChat { kind: ChatKind::Task, ..CreateChat::default() };
     let task = world.chats.create(ann.caller, command).await.unwrap().id;
     for agent in [&bot, &scout] {
-        world.add(ann.caller, task, agent.id.uuid(), Role::Member).await;
+        world.add(ann.caller, task, agent.id.into(), Role::Member).await;
     }
     (ann, bot, scout, [own, agents, mixed, task])
 }
@@ -98,11 +98,11 @@ pub async fn what_one_left_is_not_listed(world: World) {
     let (ann, bot, scout, [own, agents, mixed, task]) = scene(&world).await;
     let all = ChatListing { agent_rooms: true, ..ChatListing::default() };
     let viewer = ParticipantId::User(ann.id);
-    world.chats.remove_participant(scout.caller, agents, scout.id.uuid()).await.unwrap();
+    world.chats.remove_participant(scout.caller, agents, scout.id).await.unwrap();
     assert_eq!(followed(&world, viewer, all).await, [task, mixed, agents, own], "Bot is still there");
     world.chats.delete(ann.caller, agents).await.unwrap();
     assert_eq!(followed(&world, viewer, all).await, [task, mixed, own]);
-    world.chats.remove_participant(ann.caller, mixed, ann.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, mixed, ann.id).await.unwrap();
     assert_eq!(followed(&world, viewer, all).await, [task, mixed, own]);
     assert_eq!(followed(&world, viewer, ChatListing::default()).await, [task, own]);
     assert_eq!(followed(&world, ParticipantId::Agent(bot.id), all).await, [task, mixed]);
@@ -157,7 +157,7 @@ pub async fn long_rosters_are_cut(world: World) {
     let chat = world.chat(ann.caller, &[]).await;
     for number in 0..=SHOWN_PARTICIPANTS {
         let agent = world.agent(&ann, &format!("agent {number}")).await;
-        world.add(ann.caller, chat, agent.id.uuid(), Role::Member).await;
+        world.add(ann.caller, chat, agent.id.into(), Role::Member).await;
     }
     let parts = ChatParts { details: true, participants: true, ..ChatParts::default() };
     let listing = ChatListing { parts, ..ChatListing::default() };
@@ -189,7 +189,7 @@ pub async fn a_room_shows_whether_its_agents_work(world: World) {
     step(DeliveryStep::Succeed).await;
     assert_eq!(work().await, WorkStatus::Idle);
     step(DeliveryStep::Begin).await;
-    world.chats.remove_participant(ann.caller, task, bot.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, task, bot.id).await.unwrap();
     assert_eq!(work().await, WorkStatus::Idle);
 }
 
@@ -240,7 +240,7 @@ pub async fn owners_observe_the_rooms_of_their_agents(world: World) {
     assert!(read.is_ok());
     assert!(world.messages.history(ben.caller, agents, filter, part(None, 5)).await.is_err());
 
-    world.chats.remove_participant(scout.caller, agents, scout.id.uuid()).await.unwrap();
+    world.chats.remove_participant(scout.caller, agents, scout.id).await.unwrap();
     assert!(chats.find(viewer, agents).await.unwrap().is_some(), "Bot is still in the room");
     world.chats.delete(ann.caller, agents).await.unwrap();
     assert_eq!(chats.entrance(viewer, agents).await.unwrap(), Entrance::default());

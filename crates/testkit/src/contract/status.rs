@@ -22,9 +22,9 @@ pub async fn the_store_is_seen_at_a_glance(world: World) {
     let (one, two) = (world.agent(&ann, "One").await, world.agent(&ann, "Two").await);
     let (chat, gone) = (world.chat(ann.caller, &[]).await, world.chat(ann.caller, &[]).await);
     for room in [chat, gone] {
-        world.add(ann.caller, room, one.id.uuid(), Role::Member).await;
+        world.add(ann.caller, room, one.id.into(), Role::Member).await;
     }
-    world.add(ann.caller, chat, two.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, two.id.into(), Role::Member).await;
     let both = [ParticipantId::Agent(one.id), ParticipantId::Agent(two.id)];
     world.send(ann.caller, gone, "in vain", &both[..1]).await;
     world.chats.delete(ann.caller, gone).await.unwrap();

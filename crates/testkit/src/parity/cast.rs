@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::id::{ApiKeyId, ChatId, ContactRequestId, MemoryId, MessageId, ParticipantId};
+use domain::id::{
+    AccountId, ApiKeyId, ChatId, ContactRequestId, MemoryId, MessageId, ParticipantId, RecordId,
+};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::page::{Page, PageRequest, Position, Slice};
 use uuid::Uuid;
@@ -24,7 +26,7 @@ pub(super) enum Made {
     Message(ChatId, MessageId),
     /// With who asks and who is asked.
     Request(ContactRequestId, [ParticipantId; 2]),
-    Contact(Uuid),
+    Contact(RecordId),
     /// With whose it is.
     Memory(MemoryId, AgentCaller),
     /// With its text.
@@ -43,7 +45,7 @@ pub(super) struct Cast {
     members: HashMap<ChatId, Vec<ParticipantId>>,
     pub(super) messages: Vec<(ChatId, MessageId)>,
     pub(super) requests: Vec<Asked>,
-    pub(super) contacts: Vec<Uuid>,
+    pub(super) contacts: Vec<RecordId>,
     pub(super) memories: Vec<(MemoryId, AgentCaller)>,
     pub(super) keys: Vec<(ApiKeyId, String)>,
     next: HashMap<&'static str, Position>,
@@ -164,16 +166,20 @@ impl Cast {
     }
 
     /// A user, an agent, or an unknown id.
-    pub(super) fn anybody(&mut self) -> Uuid {
-        if self.rng.one_in(12) { Uuid::from_u128(7) } else { self.caller().participant().uuid() }
+    pub(super) fn anybody(&mut self) -> AccountId {
+        if self.rng.one_in(12) {
+            AccountId::new(Uuid::from_u128(7))
+        } else {
+            self.caller().participant().into()
+        }
     }
 
     /// A peer of the caller: its owner, or the owner's other agents; rarely any other.
-    pub(super) fn companion(&mut self, caller: Caller) -> Uuid {
+    pub(super) fn companion(&mut self, caller: Caller) -> AccountId {
         let owner = caller.accountable_user();
         let own = self.agents.iter().filter(|agent| agent.caller.owner == owner);
-        let mut all = own.map(|agent| agent.id.uuid()).collect::<Vec<_>>();
-        all.push(owner.uuid());
+        let mut all = own.map(|agent| agent.id.into()).collect::<Vec<_>>();
+        all.push(owner.into());
         if self.rng.one_in(4) { self.anybody() } else { self.rng.of(&all) }
     }
 

@@ -7,7 +7,7 @@ use domain::id::ContactRequestId;
 use uuid::Uuid;
 
 use super::cast::{Cast, Made, next};
-use super::{Act, nothing, told};
+use super::{Act, nothing, played};
 
 impl Cast {
     pub(super) fn contacts(&mut self) -> Act {
@@ -19,11 +19,11 @@ impl Cast {
             14 | 15 => {
                 let (caller, page) = (self.caller(), self.page("contacts"));
                 act!("list_contacts", |world, caller, page| {
-                    told(world.contacts.list(caller, page).await, |page| {
+                    played(world.contacts.list(caller, page).await, |page| {
                         let mut made = page
                             .rows
                             .iter()
-                            .map(|listed| Made::Contact(listed.contact.id.uuid()))
+                            .map(|listed| Made::Contact(listed.contact.id.into()))
                             .collect::<Vec<_>>();
                         made.extend(next("contacts")(page));
                         made
@@ -43,7 +43,7 @@ impl Cast {
         let command = SendRequest { to: self.some_handle(), message: RequestMessage::given(text).unwrap() };
         let caller = self.caller();
         act!("ask", |world, caller, command| {
-            told(world.contacts.send(caller, command).await, |request| {
+            played(world.contacts.send(caller, command).await, |request| {
                 vec![Made::Request(request.id, [request.requester.id, request.recipient.id])]
             })
         })
@@ -68,7 +68,7 @@ impl Cast {
             RequestAction::Cancel,
         ]);
         act!("answer", |world, caller, which, action| {
-            told(world.contacts.answer(caller, which, action).await, nothing)
+            played(world.contacts.answer(caller, which, action).await, nothing)
         })
     }
 
@@ -80,14 +80,14 @@ impl Cast {
         };
         let caller = self.caller();
         act!("remove_contact", |world, caller, which| {
-            told(world.contacts.remove(caller, which).await, nothing)
+            played(world.contacts.remove(caller, which).await, nothing)
         })
     }
 
     fn resolve(&mut self) -> Act {
         let (caller, handle) = (self.caller(), self.some_handle());
         act!("resolve", |world, caller, handle| {
-            told(world.contacts.resolve(caller, handle).await, nothing)
+            played(world.contacts.resolve(caller, handle).await, nothing)
         })
     }
 
@@ -96,13 +96,13 @@ impl Cast {
             0 => {
                 let (caller, page) = (self.agent(), self.page("received"));
                 act!("received_by_agent", |world, caller, page| {
-                    told(world.contacts.received_by_agent(caller, page).await, next("received"))
+                    played(world.contacts.received_by_agent(caller, page).await, next("received"))
                 })
             }
             1 => {
                 let (caller, page) = (self.user(), self.page("received by all"));
                 act!("received_by_user", |world, caller, page| {
-                    told(world.contacts.received_by_user(caller, page).await, next("received by all"))
+                    played(world.contacts.received_by_user(caller, page).await, next("received by all"))
                 })
             }
             _ => {
@@ -116,7 +116,7 @@ impl Cast {
                 ]);
                 let (caller, page) = (self.caller(), self.page("sent"));
                 act!("sent", |world, caller, filter, page| {
-                    told(world.contacts.sent(caller, filter, page).await, next("sent"))
+                    played(world.contacts.sent(caller, filter, page).await, next("sent"))
                 })
             }
         }

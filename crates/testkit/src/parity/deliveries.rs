@@ -11,7 +11,7 @@ use domain::page::Order;
 use domain::store::OnCommit;
 
 use super::cast::{Cast, Made, next};
-use super::{Act, nothing, told};
+use super::{Act, nothing, played};
 
 impl Cast {
     pub(super) fn deliveries(&mut self) -> Act {
@@ -29,7 +29,7 @@ impl Cast {
         let chat = self.chat();
         let caller = self.member_agent(chat);
         act!("next", |world, caller, chat| {
-            told(world.deliveries.next(caller, chat).await, |message| {
+            played(world.deliveries.next(caller, chat).await, |message| {
                 message.map(|message| Made::Message(chat, message.id)).into_iter().collect()
             })
         })
@@ -45,7 +45,7 @@ impl Cast {
         };
         let caller = self.member_agent(chat);
         act!("advance", |world, caller, chat, message, step| {
-            told(world.deliveries.advance(caller, chat, message, step).await, nothing)
+            played(world.deliveries.advance(caller, chat, message, step).await, nothing)
         })
     }
 
@@ -62,7 +62,7 @@ impl Cast {
         let order = self.rng.of(&[Order::Ascending, Order::Descending]);
         let (caller, page) = (self.member_agent(chat), self.page("deliveries"));
         act!("list_deliveries", |world, caller, chat, filter, order, page| {
-            told(world.deliveries.list(caller, chat, filter, order, page).await, next("deliveries"))
+            played(world.deliveries.list(caller, chat, filter, order, page).await, next("deliveries"))
         })
     }
 
@@ -72,7 +72,7 @@ impl Cast {
             let (chat, message) = self.message();
             taken.push(DeliveryKey { message, agent: self.member_agent(chat).agent });
         }
-        act!("mark_delivered", |world, taken| told(world.deliveries.mark_delivered(taken).await, nothing))
+        act!("mark_delivered", |world, taken| played(world.deliveries.mark_delivered(taken).await, nothing))
     }
 
     /// Deliveries that are still new for subscribers, and their messages.
@@ -94,7 +94,7 @@ impl Cast {
                 world.deliveries.push_new(one, push).await.unwrap();
             }
             let pushed = pushed.lock().unwrap().clone();
-            told(due.map(|due| (due, pushed)), nothing)
+            played(due.map(|due| (due, pushed)), nothing)
         })
     }
 
@@ -102,7 +102,7 @@ impl Cast {
         let chat = self.chat();
         let (caller, working) = (self.member_agent(chat), self.rng.one_in(2));
         act!("report", |world, caller, chat, working| {
-            told(world.activity.report(caller, chat, working).await, nothing)
+            played(world.activity.report(caller, chat, working).await, nothing)
         })
     }
 }

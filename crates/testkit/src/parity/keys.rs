@@ -9,7 +9,7 @@ use domain::ports::Clock;
 use uuid::Uuid;
 
 use super::cast::{Cast, Made, next};
-use super::{Act, nothing, told};
+use super::{Act, nothing, played};
 
 impl Cast {
     pub(super) fn keys(&mut self) -> Act {
@@ -24,7 +24,7 @@ impl Cast {
                 let nobody = ();
                 act!("write_key_uses", |world, nobody| {
                     let () = nobody;
-                    told(world.accounts.write_key_uses().await, nothing)
+                    played(world.accounts.write_key_uses().await, nothing)
                 })
             }
             _ => self.read_log(),
@@ -54,21 +54,21 @@ impl Cast {
         act!("create_key", |world, user, name, after, scope| {
             let expires_at = after.map(|after| world.clock.now().plus(after));
             let created = world.accounts.create_key(user, CreateKey { name, expires_at, scope }).await;
-            told(created, |created| vec![Made::Key(created.record.id, created.key.reveal().to_owned())])
+            played(created, |created| vec![Made::Key(created.record.id, created.key.reveal().to_owned())])
         })
     }
 
     fn list_keys(&mut self) -> Act {
         let (holder, page) = (self.holder(), self.page("keys"));
         act!("list_keys", |world, holder, page| {
-            told(world.accounts.list_keys(holder, page).await, next("keys"))
+            played(world.accounts.list_keys(holder, page).await, next("keys"))
         })
     }
 
     fn revoke_key(&mut self) -> Act {
         let (caller, key) = (self.user(), self.key());
         act!("revoke_key", |world, caller, key| {
-            told(world.accounts.revoke_key(caller, key).await, nothing)
+            played(world.accounts.revoke_key(caller, key).await, nothing)
         })
     }
 
@@ -79,7 +79,7 @@ impl Cast {
             2 => WhichKeys::Prefix("nothing".to_owned()),
             _ => WhichKeys::AllOf(self.holder()),
         };
-        act!("revoke_keys", |world, which| told(world.accounts.revoke_keys(which).await, nothing))
+        act!("revoke_keys", |world, which| played(world.accounts.revoke_keys(which).await, nothing))
     }
 
     fn rotate_key(&mut self) -> Act {
@@ -87,7 +87,7 @@ impl Cast {
         let owner = if self.rng.one_in(6) { self.user().user } else { agent.owner };
         let agent = agent.agent;
         act!("rotate_key", |world, owner, agent| {
-            told(world.accounts.rotate_key(owner, agent).await, |rotated| {
+            played(world.accounts.rotate_key(owner, agent).await, |rotated| {
                 let key = rotated.key.reveal().to_owned();
                 vec![Made::Key(ApiKeyId::new(Uuid::from_u128(13)), key)]
             })
@@ -101,7 +101,7 @@ impl Cast {
             _ if self.keys.is_empty() => "thnv_u_nothing".to_owned(),
             _ => self.rng.of(&self.keys).1,
         };
-        act!("authenticate", |world, key| told(world.accounts.authenticate(&key).await, nothing))
+        act!("authenticate", |world, key| played(world.accounts.authenticate(&key).await, nothing))
     }
 
     /// The stores may number otherwise, so only what stands there is compared.
@@ -111,13 +111,13 @@ impl Cast {
             let entries = world.stores.changes.changes_after(ChangePosition(0), limit).await;
             if forgets
                 && let Ok(entries) = &entries
-                && let Some(first) = entries.first()
+                && let Some(last) = entries.last()
             {
-                return told(world.stores.changes.forget_changes(first.position, limit).await, nothing);
+                return played(world.stores.changes.forget_changes(last.position, limit).await, nothing);
             }
             let seen =
                 entries.map(|entries| entries.into_iter().map(|entry| entry.change).collect::<Vec<_>>());
-            told(seen, nothing)
+            played(seen, nothing)
         })
     }
 }

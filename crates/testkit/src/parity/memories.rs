@@ -11,7 +11,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::cast::{Cast, Made, next};
-use super::{Act, nothing, told};
+use super::{Act, nothing, played};
 
 const SYSTEMS: [MemorySystem; 3] = [MemorySystem::Sensory, MemorySystem::Working, MemorySystem::LongTerm];
 const KINDS: [MemoryKind; 3] = [MemoryKind::Iconic, MemoryKind::Episodic, MemoryKind::Semantic];
@@ -25,20 +25,20 @@ impl Cast {
             7 | 8 => {
                 let (memory, caller) = self.memory();
                 act!("find_memory", |world, caller, memory| {
-                    told(world.memories.find(caller, memory).await, nothing)
+                    played(world.memories.find(caller, memory).await, nothing)
                 })
             }
             9..12 => {
                 let (memory, caller) = self.memory();
                 let step = self.rng.of(&[MemoryStep::Supersede, MemoryStep::Archive, MemoryStep::Restore]);
                 act!("change_memory", |world, caller, memory, step| {
-                    told(world.memories.change(caller, memory, step).await, nothing)
+                    played(world.memories.change(caller, memory, step).await, nothing)
                 })
             }
             12 => {
                 let (caller, (memory, _)) = (self.user(), self.memory());
                 act!("delete_memory", |world, caller, memory| {
-                    told(world.memories.delete(caller, memory).await, nothing)
+                    played(world.memories.delete(caller, memory).await, nothing)
                 })
             }
             13..17 => self.list_for_agent(),
@@ -71,7 +71,9 @@ impl Cast {
             metadata: MemoryMetadata::new(metadata.as_object().unwrap().clone()).unwrap(),
         };
         act!("store_memory", |world, caller, command| {
-            told(world.memories.store(caller, command).await, |memory| vec![Made::Memory(memory.id, caller)])
+            played(world.memories.store(caller, command).await, |memory| {
+                vec![Made::Memory(memory.id, caller)]
+            })
         })
     }
 
@@ -102,7 +104,7 @@ impl Cast {
         };
         let (caller, page) = (self.agent(), self.page("an agent's memories"));
         act!("memories_for_agent", |world, caller, listing, page| {
-            told(world.memories.list_for_agent(caller, listing, page).await, next("an agent's memories"))
+            played(world.memories.list_for_agent(caller, listing, page).await, next("an agent's memories"))
         })
     }
 
@@ -121,7 +123,7 @@ impl Cast {
         };
         let (caller, page) = (self.member_user(chat), self.page("a human's memories"));
         act!("memories_for_human", |world, caller, listing, page| {
-            told(world.memories.list_for_human(caller, listing, page).await, next("a human's memories"))
+            played(world.memories.list_for_human(caller, listing, page).await, next("a human's memories"))
         })
     }
 }

@@ -10,7 +10,7 @@ use domain::time::Timestamp;
 use serde_json::json;
 
 use super::cast::{Cast, Made, next};
-use super::{Act, Told, nothing, told};
+use super::{Act, Played, nothing, played};
 use crate::NOON;
 
 impl Cast {
@@ -54,10 +54,10 @@ impl Cast {
         act!("send", |world, caller, chat, text, mentions, once| {
             let content = match MessageContent::new(text) {
                 Ok(content) => content,
-                Err(fault) => return told::<(), _>(Err(fault), nothing),
+                Err(fault) => return played::<(), _>(Err(fault), nothing),
             };
             let sent = world.messages.send_once(caller, chat, SendMessage { content, mentions }, once).await;
-            told(sent, |sent| vec![Made::Message(chat, sent.id)])
+            played(sent, |sent| vec![Made::Message(chat, sent.id)])
         })
     }
 
@@ -70,11 +70,11 @@ impl Cast {
             let metadata = EventMetadata::new(metadata.as_object().unwrap().clone());
             let (content, metadata) = match (EventContent::new(text), metadata) {
                 (Ok(content), Ok(metadata)) => (content, metadata),
-                faults => return Told { answer: format!("{faults:?}"), made: Vec::new() },
+                faults => return Played { answer: format!("{faults:?}"), made: Vec::new() },
             };
             let command = PostEvent { kind, content, metadata };
             let posted = world.messages.post_event_once(caller, chat, command, once).await;
-            told(posted, |posted| vec![Made::Message(chat, posted.id)])
+            played(posted, |posted| vec![Made::Message(chat, posted.id)])
         })
     }
 
@@ -83,8 +83,8 @@ impl Cast {
         let (caller, text) = (self.member_user(chat), self.text());
         act!("edit", |world, caller, chat, message, text| {
             match MessageContent::new(text) {
-                Ok(content) => told(world.messages.edit(caller, chat, message, content).await, nothing),
-                Err(fault) => told::<(), _>(Err(fault), nothing),
+                Ok(content) => played(world.messages.edit(caller, chat, message, content).await, nothing),
+                Err(fault) => played::<(), _>(Err(fault), nothing),
             }
         })
     }
@@ -93,7 +93,7 @@ impl Cast {
         let (chat, message) = self.message();
         let caller = self.member_user(chat);
         act!("delete_message", |world, caller, chat, message| {
-            told(world.messages.delete(caller, chat, message).await, nothing)
+            played(world.messages.delete(caller, chat, message).await, nothing)
         })
     }
 
@@ -109,7 +109,7 @@ impl Cast {
             HistoryFilter { kinds: self.kinds(), since: self.rng.maybe(&[Timestamp::from_micros(since)]) };
         let (caller, page) = (self.member_user(chat), self.page("history"));
         act!("history", |world, caller, chat, filter, page| {
-            told(world.messages.history(caller, chat, filter, page).await, next("history"))
+            played(world.messages.history(caller, chat, filter, page).await, next("history"))
         })
     }
 
@@ -118,7 +118,7 @@ impl Cast {
         let anchor = self.rng.of(&[Anchor::After(message), Anchor::Before(message), Anchor::Around(message)]);
         let (caller, kinds, limit) = (self.member_user(chat), self.kinds(), self.rng.of(&[1, 2, 5, 50]));
         act!("surroundings", |world, caller, chat, anchor, kinds, limit| {
-            told(world.messages.surroundings(caller, chat, anchor, kinds, limit).await, nothing)
+            played(world.messages.surroundings(caller, chat, anchor, kinds, limit).await, nothing)
         })
     }
 
@@ -126,7 +126,7 @@ impl Cast {
         let chat = self.chat();
         let (caller, page) = (self.member_agent(chat), self.page("context"));
         act!("context", |world, caller, chat, page| {
-            told(world.messages.context(caller, chat, page).await, next("context"))
+            played(world.messages.context(caller, chat, page).await, next("context"))
         })
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use domain::account::{
     AgentBio, AgentChanges, AgentDescription, AgentListing, AgentMarks, AgentName, AgentSort, AgentTag,
-    CreatePlatformAgent, CreateUser, KeyScope, Membership, ModelType, PersonNamePart, ProfileChanges,
-    RegisterAgent, UserHandle, parse_email, parse_person_name,
+    CreatePlatformAgent, CreateUser, InitialOrganization, KeyScope, ModelType, PersonNamePart,
+    ProfileChanges, RegisterAgent, UserHandle, parse_email, parse_person_name,
 };
 use domain::caller::{AgentCaller, UserCaller};
 use domain::chat::Role;
@@ -17,7 +17,7 @@ use domain::plan::{AssignPlan, OrganizationName, Plan, PlanName, WhichOrganizati
 use domain::ports::Clock;
 
 use super::cast::{Cast, Made, next};
-use super::{Act, Told, nothing, told};
+use super::{Act, Played, nothing, played};
 use crate::{TestAgent, TestUser};
 
 impl Cast {
@@ -30,7 +30,7 @@ impl Cast {
         act!("wait", |world, passed| {
             world.clock.advance(passed);
             world.activity.expire();
-            told(world.contacts.expire(world.clock.now()).await, nothing)
+            played(world.contacts.expire(world.clock.now()).await, nothing)
         })
     }
 
@@ -58,11 +58,11 @@ impl Cast {
     }
 
     pub(super) fn create_user(&mut self, handle: &str) -> Act {
-        let membership = match self.rng.of(&[None, Some("Team"), Some("team"), Some("Other")]) {
-            None => Membership::Own,
+        let initial_organization = match self.rng.of(&[None, Some("Team"), Some("team"), Some("Other")]) {
+            None => InitialOrganization::Own,
             Some(name) => {
                 let role = self.rng.of(&[OrganizationRole::Admin, OrganizationRole::Member]);
-                Membership::Named(OrganizationName::new(name).unwrap(), role)
+                InitialOrganization::Named(OrganizationName::new(name).unwrap(), role)
             }
         };
         let address = if self.rng.one_in(5) { "USER0".to_owned() } else { handle.to_owned() };
@@ -70,12 +70,12 @@ impl Cast {
             handle: UserHandle::new(handle).unwrap(),
             email: parse_email(&format!("{address}@example.org")).unwrap(),
             name: parse_person_name(&format!("{} {}", self.line(), self.line())).unwrap(),
-            membership,
+            initial_organization,
             plan: self.plan_name(10),
         };
         act!("create_user", |world, command| {
             let created = world.accounts.create_user(command).await;
-            told(created, |created| {
+            played(created, |created| {
                 let (user, key) = (created.user, created.key.reveal().to_owned());
                 let caller = UserCaller { user: user.id, organization: user.organization };
                 let handle = user.handle.as_str().to_owned();
@@ -91,7 +91,7 @@ impl Cast {
             description: AgentDescription::new("an agent that works").unwrap(),
         };
         act!("register_agent", |world, caller, command| {
-            told(world.accounts.register_agent(caller, command).await, |made| {
+            played(world.accounts.register_agent(caller, command).await, |made| {
                 vec![agent(caller, &made.agent, made.key.reveal().to_owned())]
             })
         })
@@ -105,7 +105,7 @@ impl Cast {
             model_type: ModelType::new("model").ok(),
         };
         act!("create_platform_agent", |world, caller, command| {
-            told(world.accounts.create_platform_agent(caller, command).await, |made| {
+            played(world.accounts.create_platform_agent(caller, command).await, |made| {
                 vec![agent(caller, &made, String::new())]
             })
         })
@@ -119,7 +119,7 @@ impl Cast {
             last_name: self.rng.maybe(&[None, Some(part)]),
         };
         act!("update_profile", |world, caller, changes| {
-            told(world.accounts.update_profile(caller, changes).await, nothing)
+            played(world.accounts.update_profile(caller, changes).await, nothing)
         })
     }
 
@@ -139,7 +139,7 @@ impl Cast {
             shared_with_organization: self.rng.flag(),
         };
         act!("update_agent", |world, caller, agent, changes| {
-            told(world.accounts.update_agent(caller, agent, changes).await, nothing)
+            played(world.accounts.update_agent(caller, agent, changes).await, nothing)
         })
     }
 
@@ -151,7 +151,7 @@ impl Cast {
             listed_in_directory: self.rng.flag(),
         };
         act!("mark_agent", |world, handle, marks| {
-            told(world.accounts.mark_agent(&handle, marks).await, nothing)
+            played(world.accounts.mark_agent(&handle, marks).await, nothing)
         })
     }
 
@@ -160,7 +160,7 @@ impl Cast {
         let caller = if self.rng.one_in(6) { self.user() } else { self.owner_of(&agent) };
         let (agent, force) = (agent.id, self.rng.one_in(2));
         act!("delete_agent", |world, caller, agent, force| {
-            told(world.accounts.delete_agent(caller, agent, force).await, |_| {
+            played(world.accounts.delete_agent(caller, agent, force).await, |_| {
                 vec![Made::Gone(ParticipantId::Agent(agent))]
             })
         })
@@ -174,7 +174,7 @@ impl Cast {
         let who = self.caller().participant();
         act!("come_online", |world, who| {
             world.presence.connect(who);
-            Told { answer: String::new(), made: Vec::new() }
+            Played { answer: String::new(), made: Vec::new() }
         })
     }
 
@@ -199,7 +199,7 @@ impl Cast {
         };
         let mut plans = vec![plan("small"), plan("tiny")];
         plans.truncate(self.rng.of(&[1, 2, 2]));
-        act!("configure_plans", |world, plans| told(world.plans.configure(plans).await, nothing))
+        act!("configure_plans", |world, plans| played(world.plans.configure(plans).await, nothing))
     }
 
     fn assign_plan(&mut self) -> Act {
@@ -209,18 +209,18 @@ impl Cast {
             _ => WhichOrganization::OfUser(self.rng.of(&self.users).handle),
         };
         let command = AssignPlan { organization, plan: self.plan_name(3) };
-        act!("assign_plan", |world, command| told(world.plans.assign(command).await, nothing))
+        act!("assign_plan", |world, command| played(world.plans.assign(command).await, nothing))
     }
 
     pub(super) fn read_people(&mut self) -> Act {
         match self.rng.below(12) {
             0 => {
                 let key = if self.rng.one_in(2) { self.some_agent().key } else { "thnv_u_0".to_owned() };
-                act!("authenticate", |world, key| told(world.accounts.authenticate(&key).await, nothing))
+                act!("authenticate", |world, key| played(world.accounts.authenticate(&key).await, nothing))
             }
             1 => {
                 let (caller, agent) = (self.caller(), self.some_agent().id);
-                act!("act_as", |world, caller, agent| told(
+                act!("act_as", |world, caller, agent| played(
                     world.accounts.act_as(caller, KeyScope::default(), agent).await,
                     nothing
                 ))
@@ -229,19 +229,25 @@ impl Cast {
                 let caller = self.user();
                 act!("profile", |world, caller| {
                     let standing = world.stores.accounts.find_standing(caller.user).await;
-                    told(world.accounts.profile(caller).await.and_then(|user| Ok((user, standing?))), nothing)
+                    played(
+                        world.accounts.profile(caller).await.and_then(|user| Ok((user, standing?))),
+                        nothing,
+                    )
                 })
             }
             3 => {
                 let caller = self.agent();
-                act!("agent_record", |world, caller| told(world.accounts.agent_record(caller).await, nothing))
+                act!("agent_record", |world, caller| played(
+                    world.accounts.agent_record(caller).await,
+                    nothing
+                ))
             }
             4 => {
                 let all = ();
                 act!("plans", |world, all| {
                     let () = all;
                     let organizations = world.plans.organizations().await;
-                    told(world.plans.list().await.and_then(|plans| Ok((plans, organizations?))), nothing)
+                    played(world.plans.list().await.and_then(|plans| Ok((plans, organizations?))), nothing)
                 })
             }
             5..8 => self.list_agents(),
@@ -249,7 +255,7 @@ impl Cast {
             _ => {
                 let (caller, page) = (self.caller(), self.page("directory"));
                 act!("directory", |world, caller, page| {
-                    told(world.peers.directory(caller, page).await, next("directory"))
+                    played(world.peers.directory(caller, page).await, next("directory"))
                 })
             }
         }
@@ -272,7 +278,7 @@ impl Cast {
         };
         let (caller, page) = (self.user(), self.page(list));
         act!("list_agents", |world, caller, listing, page| {
-            told(world.accounts.list_agents(caller, listing, page).await, next(list))
+            played(world.accounts.list_agents(caller, listing, page).await, next(list))
         })
     }
 
@@ -284,7 +290,7 @@ impl Cast {
         };
         let (caller, page) = (self.member(chat), self.page("peers"));
         act!("list_peers", |world, caller, wanted, page| {
-            told(world.peers.list(caller, wanted, page).await, next("peers"))
+            played(world.peers.list(caller, wanted, page).await, next("peers"))
         })
     }
 
@@ -298,7 +304,7 @@ fn act_count_bytes() -> Act {
     let all = ();
     act!("count_bytes", |world, all| {
         let () = all;
-        told(world.plans.count_bytes().await, nothing)
+        played(world.plans.count_bytes().await, nothing)
     })
 }
 
@@ -306,7 +312,7 @@ fn act_erase() -> Act {
     let all = ();
     act!("erase", |world, all| {
         let () = all;
-        told(world.accounts.erase_some().await, nothing)
+        played(world.accounts.erase_some().await, nothing)
     })
 }
 

@@ -8,7 +8,7 @@ use domain::page::Order;
 use uuid::Uuid;
 
 use super::cast::{Cast, Made, next};
-use super::{Act, nothing, told};
+use super::{Act, nothing, played};
 
 impl Cast {
     pub(super) fn rooms(&mut self) -> Act {
@@ -31,7 +31,7 @@ impl Cast {
             kind: self.rng.of(&[ChatKind::Direct, ChatKind::Group, ChatKind::Task]),
         };
         act!("create_chat", |world, caller, command, once| {
-            told(world.chats.create_once(caller, command, once).await, |chat| {
+            played(world.chats.create_once(caller, command, once).await, |chat| {
                 vec![Made::Chat(chat.id, caller.participant())]
             })
         })
@@ -42,7 +42,7 @@ impl Cast {
         let caller = self.member(chat);
         let command = AddParticipantCommand { candidate: self.companion(caller), role: self.role() };
         act!("add_participant", |world, caller, chat, command| {
-            told(world.chats.add_participant(caller, chat, command).await, |participant| {
+            played(world.chats.add_participant(caller, chat, command).await, |participant| {
                 vec![Made::Member(chat, participant.id)]
             })
         })
@@ -50,9 +50,9 @@ impl Cast {
 
     fn remove_participant(&mut self) -> Act {
         let chat = self.chat();
-        let (caller, target) = (self.member(chat), self.member(chat).participant().uuid());
+        let (caller, target) = (self.member(chat), self.member(chat).participant());
         act!("remove_participant", |world, caller, chat, target| {
-            told(world.chats.remove_participant(caller, chat, target).await, |participant| {
+            played(world.chats.remove_participant(caller, chat, target).await, |participant| {
                 vec![Made::Left(chat, participant.id)]
             })
         })
@@ -62,7 +62,7 @@ impl Cast {
         let chat = self.chat();
         let (caller, title) = (self.member(chat), ChatTitle::renamed(&self.line()).unwrap());
         act!("rename", |world, caller, chat, title| {
-            told(world.chats.rename(caller, chat, title).await, nothing)
+            played(world.chats.rename(caller, chat, title).await, nothing)
         })
     }
 
@@ -70,7 +70,7 @@ impl Cast {
         let chat = self.chat();
         let caller = self.member(chat);
         act!("delete_chat", |world, caller, chat| {
-            told(world.chats.delete(caller, chat).await, |chat| vec![Made::Deleted(chat.id)])
+            played(world.chats.delete(caller, chat).await, |chat| vec![Made::Deleted(chat.id)])
         })
     }
 
@@ -78,15 +78,17 @@ impl Cast {
         let chat = self.chat();
         let caller = self.member(chat);
         match self.rng.below(10) {
-            0 => act!("find", |world, caller, chat| told(world.chats.find(caller, chat).await, nothing)),
+            0 => act!("find", |world, caller, chat| played(world.chats.find(caller, chat).await, nothing)),
             1 => {
                 let (caller, count) = (self.member_user(chat), self.rng.one_in(2));
                 act!("find_with_details", |world, caller, chat, count| {
-                    told(world.chats.find_with_details(caller, chat, count).await, nothing)
+                    played(world.chats.find_with_details(caller, chat, count).await, nothing)
                 })
             }
-            2 => act!("roster", |world, caller, chat| told(world.chats.roster(caller, chat).await, nothing)),
-            3 => act!("enter", |world, caller, chat| told(world.chats.enter(caller, chat).await, nothing)),
+            2 => {
+                act!("roster", |world, caller, chat| played(world.chats.roster(caller, chat).await, nothing))
+            }
+            3 => act!("enter", |world, caller, chat| played(world.chats.enter(caller, chat).await, nothing)),
             _ => self.list_rooms(),
         }
     }
@@ -112,7 +114,7 @@ impl Cast {
         };
         let (caller, page) = (self.caller(), self.page(list));
         act!("list_rooms", |world, caller, listing, page| {
-            told(world.chats.list_rooms(caller, listing, page).await, next(list))
+            played(world.chats.list_rooms(caller, listing, page).await, next(list))
         })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_postgres::Config;
 
-use super::server::{Access, Server};
+use super::server::{ConnectionSettings, Server};
 use super::supervisor::Supervisor;
 use super::{administration, programs};
 use crate::free_port;
@@ -99,7 +99,7 @@ impl Cluster {
             .expect("a new cluster takes a role");
         let host = if certificate.is_some() { "localhost" } else { "127.0.0.1" };
         let supervisor = Arc::new(Mutex::new(supervisor));
-        let server = Arc::new(Server::new(Access {
+        let server = Arc::new(Server::new(ConnectionSettings {
             administrator,
             owner: Some(ROLE),
             url: (format!("postgres://{ROLE}@{host}:{port}"), String::new()),
@@ -165,7 +165,7 @@ fn start_on_a_free_port(supervisor: &mut Supervisor) -> u16 {
         supervisor.append("postgresql.conf", &setting("port", &port.to_string()));
         match supervisor.start_server() {
             Ok(()) => return port,
-            Err(told) => log = told,
+            Err(reported) => log = reported,
         }
         // Another test may have been quicker; any other fault will not go away.
         if !log.contains("could not bind") {

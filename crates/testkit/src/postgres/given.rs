@@ -6,7 +6,7 @@
 
 use tokio_postgres::{Client, Config, NoTls};
 
-use super::server::{Access, Server};
+use super::server::{ConnectionSettings, Server};
 use super::{administration, programs, random};
 
 /// First key of the locks; the second is the number of the process.
@@ -26,7 +26,13 @@ pub(super) fn server(url: &str) -> Server {
     clear(&administrator).unwrap_or_else(|error| panic!("PARLANCE_TEST_DATABASE_URL: {error}"));
     let url = around_database(url)
         .expect("PARLANCE_TEST_DATABASE_URL has the form postgres://role:password@host:port/database");
-    Server::new(Access { administrator, owner: None, url, prefix: prefix_of(process), kept: None })
+    Server::new(ConnectionSettings {
+        administrator,
+        owner: None,
+        url,
+        prefix: prefix_of(process),
+        kept: None,
+    })
 }
 
 fn prefix_of(process: i32) -> String {

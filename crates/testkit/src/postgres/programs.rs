@@ -37,8 +37,8 @@ pub(super) fn newest() -> PathBuf {
 
 fn candidates() -> Vec<PathBuf> {
     let mut all = Vec::new();
-    if let Ok(told) = Command::new("pg_config").arg("--bindir").output() {
-        all.push(PathBuf::from(String::from_utf8_lossy(&told.stdout).trim()));
+    if let Ok(output) = Command::new("pg_config").arg("--bindir").output() {
+        all.push(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
     }
     if let Some(path) = std::env::var_os("PATH") {
         // A link on the PATH leads to a program that looks for its libraries where it really is.
@@ -59,13 +59,13 @@ fn version(bin: &Path) -> Option<u32> {
     if !["initdb", "pg_ctl", "postgres"].iter().all(|program| bin.join(program).is_file()) {
         return None;
     }
-    let told = Command::new(bin.join("postgres")).arg("--version").output().ok()?;
-    major(&String::from_utf8_lossy(&told.stdout))
+    let output = Command::new(bin.join("postgres")).arg("--version").output().ok()?;
+    major(&String::from_utf8_lossy(&output.stdout))
 }
 
 /// Reads `postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)`, also `17rc1` and `18devel`.
-fn major(told: &str) -> Option<u32> {
-    let number = told.split_once("(PostgreSQL) ")?.1;
+fn major(output: &str) -> Option<u32> {
+    let number = output.split_once("(PostgreSQL) ")?.1;
     let end = number.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(number.len());
     number[..end].parse().ok()
 }

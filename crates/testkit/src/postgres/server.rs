@@ -9,7 +9,7 @@ use super::supervisor::Supervisor;
 use super::{administration, random};
 
 /// The connection settings of a server.
-pub(super) struct Access {
+pub(super) struct ConnectionSettings {
     /// A connection that may make databases.
     pub(super) administrator: Config,
     /// The owner of the databases, if it is not the role that creates them.
@@ -25,12 +25,12 @@ pub(super) struct Access {
 
 /// A PostgreSQL server on which tests make databases.
 pub struct Server {
-    access: Access,
+    connection: ConnectionSettings,
 }
 
 impl Server {
-    pub(super) fn new(access: Access) -> Self {
-        Self { access }
+    pub(super) fn new(connection: ConnectionSettings) -> Self {
+        Self { connection }
     }
 
     /// A new, empty database.
@@ -67,14 +67,14 @@ impl Server {
     }
 
     fn create(self: &Arc<Self>, template: &str) -> Database {
-        let name = format!("{}_{:016x}", self.access.prefix, random());
-        let owner = self.access.owner.map(|role| format!(" OWNER {role}")).unwrap_or_default();
+        let name = format!("{}_{:016x}", self.connection.prefix, random());
+        let owner = self.connection.owner.map(|role| format!(" OWNER {role}")).unwrap_or_default();
         self.execute(&[format!("CREATE DATABASE {name} TEMPLATE {template}{owner}")]);
         Database { server: Arc::clone(self), name }
     }
 
     fn execute(&self, statements: &[String]) {
-        administration::execute(&self.access.administrator, statements)
+        administration::execute(&self.connection.administrator, statements)
             .unwrap_or_else(|error| panic!("PostgreSQL: {}: {error}", statements.join("; ")));
     }
 }
@@ -88,7 +88,7 @@ pub struct Database {
 impl Database {
     /// The URL, as `postgres://…`.
     pub fn url(&self) -> String {
-        let (before, after) = &self.server.access.url;
+        let (before, after) = &self.server.connection.url;
         format!("{before}/{}{after}", self.name)
     }
 
@@ -107,7 +107,7 @@ impl Drop for Database {
     fn drop(&mut self) {
         // A cluster that a test has stopped cannot be asked any more, and takes the database with it.
         let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name);
-        administration::execute(&self.server.access.administrator, &[statement]).ok();
+        administration::execute(&self.server.connection.administrator, &[statement]).ok();
     }
 }
 

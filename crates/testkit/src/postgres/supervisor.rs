@@ -136,6 +136,6 @@ fn user_and_group() -> Option<(u32, u32)> {
 }
 
 fn id(arguments: &[&str]) -> Option<u32> {
-    let told = Command::new("id").args(arguments).output().expect("the program `id` can be started");
-    String::from_utf8_lossy(&told.stdout).trim().parse().ok()
+    let output = Command::new("id").args(arguments).output().expect("the program `id` can be started");
+    String::from_utf8_lossy(&output.stdout).trim().parse().ok()
 }

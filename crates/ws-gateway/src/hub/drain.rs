@@ -18,11 +18,11 @@ pub(super) fn shut_down(sockets: &OpenSockets) {
 /// Does the same, but spreads the closes evenly over this time.
 pub(super) async fn drain(sockets: &OpenSockets, over: Duration) {
     let open = sockets.refuse_new();
-    let (begun, mut told) = (Instant::now(), 0);
+    let (begun, mut notified) = (Instant::now(), 0);
     loop {
         let due = share(open.len(), begun.elapsed(), over);
-        sockets.stop(&open[told..due]);
-        told = due;
+        sockets.stop(&open[notified..due]);
+        notified = due;
         let left = over.saturating_sub(begun.elapsed());
         if left.is_zero() {
             return;
@@ -69,13 +69,13 @@ mod tests {
     async fn who_is_in_is_sent_away_one_after_the_other() {
         let hub = hub();
         let mut all = (0..20).map(|_| open(&hub, user(1))).collect::<Vec<_>>();
-        let mut told = || all.iter_mut().filter_map(|(_, inbox)| inbox.next()).count();
+        let mut notified = || all.iter_mut().filter_map(|(_, inbox)| inbox.next()).count();
         let draining = tokio::time::timeout(Duration::from_millis(500), hub.drain(Duration::from_secs(2)));
         assert!(draining.await.is_err(), "it goes on");
-        let early = told();
+        let early = notified();
         assert!((1..=10).contains(&early), "{early}");
         hub.drain(Duration::from_millis(100)).await;
-        assert_eq!(told(), 20, "who was told already is told again, as it is still there");
+        assert_eq!(notified(), 20, "who was told already is told again, as it is still there");
     }
 
     #[tokio::test]

@@ -26,7 +26,7 @@ pub enum Departure {
 }
 
 /// Who is present.
-pub(super) struct Presence {
+pub(super) struct PresenceTable {
     clock: Arc<dyn Clock>,
     hasher: RandomState,
     turns: Vec<Mutex<()>>,
@@ -46,7 +46,7 @@ struct State {
 
 /// The right to change the presence of one user or agent.
 pub(super) struct PresenceTurn<'a> {
-    presence: &'a Presence,
+    presence: &'a PresenceTable,
     who: ParticipantId,
     _held: MutexGuard<'a, ()>,
 }
@@ -63,7 +63,7 @@ impl State {
     }
 }
 
-impl Presence {
+impl PresenceTable {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         let turns = (0..SHARDS).map(|_| Mutex::default()).collect();
         Self { clock, hasher: RandomState::new(), turns, state: Mutex::default() }

@@ -56,10 +56,10 @@ fn hub_with(config: HubConfig) -> Arc<Hub> {
 }
 
 /// The names of the received events; `!` marks the end of a subscription.
-pub(super) fn told(receiver: &mut Reader) -> Vec<String> {
+pub(super) fn received(receiver: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
-    for told in receiver {
-        all.push(match told {
+    for received in receiver {
+        all.push(match received {
             InboxItem::Event(event) => event.payload.event.to_owned(),
             InboxItem::End { .. } => "!end".to_owned(),
             InboxItem::Superseded { .. } => "!superseded".to_owned(),
@@ -87,9 +87,9 @@ fn agents_hear_only_what_is_addressed_to_them() {
     hub.publish(DomainEvent::MessageCreated { message: message(1, "hi"), recipients: vec![agent_id(1)] });
     hub.publish(DomainEvent::MessageUpdated { message: message(1, "hi") });
     hub.publish(DomainEvent::EventCreated { message: message(2, "hm") });
-    assert_eq!(told(&mut addressed_inbox), ["message_created"]);
-    assert_eq!(told(&mut other_inbox), Vec::<String>::new());
-    assert_eq!(told(&mut human_inbox), ["message_created", "message_updated", "event_created"]);
+    assert_eq!(received(&mut addressed_inbox), ["message_created"]);
+    assert_eq!(received(&mut other_inbox), Vec::<String>::new());
+    assert_eq!(received(&mut human_inbox), ["message_created", "message_updated", "event_created"]);
 }
 
 /// Only admitted subscriptions of agents are listed; a socket with unread items is not idle.
@@ -121,8 +121,8 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     let borderline = "x".repeat(payload::MAX_AGENT_BYTES - payload::MAX_FRAME_BYTES);
     assert_eq!(redeliver(&hub, &listening, &message(44, &borderline)), Pushed::MaybeQueued);
     assert_eq!(redeliver(&hub, &listening, &message(45, &borderline)), Pushed::Unavailable, "enough waits");
-    assert_eq!(told(&mut inbox), ["message_created", "message_created"]);
-    assert_eq!(told(&mut human_inbox), Vec::<String>::new());
+    assert_eq!(received(&mut inbox), ["message_created", "message_created"]);
+    assert_eq!(received(&mut human_inbox), Vec::<String>::new());
     claim.receipts().unwrap().record(message(46, "").id, 100);
     assert_eq!(redeliver(&hub, &listening, &message(46, "again")), Pushed::Acknowledged);
     claim.unsubscribe(topic, subscription);
@@ -137,7 +137,7 @@ fn a_text_that_no_agent_client_could_take_is_left_to_the_store() {
     claim.subscribe(Topic::ChatRoom(ROOM));
     let large = message(1, &"\u{1}".repeat(300_000));
     hub.publish(DomainEvent::MessageCreated { message: large, recipients: vec![agent_id(1)] });
-    assert_eq!(told(&mut inbox), Vec::<String>::new());
+    assert_eq!(received(&mut inbox), Vec::<String>::new());
 }
 
 #[test]
@@ -152,12 +152,12 @@ fn a_removed_participant_hears_of_it_and_then_nothing() {
     let participant = participant(agent(1).participant());
     hub.publish(DomainEvent::ParticipantRemoved { chat_id: ROOM, participant });
     hub.publish(DomainEvent::MessageCreated { message: message(1, "hi"), recipients: vec![agent_id(1)] });
-    assert_eq!(told(&mut removed_inbox), ["participant_removed", "!end", "!end"]);
-    assert_eq!(told(&mut human_inbox), ["participant_removed", "message_created"]);
+    assert_eq!(received(&mut removed_inbox), ["participant_removed", "!end", "!end"]);
+    assert_eq!(received(&mut human_inbox), ["participant_removed", "message_created"]);
     hub.publish(DomainEvent::RoomDeleted { chat_id: ROOM });
     hub.publish(DomainEvent::MessageUpdated { message: message(1, "hi") });
-    assert_eq!(told(&mut human_inbox), ["room_deleted", "!end", "!end"]);
-    assert_eq!(told(&mut removed_inbox), Vec::<String>::new());
+    assert_eq!(received(&mut human_inbox), ["room_deleted", "!end", "!end"]);
+    assert_eq!(received(&mut removed_inbox), Vec::<String>::new());
 }
 
 /// For the owner of agents 1 and 2, whose join is answered as if only agent 1 were a participant.
@@ -197,7 +197,7 @@ fn who_comes_and_goes_during_a_join_counts() {
             hub.publish(event);
         }
         assert_eq!(hub.has_human_subscribers(ROOM), stays, "{shown}");
-        assert_eq!(told(&mut inbox).is_empty(), stays, "{shown}");
+        assert_eq!(received(&mut inbox).is_empty(), stays, "{shown}");
     }
 }
 
@@ -210,10 +210,10 @@ fn listening_again_ends_the_earlier_stay_only() {
     claim.unsubscribe(Topic::RoomActivity(ROOM), first);
     let activity = AgentActivity { agent: agent_id(1), working: true };
     hub.publish(DomainEvent::ActivityChanged { chat_id: ROOM, activity });
-    assert_eq!(told(&mut inbox), ["agent_activity_started"]);
+    assert_eq!(received(&mut inbox), ["agent_activity_started"]);
     claim.unsubscribe(Topic::RoomActivity(ROOM), second);
     hub.publish(DomainEvent::ActivityChanged { chat_id: ROOM, activity });
-    assert_eq!(told(&mut inbox), Vec::<String>::new());
+    assert_eq!(received(&mut inbox), Vec::<String>::new());
     assert_eq!(hub.figures().topics, 0, "nothing is left behind");
 }
 
@@ -226,7 +226,7 @@ fn a_hundred_connects_at_once_leave_one_socket() {
     });
     let (mut alive, mut superseded) = (0, 0);
     for (claim, mut inbox) in claims {
-        match told(&mut inbox).as_slice() {
+        match received(&mut inbox).as_slice() {
             [] => {
                 alive += 1;
                 std::mem::forget(claim);
@@ -245,7 +245,7 @@ fn a_newcomer_may_ask_to_be_refused() {
     let hub = hub();
     let (claim, mut inbox) = open(&hub, agent(1));
     assert_eq!(hub.claim(agent(1), BARE, OnConflict::Reject).map(|_| ()), Err(ClaimRefused::Conflict));
-    assert_eq!(told(&mut inbox), Vec::<String>::new());
+    assert_eq!(received(&mut inbox), Vec::<String>::new());
     claim.release(Departure::Closed);
     assert!(hub.claim(agent(1), BARE, OnConflict::Reject).is_ok());
 }
@@ -293,10 +293,10 @@ fn who_does_not_read_is_cut_off_and_costs_no_more_than_the_limit() {
         let message = message(sequence, &"x".repeat(10_000));
         hub.publish(DomainEvent::MessageCreated { message, recipients: Vec::new() });
     }
-    let told = told(&mut inbox);
-    assert!(told.len() < 11, "{}", told.len());
-    assert_eq!(told.iter().filter(|told| *told == "!overflow").count(), 1);
-    assert_eq!(told.last().map(String::as_str), Some("!overflow"));
+    let received = received(&mut inbox);
+    assert!(received.len() < 11, "{}", received.len());
+    assert_eq!(received.iter().filter(|received| *received == "!overflow").count(), 1);
+    assert_eq!(received.last().map(String::as_str), Some("!overflow"));
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn stopping_ends_all_and_takes_no_more() {
     let hub = hub();
     let (_claim, mut inbox) = open(&hub, user(1));
     hub.shut_down();
-    assert_eq!(told(&mut inbox), ["!stop"]);
+    assert_eq!(received(&mut inbox), ["!stop"]);
     assert_eq!(hub.claim(user(1), BARE, OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::Stopping));
 }
 
@@ -314,10 +314,13 @@ fn ending_the_sockets_leaves_the_hub_open() {
     let (_one, mut one) = open(&hub, agent(1));
     let (_other, mut other) = open(&hub, user(1));
     hub.end_sockets();
-    assert_eq!((told(&mut one), told(&mut other)), (vec!["!stop".to_owned()], vec!["!stop".to_owned()]));
+    assert_eq!(
+        (received(&mut one), received(&mut other)),
+        (vec!["!stop".to_owned()], vec!["!stop".to_owned()])
+    );
     let (_again, mut inbox) = open(&hub, agent(1));
     hub.end_sockets();
-    assert_eq!(told(&mut inbox), ["!stop"], "also those that came since");
+    assert_eq!(received(&mut inbox), ["!stop"], "also those that came since");
 }
 
 /// However a socket ends, including a task that is dropped midway.

@@ -174,7 +174,7 @@ fn what_comes_behind_an_order_waits_for_the_task() {
     inbox.send_command(InboxItem::End { topic: ROOMS, subscription: STAY });
     inbox.event(ROOMS, STAY, &event("2", None));
     assert_eq!(texts(&mut body), [frame("1")]);
-    assert!(matches!(outbox.told(), Some(InboxItem::End { .. })));
+    assert!(matches!(outbox.next_command(), Some(InboxItem::End { .. })));
     assert_eq!(texts(&mut body), [frame("2")]);
     outbox.close(CloseCode::Restart, "");
     inbox.event(ROOMS, STAY, &event("3", None));
@@ -195,7 +195,7 @@ fn events_count_while_they_wait() {
 /// Moves an event to the queue, as the task does before it replies.
 fn queue_event(outbox: &Outbox, inbox: &Inbox, payload: &Arc<Payload>) {
     inbox.event(ROOMS, STAY, payload);
-    let Some(InboxItem::Event(event)) = outbox.told() else { panic!("an event") };
+    let Some(InboxItem::Event(event)) = outbox.next_command() else { panic!("an event") };
     outbox.event(event);
 }
 
@@ -230,8 +230,8 @@ fn of_a_state_only_the_last_waits() {
         inbox.event(ROOMS, STAY, &state(number));
         if number % 3 == 0 {
             // The client sends a frame.
-            while let Some(told) = outbox.told() {
-                let InboxItem::Event(event) = told else { panic!("{told:?}") };
+            while let Some(command) = outbox.next_command() {
+                let InboxItem::Event(event) = command else { panic!("{command:?}") };
                 outbox.event(event);
             }
             assert!(outbox.text(text("an answer")));

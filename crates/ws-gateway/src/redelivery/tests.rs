@@ -82,7 +82,7 @@ impl DeliveryRepository for Damaged {
         Ok(())
     }
 
-    async fn tell_delivered(
+    async fn announce_delivered(
         &self,
         _: Vec<MessageId>,
         _: ChatSelection,

@@ -31,7 +31,7 @@ impl Scene {
         let world = World::with_publisher(clock, hub.clone());
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
-        let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        let room = world.chat(ann.caller, &[bot.id.into()]).await;
         let (claim, reader) = open(&hub, Caller::Agent(bot.caller));
         let mut machine = Machine::new(Version::V2, Caller::Agent(bot.caller), 10);
         let join = format!(r#"["1","1","chat_room:{room}","phx_join",{{}}]"#);

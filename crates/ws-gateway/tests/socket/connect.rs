@@ -103,8 +103,8 @@ async fn refused_connections_are_counted() {
     let unknown = "vsn=2.0.0&on_conflict=unknown".to_owned();
     for (query, status, remaining) in [(&other, 403, 1), (&unknown, 400, 0), (&other, 429, 0)] {
         let refusal = Raw::refusal(bench.address, query, &[("x-api-key", &bench.one.key)]).await;
-        let told = format!("\r\nx-ratelimit-remaining: {remaining}\r\n");
-        assert!(refusal.status == status && refusal.head.contains(&told), "{status}: {}", refusal.head);
+        let received = format!("\r\nx-ratelimit-remaining: {remaining}\r\n");
+        assert!(refusal.status == status && refusal.head.contains(&received), "{status}: {}", refusal.head);
     }
     // A user's agents are counted by themselves, what they may not be with the user.
     let foreign = format!("vsn=2.0.0&agent_id={}", bench.three.id);

@@ -53,7 +53,7 @@ async fn an_agent_is_told_of_requests_flat() {
     let mut one = listening(&bench, &bench.one.key, &topic).await;
     for message in [None, Some("let us talk")] {
         let request = ask(&bench, bench.ben.caller, &bench.one.handle, message).await;
-        let told = one.event("1", &topic, RECEIVED).await;
+        let received = one.event("1", &topic, RECEIVED).await;
         let mut expected = json!({
             "id": request.id.to_string(), "from_handle": "ben", "from_name": "ben Example",
             "status": "pending", "inserted_at": request.created_at.to_string(),
@@ -61,10 +61,10 @@ async fn an_agent_is_told_of_requests_flat() {
         if let Some(message) = message {
             expected["message"] = json!(message);
         }
-        assert_eq!(told, expected);
+        assert_eq!(received, expected);
         answer(&bench, bench.ben.caller, &request, RequestAction::Cancel).await;
-        let told = one.event("1", &topic, UPDATED).await;
-        assert_eq!(told, json!({"id": request.id.to_string(), "status": "cancelled"}));
+        let received = one.event("1", &topic, UPDATED).await;
+        assert_eq!(received, json!({"id": request.id.to_string(), "status": "cancelled"}));
     }
     one.nothing_came().await;
     bench.end().await;
@@ -77,7 +77,7 @@ async fn a_human_is_told_of_requests_with_both_sides() {
     let topic = users_topic(&bench);
     let mut ben = listening(&bench, &bench.ben.key, &topic).await;
     let request = ask(&bench, bench.one.caller, "ben", None).await;
-    let told = ben.event("1", &topic, RECEIVED).await;
+    let received = ben.event("1", &topic, RECEIVED).await;
     let (one, human) = (bench.one.id.to_string(), bench.ben.id.to_string());
     let expected = json!({
         "id": request.id.to_string(), "status": "pending", "message": null, "responded_at": null,
@@ -87,7 +87,7 @@ async fn a_human_is_told_of_requests_with_both_sides() {
         "recipient": {"id": human, "handle": "ben", "name": "ben Example"},
         "inserted_at": request.created_at.to_string(),
     });
-    assert_eq!(told, expected);
+    assert_eq!(received, expected);
     bench.end().await;
 }
 
@@ -102,16 +102,16 @@ async fn both_sides_hear_of_answers_and_contacts() {
     let rejected = ask(&bench, bench.ben.caller, &bench.one.handle, None).await;
     one.event("1", &agents, RECEIVED).await;
     answer(&bench, bench.one.caller, &rejected, RequestAction::Reject).await;
-    let told = json!({"id": rejected.id.to_string(), "status": "rejected"});
-    assert_eq!(one.event("1", &agents, UPDATED).await, told);
-    assert_eq!(ben.event("1", &users, UPDATED).await, told);
+    let received = json!({"id": rejected.id.to_string(), "status": "rejected"});
+    assert_eq!(one.event("1", &agents, UPDATED).await, received);
+    assert_eq!(ben.event("1", &users, UPDATED).await, received);
 
     let request = ask(&bench, bench.ben.caller, &bench.one.handle, None).await;
     one.event("1", &agents, RECEIVED).await;
     answer(&bench, bench.one.caller, &request, RequestAction::Approve).await;
-    let told = json!({"id": request.id.to_string(), "status": "approved"});
-    assert_eq!(one.event("1", &agents, UPDATED).await, told);
-    assert_eq!(ben.event("1", &users, UPDATED).await, told);
+    let received = json!({"id": request.id.to_string(), "status": "approved"});
+    assert_eq!(one.event("1", &agents, UPDATED).await, received);
+    assert_eq!(ben.event("1", &users, UPDATED).await, received);
     let (to_agent, to_human) = (one.event("1", &agents, ADDED).await, ben.event("1", &users, ADDED).await);
     assert_eq!(
         (&to_agent["handle"], &to_agent["name"], &to_agent["type"]),
@@ -128,7 +128,7 @@ async fn both_sides_hear_of_answers_and_contacts() {
     assert!(has_no_null(&to_agent) && has_no_null(&to_human));
     assert!(!format!("{to_agent}{to_human}").contains("@example.org"));
 
-    bench.world.contacts.remove(bench.ben.caller, WhichContact::Id(bench.one.id.uuid())).await.unwrap();
+    bench.world.contacts.remove(bench.ben.caller, WhichContact::Id(bench.one.id.into())).await.unwrap();
     assert_eq!(one.event("1", &agents, REMOVED).await, json!({"id": to_agent["id"]}));
     assert_eq!(ben.event("1", &users, REMOVED).await, json!({"id": to_human["id"]}));
     one.nothing_came().await;
@@ -146,8 +146,8 @@ async fn inverse_requests_are_told_as_an_approval() {
     let mut ben = listening(&bench, &bench.ben.key, &users).await;
     ask(&bench, bench.one.caller, "ben", None).await;
     for (socket, topic) in [(&mut one, &agents), (&mut ben, &users)] {
-        let told = socket.event("1", topic, UPDATED).await;
-        assert_eq!(told, json!({"id": request.id.to_string(), "status": "approved"}));
+        let received = socket.event("1", topic, UPDATED).await;
+        assert_eq!(received, json!({"id": request.id.to_string(), "status": "approved"}));
         socket.event("1", topic, ADDED).await;
         socket.nothing_came().await;
     }
@@ -166,8 +166,8 @@ async fn both_sides_hear_of_an_expiry() {
     bench.world.clock.advance(std::time::Duration::from_secs(30 * 24 * 60 * 60));
     assert_eq!(bench.world.contacts.expire(bench.world.clock.now()).await.unwrap(), 1);
     for (socket, topic) in [(&mut one, &agents), (&mut ben, &users)] {
-        let told = socket.event("1", topic, UPDATED).await;
-        assert_eq!(told, json!({"id": request.id.to_string(), "status": "expired"}));
+        let received = socket.event("1", topic, UPDATED).await;
+        assert_eq!(received, json!({"id": request.id.to_string(), "status": "expired"}));
     }
     ann.nothing_came().await;
     bench.end().await;

@@ -75,7 +75,7 @@ impl Bench {
         let (one, two) = (world.agent(&ann, "One").await, world.agent(&ann, "Two").await);
         let ben = world.user("ben").await;
         let three = world.agent(&ben, "Three").await;
-        let room = world.chat(ann.caller, &[one.id.uuid(), two.id.uuid()]).await;
+        let room = world.chat(ann.caller, &[one.id.into(), two.id.into()]).await;
         let context = web::Data::new(SocketContext {
             hub: hub.clone(),
             accounts: world.accounts.clone(),

@@ -53,7 +53,7 @@ async fn a_removal_meanwhile_wins() {
         }
     }
     // It was still in the room when the store was asked.
-    let target = bench.one.id.uuid();
+    let target = bench.one.id;
     bench.world.chats.remove_participant(bench.ann.caller, bench.room, target).await.unwrap();
     gate.pass();
     one.answer("2", &chat, "ok", json!({})).await;

@@ -12,7 +12,7 @@ use crate::harness::Bench;
 
 /// A room of One and Two, without Ann.
 async fn room_of_agents(bench: &Bench) -> ChatId {
-    bench.world.chat(bench.one.caller, &[bench.two.id.uuid()]).await
+    bench.world.chat(bench.one.caller, &[bench.two.id.into()]).await
 }
 
 /// One says something to Two.
@@ -49,15 +49,15 @@ async fn observing_ends_with_the_last_own_agent() {
     // Ben's agent owns the room; Ann's agents come and go.
     bench.world.make_global(&bench.one).await;
     bench.world.make_global(&bench.two).await;
-    let room = bench.world.chat(bench.three.caller, &[bench.one.id.uuid()]).await;
+    let room = bench.world.chat(bench.three.caller, &[bench.one.id.into()]).await;
     let mut ann = bench.socket(&bench.ann.key).await;
     ann.join("1", &chat_of(room)).await;
-    bench.world.add(bench.three.caller, room, bench.two.id.uuid(), Role::Member).await;
+    bench.world.add(bench.three.caller, room, bench.two.id.into(), Role::Member).await;
     let chats = &bench.world.chats;
-    chats.remove_participant(bench.three.caller, room, bench.one.id.uuid()).await.unwrap();
+    chats.remove_participant(bench.three.caller, room, bench.one.id).await.unwrap();
     // Two has come since: she observes through it.
     ann.nothing_came().await;
-    chats.remove_participant(bench.three.caller, room, bench.two.id.uuid()).await.unwrap();
+    chats.remove_participant(bench.three.caller, room, bench.two.id).await.unwrap();
     ann.ended("1", &chat_of(room)).await;
     ann.refused("2", &chat_of(room), "unauthorized").await;
     bench.end().await;
@@ -71,7 +71,7 @@ async fn a_participant_stays_when_an_own_agent_goes() {
     ann.join("1", &topic).await;
     for agent in [&bench.one, &bench.two] {
         let chats = &bench.world.chats;
-        chats.remove_participant(bench.ann.caller, bench.room, agent.id.uuid()).await.unwrap();
+        chats.remove_participant(bench.ann.caller, bench.room, agent.id).await.unwrap();
     }
     bench.world.send(bench.ann.caller, bench.room, "alone", &[]).await;
     ann.event("1", &topic, "message_created").await;
@@ -85,10 +85,10 @@ async fn an_observer_who_comes_in_is_one_no_longer() {
     let topic = format!("chat_room:{room}");
     let mut ann = bench.socket(&bench.ann.key).await;
     ann.join("1", &topic).await;
-    bench.world.add(bench.one.caller, room, bench.ann.id.uuid(), Role::Owner).await;
+    bench.world.add(bench.one.caller, room, bench.ann.id.into(), Role::Owner).await;
     let chats = &bench.world.chats;
     for agent in [&bench.one, &bench.two] {
-        chats.remove_participant(bench.ann.caller, room, agent.id.uuid()).await.unwrap();
+        chats.remove_participant(bench.ann.caller, room, agent.id).await.unwrap();
     }
     bench.world.send(bench.ann.caller, room, "mine now", &[]).await;
     ann.event("1", &topic, "message_created").await;
@@ -106,13 +106,13 @@ async fn an_agents_removal_meanwhile_wins() {
     let bench = bench.await;
     let gate = gate.unwrap();
     bench.world.make_global(&bench.one).await;
-    let room = bench.world.chat(bench.three.caller, &[bench.one.id.uuid()]).await;
+    let room = bench.world.chat(bench.three.caller, &[bench.one.id.into()]).await;
     let topic = format!("chat_room:{room}");
     let mut ann = bench.socket(&bench.ann.key).await;
     ann.ask("1", &topic).await;
     gate.until_looked_up().await;
     let chats = &bench.world.chats;
-    chats.remove_participant(bench.three.caller, room, bench.one.id.uuid()).await.unwrap();
+    chats.remove_participant(bench.three.caller, room, bench.one.id).await.unwrap();
     gate.pass();
     ann.answer("1", &topic, "ok", json!({})).await;
     ann.ended("1", &topic).await;
@@ -127,22 +127,22 @@ async fn what_becomes_known_while_a_room_is_looked_at_again_wins() {
     let (service, hub) = (gate.service(&bench.world), bench.hub.clone());
     bench.world.make_global(&bench.one).await;
     bench.world.make_global(&bench.two).await;
-    let room = bench.world.chat(bench.three.caller, &[bench.one.id.uuid()]).await;
+    let room = bench.world.chat(bench.three.caller, &[bench.one.id.into()]).await;
     let topic = format!("chat_room:{room}");
     let mut ann = bench.socket(&bench.ann.key).await;
     ann.join("1", &topic).await;
     let looking = actix_web::rt::spawn(async move { hub.revalidate(room, &service).await.unwrap() });
     gate.until_looked_up().await;
-    bench.world.add(bench.three.caller, room, bench.two.id.uuid(), Role::Member).await;
+    bench.world.add(bench.three.caller, room, bench.two.id.into(), Role::Member).await;
     let chats = &bench.world.chats;
-    chats.remove_participant(bench.three.caller, room, bench.one.id.uuid()).await.unwrap();
+    chats.remove_participant(bench.three.caller, room, bench.one.id).await.unwrap();
     gate.pass();
     gate.until_looked_up().await;
     gate.pass();
     looking.await.unwrap();
     bench.world.send(bench.three.caller, room, "still here?", &[ParticipantId::Agent(bench.two.id)]).await;
     ann.event("1", &topic, "message_created").await;
-    chats.remove_participant(bench.three.caller, room, bench.two.id.uuid()).await.unwrap();
+    chats.remove_participant(bench.three.caller, room, bench.two.id).await.unwrap();
     ann.ended("1", &topic).await;
     bench.end().await;
 }

@@ -83,7 +83,7 @@ async fn whoever_comes_into_a_room_comes_with_it() {
     let _one = bench.socket(&bench.one.key).await;
     ann.join("1", &topic).await;
     for (agent, online) in [(&bench.one, true), (&bench.two, false)] {
-        bench.world.add(bench.ann.caller, room, agent.id.uuid(), Role::Member).await;
+        bench.world.add(bench.ann.caller, room, agent.id.into(), Role::Member).await;
         let added = ann.event("1", &topic, "participant_added").await;
         assert_eq!((&added["id"], &added["online"]), (&json!(agent.id.to_string()), &json!(online)));
     }

@@ -159,7 +159,7 @@ async fn nothing_is_pushed_again_to_a_stay_that_is_over() {
     one.say(&json!(["1", "2", topic, "phx_leave", {}])).await;
     assert_eq!(one.frame().await[3], "phx_reply");
     one.ended("1", &topic).await;
-    bench.world.chats.remove_participant(bench.ann.caller, bench.room, bench.two.id.uuid()).await.unwrap();
+    bench.world.chats.remove_participant(bench.ann.caller, bench.room, bench.two.id).await.unwrap();
     two.ended("1", &topic).await;
     assert_eq!(bench.later(&mut repeater, LATER).await, 0);
     one.join("3", &topic).await;

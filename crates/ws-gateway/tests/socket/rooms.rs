@@ -67,7 +67,7 @@ async fn whoever_comes_and_goes_is_announced() {
     ann.join("1", &others).await;
     let own = format!("agent_rooms:{}", bench.two.id);
     two.join("2", &own).await;
-    bench.world.add(bench.ann.caller, room, bench.two.id.uuid(), Role::Member).await;
+    bench.world.add(bench.ann.caller, room, bench.two.id.into(), Role::Member).await;
     let added = ann.event("1", &others, "participant_added").await;
     let id = bench.two.id.to_string();
     assert_eq!((&added["id"], &added["name"], &added["type"]), (&json!(id), &json!("Two"), &json!("Agent")));
@@ -83,7 +83,7 @@ async fn whoever_comes_and_goes_is_announced() {
     two.join("3", &chat).await;
     two.join("4", &people).await;
     ann.join("5", &people).await;
-    let target = bench.two.id.uuid();
+    let target = bench.two.id;
     bench.world.chats.remove_participant(bench.ann.caller, bench.room, target).await.unwrap();
     let removed = ann.event("5", &people, "participant_removed").await;
     assert_eq!((&removed["id"], &removed["name"]), (&json!(id), &json!("Two")));

@@ -121,36 +121,39 @@ impl<'a> Check<'a> {
         oldest: bool,
         faults: &mut Vec<(Fault, String)>,
     ) {
-        let told = || format!("{} between {} and {}", call.actor, call.begin, call.end);
+        let described = || format!("{} between {} and {}", call.actor, call.begin, call.end);
         let ids = rows.iter().map(|row| row.id.as_str()).collect::<HashSet<_>>();
         if ids.len() < rows.len() {
-            faults.push((Fault::Doubled, format!("a page has a message twice: {}", told())));
+            faults.push((Fault::Doubled, format!("a page has a message twice: {}", described())));
         }
         for row in rows {
             if self.messages.get(row.id.as_str()).is_some_and(|message| message.deleted < call.begin) {
-                faults.push((Fault::Resurrected, format!("{} was deleted and read by {}", row.id, told())));
+                faults.push((
+                    Fault::Resurrected,
+                    format!("{} was deleted and read by {}", row.id, described()),
+                ));
             }
         }
         let places = rows.iter().filter_map(|row| self.place(row)).collect::<Vec<_>>();
         if let (Some(low), Some(high)) = (places.iter().min().copied(), places.iter().max().copied()) {
             if high - low + 1 != places.len() {
-                faults.push((Fault::Gap, format!("from place {low} to {high}: {}", told())));
+                faults.push((Fault::Gap, format!("from place {low} to {high}: {}", described())));
             }
             if oldest && low > 0 {
-                faults.push((Fault::Gap, format!("before place {low}, the oldest: {}", told())));
+                faults.push((Fault::Gap, format!("before place {low}, the oldest: {}", described())));
             }
             for (after, id) in room.deleted.range(low..=high).flat_map(|(_, all)| all) {
                 let message = &self.messages[id.as_str()];
                 let must_be = message.visible < call.begin && message.deletion > call.end;
                 if *after <= high && must_be && !ids.contains(id.as_str()) {
-                    faults.push((Fault::Gap, format!("{id} was not deleted yet: {}", told())));
+                    faults.push((Fault::Gap, format!("{id} was not deleted yet: {}", described())));
                 }
             }
         }
         if newest && (rows.is_empty() || !places.is_empty()) {
             let next = places.iter().max().map_or(0, |high| high + 1);
             if room.visible_from[next] < call.begin {
-                faults.push((Fault::Stale, format!("nothing from place {next} on: {}", told())));
+                faults.push((Fault::Stale, format!("nothing from place {next} on: {}", described())));
             }
         }
     }

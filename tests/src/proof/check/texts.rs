@@ -87,13 +87,13 @@ impl Check<'_> {
 
 /// Two writes that no order explains.
 fn contradiction(mut clusters: Vec<Cluster<'_>>) -> Option<(String, String)> {
-    let told = |one: &Cluster<'_>, other: &Cluster<'_>| (one.text.to_owned(), other.text.to_owned());
+    let texts_of = |one: &Cluster<'_>, other: &Cluster<'_>| (one.text.to_owned(), other.text.to_owned());
     clusters.sort_by_key(|cluster| cluster.first_end.min(cluster.last_begin));
     let (lasting, short) =
         clusters.iter().partition::<Vec<_>, _>(|cluster| cluster.first_end < cluster.last_begin);
     for pair in lasting.windows(2) {
         if pair[1].first_end < pair[0].last_begin {
-            return Some(told(pair[0], pair[1]));
+            return Some(texts_of(pair[0], pair[1]));
         }
     }
     for one in short {
@@ -102,7 +102,7 @@ fn contradiction(mut clusters: Vec<Cluster<'_>>) -> Option<(String, String)> {
         if let Some(long) = before.checked_sub(1).map(|index| lasting[index])
             && one.first_end < long.last_begin
         {
-            return Some(told(long, one));
+            return Some(texts_of(long, one));
         }
     }
     None

@@ -22,8 +22,9 @@ impl Steps<'_> {
     /// Returns whether the message is processed for good at this moment: its end was acknowledged, and no attempt that
     /// may have begun later has opened it again.
     fn is_processed_at(&self, moment: u64) -> bool {
-        let told = self.finishes.iter().filter(|call| call.latest() < moment).map(|call| call.begin).max();
-        told.is_some_and(|finish| {
+        let answered =
+            self.finishes.iter().filter(|call| call.latest() < moment).map(|call| call.begin).max();
+        answered.is_some_and(|finish| {
             !self.begins.iter().any(|begin| begin.begin < moment && begin.latest() > finish)
         })
     }
@@ -108,30 +109,30 @@ impl Check<'_> {
                     open.insert(place, (visible, id));
                 }
             }
-            let told = || format!("agent {agent} between {} and {}", call.begin, call.end);
+            let answered = || format!("agent {agent} between {} and {}", call.begin, call.end);
             let mut place = Some(usize::MAX);
             if let Some(row) = offered {
                 let message = self.messages.get(row.id.as_str());
                 if !message.is_some_and(|message| message.agents.contains(&agent)) {
-                    faults.push((Fault::Phantom, format!("{} is not for {}", row.id, told())));
+                    faults.push((Fault::Phantom, format!("{} is not for {}", row.id, answered())));
                     continue;
                 }
                 place = message.and_then(|message| message.place);
                 if message.is_some_and(|message| message.deleted < call.begin) {
                     faults.push((
                         Fault::Resurrected,
-                        format!("{} was deleted and offered to {}", row.id, told()),
+                        format!("{} was deleted and offered to {}", row.id, answered()),
                     ));
                 }
                 if steps.get(&(agent, row.id.as_str())).is_some_and(|steps| steps.is_processed_at(call.begin))
                 {
-                    faults.push((Fault::Reoffered, format!("{} to {}", row.id, told())));
+                    faults.push((Fault::Reoffered, format!("{} to {}", row.id, answered())));
                 }
             }
             if let (Some(place), Some((first, (visible, id)))) = (place, open.first_key_value()) {
                 // Offers overlap only where a call was given up, and then it offered nothing.
                 if *first < place && *visible < call.begin {
-                    faults.push((Fault::Withheld, format!("{id} from {}", told())));
+                    faults.push((Fault::Withheld, format!("{id} from {}", answered())));
                 }
             }
         }

@@ -45,7 +45,7 @@ async fn a_step_in_doubt_is_found_by_its_attempt() {
     let world = World::on(Stores::of(&store, PostgresStore::close));
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     let sent = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await;
     world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     let (agent, message) = (bot.id, sent.id);

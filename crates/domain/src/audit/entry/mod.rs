@@ -5,12 +5,11 @@ mod chat;
 mod login;
 mod organization;
 
-use uuid::Uuid;
-
 use super::action::AuditAction;
 use crate::caller::Caller;
 use crate::id::{
-    AgentId, ApiKeyId, ChatId, InvitationId, MessageId, OrganizationId, ParticipantId, SessionId, UserId,
+    AccountId, AgentId, ApiKeyId, ChatId, InvitationId, MessageId, OrganizationId, ParticipantId, SessionId,
+    SubjectId, UserId,
 };
 use crate::time::Timestamp;
 
@@ -26,12 +25,12 @@ pub enum Actor {
 }
 
 impl Actor {
-    /// The word that the stores use, and the id of a user or an agent.
-    pub const fn parts(self) -> (&'static str, Option<Uuid>) {
+    /// The word that the stores use, and the user or agent.
+    pub fn parts(self) -> (&'static str, Option<AccountId>) {
         match self {
             Self::Operator => ("Operator", None),
             Self::Anonymous => ("Anonymous", None),
-            Self::Participant(id) => (id.kind().as_str(), Some(id.uuid())),
+            Self::Participant(id) => (id.kind().as_str(), Some(id.into())),
         }
     }
 }
@@ -73,8 +72,8 @@ pub enum AuditObject {
 
 impl AuditObject {
     /// The word that the wire and the stores use, and the id.
-    pub const fn parts(self) -> (&'static str, Uuid) {
-        match self {
+    pub fn parts(self) -> (&'static str, SubjectId) {
+        let (kind, id) = match self {
             Self::User(id) => ("User", id.uuid()),
             Self::Agent(id) => ("Agent", id.uuid()),
             Self::Chat(id) => ("Chat", id.uuid()),
@@ -83,12 +82,14 @@ impl AuditObject {
             Self::Invitation(id) => ("Invitation", id.uuid()),
             Self::Session(id) => ("Session", id.uuid()),
             Self::Message(id) => ("Message", id.uuid()),
-            Self::Installation => ("Installation", Uuid::nil()),
-        }
+            Self::Installation => ("Installation", SubjectId::NIL.uuid()),
+        };
+        (kind, SubjectId::new(id))
     }
 
     /// Reads [`Self::parts`] back.
-    pub fn from_parts(kind: &str, id: Uuid) -> Option<Self> {
+    pub fn from_parts(kind: &str, id: SubjectId) -> Option<Self> {
+        let id = id.uuid();
         let all = [
             Self::User(UserId::new(id)),
             Self::Agent(AgentId::new(id)),
@@ -141,12 +142,12 @@ impl AuditTenant {
 
     /// A chat, a user or an agent, and an organization: the first of them that exists determines
     /// the organization of the entry.
-    pub fn parts(self) -> (Option<Uuid>, Option<Uuid>, Option<Uuid>) {
+    pub fn parts(self) -> (Option<ChatId>, Option<AccountId>, Option<OrganizationId>) {
         match self {
-            Self::Organization(id) => (None, None, Some(id.uuid())),
-            Self::Of(who) => (None, Some(who.uuid()), None),
-            Self::Chat(chat, otherwise) => (Some(chat.uuid()), None, otherwise.map(OrganizationId::uuid)),
-            Self::ChatOf(chat, user) => (Some(chat.uuid()), Some(user.uuid()), None),
+            Self::Organization(id) => (None, None, Some(id)),
+            Self::Of(who) => (None, Some(who.into()), None),
+            Self::Chat(chat, otherwise) => (Some(chat), None, otherwise),
+            Self::ChatOf(chat, user) => (Some(chat), Some(user.into()), None),
             Self::Installation => (None, None, None),
         }
     }
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn words_are_read_as_they_were_written() {
-        let id = Uuid::from_u128(7);
+        let id = SubjectId::new(uuid::Uuid::from_u128(7));
         for kind in ["User", "Agent", "Chat", "ApiKey", "Organization", "Invitation", "Session", "Message"] {
             assert_eq!(AuditObject::from_parts(kind, id).map(AuditObject::parts), Some((kind, id)));
         }

@@ -94,13 +94,13 @@ fn what_is_settled_stays_so() {
 
 #[test]
 fn sending() {
-    let none = Between { same: false, contacts: false, asked: false, asked_back: false };
+    let none = Relationship { same: false, contacts: false, asked: false, asked_back: false };
     assert_eq!(decide_send(none), Ok(Sending::Ask));
-    assert_eq!(decide_send(Between { asked_back: true, ..none }), Ok(Sending::Approve));
-    assert_eq!(decide_send(Between { same: true, ..none }), Err(SendRefused::Oneself));
-    assert_eq!(decide_send(Between { contacts: true, ..none }), Err(SendRefused::AlreadyContact));
-    assert_eq!(decide_send(Between { asked: true, ..none }), Err(SendRefused::AlreadyAsked));
-    let both = Between { asked: true, asked_back: true, ..none };
+    assert_eq!(decide_send(Relationship { asked_back: true, ..none }), Ok(Sending::Approve));
+    assert_eq!(decide_send(Relationship { same: true, ..none }), Err(SendRefused::Oneself));
+    assert_eq!(decide_send(Relationship { contacts: true, ..none }), Err(SendRefused::AlreadyContact));
+    assert_eq!(decide_send(Relationship { asked: true, ..none }), Err(SendRefused::AlreadyAsked));
+    let both = Relationship { asked: true, asked_back: true, ..none };
     assert_eq!(decide_send(both), Err(SendRefused::AlreadyAsked));
 }
 

@@ -53,6 +53,26 @@ fn a_file_is_replaced_when_the_new_one_is_whole() {
 }
 
 #[test]
+fn a_draft_that_cannot_be_renamed_can_stay() {
+    let (directory, at) = place();
+    for stays in [false, true] {
+        let mut draft = Draft::of(&at("file")).unwrap();
+        draft.write_all(b"key").unwrap();
+        draft.sync().unwrap();
+        fs::create_dir(at("file")).unwrap();
+        if stays {
+            let (cause, place) = draft.finish_or_leave().unwrap_err();
+            assert_eq!((cause.kind(), place), (ErrorKind::IsADirectory, Some(at("file.part"))));
+            assert_eq!(fs::read(at("file.part")).unwrap(), b"key");
+        } else {
+            assert_eq!(draft.finish().unwrap_err().kind(), ErrorKind::IsADirectory);
+            assert_eq!(names(&directory), ["file"]);
+        }
+        fs::remove_dir(at("file")).unwrap();
+    }
+}
+
+#[test]
 fn what_is_no_file_is_written_to_and_stays() {
     let (directory, at) = place();
     assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());

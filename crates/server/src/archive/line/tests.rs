@@ -54,7 +54,7 @@ fn every_value_is_read_as_it_was_written() {
 fn what_is_no_row_is_told_by_its_place() {
     let secret = r#"{"t":"secrets","r":{"name":"cursors","secret":"AAAA"}}"#;
     assert!(Line::parse(secret.as_bytes()).is_ok());
-    for (from, to, told) in [
+    for (from, to, expected) in [
         ("\"secrets\"", "\"secret\"", "no table secret"),
         ("\"name\"", "\"title\"", "secrets.name is missing"),
         ("\"cursors\"", "null", "secrets.name is wrong"),
@@ -66,7 +66,7 @@ fn what_is_no_row_is_told_by_its_place() {
     ] {
         let line = secret.replace(from, to);
         let fault = Line::parse(line.as_bytes()).unwrap_err();
-        assert!(fault.contains(told), "{line}: {fault}");
+        assert!(fault.contains(expected), "{line}: {fault}");
     }
     let deletion_job = |at: &str| {
         format!(r#"{{"t":"deletion_jobs","r":{{"agent_id":"{}","requested_at":{at}}}}}"#, Uuid::nil())

@@ -48,8 +48,8 @@ async fn listen(claim: &SocketClaim) -> Value {
 /// The presence events that were received.
 fn heard(receiver: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
-    for told in receiver {
-        let InboxItem::Event(Event { payload, .. }) = told else { continue };
+    for received in receiver {
+        let InboxItem::Event(Event { payload, .. }) = received else { continue };
         if payload.event == "participant_presence_changed" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
             all.push((content["id"].as_str().unwrap().to_owned(), content["online"].as_bool().unwrap()));
@@ -216,7 +216,7 @@ fn what_was_told_last_is_so() {
         })
     });
     threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
-    let told = heard(&mut inbox);
-    assert!(told.windows(2).all(|two| two[0].1 != two[1].1), "there and away take turns");
-    assert_eq!((told.first(), told.last()), (Some(&bot(true)), Some(&bot(false))));
+    let received = heard(&mut inbox);
+    assert!(received.windows(2).all(|two| two[0].1 != two[1].1), "there and away take turns");
+    assert_eq!((received.first(), received.last()), (Some(&bot(true)), Some(&bot(false))));
 }

@@ -7,11 +7,10 @@ use domain::caller::Caller;
 use domain::change::Change;
 use domain::chat::{DeleteChat, RemoveParticipant};
 use domain::event::DomainEvent;
-use domain::id::{ChatId, ParticipantId};
+use domain::id::{AccountId, ChatId, ParticipantId};
 use domain::ports::{Clock, EventPublisher};
 use domain::store::OnCommit;
 use testkit::{TestAgent, TestUser, World};
-use uuid::Uuid;
 
 use super::{house, hub, open};
 use crate::hub::Hub;
@@ -39,7 +38,7 @@ impl Scene {
     async fn new() -> Self {
         let world = World::new();
         let (ann, ben, bots) = house(&world).await;
-        let room = world.chat(ann.caller, &[ben.id.uuid(), bots[0].id.uuid(), bots[1].id.uuid()]).await;
+        let room = world.chat(ann.caller, &[ben.id.into(), bots[0].id.into(), bots[1].id.into()]).await;
         Self { world, hub: hub(), ann, ben, bots, room }
     }
 
@@ -54,7 +53,7 @@ impl Scene {
         Joined { _claim: claim, reader }
     }
 
-    async fn remove(&self, target: Uuid) {
+    async fn remove(&self, target: AccountId) {
         let (by, now) = (self.ann.caller.into(), self.world.clock.now());
         let command = RemoveParticipant { chat: self.room, by, target, now };
         let removed = self.world.stores.chats.remove_participant(command, OnCommit::nothing()).await;
@@ -70,8 +69,8 @@ impl Joined {
     /// The number of subscriptions that have ended since the last call.
     fn ended(&mut self) -> usize {
         let mut ended = 0;
-        for told in self.reader.by_ref() {
-            assert!(matches!(told, InboxItem::End { .. }), "{told:?}");
+        for received in self.reader.by_ref() {
+            assert!(matches!(received, InboxItem::End { .. }), "{received:?}");
             ended += 1;
         }
         ended
@@ -86,12 +85,12 @@ async fn whoever_was_removed_elsewhere_listens_no_more() {
     let mut bot = scene.join(scene.bots[0].caller).await;
     scene.revalidate().await;
     assert_eq!((ann.ended(), ben.ended(), bot.ended()), (0, 0, 0), "nobody has gone");
-    scene.remove(scene.ben.id.uuid()).await;
-    scene.remove(scene.bots[0].id.uuid()).await;
+    scene.remove(scene.ben.id.into()).await;
+    scene.remove(scene.bots[0].id.into()).await;
     scene.revalidate().await;
     assert_eq!((ann.ended(), ben.ended(), bot.ended()), (0, 2, 2));
     let mut observer = scene.join(scene.ben.caller).await;
-    scene.remove(scene.bots[1].id.uuid()).await;
+    scene.remove(scene.bots[1].id.into()).await;
     scene.revalidate().await;
     assert_eq!((ann.ended(), observer.ended()), (0, 2), "the last agent has gone through which Ben observed");
     assert_eq!(scene.hub.figures().listeners, 2);
@@ -100,18 +99,18 @@ async fn whoever_was_removed_elsewhere_listens_no_more() {
 #[tokio::test]
 async fn whoever_observes_goes_on_while_one_of_their_agents_is_there() {
     let scene = Scene::new().await;
-    scene.remove(scene.ben.id.uuid()).await;
+    scene.remove(scene.ben.id.into()).await;
     let mut ben = scene.join(scene.ben.caller).await;
-    scene.remove(scene.bots[0].id.uuid()).await;
+    scene.remove(scene.bots[0].id.into()).await;
     scene.revalidate().await;
     assert_eq!(ben.ended(), 0);
     // Later events are compared with the result of the read.
-    scene.world.add(scene.ann.caller, scene.room, scene.ben.id.uuid(), domain::chat::Role::Member).await;
+    scene.world.add(scene.ann.caller, scene.room, scene.ben.id.into(), domain::chat::Role::Member).await;
     scene.revalidate().await;
-    scene.remove(scene.bots[1].id.uuid()).await;
+    scene.remove(scene.bots[1].id.into()).await;
     scene.revalidate().await;
     assert_eq!(ben.ended(), 0, "Ben takes part by now");
-    scene.remove(scene.ben.id.uuid()).await;
+    scene.remove(scene.ben.id.into()).await;
     scene.revalidate().await;
     assert_eq!(ben.ended(), 2);
 }
@@ -136,7 +135,7 @@ async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
     let (claim, mut reader) = open(&scene.hub, caller);
     let subscription = claim.subscribe(Topic::ChatRoom(scene.room));
     let entrance = scene.world.chats.enter(caller, scene.room).await.unwrap();
-    for gone in [scene.ben.id.uuid(), scene.bots[0].id.uuid(), scene.bots[1].id.uuid()] {
+    for gone in [scene.ben.id.into(), scene.bots[0].id.into(), scene.bots[1].id.into()] {
         scene.remove(gone).await;
     }
     scene.revalidate().await;
@@ -149,12 +148,12 @@ async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
 #[tokio::test]
 async fn a_join_listens_through_those_alone_who_are_still_there() {
     let scene = Scene::new().await;
-    scene.remove(scene.ben.id.uuid()).await;
+    scene.remove(scene.ben.id.into()).await;
     let caller = Caller::from(scene.ben.caller);
     let (claim, reader) = open(&scene.hub, caller);
     let subscription = claim.subscribe(Topic::ChatRoom(scene.room));
     let entrance = scene.world.chats.enter(caller, scene.room).await.unwrap();
-    scene.remove(scene.bots[0].id.uuid()).await;
+    scene.remove(scene.bots[0].id.into()).await;
     scene.revalidate().await;
     claim.settle(Topic::ChatRoom(scene.room), subscription, &entrance);
     let mut ben = Joined { _claim: claim, reader };
@@ -168,7 +167,7 @@ async fn a_join_listens_through_those_alone_who_are_still_there() {
 #[tokio::test]
 async fn an_agent_that_was_deleted_elsewhere_is_listened_through_by_nobody() {
     let scene = Scene::new().await;
-    scene.remove(scene.ben.id.uuid()).await;
+    scene.remove(scene.ben.id.into()).await;
     let mut ben = scene.join(scene.ben.caller).await;
     let mut ann = scene.join(scene.ann.caller).await;
     for (bot, ended) in scene.bots.iter().zip([0, 2]) {
