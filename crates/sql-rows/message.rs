@@ -246,7 +246,7 @@ fn attempt_number(number: i32) -> Result<AttemptNumber, Fault> {
 }
 
 /// An attempt from its row in `attempts`; one without an error has succeeded.
-pub(super) fn stored_attempt(
+pub(crate) fn stored_attempt(
     number: i32,
     started_at: Timestamp,
     completed_at: Timestamp,

@@ -78,6 +78,7 @@ async fn a_running_server_is_well() {
     assert!(found.is_well(), "{}", found.1);
     found.has("store", "ok", "answers");
     found.has("schema", "ok", "migrations are applied");
+    found.has("work", "ok", "no message waits for too long");
     found.has("durability", "ok", "survives a crash");
     found.has("clock", "ok", if on_postgres() { "differ by" } else { "of this machine" });
     let said =

@@ -36,6 +36,7 @@ mod statement;
 mod status;
 mod store_lock;
 mod tls;
+mod work;
 #[cfg(test)]
 mod writes;
 

@@ -6,6 +6,7 @@
 
 mod fill;
 mod hot;
+mod ledger;
 mod lists;
 mod work;
 
@@ -66,6 +67,10 @@ struct Watched {
 
 impl Watched {
     async fn open() -> Self {
+        Self::open_with(Size::wanted()).await
+    }
+
+    async fn open_with(size: Size) -> Self {
         let database = server().database();
         let config = PostgresConfig { connections: 1, ..PostgresConfig::at(&database.url()) };
         let store = Arc::new(PostgresStore::open(&config).await.unwrap());
@@ -75,7 +80,6 @@ impl Watched {
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
         let chat = world.chat(ann.caller, &[bot.id.into()]).await;
-        let size = Size::wanted();
         size.fill(&client, &ann, &bot, chat).await;
         // A fresh server; ids carry the time, so none is assigned twice.
         store.close();

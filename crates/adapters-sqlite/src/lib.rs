@@ -28,6 +28,7 @@ mod schema;
 mod secret;
 mod statement;
 mod status;
+mod work;
 mod writer;
 
 use std::convert::Infallible;

@@ -12,6 +12,7 @@
 //! - [`message`]: content, mentions, sending, events, history and context;
 //! - [`memory`]: memories of agents, with subjects and scopes;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
+//! - [`work`]: open deliveries, as those see them who answer for the agents;
 //! - [`idempotency`]: repeated requests with one effect;
 //! - [`activity`]: the short-lived "is working" indicator.
 //!
@@ -56,3 +57,4 @@ pub mod tally;
 pub mod text;
 pub mod time;
 mod words;
+pub mod work;

@@ -24,6 +24,7 @@ use crate::plan::{PlanName, PlanRepository, PlanService};
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
 use crate::secret::SecretRepository;
 use crate::status::StatusRepository;
+use crate::work::{WorkRepository, WorkService, WorkThresholds};
 
 /// Declares a trait that every store with all of these ports has.
 macro_rules! repositories {
@@ -54,6 +55,7 @@ repositories!(
     PlanRepository,
     SecretRepository,
     StatusRepository,
+    WorkRepository,
 );
 
 /// The dependencies of [`Services`].
@@ -85,6 +87,8 @@ pub struct Ports {
     pub key_days: u32,
     /// The lifetime of contact requests.
     pub requests: RequestLifetime,
+    /// From when on work has a flag.
+    pub work: WorkThresholds,
 }
 
 /// Every use case, built once.
@@ -120,6 +124,8 @@ pub struct Services {
     pub organizations: Arc<OrganizationService>,
     /// Contacts and contact requests.
     pub contacts: Arc<ContactService>,
+    /// The work that agents owe.
+    pub work: Arc<WorkService>,
 }
 
 impl Services {
@@ -164,6 +170,7 @@ impl Services {
         );
         let chats =
             ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone(), presence.clone());
+        let work = WorkService::new(store.clone(), presence.clone(), clock.clone(), ports.work);
         let administration = AdministrationService::new(store.clone(), events.clone(), clock.clone());
         let deliveries = DeliveryService::new(store.clone(), store.clone(), events.clone(), clock.clone());
         Self {
@@ -181,6 +188,7 @@ impl Services {
             plans: Arc::new(PlanService::new(store.clone(), clock.clone())),
             organizations: Arc::new(organizations),
             contacts: Arc::new(contacts),
+            work: Arc::new(work),
             logins: Arc::new(LoginService::new(LoginPorts {
                 logins: store.clone(),
                 users: store.clone(),

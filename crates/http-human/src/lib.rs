@@ -18,5 +18,6 @@ mod organization;
 mod participant;
 pub mod routes;
 mod session;
+mod work;
 
 pub use routes::{configure, interfaces};

@@ -12,11 +12,12 @@ use http_wire::view::{
     InvitationView, InvitedView, KeyView, ListedAgentView, MemberView, MemoryView, MessageView,
     OpenSessionView, OrganizationView, ParticipantView, PeerView, ProfileView, RegisteredAgentView,
     RemovedView, RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView, SessionView,
+    WorkItemView,
 };
 
 use crate::{
     account, api_key, audit, auth, chat, contact, generic, memory, message, organization, participant,
-    session,
+    session, work,
 };
 
 /// The base path of the human interface.
@@ -75,6 +76,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(session_endpoints());
     all.extend(audit_endpoints());
     all.extend(organization_endpoints());
+    all.extend(work_endpoints());
     all.extend(room_endpoints());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
@@ -218,6 +220,26 @@ fn audit_endpoints() -> Vec<Endpoint> {
             )
             .query::<audit::ListAuditQuery>()
             .lists::<AuditEntryView<'_>, PageMetadata>()
+            .refuses(&[403]),
+    ]
+}
+
+fn work_endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/work", work::list)
+            .named("listWork", "List the messages that the caller's agents have not processed, oldest first")
+            .query::<work::ListWorkQuery>()
+            .lists::<WorkItemView<'_>, PageMetadata>(),
+        get("/work/{message_id}/{agent_id}", work::find)
+            .named("findWork", "Show what became of a message at one of the caller's agents")
+            .answers::<WorkItemView<'_>>(200),
+        get("/organization/work", work::list_of_organization)
+            .named(
+                "listOrganizationWork",
+                "List the messages that the organization's agents have not processed, oldest first (admins only)",
+            )
+            .query::<work::ListWorkQuery>()
+            .lists::<WorkItemView<'_>, PageMetadata>()
             .refuses(&[403]),
     ]
 }

@@ -33,8 +33,7 @@ pub struct PageQuery {
 
 impl FromQuery for PageQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
-        let cursor = query.text("cursor", text(), "`next_cursor` of the previous response.");
-        let limit = query.positive("limit", "Number of rows; values over 100 mean 100.");
+        let (cursor, limit) = Self::cursor_and_limit(query);
         let numbers = NumberedQuery::from_query(query);
         let seal = query.seal().clone();
         let (cursor, limit, NumberedQuery { page, page_size }) = (cursor?, limit?, numbers?);
@@ -77,6 +76,13 @@ impl PageQuery {
         alone.then(|| self.limit.unwrap_or(DEFAULT_ROWS).min(MAX_ROWS))
     }
 
+    fn cursor_and_limit(
+        query: &mut QueryReader,
+    ) -> (Result<Option<String>, Rejected>, Result<Option<u32>, Rejected>) {
+        let cursor = query.text("cursor", text(), "`next_cursor` of the previous response.");
+        (cursor, query.positive("limit", "Number of rows; values over 100 mean 100."))
+    }
+
     /// Returns whether the reader continues from a cursor.
     pub const fn continues(&self) -> bool {
         self.cursor.is_some()
@@ -84,6 +90,27 @@ impl PageQuery {
 
     const fn numbered(&self) -> bool {
         self.page.is_some() || self.page_size.is_some()
+    }
+}
+
+/// The paging parameters of a list with cursors only, which is never counted.
+#[derive(Clone, Debug)]
+pub struct CursorQuery(PageQuery);
+
+impl FromQuery for CursorQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let (cursor, limit) = PageQuery::cursor_and_limit(query);
+        let seal = query.seal().clone();
+        Ok(Self(PageQuery { seal, cursor: cursor?, limit: limit?, page: None, page_size: None }))
+    }
+}
+
+impl CursorQuery {
+    /// The requested part of the list `scope`.
+    pub fn window(self, scope: CursorScope) -> Result<Window, ApiError> {
+        let mut window = self.0.window(scope)?;
+        (window.request.count, window.numbers) = (false, false);
+        Ok(window)
     }
 }
 

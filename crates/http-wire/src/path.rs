@@ -92,6 +92,15 @@ pub struct MemoryPath {
     pub memory: MemoryId,
 }
 
+/// `…/work/{message_id}/{agent_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkPath {
+    /// The message.
+    pub message: MessageId,
+    /// The agent that it is for.
+    pub agent: AgentId,
+}
+
 macro_rules! from_path {
     ($path:ident { $($member:ident: $name:literal as $wrap:path),+ }) => {
         impl FromRequest for $path {
@@ -119,6 +128,7 @@ from_path!(ParticipantPath {
     chat: "chat_id" as ChatId::new,
     participant: "participant_id" as AccountId::new
 });
+from_path!(WorkPath { message: "message_id" as MessageId::new, agent: "agent_id" as AgentId::new });
 from_path!(ContactPath { contact: "contact_id" as RecordId::new });
 from_path!(ContactRequestPath { request: "request_id" as ContactRequestId::new });
 from_path!(MessagePath { chat: "chat_id" as ChatId::new, message: "message_id" as MessageId::new });

@@ -23,6 +23,7 @@ use crate::output::{List, Rows, Times, count, print};
 use crate::store::{self, Store};
 use crate::user::{self, AT_ONCE};
 use crate::wiring;
+use crate::work::{self, Counted};
 
 /// Does it on the store of the configuration, and prints what came of it.
 pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Failure> {
@@ -32,7 +33,7 @@ pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Fa
             store::with(config, async |store| list(store, &arguments).await).await
         }
         AgentCommand::Show(arguments) => {
-            store::with(config, async |store| show(store, &arguments).await).await
+            store::with(config, async |store| show(config, store, &arguments).await).await
         }
         AgentCommand::Set(arguments) => store::with(config, async |store| set(store, &arguments).await).await,
         AgentCommand::Disable(arguments) => {
@@ -114,20 +115,39 @@ async fn list(store: &Arc<dyn Store>, arguments: &ListAgentsArguments) -> Result
     }
 }
 
-async fn show(store: &Arc<dyn Store>, arguments: &AgentArguments) -> Result<(), Failure> {
+async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArguments) -> Result<(), Failure> {
     let agent = find(store, &arguments.handle).await?;
     let unread = |cause| Failure::new("cannot read the agent", cause).next(store::NEXT);
     let owner = store.find_user(agent.owner).await.map_err(unread)?;
     let owner_disabled_at = owner.and_then(|owner| owner.disabled_at);
+    let work = work::counted(&wiring::work(config, store.clone()), Some(agent.id), None).await;
+    let work =
+        work.map_err(|cause| Failure::new("cannot read the work of the agent", cause).next(store::NEXT))?;
     if arguments.print.json {
         let mut shown = as_json(&agent);
+        let Counted { open, unanswered, stuck, failing, more } = work;
+        shown["work"] = json!({
+            "open": open, "unanswered": unanswered, "stuck": stuck, "failing": failing, "has_more": more,
+        });
         shown["owner_disabled_at"] = owner_disabled_at.map(|at| at.to_string()).into();
         return print(&json!({ "agent": shown }).to_string());
     }
     let times = Times::of(&arguments.print);
     let owner =
         owner_disabled_at.map(|at| format!(", owner disabled {}", times.text(at))).unwrap_or_default();
-    print(&format!("{}{owner}\n  id {}\n  {}", as_text(&agent, &times), agent.id, marks(&agent)))
+    let lines = [
+        format!("{}{owner}", as_text(&agent, &times)),
+        format!("  id {}", agent.id),
+        format!("  {}", marks(&agent)),
+        format!(
+            "  open work: {}, of which {} unanswered, {} stuck, {} failing",
+            work.messages(),
+            work.unanswered,
+            work.stuck,
+            work.failing
+        ),
+    ];
+    print(&lines.join("\n"))
 }
 
 /// Sets the visibility of an agent.
@@ -193,7 +213,7 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteAgentArguments) -> Res
 }
 
 /// The agent with this handle.
-async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<Agent, Failure> {
+pub(crate) async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<Agent, Failure> {
     let handle = normalize_handle(handle);
     let found = store.find_agent_by_handle(&handle).await;
     let found = found.map_err(|cause| Failure::new("cannot look for the agent", cause).next(store::NEXT))?;

@@ -68,7 +68,7 @@ async fn list(
 }
 
 /// The chat with this id.
-async fn find(store: &Arc<dyn Store>, id: &str) -> Result<ChatOverview, Failure> {
+pub(crate) async fn find(store: &Arc<dyn Store>, id: &str) -> Result<ChatOverview, Failure> {
     let found = match ChatId::parse(id.trim()) {
         Some(id) => store.overview(ChatFilter::One(id), None, 1).await.map_err(unread)?,
         None => Vec::new(),

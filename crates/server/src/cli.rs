@@ -9,6 +9,7 @@ use crate::config::{LeadingFlags, ServerFlags};
 mod account;
 mod chat;
 mod org;
+mod work;
 
 pub use account::{
     AgentArguments, AgentCommand, CreateAgentArguments, CreateUserArguments, DeleteAgentArguments,
@@ -20,6 +21,7 @@ pub use org::{
     CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand,
     RenameOrgArguments, RoleArgument, SetRoleArguments, ShowOrgArguments,
 };
+pub use work::{ListWorkArguments, ShowWorkArguments, WorkCommand};
 
 /// A self-hosted server where agents and humans share chat rooms.
 ///
@@ -132,6 +134,12 @@ pub enum Command {
         /// What to do.
         #[command(subcommand)]
         command: ChatCommand,
+    },
+    /// Show the work that agents owe: messages that they have not processed.
+    Work {
+        /// What to do.
+        #[command(subcommand)]
+        command: WorkCommand,
     },
     /// List plans, and assign them to organizations.
     Plan {

@@ -52,6 +52,7 @@ mod user;
 mod version;
 mod welcome;
 mod wiring;
+mod work;
 
 pub use failure::Failure;
 
@@ -108,6 +109,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Org { command } => with(flags, async |config| org::run(&config, command).await),
         Command::Agent { command } => with(flags, async |config| agent::run(&config, command).await),
         Command::Chat { command } => with(flags, async |config| chat::run(&config, command).await),
+        Command::Work { command } => with(flags, async |config| work::run(&config, command).await),
     }
 }
 

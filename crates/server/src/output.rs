@@ -175,6 +175,11 @@ impl Times {
         if self.exact { exact(at) } else { relative(at, self.now) }
     }
 
+    /// Returns whether times are exact.
+    pub(crate) const fn are_exact(&self) -> bool {
+        self.exact
+    }
+
     /// One time, or a hyphen.
     pub(crate) fn or_hyphen(&self, at: Option<Timestamp>) -> String {
         at.map_or_else(|| "-".to_owned(), |at| self.text(at))

@@ -15,6 +15,7 @@ use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, Presence, TokenMint};
 use domain::secret::Secret;
 use domain::services::{Ports, Services};
+use domain::work::WorkService;
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::response_budget::{ResponseBudget, ResponseLimit};
@@ -115,6 +116,7 @@ pub(crate) fn ports(
         plan: config.default_plan.clone(),
         key_days: config.key_ttl_days,
         requests: RequestLifetime::days(config.contact_request_days),
+        work: config.work,
     })
 }
 
@@ -128,6 +130,11 @@ pub(crate) fn organizations(config: &Config, store: Arc<dyn Store>) -> Organizat
     let (events, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
     let plan = config.default_plan.clone();
     OrganizationService::new(store, events, clock, Arc::new(RandomIds), Arc::new(RandomKeys), plan)
+}
+
+/// The use cases on work alone, for commands, which do not know who is connected.
+pub(crate) fn work(config: &Config, store: Arc<dyn Store>) -> WorkService {
+    WorkService::new(store, Arc::new(NobodyListens), Arc::new(SystemClock), config.work)
 }
 
 /// The use cases of operators on chats.

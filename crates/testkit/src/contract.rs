@@ -33,6 +33,7 @@ pub mod retention;
 pub mod rooms;
 pub mod secrets;
 pub mod status;
+pub mod work;
 
 /// Expands to one `#[tokio::test]` for every case of the contract.
 #[macro_export]
@@ -116,6 +117,10 @@ macro_rules! contract_tests {
             a_snapshot_stays_as_it_was, rows_are_never_changed,
         }
         $crate::contract_tests! { @area $make, status: the_store_is_seen_at_a_glance }
+        $crate::contract_tests! { @area $make, work:
+            open_work_is_listed_oldest_first, work_is_narrowed, flags_are_found_as_they_are_shown,
+            work_is_for_those_who_answer_for_it, a_text_that_is_gone_is_no_work,
+        }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_stays_as_it_was_first,
         }

@@ -31,6 +31,7 @@ use domain::secret::SecretRepository;
 use domain::services::{Ports, Repositories, Services};
 use domain::status::StatusRepository;
 use domain::time::Timestamp;
+use domain::work::WorkThresholds;
 
 use crate::fakes::{
     FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
@@ -215,6 +216,7 @@ impl World {
             plan: PlanName::enterprise(),
             key_days: 0,
             requests: RequestLifetime::default(),
+            work: WorkThresholds::default(),
         };
         let services = Services::new(ports.clone());
         Self { clock, publisher, presence, stores, ports, hasher, services }

@@ -35,7 +35,27 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 36] = [
+const WRONG: [(&[&str], &[&[&str]]); 38] = [
+    (
+        &["work", "list"],
+        &[
+            &["--agent", "ann/nobody"],
+            &["--room", "x"],
+            &["--room", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
+            &["--state", "processed"],
+            &["--flag", "odd"],
+            &["--limit", "0"],
+        ],
+    ),
+    (
+        &["work", "show"],
+        &[
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
+            &["x", "ann/bot"],
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot"],
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/nobody"],
+        ],
+    ),
     (&["user", "reset-password"], &[&[], &["nobody"], &["A B"]]),
     (&["org", "create"], &[&[], &[" "], &["ANN"], &["new", "--plan", "none"]]),
     (&["org", "show"], &[&[], &["nobodys"]]),
@@ -260,6 +280,7 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
         &["plan"],
         &["org"],
         &["chat"],
+        &["work"],
         &["token"],
         &["config"],
         &["nothing"],
@@ -286,7 +307,8 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
 /// A command in the wrong directory neither makes a store nor succeeds on an empty one; it says where it looked.
 #[test]
 fn a_command_without_a_store_makes_none() {
-    let commands: [&[&str]; 17] = [
+    let commands: [&[&str]; 18] = [
+        &["work", "list"],
         &["status"],
         &["chat", "list"],
         &["user", "list"],

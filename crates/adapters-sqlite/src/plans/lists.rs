@@ -5,7 +5,9 @@ use domain::account::AgentSort;
 use domain::chat::{
     ChatKind, ChatParts, ChatRepository, ChatSort, ChatStatus, ChatTitle, ParticipantRepository,
 };
+use domain::delivery::DeliveryStatus;
 use domain::message::{Anchor, Kinds, MessageKind};
+use domain::work::{FindWork, FlagCondition, WorkRepository, WorkScope, WorkSearch};
 
 const ALL_PARTS: ChatParts =
     ChatParts { details: true, participants: true, last_message: true, membership: true };
@@ -45,6 +47,61 @@ async fn rooms_run_along_indexes_whatever_the_filter() {
             heard.expect_no_table_scans(&format!("{listing:?}"));
         }
     }
+}
+
+#[tokio::test]
+async fn work_runs_along_the_indexes_of_what_is_open() {
+    let mut heard = Overheard::open();
+    let (ann, bot, chat, message) = at_work(&heard).await;
+    let store = heard.store.clone();
+    let any = WorkSearch {
+        scope: WorkScope::OwnedBy(ann.id),
+        agent: None,
+        chat: None,
+        state: None,
+        flag: None,
+        written_by: None,
+        min_attempts: 0,
+        error: None,
+    };
+    let admin = WorkScope::Of(Authority::Admin(ann.caller));
+    let (waiting, begun) = ("deliveries_open", "deliveries_at_work");
+    let now = Timestamp::from_micros(NOON);
+    for (search, rows, indexes) in [
+        (any.clone(), 2, &[waiting, begun][..]),
+        (WorkSearch { scope: admin, ..any.clone() }, 2, &[waiting, begun, "users_of_organization"]),
+        (WorkSearch { agent: Some(bot.id), ..any.clone() }, 2, &[waiting, begun]),
+        (WorkSearch { chat: Some(chat), ..any.clone() }, 2, &[waiting, begun]),
+        (WorkSearch { state: Some(DeliveryStatus::New), ..any.clone() }, 1, &[waiting]),
+        (WorkSearch { min_attempts: 1, error: None, ..any.clone() }, 1, &[begun]),
+        (WorkSearch { error: Some("x".to_owned()), ..any.clone() }, 0, &[begun]),
+        (WorkSearch { flag: Some(FlagCondition::Failing(1)), ..any.clone() }, 0, &[begun]),
+        (WorkSearch { flag: Some(FlagCondition::Stuck(now)), ..any }, 1, &[begun]),
+    ] {
+        let what = format!("{search:?}");
+        let page = store.list_work(search, FIRST).await.unwrap().unwrap();
+        assert_eq!(page.rows.len(), rows, "{what}");
+        let statements = heard.statements.lock().unwrap().len();
+        assert!(statements < 10, "{what} takes {statements} statements");
+        let steps = heard.steps();
+        for (step, query) in &steps {
+            // Rooms, and the open deliveries of one of them, are tables that the statement makes.
+            let made_up = ["SCAN rooms", "SCAN deliveries", "SCAN CONSTANT ROW", "SCAN (subquery"];
+            let is_made_up = made_up.iter().any(|start| step == start) || is_list(step);
+            assert!(!step.starts_with("SCAN") || is_made_up, "{what}: {step}\n{query}");
+            let by_key = step.strip_prefix("SEARCH deliveries USING PRIMARY KEY ");
+            assert!(by_key.is_none_or(|terms| terms.contains("sequence=?")), "{what}: {step}\n{query}");
+        }
+        for index in indexes {
+            assert!(
+                steps.iter().any(|(step, _)| step.contains(index)),
+                "{what}: {index} is not in {steps:#?}"
+            );
+        }
+    }
+    let wanted = FindWork { scope: admin, message, agent: bot.id };
+    assert!(store.find_work(wanted).await.unwrap().unwrap().is_some());
+    heard.expect_no_table_scans("one item");
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ mod profile;
 mod rooms;
 #[path = "../../../http-wire/tests/edge/shared.rs"]
 mod shared;
+mod work;
 
 use domain::chat::Role;
 use domain::id::ChatId;

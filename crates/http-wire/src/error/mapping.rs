@@ -23,6 +23,7 @@ use domain::message::{
 use domain::peer::ListPeersError;
 use domain::plan::{LimitReached, Resource};
 use domain::store::StoreError;
+use domain::work::{FindWorkError, ListWorkError};
 use serde_json::{Map, Value};
 
 use super::render::INTERNAL_MESSAGE;
@@ -50,6 +51,28 @@ impl From<ListPeersError> for ApiError {
         match error {
             ListPeersError::ChatNotFound => chat_not_found(),
             ListPeersError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ListWorkError> for ApiError {
+    fn from(error: ListWorkError) -> Self {
+        match error {
+            ListWorkError::NotAdmin(refused) => refused.into(),
+            ListWorkError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<FindWorkError> for ApiError {
+    fn from(error: FindWorkError) -> Self {
+        match error {
+            FindWorkError::NotFound => Self::new(
+                ErrorCode::NotFound,
+                "None of your agents has this message to answer. List the open work of your agents.",
+            ),
+            FindWorkError::NotAdmin(refused) => refused.into(),
+            FindWorkError::Store(error) => error.into(),
         }
     }
 }

@@ -183,20 +183,24 @@ impl<'a> DeliveryView<'a> {
     }
 }
 
-#[derive(Debug, serde::Serialize)]
-struct AttemptView<'a> {
+/// An attempt of an agent at a message.
+#[derive(Debug, serde::Serialize, utoipa::ToSchema)]
+pub(super) struct AttemptView<'a> {
     /// Only where attempts of several agents stand in one list.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<super::Id>)]
     agent_id: Option<Shown<AgentId>>,
     attempt_number: u32,
     status: &'static str,
+    #[schema(value_type = super::Instant)]
     started_at: Shown<Timestamp>,
+    #[schema(value_type = Option<super::Instant>)]
     completed_at: Option<Shown<Timestamp>>,
     error: Option<&'a str>,
 }
 
 impl<'a> AttemptView<'a> {
-    fn new(attempt: &'a Attempt, agent: Option<AgentId>) -> Self {
+    pub(super) fn new(attempt: &'a Attempt, agent: Option<AgentId>) -> Self {
         Self {
             agent_id: agent.map(Shown),
             attempt_number: attempt.number.get(),

@@ -17,6 +17,7 @@ mod receipt;
 mod room;
 mod session;
 mod user;
+mod work;
 
 use std::fmt::Display;
 
@@ -42,6 +43,7 @@ pub use receipt::{PostedEventView, SentMessageView, StepView};
 pub use room::{AgentRoomRowView, RoomRowView, RoomView, RosterHeadView};
 pub use session::{OpenSessionView, SessionView};
 pub use user::ProfileView;
+pub use work::WorkItemView;
 
 /// A value that goes out as the text by which it shows itself: ids and instants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

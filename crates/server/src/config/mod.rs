@@ -24,6 +24,7 @@ mod sockets;
 mod tls;
 mod traces;
 mod values;
+mod work;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +33,7 @@ use crate::bus::Settings as BusSettings;
 use domain::login::Registration;
 use domain::message::Retention;
 use domain::plan::{Plan, PlanName};
+use domain::work::WorkThresholds;
 use http_wire::limit::RateLimitConfig;
 use http_wire::public_url::PublicUrl;
 
@@ -88,6 +90,8 @@ pub struct Config {
     pub traces: TraceConfig,
     /// What holds for sockets and what goes over them.
     pub sockets: SocketConfig,
+    /// From when on work of agents calls for somebody.
+    pub work: WorkThresholds,
     /// How many days a contact request waits for its answer; 0 is for ever.
     pub contact_request_days: u32,
     /// After how many days a new key expires if no expiry is requested; 0 is never.
@@ -215,6 +219,7 @@ impl Config {
         let log = log::read(values);
         let traces = traces::read(values);
         let sockets = sockets::read(values);
+        let work = work::read(values);
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
         let retention = retention::read(values);
@@ -236,6 +241,7 @@ impl Config {
             log,
             traces,
             sockets,
+            work,
             contact_request_days,
             key_ttl_days,
             retention,

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use domain::ports::Clock;
 use domain::store::StoreError;
 use domain::time::Timestamp;
+use domain::work::{ListWorkError, WorkFlag};
 
-use super::Finding;
+use super::{Finding, Outcome};
 use crate::config::Config;
 use crate::ports::SystemClock;
 use crate::store::{self, Store, StoreAt, Unread};
+use crate::{wiring, work};
 
 /// The accepted difference between the clocks of server and database. Times are the server's;
 /// queries of the database compare with them.
@@ -39,7 +41,10 @@ pub(super) async fn look(config: &Config) -> Vec<Finding> {
         Ok(opened) => opened,
         Err(unread) => return vec![unreadable(unread)],
     };
-    let findings = look_into(&opened).await;
+    let mut findings = look_into(&opened).await;
+    if findings.iter().all(|finding| finding.outcome != Outcome::Fault) {
+        findings.extend(overdue(config, &opened).await);
+    }
     opened.close().await;
     findings
 }
@@ -108,6 +113,30 @@ fn durability(off: &Result<Vec<String>, StoreError>) -> Vec<Finding> {
     off.iter().map(fault).collect()
 }
 
+/// Looks for work of agents that needs somebody.
+async fn overdue(config: &Config, store: &Arc<dyn Store>) -> Vec<Finding> {
+    let ledger = wiring::work(config, store.clone());
+    let mut findings = Vec::new();
+    for (flag, what) in [
+        (WorkFlag::Failing, "failed at every attempt of late"),
+        (WorkFlag::Stuck, "in processing for too long"),
+        (WorkFlag::Unanswered, "not begun by the agents that they mention"),
+    ] {
+        match work::counted(&ledger, None, Some(flag)).await {
+            Ok(counted) if counted.open == 0 => {}
+            Ok(counted) => {
+                let found = format!("{} {}: {what}", counted.messages(), flag.as_str());
+                let next = format!("run `parlance work list --flag {}`", flag.as_str());
+                findings.push(Finding::warning("work", found, next));
+            }
+            Err(ListWorkError::Store(error)) => return vec![unanswered(&error)],
+            // The operator needs no role.
+            Err(ListWorkError::NotAdmin(_)) => {}
+        }
+    }
+    if findings.is_empty() { vec![Finding::well("work", "no message waits for too long")] } else { findings }
+}
+
 fn unanswered(error: &StoreError) -> Finding {
     let next = "check the log of the database, and try again";
     Finding::fault("store", format!("it does not respond: {error}"), next)
@@ -129,7 +158,6 @@ fn clocks(apart: u64) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Outcome;
     use super::*;
 
     #[test]

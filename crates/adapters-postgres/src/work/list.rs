@@ -1,0 +1,216 @@
+//! A page of open work.
+//!
+//! The open deliveries of an agent in a chat are in the order of their messages, so a page of n items is
+//! in the n chats whose first items are oldest. The first statement skips along the index of open
+//! deliveries from chat to chat, and reads one item in each; the second reads at most a page of items
+//! in each of these chats. Neither reads what is processed.
+
+use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::id::{AgentId, ChatId, Sequence};
+use domain::organization::NotAdmin;
+use domain::page::{Page, PageRequest};
+use domain::time::Timestamp;
+use domain::work::{EXAMINED_PER_ROOM, Searched, WorkItem, WorkPlace, WorkSearch};
+use uuid::Uuid;
+
+use super::check_on;
+use super::find::items_on;
+use super::row::{CONDITIONS, LAST_ERROR, account, agents, error, state};
+use crate::error::Fault;
+use crate::row::{At, Id, can_be_stored};
+use crate::run::Db;
+use crate::statement::{Statement, statement};
+
+/// The SQL types of a [`WorkPlace`].
+type Place = (SqlUuid, SqlUuid, BigInt, Timestamptz);
+
+pub(super) async fn list_on(
+    db: &Db,
+    search: &WorkSearch,
+    page: &PageRequest,
+) -> Result<Result<Page<WorkItem>, NotAdmin>, Fault> {
+    if let Err(refused) = check_on(db, search.scope).await? {
+        return Ok(Err(refused));
+    }
+    let after = page.slice.after().as_ref().and_then(WorkPlace::at);
+    let limit = page.slice.limit() as usize;
+    let mut places = places_on(db, search, after, limit + 1).await?;
+    let more = places.len() > limit;
+    places.truncate(limit);
+    let keys = places.iter().map(|place| (place.agent.uuid(), place.chat.uuid(), place.sequence.get()));
+    let (items, cut) = items_on(db, search.scope, keys.collect(), page.max_bytes()).await?;
+    Ok(Ok(Page::part(items, more || cut, None, |item| item.place().position())))
+}
+
+/// The places of the first `limit` items after `after`.
+async fn places_on(
+    db: &Db,
+    search: &WorkSearch,
+    after: Option<WorkPlace>,
+    limit: usize,
+) -> Result<Vec<WorkPlace>, Fault> {
+    if !search.error.as_ref().is_none_or(|text| can_be_stored(text)) {
+        return Ok(Vec::new());
+    }
+    let mut firsts = Vec::new();
+    for part in search.parts() {
+        let first = firsts_on(db, search, part, after, limit).await?;
+        firsts.extend(first.into_iter().map(|first| (first, part)));
+    }
+    firsts.sort_unstable_by_key(|(first, _)| *first);
+    firsts.truncate(limit);
+    let mut places = Vec::new();
+    for part in search.parts() {
+        let rooms = firsts.iter().filter(|(_, of)| *of == part).map(|(first, _)| *first);
+        places.extend(items_of_on(db, search, part, after, rooms.collect(), limit).await?);
+    }
+    places.sort_unstable();
+    places.truncate(limit);
+    Ok(places)
+}
+
+/// The exact condition of the index of a part.
+const fn indexed(part: Searched) -> &'static str {
+    match part {
+        Searched::Waiting => "deliveries.processed_at IS NULL AND deliveries.addressed",
+        Searched::Begun => "deliveries.processed_at IS NULL AND deliveries.current_attempt > 0",
+    }
+}
+
+/// The items of a part in a room of `rooms`; [`bound`] binds the values.
+fn items(part: Searched) -> String {
+    let begun = match part {
+        Searched::Waiting => "= 0",
+        Searched::Begun => "> 0",
+    };
+    format!(
+        "SELECT deliveries.sequence, message.created_at \
+         FROM (SELECT * FROM deliveries WHERE deliveries.agent_id = rooms.agent_id \
+             AND deliveries.chat_id = rooms.chat_id AND {} \
+             ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_ROOM}) AS deliveries \
+         CROSS JOIN LATERAL (SELECT messages.created_at FROM messages WHERE messages.chat_id = deliveries.chat_id \
+             AND messages.sequence = deliveries.sequence OFFSET 0) AS message \
+         WHERE deliveries.current_attempt {begun} AND {} AND (? = '' OR position(? IN lower({LAST_ERROR})) > 0) \
+         AND message.created_at <= ? \
+         AND (message.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
+         ORDER BY deliveries.sequence LIMIT ?",
+        indexed(part),
+        CONDITIONS.as_str(),
+    )
+}
+
+/// Binds the values of [`items`], but for the limit.
+fn bound<'v, Row>(
+    statement: Statement<'v, Row>,
+    search: &WorkSearch,
+    after: Option<WorkPlace>,
+) -> Statement<'v, Row> {
+    let start = WorkPlace {
+        written_at: Timestamp::from_micros(i64::MIN),
+        agent: AgentId::new(Uuid::nil()),
+        chat: ChatId::new(Uuid::nil()),
+        sequence: Sequence::default(),
+    };
+    let after = after.unwrap_or(start);
+    let failures = i32::try_from(search.failures()).unwrap_or(i32::MAX);
+    statement
+        .bind::<Text, _>(state(search))
+        .bind::<Integer, _>(i32::try_from(search.min_attempts).unwrap_or(i32::MAX))
+        .bind::<Nullable<Timestamptz>, _>(search.open_since().map(At))
+        .bind::<Nullable<Timestamptz>, _>(search.open_since().map(At))
+        .bind::<Integer, _>(failures)
+        .bind::<Integer, _>(failures)
+        .bind::<Text, _>(error(search))
+        .bind::<Text, _>(error(search))
+        .bind::<Timestamptz, _>(At(search.written_by()))
+        .bind::<Timestamptz, _>(At(after.written_at))
+        .bind::<SqlUuid, _>(after.agent.uuid())
+        .bind::<SqlUuid, _>(after.chat.uuid())
+        .bind::<BigInt, _>(after.sequence.get())
+}
+
+/// The first item of each agent in each chat; the `limit` oldest of them.
+async fn firsts_on(
+    mut db: &Db,
+    search: &WorkSearch,
+    part: Searched,
+    after: Option<WorkPlace>,
+    limit: usize,
+) -> Result<Vec<WorkPlace>, Fault> {
+    let of = agents(search.scope);
+    let one = if search.agent.is_some() { " AND agents.id = ?" } else { "" };
+    let next = "ORDER BY deliveries.chat_id LIMIT 1";
+    let indexed = indexed(part);
+    let rooms = if search.chat.is_some() {
+        format!(
+            "WITH rooms (agent_id, chat_id) AS (SELECT participants.participant_id, participants.chat_id \
+             FROM participants WHERE participants.chat_id = ? AND participants.left_at IS NULL \
+             AND participants.participant_id IN (SELECT agents.id {of}{one}))"
+        )
+    } else {
+        format!(
+            "WITH RECURSIVE rooms (agent_id, chat_id) AS (\
+             SELECT agents.id, (SELECT deliveries.chat_id FROM deliveries \
+                 WHERE deliveries.agent_id = agents.id AND {indexed} {next}) {of}{one} \
+             UNION ALL \
+             SELECT rooms.agent_id, (SELECT deliveries.chat_id FROM deliveries \
+                 WHERE deliveries.agent_id = rooms.agent_id AND {indexed} AND deliveries.chat_id > rooms.chat_id {next}) \
+             FROM rooms WHERE rooms.chat_id IS NOT NULL)"
+        )
+    };
+    let mut firsts = statement::<Place>(format!(
+        "{rooms} SELECT rooms.agent_id, rooms.chat_id, item.sequence, item.created_at FROM rooms \
+         CROSS JOIN LATERAL (SELECT 1 FROM participants JOIN chats ON chats.id = participants.chat_id \
+             WHERE participants.chat_id = rooms.chat_id AND participants.participant_id = rooms.agent_id \
+             AND participants.left_at IS NULL AND chats.deleted_at IS NULL OFFSET 0) AS membership \
+         CROSS JOIN LATERAL ({}) AS item \
+         ORDER BY item.created_at, rooms.agent_id, rooms.chat_id LIMIT ?",
+        items(part),
+    ));
+    if let Some(chat) = search.chat {
+        firsts = firsts.bind::<SqlUuid, _>(chat.uuid());
+    }
+    if let Some(Id(account)) = account(search.scope) {
+        firsts = firsts.bind::<SqlUuid, _>(account);
+    }
+    if let Some(agent) = search.agent {
+        firsts = firsts.bind::<SqlUuid, _>(agent.uuid());
+    }
+    let firsts = bound(firsts, search, after).bind::<BigInt, _>(1).bind::<BigInt, _>(count(limit));
+    Ok(firsts.load(&mut db).await?.into_iter().map(place).collect())
+}
+
+/// The first `limit` items in these rooms, of which one item each is known.
+async fn items_of_on(
+    mut db: &Db,
+    search: &WorkSearch,
+    part: Searched,
+    after: Option<WorkPlace>,
+    rooms: Vec<WorkPlace>,
+    limit: usize,
+) -> Result<Vec<WorkPlace>, Fault> {
+    if rooms.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = statement::<Place>(format!(
+        "SELECT rooms.agent_id, rooms.chat_id, item.sequence, item.created_at \
+         FROM unnest(?, ?) AS rooms (agent_id, chat_id) CROSS JOIN LATERAL ({}) AS item \
+         ORDER BY item.created_at, rooms.agent_id, rooms.chat_id, item.sequence LIMIT ?",
+        items(part),
+    ));
+    let found = found
+        .bind::<Array<SqlUuid>, _>(rooms.iter().map(|room| room.agent.uuid()).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(rooms.iter().map(|room| room.chat.uuid()).collect::<Vec<_>>());
+    let found = bound(found, search, after).bind::<BigInt, _>(count(limit)).bind::<BigInt, _>(count(limit));
+    Ok(found.load(&mut db).await?.into_iter().map(place).collect())
+}
+
+fn count(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+fn place((agent, chat, sequence, At(written_at)): (Uuid, Uuid, i64, At)) -> WorkPlace {
+    let (agent, chat) = (AgentId::new(agent), ChatId::new(chat));
+    WorkPlace { written_at, agent, chat, sequence: Sequence::new(sequence) }
+}

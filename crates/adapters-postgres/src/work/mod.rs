@@ -1,0 +1,41 @@
+//! The store of work.
+
+mod find;
+mod list;
+#[path = "../../../sql-rows/work.rs"]
+mod row;
+
+use async_trait::async_trait;
+use domain::organization::NotAdmin;
+use domain::page::{Page, PageRequest};
+use domain::store::StoreError;
+use domain::work::{FindWork, WorkItem, WorkRepository, WorkScope, WorkSearch};
+use futures_util::FutureExt;
+
+use crate::PostgresStore;
+use crate::error::Fault;
+use crate::organization::member;
+use crate::run::Db;
+
+#[async_trait]
+impl WorkRepository for PostgresStore {
+    async fn list_work(
+        &self,
+        search: WorkSearch,
+        page: PageRequest,
+    ) -> Result<Result<Page<WorkItem>, NotAdmin>, StoreError> {
+        self.read((search, page), |db, (search, page)| list::list_on(db, search, page).boxed()).await
+    }
+
+    async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError> {
+        self.read(wanted, |db, wanted| find::find_on(db, *wanted).boxed()).await
+    }
+}
+
+/// Checks that the scope is that of the reader.
+async fn check_on(db: &Db, scope: WorkScope) -> Result<Result<(), NotAdmin>, Fault> {
+    match scope {
+        WorkScope::Of(by) => member::check_on(db, by).await,
+        WorkScope::Everything | WorkScope::OwnedBy(_) => Ok(Ok(())),
+    }
+}

@@ -1,0 +1,227 @@
+//! A page of open work.
+//!
+//! The open deliveries of an agent in a chat are in the order of their messages, so a page of n items is
+//! in the n chats whose first items are oldest. The first statement skips along the index of open
+//! deliveries from chat to chat, and reads one item in each; the second reads at most a page of items
+//! in each of these chats. Neither reads what is processed.
+
+use diesel::prelude::*;
+use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
+use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
+use diesel::sqlite::{Sqlite, SqliteConnection};
+use domain::id::{AgentId, ChatId, Sequence};
+use domain::organization::NotAdmin;
+use domain::page::{Page, PageRequest};
+use domain::time::Timestamp;
+use domain::work::{EXAMINED_PER_ROOM, Searched, WorkItem, WorkPlace, WorkSearch};
+use uuid::Uuid;
+
+use super::check_on;
+use super::find::items_on;
+use super::row::{CONDITIONS, LAST_ERROR, account, agents, error, state};
+use crate::error::Fault;
+use crate::row::{self, At, Id};
+
+#[derive(QueryableByName)]
+struct PlaceRow {
+    #[diesel(sql_type = Binary)]
+    agent_id: Id,
+    #[diesel(sql_type = Binary)]
+    chat_id: Id,
+    #[diesel(sql_type = BigInt)]
+    sequence: i64,
+    #[diesel(sql_type = BigInt)]
+    created_at: At,
+}
+
+impl PlaceRow {
+    const fn place(self) -> WorkPlace {
+        WorkPlace {
+            written_at: self.created_at.0,
+            agent: AgentId::new(self.agent_id.0),
+            chat: ChatId::new(self.chat_id.0),
+            sequence: Sequence::new(self.sequence),
+        }
+    }
+}
+
+pub(super) fn list_on(
+    connection: &mut SqliteConnection,
+    search: &WorkSearch,
+    page: &PageRequest,
+) -> Result<Result<Page<WorkItem>, NotAdmin>, Fault> {
+    if let Err(refused) = check_on(connection, search.scope)? {
+        return Ok(Err(refused));
+    }
+    let after = page.slice.after().as_ref().and_then(WorkPlace::at);
+    let limit = page.slice.limit() as usize;
+    let mut places = places_on(connection, search, after, limit + 1)?;
+    let more = places.len() > limit;
+    places.truncate(limit);
+    let key = |place: &WorkPlace| (Id(place.agent.uuid()), Id(place.chat.uuid()), place.sequence.get());
+    let keys = places.iter().map(key).collect::<Vec<_>>();
+    let (items, cut) = items_on(connection, search.scope, &keys, page.max_bytes())?;
+    Ok(Ok(Page::part(items, more || cut, None, |item| item.place().position())))
+}
+
+/// The places of the first `limit` items after `after`.
+fn places_on(
+    connection: &mut SqliteConnection,
+    search: &WorkSearch,
+    after: Option<WorkPlace>,
+    limit: usize,
+) -> Result<Vec<WorkPlace>, Fault> {
+    let mut firsts = Vec::new();
+    for part in search.parts() {
+        let first = firsts_on(connection, search, part, after, limit)?;
+        firsts.extend(first.into_iter().map(|first| (first, part)));
+    }
+    firsts.sort_unstable_by_key(|(first, _)| *first);
+    firsts.truncate(limit);
+    let mut places = Vec::new();
+    for part in search.parts() {
+        let rooms = firsts.iter().filter(|(_, of)| *of == part).map(|(first, _)| *first).collect::<Vec<_>>();
+        places.extend(items_of_on(connection, search, part, after, &rooms, limit)?);
+    }
+    places.sort_unstable();
+    places.truncate(limit);
+    Ok(places)
+}
+
+/// The open deliveries of the agent and chat of a condition on `deliveries`, along the index of a part.
+fn open(part: Searched, condition: &str) -> String {
+    let (index, indexed) = match part {
+        Searched::Waiting => ("deliveries_open", "deliveries.addressed = 1"),
+        Searched::Begun => ("deliveries_at_work", "deliveries.current_attempt > 0"),
+    };
+    format!(
+        "FROM deliveries INDEXED BY {index} WHERE {condition} AND deliveries.processed_at IS NULL AND {indexed}"
+    )
+}
+
+/// The items of a part in each of `rooms`, at most `limit` of each; [`bound`] binds the values.
+fn items(part: Searched, limit: usize) -> String {
+    let begun = match part {
+        Searched::Waiting => "= 0",
+        Searched::Begun => "> 0",
+    };
+    let open = open(part, "deliveries.agent_id = rooms.agent_id AND deliveries.chat_id = rooms.chat_id");
+    format!(
+        "CROSS JOIN messages AS item INDEXED BY messages_order \
+         ON item.chat_id = rooms.chat_id AND item.sequence IN (\
+             SELECT deliveries.sequence FROM (\
+                 SELECT agent_id, chat_id, sequence, current_attempt, delivered_at, started_at, failed_at, error \
+                 {open} ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_ROOM}) AS deliveries \
+             CROSS JOIN messages INDEXED BY messages_order ON messages.chat_id = deliveries.chat_id \
+                 AND messages.sequence = deliveries.sequence \
+             WHERE deliveries.current_attempt {begun} AND {} AND (? = '' OR instr(lower({LAST_ERROR}), ?) > 0) \
+             AND messages.created_at <= ? \
+             AND (messages.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
+             ORDER BY deliveries.sequence LIMIT {limit}) \
+         ORDER BY item.created_at, rooms.agent_id, rooms.chat_id, item.sequence LIMIT ?",
+        CONDITIONS.as_str(),
+    )
+}
+
+type Boxed<'q> = BoxedSqlQuery<'q, Sqlite, SqlQuery>;
+
+/// Binds the values of [`items`], and the limit of all.
+fn bound<'q>(query: Boxed<'q>, search: &WorkSearch, after: Option<WorkPlace>, limit: usize) -> Boxed<'q> {
+    let start = WorkPlace {
+        written_at: Timestamp::from_micros(i64::MIN),
+        agent: AgentId::new(Uuid::nil()),
+        chat: ChatId::new(Uuid::nil()),
+        sequence: Sequence::default(),
+    };
+    let after = after.unwrap_or(start);
+    let failures = i32::try_from(search.failures()).unwrap_or(i32::MAX);
+    query
+        .bind::<Text, _>(state(search))
+        .bind::<Integer, _>(i32::try_from(search.min_attempts).unwrap_or(i32::MAX))
+        .bind::<Nullable<BigInt>, _>(search.open_since().map(At))
+        .bind::<Nullable<BigInt>, _>(search.open_since().map(At))
+        .bind::<Integer, _>(failures)
+        .bind::<Integer, _>(failures)
+        .bind::<Text, _>(error(search))
+        .bind::<Text, _>(error(search))
+        .bind::<BigInt, _>(At(search.written_by()))
+        .bind::<BigInt, _>(At(after.written_at))
+        .bind::<Binary, _>(Id(after.agent.uuid()))
+        .bind::<Binary, _>(Id(after.chat.uuid()))
+        .bind::<BigInt, _>(after.sequence.get())
+        .bind::<BigInt, _>(i64::try_from(limit).unwrap_or(i64::MAX))
+}
+
+/// The first item of each agent in each chat; the `limit` oldest of them.
+fn firsts_on(
+    connection: &mut SqliteConnection,
+    search: &WorkSearch,
+    part: Searched,
+    after: Option<WorkPlace>,
+    limit: usize,
+) -> Result<Vec<WorkPlace>, Fault> {
+    let of = agents(search.scope);
+    let one = if search.agent.is_some() { " AND agents.id = ?" } else { "" };
+    let rooms = if search.chat.is_some() {
+        format!(
+            "WITH rooms (agent_id, chat_id) AS (SELECT participants.participant_id, participants.chat_id \
+             FROM participants WHERE participants.chat_id = ? AND participants.left_at IS NULL \
+             AND participants.participant_id IN (SELECT agents.id {of}{one}))"
+        )
+    } else {
+        let first = open(part, "deliveries.agent_id = agents.id");
+        let next = open(part, "deliveries.agent_id = rooms.agent_id AND deliveries.chat_id > rooms.chat_id");
+        let chat =
+            |open: &str| format!("(SELECT deliveries.chat_id {open} ORDER BY deliveries.chat_id LIMIT 1)");
+        format!(
+            "WITH RECURSIVE rooms (agent_id, chat_id) AS (SELECT agents.id, {} {of}{one} \
+             UNION ALL SELECT rooms.agent_id, {} FROM rooms WHERE rooms.chat_id IS NOT NULL)",
+            chat(&first),
+            chat(&next),
+        )
+    };
+    let mut firsts = diesel::sql_query(format!(
+        "{rooms} SELECT rooms.agent_id AS agent_id, rooms.chat_id AS chat_id, item.sequence AS sequence, \
+         item.created_at AS created_at FROM rooms \
+         CROSS JOIN participants ON participants.chat_id = rooms.chat_id \
+             AND participants.participant_id = rooms.agent_id AND participants.left_at IS NULL \
+         CROSS JOIN chats ON chats.id = rooms.chat_id AND chats.deleted_at IS NULL {}",
+        items(part, 1),
+    ))
+    .into_boxed();
+    if let Some(chat) = search.chat {
+        firsts = firsts.bind::<Binary, _>(Id(chat.uuid()));
+    }
+    if let Some(account) = account(search.scope) {
+        firsts = firsts.bind::<Binary, _>(account);
+    }
+    if let Some(agent) = search.agent {
+        firsts = firsts.bind::<Binary, _>(Id(agent.uuid()));
+    }
+    let found = bound(firsts, search, after, limit).load::<PlaceRow>(connection)?;
+    Ok(found.into_iter().map(PlaceRow::place).collect())
+}
+
+/// The first `limit` items in these rooms, of which one item each is known.
+fn items_of_on(
+    connection: &mut SqliteConnection,
+    search: &WorkSearch,
+    part: Searched,
+    after: Option<WorkPlace>,
+    rooms: &[WorkPlace],
+    limit: usize,
+) -> Result<Vec<WorkPlace>, Fault> {
+    if rooms.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys = rooms.iter().map(|room| (Id(room.agent.uuid()).hex(), Id(room.chat.uuid()).hex()));
+    let query = diesel::sql_query(format!(
+        "WITH rooms (agent_id, chat_id) AS (SELECT unhex(value ->> 0), unhex(value ->> 1) FROM json_each(?)) \
+         SELECT rooms.agent_id AS agent_id, rooms.chat_id AS chat_id, item.sequence AS sequence, \
+         item.created_at AS created_at FROM rooms {}",
+        items(part, limit),
+    ));
+    let query = query.into_boxed().bind::<Text, _>(row::to_json(&keys.collect::<Vec<_>>())?);
+    let found = bound(query, search, after, limit).load::<PlaceRow>(connection)?;
+    Ok(found.into_iter().map(PlaceRow::place).collect())
+}

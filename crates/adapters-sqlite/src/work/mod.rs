@@ -1,0 +1,40 @@
+//! The store of work.
+
+mod find;
+mod list;
+#[path = "../../../sql-rows/work.rs"]
+mod row;
+
+use async_trait::async_trait;
+use diesel::sqlite::SqliteConnection;
+use domain::organization::NotAdmin;
+use domain::page::{Page, PageRequest};
+use domain::store::StoreError;
+use domain::work::{FindWork, WorkItem, WorkRepository, WorkScope, WorkSearch};
+
+use crate::SqliteStore;
+use crate::error::Fault;
+use crate::organization::member;
+
+#[async_trait]
+impl WorkRepository for SqliteStore {
+    async fn list_work(
+        &self,
+        search: WorkSearch,
+        page: PageRequest,
+    ) -> Result<Result<Page<WorkItem>, NotAdmin>, StoreError> {
+        self.read(move |connection| list::list_on(connection, &search, &page)).await
+    }
+
+    async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError> {
+        self.read(move |connection| find::find_on(connection, wanted)).await
+    }
+}
+
+/// Checks that the scope is that of the reader.
+fn check_on(connection: &mut SqliteConnection, scope: WorkScope) -> Result<Result<(), NotAdmin>, Fault> {
+    match scope {
+        WorkScope::Of(by) => member::check_on(connection, by),
+        WorkScope::Everything | WorkScope::OwnedBy(_) => Ok(Ok(())),
+    }
+}

@@ -1,0 +1,27 @@
+//! Work: the open deliveries of agents, as those see them who answer for the agents.
+//!
+//! A *work item* is a delivery that its agent has not processed, in a chat that exists and of which the
+//! agent is a participant. The owner of an agent answers for its work, and so do the admins of the
+//! owner's organization. An item shows what is known about it: who waits, since when, and what became
+//! of each attempt. What of it calls for somebody is a *flag* ([`flag`]), which follows from the record
+//! and the time and is stored nowhere.
+//!
+//! Invariant: an item shows the beginning of its text, and a title, only to callers who may read the
+//! chat. Admins answer for agents that work in chats which they cannot read.
+
+pub mod flag;
+mod port;
+mod service;
+
+pub use flag::{WorkFlag, WorkThresholds};
+pub use port::{
+    FindWork, FlagCondition, Searched, WorkAgent, WorkItem, WorkPlace, WorkRepository, WorkScope, WorkSearch,
+};
+pub use service::{FindWorkError, ListWorkError, WorkFilter, WorkService};
+
+/// The number of characters of a text that are shown with an item.
+pub const SHOWN_TEXT_CHARS: u32 = 200;
+
+/// The number of open deliveries of one agent in one chat that a list examines, the oldest ones: it
+/// neither shows nor searches those behind them until some of these are done.
+pub const EXAMINED_PER_ROOM: u32 = 1000;

@@ -1,0 +1,311 @@
+//! The store of work.
+
+use async_trait::async_trait;
+
+use super::flag::WorkFlag;
+use crate::delivery::{Delivery, DeliveryStatus};
+use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, UserId};
+use crate::organization::{Authority, NotAdmin};
+use crate::page::{Page, PageRequest, Position};
+use crate::store::StoreError;
+use crate::time::Timestamp;
+
+/// The agents whose work is requested.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WorkScope {
+    /// All, for the operator.
+    Everything,
+    /// Those of one user.
+    OwnedBy(UserId),
+    /// Those of the members of an organization.
+    Of(Authority),
+}
+
+impl WorkScope {
+    /// The user who reads, and may see texts; the operator reads no texts.
+    pub const fn reader(self) -> Option<UserId> {
+        match self {
+            Self::Everything => None,
+            Self::OwnedBy(user) => Some(user),
+            Self::Of(by) => by.user(),
+        }
+    }
+}
+
+/// The condition of a flag, at the time of the request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlagCondition {
+    /// Not begun, and written at this time or before.
+    Unanswered(Timestamp),
+    /// Begun at this time or before, and open since.
+    Stuck(Timestamp),
+    /// At least this many attempts in a row have failed.
+    Failing(u32),
+}
+
+impl FlagCondition {
+    /// The flag.
+    pub const fn flag(self) -> WorkFlag {
+        match self {
+            Self::Unanswered(_) => WorkFlag::Unanswered,
+            Self::Stuck(_) => WorkFlag::Stuck,
+            Self::Failing(_) => WorkFlag::Failing,
+        }
+    }
+}
+
+/// The requested items.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WorkSearch {
+    /// Whose work.
+    pub scope: WorkScope,
+    /// Only that of this agent.
+    pub agent: Option<AgentId>,
+    /// Only that in this chat.
+    pub chat: Option<ChatId>,
+    /// Only items in this state.
+    pub state: Option<DeliveryStatus>,
+    /// Only items with this flag.
+    pub flag: Option<FlagCondition>,
+    /// Only messages that were written at this time or before.
+    pub written_by: Option<Timestamp>,
+    /// Only items with this many attempts or more.
+    pub min_attempts: u32,
+    /// Only items whose last error contains this text, regardless of the case of ASCII letters.
+    pub error: Option<String>,
+}
+
+/// A part of all open deliveries; the two have no delivery in common, and each has an index.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Searched {
+    /// Those without an attempt. All of them are addressed.
+    Waiting,
+    /// Those with an attempt that is open or has failed.
+    Begun,
+}
+
+impl WorkSearch {
+    /// The parts in which there can be such items.
+    pub fn parts(&self) -> Vec<Searched> {
+        let begun = self.min_attempts > 0
+            || self.error.is_some()
+            || matches!(self.state, Some(DeliveryStatus::Processing | DeliveryStatus::Failed))
+            || matches!(self.flag, Some(FlagCondition::Stuck(_) | FlagCondition::Failing(_)));
+        let waiting = matches!(self.state, Some(DeliveryStatus::New | DeliveryStatus::Delivered))
+            || matches!(self.flag, Some(FlagCondition::Unanswered(_)));
+        match (waiting, begun, self.state) {
+            (true, true, _) | (_, _, Some(DeliveryStatus::Processed)) => Vec::new(),
+            (true, false, _) => vec![Searched::Waiting],
+            (false, true, _) => vec![Searched::Begun],
+            (false, false, _) => vec![Searched::Waiting, Searched::Begun],
+        }
+    }
+
+    /// The time at which a message must have been written, or before.
+    pub fn written_by(&self) -> Timestamp {
+        let unanswered = self.flag.and_then(|flag| match flag {
+            FlagCondition::Unanswered(by) => Some(by),
+            FlagCondition::Stuck(_) | FlagCondition::Failing(_) => None,
+        });
+        self.written_by.into_iter().chain(unanswered).min().unwrap_or(Timestamp::from_micros(i64::MAX))
+    }
+
+    /// The time at which an attempt must have begun and be open since, if that is requested.
+    pub const fn open_since(&self) -> Option<Timestamp> {
+        match self.flag {
+            Some(FlagCondition::Stuck(by)) => Some(by),
+            _ => None,
+        }
+    }
+
+    /// The number of attempts in a row that must have failed.
+    pub const fn failures(&self) -> u32 {
+        match self.flag {
+            Some(FlagCondition::Failing(number)) => number,
+            _ => 0,
+        }
+    }
+}
+
+/// The place of an item among all: by time, then by agent, chat, and sequence. A chat's times follow
+/// its sequence, so the items of one agent in one chat are in the order of the sequence.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct WorkPlace {
+    /// The time of the message.
+    pub written_at: Timestamp,
+    /// The agent.
+    pub agent: AgentId,
+    /// The chat.
+    pub chat: ChatId,
+    /// The message's sequence there.
+    pub sequence: Sequence,
+}
+
+impl WorkPlace {
+    /// The place as a position in a list.
+    pub fn position(self) -> Position {
+        let Self { written_at, agent, chat, sequence } = self;
+        Position { key: written_at.micros(), text: format!("{chat}{}", sequence.get()), id: agent.into() }
+    }
+
+    /// Reads [`Self::position`] back.
+    pub fn at(position: &Position) -> Option<Self> {
+        let (chat, sequence) = position.text.split_at_checked(36)?;
+        Some(Self {
+            written_at: Timestamp::from_micros(position.key),
+            agent: AgentId::new(position.id.uuid()),
+            chat: ChatId::parse(chat)?,
+            sequence: Sequence::new(sequence.parse().ok()?),
+        })
+    }
+}
+
+/// The agent of an item.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WorkAgent {
+    /// Identifier.
+    pub id: AgentId,
+    /// Its handle.
+    pub handle: String,
+    /// Its name.
+    pub name: String,
+    /// Set if it runs at its owner's.
+    pub is_external: bool,
+}
+
+/// A message on its way to an agent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WorkItem {
+    /// The agent.
+    pub agent: WorkAgent,
+    /// The chat.
+    pub chat: ChatId,
+    /// Its title. `None` if it has none, or if the reader neither may read the chat nor belongs to its
+    /// organization as an admin.
+    pub title: Option<String>,
+    /// The message.
+    pub message: MessageId,
+    /// Its sequence in the chat.
+    pub sequence: Sequence,
+    /// The sender.
+    pub sender: ParticipantId,
+    /// The sender's name.
+    pub sender_name: String,
+    /// The time at which the message was written.
+    pub written_at: Timestamp,
+    /// The first [`SHOWN_TEXT_CHARS`](super::SHOWN_TEXT_CHARS) characters of the text; `None` if the
+    /// reader may not read the chat.
+    pub text: Option<String>,
+    /// What became of it, in the shown form.
+    pub delivery: Delivery,
+}
+
+impl WorkItem {
+    /// Its place in a list.
+    pub const fn place(&self) -> WorkPlace {
+        WorkPlace {
+            written_at: self.written_at,
+            agent: self.agent.id,
+            chat: self.chat,
+            sequence: self.sequence,
+        }
+    }
+}
+
+/// A requested item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FindWork {
+    /// Whose work.
+    pub scope: WorkScope,
+    /// The message.
+    pub message: MessageId,
+    /// The agent.
+    pub agent: AgentId,
+}
+
+/// Work.
+#[async_trait]
+pub trait WorkRepository: Send + Sync {
+    /// Open items, by [`WorkPlace`]; pages are by cursor only and not counted. Refused without the
+    /// [`Authority`] of the scope.
+    ///
+    /// Of each agent in each chat, the oldest [`EXAMINED_PER_ROOM`](super::EXAMINED_PER_ROOM) of each
+    /// [`Searched`] part are examined. The cost grows with the number of agents, of their chats with
+    /// open deliveries, and of the open deliveries that are examined, but not with the processed ones.
+    async fn list_work(
+        &self,
+        search: WorkSearch,
+        page: PageRequest,
+    ) -> Result<Result<Page<WorkItem>, NotAdmin>, StoreError>;
+
+    /// One item, open or processed; `None` if there is none in the scope. Refused without the
+    /// [`Authority`] of the scope.
+    async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn search() -> WorkSearch {
+        WorkSearch {
+            scope: WorkScope::Everything,
+            agent: None,
+            chat: None,
+            state: None,
+            flag: None,
+            written_by: None,
+            min_attempts: 0,
+            error: None,
+        }
+    }
+
+    #[test]
+    fn only_parts_that_can_hold_an_item_are_searched() {
+        use Searched::{Begun, Waiting};
+        let (flag, state) =
+            (Timestamp::from_micros(7), |state| WorkSearch { state: Some(state), ..search() });
+        for (search, expected) in [
+            (search(), &[Waiting, Begun][..]),
+            (state(DeliveryStatus::New), &[Waiting]),
+            (state(DeliveryStatus::Delivered), &[Waiting]),
+            (state(DeliveryStatus::Processing), &[Begun]),
+            (state(DeliveryStatus::Failed), &[Begun]),
+            (state(DeliveryStatus::Processed), &[]),
+            (WorkSearch { flag: Some(FlagCondition::Unanswered(flag)), ..search() }, &[Waiting]),
+            (WorkSearch { flag: Some(FlagCondition::Stuck(flag)), ..search() }, &[Begun]),
+            (WorkSearch { flag: Some(FlagCondition::Failing(3)), ..search() }, &[Begun]),
+            (WorkSearch { min_attempts: 1, ..search() }, &[Begun]),
+            (WorkSearch { error: Some("x".to_owned()), ..search() }, &[Begun]),
+            (WorkSearch { min_attempts: 1, ..state(DeliveryStatus::New) }, &[]),
+            (WorkSearch { flag: Some(FlagCondition::Stuck(flag)), ..state(DeliveryStatus::New) }, &[]),
+        ] {
+            assert_eq!(search.parts(), expected, "{search:?}");
+        }
+    }
+
+    #[test]
+    fn the_earlier_of_two_times_counts() {
+        let at = Timestamp::from_micros;
+        let written_by = |given, flag| WorkSearch { written_by: given, flag, ..search() }.written_by();
+        assert!(written_by(None, None) > at(1 << 57));
+        assert_eq!(written_by(Some(at(5)), None), at(5));
+        assert_eq!(written_by(Some(at(5)), Some(FlagCondition::Unanswered(at(3)))), at(3));
+        assert_eq!(written_by(Some(at(3)), Some(FlagCondition::Unanswered(at(5)))), at(3));
+        assert_eq!(written_by(Some(at(5)), Some(FlagCondition::Stuck(at(3)))), at(5));
+    }
+
+    #[test]
+    fn a_place_is_read_back_from_its_position() {
+        let place = WorkPlace {
+            written_at: Timestamp::from_micros(9),
+            agent: AgentId::new(Uuid::from_u128(1)),
+            chat: ChatId::new(Uuid::from_u128(2)),
+            sequence: Sequence::new(30),
+        };
+        assert_eq!(WorkPlace::at(&place.position()), Some(place));
+        assert_eq!(WorkPlace::at(&Position::at(9, crate::id::RecordId::NIL)), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! The work of the caller's agents, and of those of the organization.
+
+use std::time::Duration;
+
+use domain::chat::Role;
+use domain::delivery::{DeliveryStep, FailureText};
+use domain::id::{MessageId, ParticipantId};
+use serde_json::json;
+
+use crate::harness::Api;
+
+#[actix_web::test]
+async fn what_an_agent_owes_is_told_with_its_attempts() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let began = api.now();
+    let message = api.mention(api.ann.caller, chat, &api.helper, "do it").await;
+    let id = MessageId::parse(&message).unwrap();
+    let failed = DeliveryStep::Fail(FailureText::new("it broke".to_owned()).unwrap());
+    let attempts = [1, 2, 3].map(|number| {
+        json!({
+            "attempt_number": number, "status": "failed", "started_at": began, "completed_at": began,
+            "error": "it broke",
+        })
+    });
+    for _ in &attempts {
+        for step in [DeliveryStep::Begin, failed.clone()] {
+            api.world.deliveries.advance(api.helper.caller, chat, id, step).await.unwrap();
+        }
+    }
+    api.world.clock.advance(Duration::from_secs(90));
+    let title = api.world.chats.find(api.ann.caller, chat).await.unwrap().title;
+    let text = format!("@[[{}]] do it", api.helper.id);
+    let expected = json!({
+        "message_id": message,
+        "sequence": 1,
+        "agent": {
+            "id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper", "connected": false,
+        },
+        "chat_room_id": chat.to_string(),
+        "chat_room_title": title,
+        "sender": {"id": api.ann.id.to_string(), "type": "User", "name": "ann Example"},
+        "content": text,
+        "state": "failed",
+        "flags": ["failing"],
+        "age_ms": 90_000,
+        "current_attempt": 3,
+        "attempts": attempts,
+        "inserted_at": began,
+        "delivered_at": null,
+        "processed_at": null,
+    });
+    let answer = api.get(&api.ann, "/work").await;
+    assert_eq!((answer.status, answer.data()), (200, &json!([expected])));
+    let metadata = json!({"has_more": false, "limit": 20, "next_cursor": null});
+    assert_eq!(answer.body["metadata"], metadata, "what is open is not counted");
+    let one = format!("/work/{message}/{}", api.helper.id);
+    assert_eq!(api.get(&api.ann, &one).await.data(), &expected);
+    api.world.presence.connect(ParticipantId::Agent(api.helper.id));
+    assert_eq!(api.get(&api.ann, "/organization/work").await.data()[0]["agent"]["connected"], true);
+
+    for step in [DeliveryStep::Begin, DeliveryStep::Succeed] {
+        api.world.deliveries.advance(api.helper.caller, chat, id, step).await.unwrap();
+    }
+    assert_eq!(api.get(&api.ann, "/work").await.data(), &json!([]));
+    let done = api.get(&api.ann, &one).await;
+    assert_eq!((&done.data()["state"], &done.data()["flags"]), (&json!("processed"), &json!([])));
+    assert!(done.data()["processed_at"].is_string());
+}
+
+#[actix_web::test]
+async fn work_is_filtered_and_paged() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let (helper, scout) = (&api.helper, &api.scout);
+    let mut messages = Vec::new();
+    for agent in [helper, scout, helper] {
+        messages.push(api.mention(api.ann.caller, chat, agent, "do it").await);
+        api.world.clock.advance(Duration::from_secs(60));
+    }
+    let begun = MessageId::parse(&messages[2]).unwrap();
+    api.world.deliveries.advance(helper.caller, chat, begun, DeliveryStep::Begin).await.unwrap();
+    let all = messages.iter().map(String::as_str).collect::<Vec<_>>();
+    for (query, expected) in [
+        (String::new(), &all[..]),
+        (format!("agent_id={}", scout.id), &all[1..2]),
+        (format!("chat_id={chat}"), &all),
+        ("chat_id=0190c5a4-0000-7000-8000-0000000000a1".to_owned(), &[]),
+        ("state=processing".to_owned(), &all[2..]),
+        ("state=new&min_age_seconds=121".to_owned(), &all[..1]),
+        ("flag=unanswered".to_owned(), &[]),
+        ("flag=stuck&min_attempts=1".to_owned(), &[]),
+        ("min_attempts=1".to_owned(), &all[2..]),
+        ("error=nothing".to_owned(), &[]),
+    ] {
+        for path in ["/work", "/organization/work"] {
+            let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
+            assert_eq!(answer.column("message_id"), expected, "{path} {query}");
+        }
+    }
+    let first = api.get(&api.ann, "/work?limit=2").await;
+    assert_eq!(first.column("message_id"), all[..2]);
+    let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+    let second = api.get(&api.ann, &format!("/work?limit=2&cursor={cursor}")).await;
+    assert_eq!(
+        (second.column("message_id"), &second.body["metadata"]["has_more"]),
+        (vec![all[2]], &json!(false))
+    );
+    let other = api.get(&api.ann, &format!("/work?cursor={cursor}&state=new")).await;
+    assert_eq!(other.code(), (422, "cursor_filter_mismatch"));
+    let elsewhere = api.get(&api.ann, &format!("/organization/work?cursor={cursor}")).await;
+    assert_eq!(elsewhere.refusal(), (422, "validation_error", vec!["/cursor"]));
+    for wrong in [
+        "state=processed",
+        "flag=dead",
+        "agent_id=x",
+        "min_age_seconds=-1",
+        "min_attempts=0",
+        "page=1",
+        "error=%20",
+    ] {
+        let name = format!("/{}", wrong.split_once('=').unwrap().0);
+        let answer = api.get(&api.ann, &format!("/work?{wrong}")).await;
+        assert_eq!(answer.refusal(), (422, "validation_error", vec![name.as_str()]), "{wrong}");
+    }
+}
+
+#[actix_web::test]
+async fn others_do_not_see_what_an_agent_owes() {
+    let api = Api::new().await;
+    let cat = api.world.colleague("cat", "ann").await;
+    let cats = api.world.agent(&cat, "Cats").await;
+    let chat = api.empty_room(cat.caller).await;
+    api.add(cat.caller, chat, cats.id.into(), Role::Member).await;
+    let message = api.mention(cat.caller, chat, &cats, "a secret").await;
+    let one = format!("/work/{message}/{}", cats.id);
+    let seen = api.get(&cat, &one).await;
+    assert!(seen.data()["content"].as_str().unwrap().ends_with("a secret"));
+    for other in [&api.ann, &api.bob] {
+        assert_eq!(api.get(other, "/work").await.data(), &json!([]));
+        assert_eq!(api.get(other, &one).await.code(), (404, "not_found"));
+    }
+    assert_eq!(api.get(&cat, "/organization/work").await.code(), (403, "forbidden"));
+    assert_eq!(api.get(&api.bob, "/organization/work").await.data(), &json!([]));
+    let admins = api.get(&api.ann, "/organization/work").await;
+    assert_eq!(
+        (&admins.data()[0]["message_id"], &admins.data()[0]["content"]),
+        (&json!(message), &json!(null))
+    );
+}

@@ -1,0 +1,96 @@
+//! Work: messages that agents have to answer, as those see them who answer for the agents.
+
+use domain::delivery::AttemptNumber;
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
+use domain::time::Timestamp;
+use domain::work::{WorkFlag, WorkItem};
+use serde::Serialize;
+
+use super::Shown;
+use super::message::AttemptView;
+
+/// A message on its way to an agent.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct WorkItemView<'a> {
+    #[schema(value_type = super::Id)]
+    message_id: Shown<MessageId>,
+    /// The place of the message in its room.
+    sequence: i64,
+    agent: WorkAgentView<'a>,
+    #[schema(value_type = super::Id)]
+    chat_room_id: Shown<ChatId>,
+    /// Null if the room has none, or if the caller may not read the room and it does not belong to the caller's
+    /// organization.
+    chat_room_title: Option<&'a str>,
+    sender: WorkSenderView<'a>,
+    /// The first 200 characters of the text. Null if neither the caller nor an agent of the caller is in the room.
+    content: Option<&'a str>,
+    /// `new`, `delivered`, `processing`, `failed`, or `processed`.
+    state: &'static str,
+    /// `unanswered`, `stuck`, and `failing`, as far as they apply. More flags may be added.
+    flags: Vec<&'static str>,
+    /// Milliseconds since the message was written.
+    age_ms: u64,
+    /// The number of attempts; 0 if none was made.
+    current_attempt: u32,
+    /// The newest attempts, oldest first, at most 50.
+    attempts: Vec<AttemptView<'a>>,
+    /// When the message was written.
+    #[schema(value_type = super::Instant)]
+    inserted_at: Shown<Timestamp>,
+    #[schema(value_type = Option<super::Instant>)]
+    delivered_at: Option<Shown<Timestamp>>,
+    #[schema(value_type = Option<super::Instant>)]
+    processed_at: Option<Shown<Timestamp>>,
+}
+
+/// The agent of a work item.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct WorkAgentView<'a> {
+    #[schema(value_type = super::Id)]
+    id: Shown<AgentId>,
+    handle: &'a str,
+    name: &'a str,
+    /// Set if the agent has an open socket, or if the service runs it.
+    connected: bool,
+}
+
+/// The sender of the message of a work item.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct WorkSenderView<'a> {
+    #[schema(value_type = super::Id)]
+    id: Shown<ParticipantId>,
+    /// `User` or `Agent`.
+    r#type: &'static str,
+    name: &'a str,
+}
+
+impl<'a> WorkItemView<'a> {
+    /// Shows `item` as it is at `now`; `connected` says whether its agent is.
+    pub fn new(item: &'a WorkItem, flags: &[WorkFlag], now: Timestamp, connected: bool) -> Self {
+        let delivery = &item.delivery;
+        let (agent, sender) = (&item.agent, item.sender);
+        let age_ms = now.since(item.written_at).as_millis();
+        Self {
+            message_id: Shown(item.message),
+            sequence: item.sequence.get(),
+            agent: WorkAgentView { id: Shown(agent.id), handle: &agent.handle, name: &agent.name, connected },
+            chat_room_id: Shown(item.chat),
+            chat_room_title: item.title.as_deref(),
+            sender: WorkSenderView {
+                id: Shown(sender),
+                r#type: sender.kind().as_str(),
+                name: &item.sender_name,
+            },
+            content: item.text.as_deref(),
+            state: delivery.status().as_str(),
+            flags: flags.iter().map(|flag| flag.as_str()).collect(),
+            age_ms: u64::try_from(age_ms).unwrap_or(u64::MAX),
+            current_attempt: delivery.current_attempt().map_or(0, AttemptNumber::get),
+            attempts: delivery.attempts().iter().map(|attempt| AttemptView::new(attempt, None)).collect(),
+            inserted_at: Shown(item.written_at),
+            delivered_at: delivery.delivered_at().map(Shown),
+            processed_at: delivery.processed_at().map(Shown),
+        }
+    }
+}

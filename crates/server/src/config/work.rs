@@ -1,0 +1,51 @@
+//! From when on work calls for somebody.
+
+use domain::delivery::SHOWN_ATTEMPTS;
+use domain::work::WorkThresholds;
+
+use super::key::Key;
+use super::parse;
+use super::values::Values;
+
+pub(super) fn read(values: &mut Values) -> WorkThresholds {
+    values.section("Work of agents");
+    let unanswered = Key::number(
+        "work_unanswered_after_ms",
+        "MS",
+        "300000",
+        "Time until a message that an agent has not begun to process is shown as `unanswered`, in milliseconds. See \
+         *An agent does not answer* in [operations.md](operations.md).",
+    );
+    let stuck = Key::number(
+        "work_stuck_after_ms",
+        "MS",
+        "900000",
+        "Time until a message that an agent is processing is shown as `stuck`, in milliseconds since the attempt began.",
+    );
+    let failing = Key::number(
+        "work_failing_attempts",
+        "NUMBER",
+        "3",
+        "Number of failed attempts in a row from which on a message is shown as `failing`. An attempt that another one \
+         superseded has failed.",
+    );
+    WorkThresholds {
+        unanswered_after: values.read(unanswered, parse::millis(1, MAX_MS)),
+        stuck_after: values.read(stuck, parse::millis(1, MAX_MS)),
+        failing_attempts: values.read(failing, parse::number(1, SHOWN_ATTEMPTS - 1)),
+    }
+}
+
+/// Thirty days.
+const MAX_MS: u64 = 30 * parse::DAY_MS;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Services without a configuration use the same.
+    #[test]
+    fn the_defaults_are_those_of_the_domain() {
+        assert_eq!(read(&mut Values::gather_nothing()), WorkThresholds::default());
+    }
+}
