@@ -396,7 +396,8 @@ SELECT `participants`.`role`, `participants`.`status`
     AND (`chats`.`deleted_at` IS NULL));
 SELECT sequence
   FROM messages
-  WHERE sender_id = ?
+  WHERE sender_kind = 'Agent'
+  AND sender_id = ?
   AND chat_id = ?
   AND sequence > ?
   UNION ALL
