@@ -238,7 +238,7 @@ fn work_endpoints() -> Vec<Endpoint> {
                 "listOrganizationWork",
                 "List the messages that the organization's agents have not processed, oldest first (admins only)",
             )
-            .query::<work::ListWorkQuery>()
+            .query::<work::ListOrganizationWorkQuery>()
             .lists::<WorkItemView<'_>, PageMetadata>()
             .refuses(&[403]),
     ]

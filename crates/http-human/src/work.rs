@@ -36,15 +36,12 @@ pub(crate) struct ListWorkQuery {
     filter: WorkFilter,
 }
 
+/// The query of [`list_of_organization`]. It has no filter by error: errors may quote messages of rooms
+/// that an admin cannot read.
+pub(crate) struct ListOrganizationWorkQuery(ListWorkQuery);
+
 impl FromQuery for ListWorkQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
-        let page = CursorQuery::from_query(query);
-        let agent = query.id("agent_id", "Only work of this agent.", AgentId::parse);
-        let chat = query.id("chat_id", "Only work in this room.", ChatId::parse);
-        let state = query.named("state", &STATES, "Only work in this state.");
-        let flag = query.word("flag", WorkFlag::WORDS, "Only work with this flag.", WorkFlag::parse);
-        let age = query.positive("min_age_seconds", "Only messages that are at least this old.");
-        let attempts = query.positive("min_attempts", "Only work with at least this many attempts.");
         let error = query.parsed(
             "error",
             schema::text(),
@@ -52,6 +49,27 @@ impl FromQuery for ListWorkQuery {
             "must be 1 to 200 characters, and not blank",
             |text| bounded(text.to_owned(), MAX_ERROR_CHARS).ok(),
         );
+        let mut read = Self::without_error(query)?;
+        read.filter.error = error?;
+        Ok(read)
+    }
+}
+
+impl FromQuery for ListOrganizationWorkQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        ListWorkQuery::without_error(query).map(Self)
+    }
+}
+
+impl ListWorkQuery {
+    fn without_error(query: &mut QueryReader) -> Result<Self, Rejected> {
+        let page = CursorQuery::from_query(query);
+        let agent = query.id("agent_id", "Only work of this agent.", AgentId::parse);
+        let chat = query.id("chat_id", "Only work in this room.", ChatId::parse);
+        let state = query.named("state", &STATES, "Only work in this state.");
+        let flag = query.word("flag", WorkFlag::WORDS, "Only work with this flag.", WorkFlag::parse);
+        let age = query.positive("min_age_seconds", "Only messages that are at least this old.");
+        let attempts = query.positive("min_attempts", "Only work with at least this many attempts.");
         let filter = WorkFilter {
             agent: agent?,
             chat: chat?,
@@ -59,13 +77,11 @@ impl FromQuery for ListWorkQuery {
             flag: flag?,
             min_age: age?.map(|seconds| Duration::from_secs(seconds.into())),
             min_attempts: attempts?.unwrap_or(0),
-            error: error?,
+            error: None,
         };
         Ok(Self { page: page?, filter })
     }
-}
 
-impl ListWorkQuery {
     /// A cursor is only valid for the same filters.
     fn scope(&self, list: &str) -> CursorScope {
         let WorkFilter { agent, chat, state, flag, min_age, min_attempts, error } = &self.filter;
@@ -92,7 +108,7 @@ pub(crate) async fn list(
 
 pub(crate) async fn list_of_organization(
     UserAuth(caller): UserAuth,
-    StrictQuery(query): StrictQuery<ListWorkQuery>,
+    StrictQuery(ListOrganizationWorkQuery(query)): StrictQuery<ListOrganizationWorkQuery>,
     work: web::Data<WorkService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = query.scope("me/organization/work").of(caller.organization.uuid());

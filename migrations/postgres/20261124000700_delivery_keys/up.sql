@@ -5,7 +5,8 @@ ALTER TABLE deliveries RENAME TO old_deliveries;
 ALTER TABLE attempts RENAME TO old_attempts;
 
 -- The newest attempt is the one of this number, or there is none. It is open until it has been processed or has failed;
--- the status of a delivery follows.
+-- the status of a delivery follows. Rows that no version has written, such as a processed delivery without an attempt, keep
+-- their status.
 CREATE TABLE deliveries (
     agent_id        uuid    NOT NULL,
     chat_id         uuid    NOT NULL,
@@ -25,11 +26,15 @@ CREATE TABLE deliveries (
     )
 ) WITH (fillfactor = 80);
 INSERT INTO deliveries
-SELECT old.agent_id, old.chat_id, old.sequence, old.addressed, coalesce(newest.number, 0), old.delivered_at,
-    newest.started_at,
-    CASE newest.status WHEN 'success' THEN newest.completed_at END,
-    CASE newest.status WHEN 'failed' THEN newest.completed_at END,
-    newest.error
+SELECT old.agent_id, old.chat_id, old.sequence, old.addressed,
+    CASE WHEN newest.number IS NULL AND old.processed_at IS NOT NULL THEN greatest(old.current_attempt, 1)
+        ELSE coalesce(newest.number, 0) END,
+    old.delivered_at,
+    coalesce(newest.started_at, old.processed_at),
+    CASE WHEN newest.number IS NULL THEN old.processed_at
+        WHEN newest.status = 'success' THEN coalesce(newest.completed_at, newest.started_at) END,
+    CASE newest.status WHEN 'failed' THEN coalesce(newest.completed_at, newest.started_at) END,
+    CASE newest.status WHEN 'failed' THEN coalesce(newest.error, '') END
 FROM old_deliveries AS old
 LEFT JOIN old_attempts AS newest ON newest.message_id = old.message_id AND newest.agent_id = old.agent_id
     AND newest.number = old.current_attempt
@@ -45,7 +50,9 @@ CREATE TABLE attempts (
     error        text COLLATE "C"
 );
 INSERT INTO attempts
-SELECT old.agent_id, old.chat_id, old.sequence, earlier.number, earlier.started_at, earlier.completed_at, earlier.error
+SELECT old.agent_id, old.chat_id, old.sequence, earlier.number, earlier.started_at,
+    coalesce(earlier.completed_at, earlier.started_at),
+    CASE WHEN earlier.status <> 'success' THEN coalesce(earlier.error, '') END
 FROM old_deliveries AS old
 JOIN old_attempts AS earlier ON earlier.message_id = old.message_id AND earlier.agent_id = old.agent_id
     AND earlier.number < old.current_attempt

@@ -5,7 +5,8 @@ ALTER TABLE deliveries RENAME TO old_deliveries;
 ALTER TABLE attempts RENAME TO old_attempts;
 
 -- The newest attempt is the one of this number, or there is none. It is open until it has been processed or has failed;
--- the status of a delivery follows.
+-- the status of a delivery follows. Rows that no version has written, such as a processed delivery without an attempt, keep
+-- their status.
 CREATE TABLE deliveries (
     agent_id        BLOB    NOT NULL,
     chat_id         BLOB    NOT NULL,
@@ -27,22 +28,30 @@ CREATE TABLE deliveries (
 ) STRICT, WITHOUT ROWID;
 -- Along the indexes, so that nothing is sorted in memory.
 INSERT INTO deliveries
-SELECT old.agent_id, old.chat_id, old.sequence, old.addressed, coalesce(newest.number, 0), old.delivered_at,
-    newest.started_at,
-    CASE newest.status WHEN 'success' THEN newest.completed_at END,
-    CASE newest.status WHEN 'failed' THEN newest.completed_at END,
-    newest.error
+SELECT old.agent_id, old.chat_id, old.sequence, old.addressed,
+    CASE WHEN newest.number IS NULL AND old.processed_at IS NOT NULL THEN max(old.current_attempt, 1)
+        ELSE coalesce(newest.number, 0) END,
+    old.delivered_at,
+    coalesce(newest.started_at, old.processed_at),
+    CASE WHEN newest.number IS NULL THEN old.processed_at
+        WHEN newest.status = 'success' THEN coalesce(newest.completed_at, newest.started_at) END,
+    CASE newest.status WHEN 'failed' THEN coalesce(newest.completed_at, newest.started_at) END,
+    CASE newest.status WHEN 'failed' THEN coalesce(newest.error, '') END
 FROM old_deliveries AS old INDEXED BY deliveries_of_agent
 LEFT JOIN old_attempts AS newest ON newest.message_id = old.message_id AND newest.agent_id = old.agent_id
     AND newest.number = old.current_attempt
 WHERE old.addressed = 1
 ORDER BY old.agent_id, old.chat_id, old.sequence;
 INSERT INTO deliveries
-SELECT old.agent_id, old.chat_id, old.sequence, old.addressed, coalesce(newest.number, 0), old.delivered_at,
-    newest.started_at,
-    CASE newest.status WHEN 'success' THEN newest.completed_at END,
-    CASE newest.status WHEN 'failed' THEN newest.completed_at END,
-    newest.error
+SELECT old.agent_id, old.chat_id, old.sequence, old.addressed,
+    CASE WHEN newest.number IS NULL AND old.processed_at IS NOT NULL THEN max(old.current_attempt, 1)
+        ELSE coalesce(newest.number, 0) END,
+    old.delivered_at,
+    coalesce(newest.started_at, old.processed_at),
+    CASE WHEN newest.number IS NULL THEN old.processed_at
+        WHEN newest.status = 'success' THEN coalesce(newest.completed_at, newest.started_at) END,
+    CASE newest.status WHEN 'failed' THEN coalesce(newest.completed_at, newest.started_at) END,
+    CASE newest.status WHEN 'failed' THEN coalesce(newest.error, '') END
 FROM old_deliveries AS old INDEXED BY deliveries_unaddressed
 LEFT JOIN old_attempts AS newest ON newest.message_id = old.message_id AND newest.agent_id = old.agent_id
     AND newest.number = old.current_attempt
@@ -59,13 +68,17 @@ CREATE TABLE attempts (
     PRIMARY KEY (agent_id, chat_id, sequence, number)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO attempts
-SELECT old.agent_id, old.chat_id, old.sequence, earlier.number, earlier.started_at, earlier.completed_at, earlier.error
+SELECT old.agent_id, old.chat_id, old.sequence, earlier.number, earlier.started_at,
+    coalesce(earlier.completed_at, earlier.started_at),
+    CASE WHEN earlier.status <> 'success' THEN coalesce(earlier.error, '') END
 FROM old_deliveries AS old INDEXED BY deliveries_of_agent
 CROSS JOIN old_attempts AS earlier ON earlier.message_id = old.message_id AND earlier.agent_id = old.agent_id
     AND earlier.number < old.current_attempt
 WHERE old.addressed = 1 AND old.current_attempt > 1;
 INSERT INTO attempts
-SELECT old.agent_id, old.chat_id, old.sequence, earlier.number, earlier.started_at, earlier.completed_at, earlier.error
+SELECT old.agent_id, old.chat_id, old.sequence, earlier.number, earlier.started_at,
+    coalesce(earlier.completed_at, earlier.started_at),
+    CASE WHEN earlier.status <> 'success' THEN coalesce(earlier.error, '') END
 FROM old_deliveries AS old INDEXED BY deliveries_unaddressed
 CROSS JOIN old_attempts AS earlier ON earlier.message_id = old.message_id AND earlier.agent_id = old.agent_id
     AND earlier.number < old.current_attempt

@@ -1,4 +1,4 @@
-//! Work: the open deliveries of agents, as those see them who answer for the agents.
+//! Work: the open deliveries of agents, as seen by those who answer for the agents.
 //!
 //! A *work item* is a delivery that its agent has not processed, in a chat that exists and of which the
 //! agent is a participant. The owner of an agent answers for its work, and so do the admins of the
@@ -6,8 +6,9 @@
 //! of each attempt. What of it calls for somebody is a *flag* ([`flag`]), which follows from the record
 //! and the time and is stored nowhere.
 //!
-//! Invariant: an item shows the beginning of its text, and a title, only to callers who may read the
-//! chat. Admins answer for agents that work in chats which they cannot read.
+//! Invariant: an item has the beginning of its text, and a title, only for callers who may read the
+//! chat. Admins answer for agents that work in chats which they cannot read: without the text, the
+//! edge shows neither errors nor the sender's name. Admins see the titles of their organization's chats.
 
 pub mod flag;
 mod port;

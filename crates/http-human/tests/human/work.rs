@@ -91,13 +91,15 @@ async fn work_is_filtered_and_paged() {
         ("flag=unanswered".to_owned(), &[]),
         ("flag=stuck&min_attempts=1".to_owned(), &[]),
         ("min_attempts=1".to_owned(), &all[2..]),
-        ("error=nothing".to_owned(), &[]),
     ] {
         for path in ["/work", "/organization/work"] {
             let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
             assert_eq!(answer.column("message_id"), expected, "{path} {query}");
         }
     }
+    assert_eq!(api.get(&api.ann, "/work?error=nothing").await.column("message_id"), Vec::<String>::new());
+    let refused = api.get(&api.ann, "/organization/work?error=nothing").await;
+    assert_eq!(refused.refusal(), (422, "validation_error", vec!["/error"]));
     let first = api.get(&api.ann, "/work?limit=2").await;
     assert_eq!(first.column("message_id"), all[..2]);
     let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();

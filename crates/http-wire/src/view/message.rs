@@ -210,4 +210,10 @@ impl<'a> AttemptView<'a> {
             error: attempt.error(),
         }
     }
+
+    /// Keeps the error only if it is shown.
+    #[must_use]
+    pub(super) fn with_error(self, is_shown: bool) -> Self {
+        Self { error: self.error.filter(|_| is_shown), ..self }
+    }
 }

@@ -62,7 +62,8 @@ struct WorkSenderView<'a> {
     id: Shown<ParticipantId>,
     /// `User` or `Agent`.
     r#type: &'static str,
-    name: &'a str,
+    /// Null if the caller may not read the room.
+    name: Option<&'a str>,
 }
 
 impl<'a> WorkItemView<'a> {
@@ -71,6 +72,8 @@ impl<'a> WorkItemView<'a> {
         let delivery = &item.delivery;
         let (agent, sender) = (&item.agent, item.sender);
         let age_ms = now.since(item.written_at).as_millis();
+        // An error may quote the message.
+        let attempt = |attempt| AttemptView::new(attempt, None).with_error(item.text.is_some());
         Self {
             message_id: Shown(item.message),
             sequence: item.sequence.get(),
@@ -80,14 +83,14 @@ impl<'a> WorkItemView<'a> {
             sender: WorkSenderView {
                 id: Shown(sender),
                 r#type: sender.kind().as_str(),
-                name: &item.sender_name,
+                name: item.text.as_ref().map(|_| item.sender_name.as_str()),
             },
             content: item.text.as_deref(),
             state: delivery.status().as_str(),
             flags: flags.iter().map(|flag| flag.as_str()).collect(),
             age_ms: u64::try_from(age_ms).unwrap_or(u64::MAX),
             current_attempt: delivery.current_attempt().map_or(0, AttemptNumber::get),
-            attempts: delivery.attempts().iter().map(|attempt| AttemptView::new(attempt, None)).collect(),
+            attempts: delivery.attempts().iter().map(attempt).collect(),
             inserted_at: Shown(item.written_at),
             delivered_at: delivery.delivered_at().map(Shown),
             processed_at: delivery.processed_at().map(Shown),

@@ -42,7 +42,8 @@ pub(super) async fn look(config: &Config) -> Vec<Finding> {
         Err(unread) => return vec![unreadable(unread)],
     };
     let mut findings = look_into(&opened).await;
-    if findings.iter().all(|finding| finding.outcome != Outcome::Fault) {
+    // Settings of the database do not keep the work from being read.
+    if findings.iter().all(|finding| finding.outcome != Outcome::Fault || finding.check == "durability") {
         findings.extend(overdue(config, &opened).await);
     }
     opened.close().await;
@@ -118,7 +119,7 @@ async fn overdue(config: &Config, store: &Arc<dyn Store>) -> Vec<Finding> {
     let ledger = wiring::work(config, store.clone());
     let mut findings = Vec::new();
     for (flag, what) in [
-        (WorkFlag::Failing, "failed at every attempt of late"),
+        (WorkFlag::Failing, "the last attempts all failed"),
         (WorkFlag::Stuck, "in processing for too long"),
         (WorkFlag::Unanswered, "not begun by the agents that they mention"),
     ] {
