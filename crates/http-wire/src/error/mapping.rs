@@ -5,6 +5,7 @@
 
 mod account;
 mod login;
+mod memory;
 mod organization;
 
 use domain::activity::ReportActivityError;
@@ -15,7 +16,6 @@ use domain::chat::{
 use domain::contact::{AnswerRequestError, RemoveContactError, ResolveError, SendRefused, SendRequestError};
 use domain::delivery::{AdvanceError, ReadDeliveriesError};
 use domain::id::ParticipantKind;
-use domain::memory::{ChangeMemoryError, FindMemoryError, ListMemoriesError, StoreMemoryError};
 use domain::message::{
     ChangeMessageError, ChangeMessageRefused, MentionError, PostEventError, ReadMessagesError,
     ReadSurroundingsError, SendMessageError,
@@ -84,57 +84,6 @@ impl From<CreateChatError> for ApiError {
             CreateChatError::Limit(reached) => reached.into(),
             CreateChatError::KeyReused => idempotency_key_reused(),
             CreateChatError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<StoreMemoryError> for ApiError {
-    fn from(error: StoreMemoryError) -> Self {
-        let wrong =
-            |name: &str, fault: &str| Self::validation().with_detail(format!("/memory/{name}"), fault);
-        match error {
-            StoreMemoryError::KindDoesNotFit => wrong("type", "does not belong to the system"),
-            StoreMemoryError::SubjectMissing => wrong("subject_id", "can't be blank for the scope subject"),
-            StoreMemoryError::SubjectNotFound => wrong("subject_id", "is not a user or agent that you know"),
-            StoreMemoryError::SourceGone => unauthorized(),
-            StoreMemoryError::Limit(reached) => reached.into(),
-            StoreMemoryError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<FindMemoryError> for ApiError {
-    fn from(error: FindMemoryError) -> Self {
-        match error {
-            FindMemoryError::NotFound => memory_not_found(),
-            FindMemoryError::Forbidden => Self::new(
-                ErrorCode::Forbidden,
-                "You may not read this memory. List the memories to see those that you may read.",
-            ),
-            FindMemoryError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<ListMemoriesError> for ApiError {
-    fn from(error: ListMemoriesError) -> Self {
-        match error {
-            ListMemoriesError::ChatNotFound => chat_not_found(),
-            ListMemoriesError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<ChangeMemoryError> for ApiError {
-    fn from(error: ChangeMemoryError) -> Self {
-        match error {
-            ChangeMemoryError::NotFound => memory_not_found(),
-            ChangeMemoryError::Forbidden => Self::new(
-                ErrorCode::Forbidden,
-                "You may not change this memory. Ask the agent that stored it, or its owner.",
-            ),
-            ChangeMemoryError::Unmovable(unmovable) => Self::validation().with_detail("/status", unmovable),
-            ChangeMemoryError::Store(error) => error.into(),
         }
     }
 }
@@ -481,13 +430,6 @@ fn available_handles(handles: Vec<String>) -> Map<String, Value> {
 
 fn unknown_handle() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "No user or agent has this handle. Check the spelling.")
-}
-
-fn memory_not_found() -> ApiError {
-    ApiError::new(
-        ErrorCode::NotFound,
-        "No memory with this id is visible to you. List the memories to find its id.",
-    )
 }
 
 fn idempotency_key_reused() -> ApiError {
