@@ -6,7 +6,9 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::QueryResult;
 use diesel::sql_types::{Nullable, Text};
-use domain::delivery::{Attempt, AttemptNumber, AttemptState, AttemptStatus, Delivery, shown_error};
+use domain::delivery::{
+    Attempt, AttemptNumber, AttemptState, AttemptStatus, Delivery, SHOWN_ATTEMPTS, shown_error,
+};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::page::weight;
@@ -150,9 +152,10 @@ impl DeliveryRow {
         weight::of_record(u32::try_from(self.current_attempt).unwrap_or(0))
     }
 
-    /// Returns whether there are attempts before the newest one, in the table `attempts`.
-    pub(crate) const fn has_earlier(&self) -> bool {
-        self.current_attempt > 1
+    /// The number after which attempts in the table `attempts` are shown; `None` if there are none.
+    pub(crate) fn earlier_after(&self) -> Option<i32> {
+        let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
+        (self.current_attempt > 1).then(|| self.current_attempt - shown)
     }
 
     /// Converts it; `attempts` are the earlier ones, oldest first.
@@ -173,6 +176,15 @@ impl DeliveryRow {
         Delivery::restore(agent, self.addressed, self.delivered_at.map(|At(at)| at), attempts)
             .map_err(|inconsistent| Fault::Row(format!("{inconsistent}: agent {agent}")))
     }
+}
+
+/// The condition that an attempt is an earlier one of a delivery, and one to show.
+pub(crate) fn is_shown() -> String {
+    format!(
+        "attempts.agent_id = deliveries.agent_id AND attempts.chat_id = deliveries.chat_id \
+         AND attempts.sequence = deliveries.sequence \
+         AND attempts.number > deliveries.current_attempt - {SHOWN_ATTEMPTS}"
+    )
 }
 
 /// The columns of `deliveries` that a step changes.

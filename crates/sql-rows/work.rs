@@ -4,14 +4,14 @@ use std::sync::LazyLock;
 
 use diesel::prelude::*;
 use domain::account::AgentKind;
-use domain::delivery::{Attempt, SHOWN_ATTEMPTS};
+use domain::delivery::Attempt;
 use domain::id::{AgentId, ChatId, MessageId, Sequence, UserId};
 use domain::page::weight;
 use domain::work::{WorkAgent, WorkItem, WorkScope, WorkSearch};
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::message::row::{DeliveryRow, status};
+use crate::message::row::{DeliveryRow, is_shown, status};
 use crate::row::{self, At, Id};
 
 /// The approximate size of an item in an answer, without its record and its text.
@@ -49,8 +49,8 @@ impl ItemRow {
          messages.sender_kind, messages.sender_name, messages.created_at, substr(messages.content, 1, ?)";
 
     /// Its key: agent, chat, and sequence.
-    pub(crate) const fn key(&self) -> (Id, Id, i64) {
-        (self.record.agent_id, self.chat_id, self.sequence)
+    pub(crate) const fn key(&self) -> (Uuid, Uuid, i64) {
+        (self.record.agent_id.0, self.chat_id.0, self.sequence)
     }
 
     /// The approximate size in an answer.
@@ -58,9 +58,9 @@ impl ItemRow {
         ITEM_BYTES + self.record.weight() + weight::of_text(&self.text)
     }
 
-    /// Returns whether there are attempts before the newest one, in the table `attempts`.
-    pub(crate) const fn has_earlier(&self) -> bool {
-        self.record.has_earlier()
+    /// As [`DeliveryRow::earlier_after`].
+    pub(crate) fn earlier_after(&self) -> Option<i32> {
+        self.record.earlier_after()
     }
 
     /// Converts it; `attempts` are the earlier ones, oldest first.
@@ -134,11 +134,7 @@ pub(crate) fn error(search: &WorkSearch) -> String {
 /// The conditions on the row of an item. Values: the word of the state or nothing; the least number of
 /// attempts; twice the time since which it must be open; twice the number of failures in a row.
 pub(crate) static CONDITIONS: LazyLock<String> = LazyLock::new(|| {
-    let shown = format!(
-        "attempts.agent_id = deliveries.agent_id AND attempts.chat_id = deliveries.chat_id \
-         AND attempts.sequence = deliveries.sequence \
-         AND attempts.number > deliveries.current_attempt - {SHOWN_ATTEMPTS}"
-    );
+    let shown = is_shown();
     format!(
         "? IN ('', {}) AND deliveries.current_attempt >= ? \
          AND (? IS NULL OR deliveries.failed_at IS NULL AND deliveries.started_at <= ?) \

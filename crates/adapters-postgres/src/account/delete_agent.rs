@@ -18,7 +18,7 @@ use crate::contact;
 use crate::error::Fault;
 use crate::lock;
 use crate::memory;
-use crate::message::erase::RecordKeys;
+use crate::message::record_key::RecordKeys;
 use crate::row::At;
 use crate::run::{Db, Never};
 use crate::schema::{agents, deletion_jobs};

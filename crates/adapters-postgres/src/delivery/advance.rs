@@ -4,10 +4,10 @@ use diesel::prelude::*;
 use diesel::sql_types::Uuid as SqlUuid;
 use diesel_async::RunQueryDsl;
 use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Delivery};
-use domain::id::{ParticipantId, Sequence};
+use domain::id::ParticipantId;
 use futures_util::future::{join3, try_join};
 
-use super::save::{RecordKey, SteppedRecords};
+use super::save::SteppedRecords;
 use crate::chat::activate_on;
 use crate::chat::load::membership_on;
 use crate::error::Fault;
@@ -39,7 +39,7 @@ pub(super) async fn advance_on(
     let Ok(after) = before.clone().step(&command.step, command.now) else {
         return Ok(Err(AdvanceRefused::NoActiveAttempt));
     };
-    let key = RecordKey { agent: command.agent, chat: command.chat, sequence: Sequence::new(place) };
+    let key = (command.agent.uuid(), command.chat.uuid(), place);
     let mut stepped = SteppedRecords::default();
     stepped.add(key, &before, after.clone())?;
     try_join(activate_on(db, agent, command.chat), stepped.save_on(db)).await?;

@@ -1,9 +1,9 @@
 //! Storing the receipts of sockets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{ChatSelection, DeliveryKey};
 use domain::id::{ChatId, MessageId};
@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::message::load::{Records, messages_on, rows_on};
+use crate::message::record_key::RecordKeys;
 use crate::message::row::status::NEW;
 use crate::row::At;
 use crate::run::Db;
@@ -23,11 +24,10 @@ use crate::statement::statement;
 static MARK: LazyLock<String> = LazyLock::new(|| {
     format!(
         "UPDATE deliveries SET delivered_at = ? \
-         FROM (SELECT messages.id, given.agent_id, messages.chat_id, messages.sequence \
-             FROM unnest(?, ?) AS given (message_id, agent_id) JOIN messages ON messages.id = given.message_id \
-             ORDER BY given.agent_id, messages.chat_id, messages.sequence) AS taken \
+         FROM (SELECT * FROM unnest(?, ?, ?, ?) AS given (agent_id, chat_id, sequence, message_id) \
+             ORDER BY agent_id, chat_id, sequence) AS taken \
          WHERE deliveries.agent_id = taken.agent_id AND deliveries.chat_id = taken.chat_id \
-         AND deliveries.sequence = taken.sequence AND {NEW} RETURNING taken.id"
+         AND deliveries.sequence = taken.sequence AND {NEW} RETURNING taken.message_id"
     )
 });
 
@@ -43,13 +43,15 @@ pub(super) async fn mark_delivered_on(
     now: Timestamp,
     selected: &ChatSelection,
 ) -> Result<Option<Vec<Message>>, Fault> {
-    let selected = locked_on(db, taken.iter().map(|key| key.message), selected).await?;
-    let marked = statement::<SqlUuid>(MARK.as_str())
-        .bind::<Timestamptz, _>(At(now))
-        .bind::<Array<SqlUuid>, _>(taken.iter().map(|key| key.message.uuid()).collect::<Vec<_>>())
-        .bind::<Array<SqlUuid>, _>(taken.iter().map(|key| key.agent.uuid()).collect::<Vec<_>>())
-        .load::<Uuid>(&mut db)
-        .await?;
+    let places = places_on(db, taken.iter().map(|key| key.message)).await?;
+    let selected = locked_on(db, &places, selected).await?;
+    let found = taken.iter().filter_map(|key| {
+        let (chat, sequence) = *places.get(&key.message.uuid())?;
+        Some(((key.agent.uuid(), chat, sequence), key.message.uuid()))
+    });
+    let (keys, messages) = found.unzip::<_, _, RecordKeys, Vec<_>>();
+    let marking = statement::<SqlUuid>(MARK.as_str()).bind::<Timestamptz, _>(At(now));
+    let marked = keys.bind(marking).bind::<Array<SqlUuid>, _>(messages).load::<Uuid>(&mut db).await?;
     if marked.is_empty() {
         return Ok(None);
     }
@@ -64,23 +66,29 @@ pub(super) async fn announce_on(
     of: &[MessageId],
     selected: &ChatSelection,
 ) -> Result<Vec<Message>, Fault> {
-    let announced = locked_on(db, of.iter().copied(), selected).await?;
+    let places = places_on(db, of.iter().copied()).await?;
+    let announced = locked_on(db, &places, selected).await?;
     announced_on(db, announced).await
+}
+
+/// The chats of messages, and their sequences there.
+type Places = HashMap<Uuid, (Uuid, i64)>;
+
+async fn places_on(mut db: &Db, of: impl Iterator<Item = MessageId>) -> Result<Places, Fault> {
+    let places = statement::<(SqlUuid, SqlUuid, BigInt)>(
+        "SELECT id, chat_id, sequence FROM messages WHERE id = ANY(?)",
+    )
+    .bind::<Array<SqlUuid>, _>(of.map(MessageId::uuid).collect::<Vec<_>>())
+    .load::<(Uuid, Uuid, i64)>(&mut db)
+    .await?;
+    Ok(places.into_iter().map(|(message, chat, sequence)| (message, (chat, sequence))).collect())
 }
 
 /// Those of the messages that humans are subscribed to. They are locked, so that their events show
 /// all steps announced before.
-async fn locked_on(
-    mut db: &Db,
-    of: impl Iterator<Item = MessageId>,
-    selected: &ChatSelection,
-) -> Result<BTreeSet<Uuid>, Fault> {
-    let rooms = statement::<(SqlUuid, SqlUuid)>("SELECT id, chat_id FROM messages WHERE id = ANY(?)")
-        .bind::<Array<SqlUuid>, _>(of.map(MessageId::uuid).collect::<Vec<_>>())
-        .load::<(Uuid, Uuid)>(&mut db)
-        .await?;
-    let selected = rooms.into_iter().filter(|(_, chat)| selected(ChatId::new(*chat)));
-    let selected = selected.map(|(message, _)| message).collect::<Vec<_>>();
+async fn locked_on(mut db: &Db, places: &Places, selected: &ChatSelection) -> Result<BTreeSet<Uuid>, Fault> {
+    let selected = places.iter().filter(|(_, (chat, _))| selected(ChatId::new(*chat)));
+    let selected = selected.map(|(message, _)| *message).collect::<Vec<_>>();
     if selected.is_empty() {
         return Ok(BTreeSet::new());
     }

@@ -6,14 +6,12 @@ use diesel::OptionalExtension;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
-use domain::delivery::{NextMessage, SHOWN_ATTEMPTS};
+use domain::delivery::NextMessage;
 use domain::id::{AgentId, ChatId};
 
 use crate::error::Fault;
-use crate::message::load::{
-    AttemptsRow, EARLIER, MESSAGE, RecordColumns, record_columns, shown_error_column,
-};
-use crate::message::row::{DeliveryRow, MessageRow, SenderHandle};
+use crate::message::load::{AttemptsRow, MESSAGE, RecordColumns, record_columns, shown_error_column};
+use crate::message::row::{DeliveryRow, MessageRow, SenderHandle, is_shown};
 use crate::row;
 use crate::run::Db;
 use crate::statement::statement;
@@ -39,7 +37,8 @@ type Attempts = (Array<Integer>, Array<Timestamptz>, Array<Timestamptz>, Array<N
 /// attempts. All in one statement, and so on one snapshot in one round trip: agents ask this most
 /// often, and most answers are empty.
 static NEXT: LazyLock<String> = LazyLock::new(|| {
-    let (handle, record, error) = (SenderHandle::TEXT, record_columns(), shown_error_column("attempts"));
+    let (handle, record, shown) = (SenderHandle::TEXT, record_columns(), is_shown());
+    let error = shown_error_column("attempts");
     format!(
         "SELECT participants.status, message.*, {record}, earlier.* \
          FROM participants JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
@@ -50,7 +49,7 @@ static NEXT: LazyLock<String> = LazyLock::new(|| {
          WHERE messages.chat_id = deliveries.chat_id AND messages.sequence = deliveries.sequence) AS message ON TRUE \
          LEFT JOIN LATERAL (SELECT array_agg(number), array_agg(started_at), array_agg(completed_at), \
          array_agg(error) FROM (SELECT number, started_at, completed_at, {error} AS error FROM attempts \
-         WHERE deliveries.current_attempt > 1 AND {EARLIER}{SHOWN_ATTEMPTS} ORDER BY number) AS attempts) \
+         WHERE deliveries.current_attempt > 1 AND {shown} ORDER BY number) AS attempts) \
          AS earlier ON TRUE \
          WHERE participants.chat_id = ? AND participants.participant_id = ? AND participants.left_at IS NULL"
     )

@@ -2,23 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, Bool, Integer, Nullable, Text, Timestamptz};
 use diesel_async::RunQueryDsl;
 use domain::delivery::Delivery;
-use domain::id::{AgentId, ChatId, Sequence};
 
 use crate::error::Fault;
+use crate::message::record_key::{RecordKey, RecordKeys};
 use crate::message::row::{EarlierAttempt, StepColumns};
 use crate::run::Db;
-use crate::statement::{Statement, statement};
-
-/// Identifies the row of a delivery. Rows are locked in the order of these keys.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct RecordKey {
-    pub(super) agent: AgentId,
-    pub(super) chat: ChatId,
-    pub(super) sequence: Sequence,
-}
+use crate::statement::statement;
 
 /// The deliveries that steps have changed, in their new state, and the attempts that are not the
 /// newest of their delivery any more.
@@ -57,17 +49,6 @@ impl SteppedRecords {
     }
 }
 
-/// Binds the columns of the keys: agents, chats, sequences.
-fn bind_keys<'s, 'k, Row>(
-    statement: Statement<'s, Row>,
-    keys: impl Iterator<Item = &'k RecordKey> + Clone,
-) -> Statement<'s, Row> {
-    statement
-        .bind::<Array<SqlUuid>, _>(keys.clone().map(|key| key.agent.uuid()).collect::<Vec<_>>())
-        .bind::<Array<SqlUuid>, _>(keys.clone().map(|key| key.chat.uuid()).collect::<Vec<_>>())
-        .bind::<Array<BigInt>, _>(keys.map(|key| key.sequence.get()).collect::<Vec<_>>())
-}
-
 const SAVE_EARLIER: &str = "INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed_at, error) \
      SELECT earlier.agent_id, earlier.chat_id, earlier.sequence, number, earlier.started_at, completed_at, \
          coalesce(earlier.error, (SELECT deliveries.error FROM deliveries \
@@ -78,7 +59,8 @@ const SAVE_EARLIER: &str = "INSERT INTO attempts (agent_id, chat_id, sequence, n
 
 async fn save_earlier_on(mut db: &Db, earlier: &[(RecordKey, EarlierAttempt)]) -> Result<(), Fault> {
     let attempts = earlier.iter().map(|(_, attempt)| attempt);
-    bind_keys(statement::<()>(SAVE_EARLIER), earlier.iter().map(|(key, _)| key))
+    let keys = earlier.iter().map(|(key, _)| *key).collect::<RecordKeys>();
+    keys.bind(statement::<()>(SAVE_EARLIER))
         .bind::<Array<Integer>, _>(attempts.clone().map(|attempt| attempt.number).collect::<Vec<_>>())
         .bind::<Array<Timestamptz>, _>(attempts.clone().map(|attempt| attempt.started_at).collect::<Vec<_>>())
         .bind::<Array<Timestamptz>, _>(
@@ -106,7 +88,8 @@ const SAVE_RECORDS: &str = "INSERT INTO deliveries (agent_id, chat_id, sequence,
 async fn save_records_on(mut db: &Db, records: &BTreeMap<RecordKey, Delivery>) -> Result<(), Fault> {
     let columns = records.values().map(StepColumns::of).collect::<Result<Vec<_>, _>>()?;
     let all = columns.iter();
-    bind_keys(statement::<()>(SAVE_RECORDS), records.keys())
+    let keys = records.keys().copied().collect::<RecordKeys>();
+    keys.bind(statement::<()>(SAVE_RECORDS))
         .bind::<Array<Bool>, _>(records.values().map(Delivery::is_addressed).collect::<Vec<_>>())
         .bind::<Array<Integer>, _>(all.clone().map(|new| new.current_attempt).collect::<Vec<_>>())
         .bind::<Array<Nullable<Timestamptz>>, _>(all.clone().map(|new| new.started_at).collect::<Vec<_>>())

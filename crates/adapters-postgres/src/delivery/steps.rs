@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, Bool, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
 use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, DeliveryKey};
@@ -21,11 +21,12 @@ use uuid::Uuid;
 
 use super::advance::advance_on;
 use super::mark_delivered::LOCK_MESSAGES;
-use super::save::{RecordKey, SteppedRecords};
+use super::save::SteppedRecords;
 use crate::error::Fault;
 use crate::group_commit::{self, BatchWork, LockWait};
 use crate::message::batch::{MemberKey, Members, memberships_on};
 use crate::message::load::{Records, messages_on, rows_on};
+use crate::message::record_key::RecordKeys;
 use crate::message::row::{MessageRow, number_column};
 use crate::row::At;
 use crate::run::{Db, execute};
@@ -166,22 +167,18 @@ const STORED: &str = "SELECT EXISTS (SELECT 1 FROM unnest(?, ?, ?, ?, ?, ?) \
 
 /// Returns whether one of these steps is stored.
 async fn is_stored_on(mut db: &Db, decided: &DecidedSteps) -> Result<bool, Fault> {
-    let (mut agents, mut chats, mut sequences) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut numbers, mut begun, mut completed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut keys, mut numbers) = (RecordKeys::default(), Vec::new());
+    let (mut begun, mut completed) = (Vec::new(), Vec::new());
     for Advanced { message, delivery } in decided.outcomes.iter().flatten() {
         if let Some(newest) = delivery.attempts().last() {
-            agents.push(delivery.agent().uuid());
-            chats.push(message.chat_id.uuid());
-            sequences.push(message.sequence.get());
+            keys.extend([(delivery.agent().uuid(), message.chat_id.uuid(), message.sequence.get())]);
             numbers.push(number_column(newest.number)?);
             begun.push(At(newest.started_at));
             completed.push(newest.completed_at().map(At));
         }
     }
-    let stored = statement::<Bool>(STORED)
-        .bind::<Array<SqlUuid>, _>(agents)
-        .bind::<Array<SqlUuid>, _>(chats)
-        .bind::<Array<BigInt>, _>(sequences)
+    let stored = keys
+        .bind(statement::<Bool>(STORED))
         .bind::<Array<Integer>, _>(numbers)
         .bind::<Array<Timestamptz>, _>(begun)
         .bind::<Array<Nullable<Timestamptz>>, _>(completed);
@@ -251,7 +248,7 @@ impl DecidedSteps {
         };
         let record = message.deliveries.iter_mut().find(|record| record.agent() == command.agent);
         let Some(record) = record else { return Ok(None) };
-        let row = RecordKey { agent: key.agent, chat: message.chat_id, sequence: message.sequence };
+        let row = (key.agent.uuid(), message.chat_id.uuid(), message.sequence.get());
         let before = self.stepped.get(&row).unwrap_or(record).clone();
         let Ok(after) = before.clone().step(&command.step, command.now) else {
             return Ok(Some(Err(AdvanceRefused::NoActiveAttempt)));

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::MessageId;
-use uuid::Uuid;
 
 use super::load::Records;
+use super::record_key::{RecordKey, RecordKeys};
 use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
@@ -32,56 +32,23 @@ const RECORDS: &str = "DELETE FROM deliveries USING unnest(?, ?, ?) AS record (a
      WHERE deliveries.agent_id = record.agent_id AND deliveries.chat_id = record.chat_id \
      AND deliveries.sequence = record.sequence";
 
-/// The columns of the keys of records.
-#[derive(Default, Clone)]
-pub(crate) struct RecordKeys {
-    agents: Vec<Uuid>,
-    chats: Vec<Uuid>,
-    sequences: Vec<i64>,
-}
-
-impl FromIterator<(Uuid, Uuid, i64)> for RecordKeys {
-    fn from_iter<I: IntoIterator<Item = (Uuid, Uuid, i64)>>(keys: I) -> Self {
-        let mut columns = Self::default();
-        for (agent, chat, sequence) in keys {
-            columns.agents.push(agent);
-            columns.chats.push(chat);
-            columns.sequences.push(sequence);
-        }
-        columns
-    }
-}
-
 impl RecordKeys {
     /// Those of all records of these messages.
     pub(super) async fn of_messages_on(mut db: &Db, messages: &[MessageId]) -> Result<Self, Fault> {
         let ids = messages.iter().map(|message| message.uuid()).collect::<Vec<_>>();
         let keys = statement::<(SqlUuid, SqlUuid, BigInt)>(KEYS.as_str()).bind::<Array<SqlUuid>, _>(ids);
-        Ok(keys.load::<(Uuid, Uuid, i64)>(&mut db).await?.into_iter().collect())
-    }
-
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.agents.is_empty()
+        Ok(keys.load::<RecordKey>(&mut db).await?.into_iter().collect())
     }
 
     /// Erases earlier attempts of the records, up to a limit; returns their number.
     pub(crate) async fn erase_attempts_on(&self, mut db: &Db, limit: i64) -> Result<usize, Fault> {
-        let erasing = statement::<()>(ATTEMPTS)
-            .bind::<Array<SqlUuid>, _>(self.agents.as_slice())
-            .bind::<Array<SqlUuid>, _>(self.chats.as_slice())
-            .bind::<Array<BigInt>, _>(self.sequences.as_slice())
-            .bind::<BigInt, _>(limit);
+        let erasing = self.clone().bind(statement::<()>(ATTEMPTS)).bind::<BigInt, _>(limit);
         Ok(erasing.execute(&mut db).await?)
     }
 
     /// Erases the records with all their attempts. Waits for changes of them, which may add attempts.
     pub(crate) async fn erase_on(&self, mut db: &Db) -> Result<(), Fault> {
-        statement::<()>(RECORDS)
-            .bind::<Array<SqlUuid>, _>(self.agents.as_slice())
-            .bind::<Array<SqlUuid>, _>(self.chats.as_slice())
-            .bind::<Array<BigInt>, _>(self.sequences.as_slice())
-            .execute(&mut db)
-            .await?;
+        self.clone().bind(statement::<()>(RECORDS)).execute(&mut db).await?;
         self.erase_attempts_on(db, i64::MAX).await.map(|_| ())
     }
 }

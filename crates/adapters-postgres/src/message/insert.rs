@@ -5,6 +5,7 @@ use diesel_async::RunQueryDsl;
 use domain::id::ChatId;
 use domain::message::{Message, RoomState};
 
+use super::record_key::RecordKeys;
 use super::row::mentions_column;
 use crate::error::Fault;
 use crate::row::{self, At};
@@ -78,18 +79,12 @@ pub(super) fn bind_deliveries<'m, Row>(
     statement: Statement<'m, Row>,
     messages: &[&Message],
 ) -> Statement<'m, Row> {
-    let (mut agents, mut chats, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    let mut keys = RecordKeys::default();
     for message in messages {
-        for delivery in &message.deliveries {
-            agents.push(delivery.agent().uuid());
-            chats.push(message.chat_id.uuid());
-            places.push(message.sequence.get());
-        }
+        let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
+        keys.extend(message.deliveries.iter().map(|delivery| (delivery.agent().uuid(), chat, sequence)));
     }
-    statement
-        .bind::<Array<SqlUuid>, _>(agents)
-        .bind::<Array<SqlUuid>, _>(chats)
-        .bind::<Array<BigInt>, _>(places)
+    keys.bind(statement)
 }
 
 pub(super) fn bind_rooms<'r, Row>(

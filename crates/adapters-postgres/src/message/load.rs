@@ -8,13 +8,14 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{Attempt, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
+use domain::delivery::{Attempt, SHOWN_ERROR_BYTES, shown_error};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, RecordId};
 use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
 use futures_util::future::try_join;
 use uuid::Uuid;
 
+use super::record_key::{RecordKey, RecordKeys};
 use super::row::{DeliveryRow, MessageRow, SenderHandle, stored_attempt};
 use crate::error::Fault;
 use crate::row::At;
@@ -249,49 +250,33 @@ impl AttemptsRow {
     }
 }
 
-/// The condition that an attempt is an earlier one to show.
-pub(crate) const EARLIER: &str = "attempts.agent_id = deliveries.agent_id AND attempts.chat_id = deliveries.chat_id \
-     AND attempts.sequence = deliveries.sequence AND attempts.number > deliveries.current_attempt - ";
-
-/// The earlier attempts to show of each record that has any, by message and agent; oldest first.
-async fn earlier_on(
+/// The attempts of records after a number each, oldest first.
+pub(crate) async fn earlier_on(
     mut db: &Db,
-    rows: &[MessageRow],
-    records: &RecordRows,
-) -> Result<HashMap<(Uuid, Uuid), Vec<Attempt>>, Fault> {
+    wanted: impl Iterator<Item = (RecordKey, i32)>,
+) -> Result<HashMap<RecordKey, Vec<Attempt>>, Fault> {
     let mut earlier = HashMap::<_, Vec<Attempt>>::new();
-    let (mut ids, mut agents, mut chats, mut sequences) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for row in rows {
-        for record in records.get(&row.id.0).into_iter().flatten().filter(|record| record.has_earlier()) {
-            ids.push(row.id.0);
-            agents.push(record.agent_id.0);
-            chats.push(row.chat_id.0);
-            sequences.push(row.sequence);
-        }
-    }
-    if ids.is_empty() {
+    let (keys, after) = wanted.unzip::<_, _, RecordKeys, Vec<_>>();
+    if keys.is_empty() {
         return Ok(earlier);
     }
-    let found = statement::<(SqlUuid, SqlUuid, Integer, Timestamptz, Timestamptz, Nullable<Binary>)>(
+    let found = statement::<(SqlUuid, SqlUuid, BigInt, Integer, Timestamptz, Timestamptz, Nullable<Binary>)>(
         format!(
-            "SELECT wanted.message_id, attempts.agent_id, attempts.number, attempts.started_at, attempts.completed_at, {} \
-         FROM unnest(?, ?, ?, ?) AS wanted (message_id, agent_id, chat_id, sequence) \
-         JOIN deliveries ON deliveries.agent_id = wanted.agent_id AND deliveries.chat_id = wanted.chat_id \
-         AND deliveries.sequence = wanted.sequence \
-         JOIN attempts ON {EARLIER}{SHOWN_ATTEMPTS} ORDER BY attempts.number",
+            "SELECT attempts.agent_id, attempts.chat_id, attempts.sequence, attempts.number, attempts.started_at, \
+             attempts.completed_at, {} FROM unnest(?, ?, ?, ?) AS wanted (agent_id, chat_id, sequence, after) \
+             JOIN attempts ON attempts.agent_id = wanted.agent_id AND attempts.chat_id = wanted.chat_id \
+             AND attempts.sequence = wanted.sequence AND attempts.number > wanted.after ORDER BY attempts.number",
             shown_error_column("attempts"),
         ),
     );
-    let found = found
-        .bind::<Array<SqlUuid>, _>(ids)
-        .bind::<Array<SqlUuid>, _>(agents)
-        .bind::<Array<SqlUuid>, _>(chats)
-        .bind::<Array<BigInt>, _>(sequences)
-        .load::<(Uuid, Uuid, i32, At, At, Option<Vec<u8>>)>(&mut db)
+    let found = keys
+        .bind(found)
+        .bind::<Array<Integer>, _>(after)
+        .load::<(Uuid, Uuid, i64, i32, At, At, Option<Vec<u8>>)>(&mut db)
         .await?;
-    for (message, agent, number, started_at, completed_at, error) in found {
-        let attempt = stored_attempt(number, started_at.0, completed_at.0, error.map(shown_error))?;
-        earlier.entry((message, agent)).or_default().push(attempt);
+    for (agent, chat, sequence, number, At(started_at), At(completed_at), error) in found {
+        let attempt = stored_attempt(number, started_at, completed_at, error.map(shown_error))?;
+        earlier.entry((agent, chat, sequence)).or_default().push(attempt);
     }
     Ok(earlier)
 }
@@ -302,10 +287,17 @@ async fn assembled_on(
     rows: Vec<MessageRow>,
     mut records: RecordRows,
 ) -> Result<Vec<Message>, Fault> {
-    let mut earlier = earlier_on(db, &rows, &records).await?;
+    let key = |row: &MessageRow, record: &DeliveryRow| (record.agent_id.0, row.chat_id.0, row.sequence);
+    let mut retried = Vec::new();
+    for row in &rows {
+        for record in records.get(&row.id.0).into_iter().flatten() {
+            retried.extend(record.earlier_after().map(|after| (key(row, record), after)));
+        }
+    }
+    let mut earlier = earlier_on(db, retried.into_iter()).await?;
     let with_records = |row: MessageRow| {
         let records = records.remove(&row.id.0).unwrap_or_default().into_iter().map(|record| {
-            let attempts = earlier.remove(&(row.id.0, record.agent_id.0));
+            let attempts = earlier.remove(&key(&row, &record));
             record.into_delivery(attempts.unwrap_or_default())
         });
         let records = records.collect::<Result<Vec<_>, _>>()?;

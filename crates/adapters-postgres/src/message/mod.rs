@@ -10,6 +10,7 @@ mod insert;
 pub(crate) mod load;
 mod optimistic;
 mod places;
+pub(crate) mod record_key;
 mod retention;
 #[path = "../../../sql-rows/message.rs"]
 pub(crate) mod row;

@@ -10,7 +10,8 @@ use domain::message::retention::ATTEMPTS_A_STEP;
 use domain::message::{EraseOld, ErasedOld, MessageKind};
 use uuid::Uuid;
 
-use super::erase::{self, RecordKeys};
+use super::erase;
+use super::record_key::RecordKeys;
 use crate::error::Fault;
 use crate::run::{Db, Never, execute};
 use crate::schema::{chats, messages};

@@ -191,7 +191,7 @@ WITH durable AS MATERIALIZED
   LIMIT 1;
 
 -- mark as delivered
-SELECT id, chat_id
+SELECT id, chat_id, sequence
   FROM messages
   WHERE id = ANY($1);
 SELECT id
@@ -202,17 +202,15 @@ SELECT id
 UPDATE deliveries
   SET delivered_at = $1
   FROM
-  (SELECT messages.id, given.agent_id, messages.chat_id, messages.sequence
-    FROM unnest($2, $3) AS given (message_id, agent_id)
-    JOIN messages
-    ON messages.id = given.message_id
-    ORDER BY given.agent_id, messages.chat_id, messages.sequence) AS taken
+  (SELECT *
+    FROM unnest($2, $3, $4, $5) AS given (agent_id, chat_id, sequence, message_id)
+    ORDER BY agent_id, chat_id, sequence) AS taken
   WHERE deliveries.agent_id = taken.agent_id
   AND deliveries.chat_id = taken.chat_id
   AND deliveries.sequence = taken.sequence
   AND (deliveries.delivered_at IS NULL
     AND deliveries.current_attempt = 0)
-  RETURNING taken.id;
+  RETURNING taken.message_id;
 SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users

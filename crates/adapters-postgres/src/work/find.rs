@@ -1,10 +1,7 @@
 //! Reads items by their keys, and one by its message and agent.
 
-use std::collections::BTreeMap;
-
-use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{Attempt, SHOWN_ATTEMPTS, shown_error};
 use domain::organization::NotAdmin;
 use domain::page::fitting;
 use domain::work::{FindWork, SHOWN_TEXT_CHARS, WorkItem, WorkScope};
@@ -13,14 +10,11 @@ use uuid::Uuid;
 use super::check_on;
 use super::row::{ItemRow, account, agents, organization, reader};
 use crate::error::Fault;
-use crate::message::load::{EARLIER, RecordColumns, record_columns, shown_error_column};
-use crate::message::row::stored_attempt;
-use crate::row::{At, Id};
+use crate::message::load::{RecordColumns, earlier_on, record_columns};
+use crate::message::record_key::{RecordKey, RecordKeys};
+use crate::row::Id;
 use crate::run::Db;
 use crate::statement::statement;
-
-/// The key of an item: agent, chat, and sequence.
-pub(super) type Key = (Uuid, Uuid, i64);
 
 /// The SQL types of an [`ItemRow`].
 type ItemColumns = (
@@ -72,18 +66,13 @@ pub(super) async fn find_on(
 pub(super) async fn items_on(
     mut db: &Db,
     scope: WorkScope,
-    keys: Vec<Key>,
+    keys: Vec<RecordKey>,
     budget: usize,
 ) -> Result<(Vec<WorkItem>, bool), Fault> {
     if keys.is_empty() {
         return Ok((Vec::new(), false));
     }
-    let (mut agents, mut chats, mut sequences) = (Vec::new(), Vec::new(), Vec::new());
-    for (agent, chat, sequence) in keys {
-        agents.push(agent);
-        chats.push(chat);
-        sequences.push(sequence);
-    }
+    let keys = keys.into_iter().collect::<RecordKeys>();
     let rows = statement::<ItemColumns>(format!(
         "SELECT {}, {} FROM unnest(?, ?, ?) WITH ORDINALITY AS wanted (agent_id, chat_id, sequence, place) \
          CROSS JOIN LATERAL (SELECT * FROM deliveries WHERE deliveries.agent_id = wanted.agent_id \
@@ -96,61 +85,19 @@ pub(super) async fn items_on(
         record_columns(),
         ItemRow::COLUMNS,
     ));
-    let mut rows = rows
+    let rows = rows
         .bind::<SqlUuid, _>(reader(scope).0)
         .bind::<SqlUuid, _>(organization(scope).0)
-        .bind::<Integer, _>(i32::try_from(SHOWN_TEXT_CHARS).unwrap_or(0))
-        .bind::<Array<SqlUuid>, _>(agents)
-        .bind::<Array<SqlUuid>, _>(chats)
-        .bind::<Array<BigInt>, _>(sequences)
-        .load::<ItemRow>(&mut db)
-        .await?;
+        .bind::<Integer, _>(i32::try_from(SHOWN_TEXT_CHARS).unwrap_or(0));
+    let mut rows = keys.bind(rows).load::<ItemRow>(&mut db).await?;
     let read = rows.len();
     rows.truncate(fitting(budget, rows.iter().map(ItemRow::weight)));
     let cut = rows.len() < read;
-    let mut earlier = earlier_on(db, rows.iter().filter(|row| row.has_earlier())).await?;
+    let retried = rows.iter().filter_map(|row| Some((row.key(), row.earlier_after()?)));
+    let mut earlier = earlier_on(db, retried).await?;
     let items = rows.into_iter().map(|row| {
         let attempts = earlier.remove(&row.key()).unwrap_or_default();
         row.into_item(scope, attempts)
     });
     Ok((items.collect::<Result<_, _>>()?, cut))
-}
-
-/// The earlier attempts to show of these rows, oldest first.
-async fn earlier_on(
-    mut db: &Db,
-    rows: impl Iterator<Item = &ItemRow>,
-) -> Result<BTreeMap<(Id, Id, i64), Vec<Attempt>>, Fault> {
-    let (mut agents, mut chats, mut sequences) = (Vec::new(), Vec::new(), Vec::new());
-    for (Id(agent), Id(chat), sequence) in rows.map(ItemRow::key) {
-        agents.push(agent);
-        chats.push(chat);
-        sequences.push(sequence);
-    }
-    let mut earlier = BTreeMap::<_, Vec<Attempt>>::new();
-    if agents.is_empty() {
-        return Ok(earlier);
-    }
-    let found = statement::<(SqlUuid, SqlUuid, BigInt, Integer, Timestamptz, Timestamptz, Nullable<Binary>)>(
-        format!(
-            "SELECT attempts.agent_id, attempts.chat_id, attempts.sequence, attempts.number, attempts.started_at, \
-             attempts.completed_at, {} \
-         FROM unnest(?, ?, ?) AS wanted (agent_id, chat_id, sequence) \
-         JOIN deliveries ON deliveries.agent_id = wanted.agent_id AND deliveries.chat_id = wanted.chat_id \
-             AND deliveries.sequence = wanted.sequence \
-         JOIN attempts ON {EARLIER}{SHOWN_ATTEMPTS} ORDER BY attempts.number",
-            shown_error_column("attempts"),
-        ),
-    );
-    let found = found
-        .bind::<Array<SqlUuid>, _>(agents)
-        .bind::<Array<SqlUuid>, _>(chats)
-        .bind::<Array<BigInt>, _>(sequences)
-        .load::<(Id, Id, i64, i32, At, At, Option<Vec<u8>>)>(&mut db)
-        .await?;
-    for (agent, chat, sequence, number, At(started_at), At(completed_at), error) in found {
-        let attempt = stored_attempt(number, started_at, completed_at, error.map(shown_error))?;
-        earlier.entry((agent, chat, sequence)).or_default().push(attempt);
-    }
-    Ok(earlier)
 }

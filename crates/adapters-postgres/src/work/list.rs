@@ -10,7 +10,6 @@ use diesel_async::RunQueryDsl;
 use domain::id::{AgentId, ChatId, Sequence};
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
-use domain::time::Timestamp;
 use domain::work::{EXAMINED_PER_ROOM, Searched, WorkItem, WorkPlace, WorkSearch};
 use uuid::Uuid;
 
@@ -106,13 +105,7 @@ fn bound<'v, Row>(
     search: &WorkSearch,
     after: Option<WorkPlace>,
 ) -> Statement<'v, Row> {
-    let start = WorkPlace {
-        written_at: Timestamp::from_micros(i64::MIN),
-        agent: AgentId::new(Uuid::nil()),
-        chat: ChatId::new(Uuid::nil()),
-        sequence: Sequence::default(),
-    };
-    let after = after.unwrap_or(start);
+    let after = after.unwrap_or_else(WorkPlace::start);
     let failures = i32::try_from(search.failures()).unwrap_or(i32::MAX);
     statement
         .bind::<Text, _>(state(search))

@@ -1,16 +1,20 @@
-//! Loads messages with their deliveries: three statements for a whole page.
+//! Loads messages with their deliveries: two statements for a whole page, and another for earlier
+//! attempts, if there are any.
+
+use std::collections::HashMap;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{Attempt, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
+use domain::delivery::{Attempt, SHOWN_ERROR_BYTES, shown_error};
 use domain::id::{AgentId, ChatId, MessageId, RecordId};
 use domain::message::Message;
 use domain::page::{Order, Position, fitting, weight};
+use uuid::Uuid;
 
 use super::row::{DeliveryRow, MessageRow, stored_attempt};
 use crate::error::Fault;
-use crate::row::{self, At};
+use crate::row::{self, At, Id};
 use crate::schema::messages;
 use crate::statement::{Listed, statement};
 
@@ -176,10 +180,18 @@ fn with_attempts_on(
     rows: Vec<MessageRow>,
     records: Vec<Vec<DeliveryRow>>,
 ) -> Result<Vec<Message>, Fault> {
-    let mut earlier = earlier_attempts_of(connection, &rows, &records)?.into_iter();
+    let mut retried = Vec::new();
+    for (row, records) in rows.iter().zip(&records) {
+        for record in records {
+            retried.extend(
+                record.earlier_after().map(|after| ((record.agent_id.0, row.chat_id.0, row.sequence), after)),
+            );
+        }
+    }
+    let mut earlier = earlier_on(connection, &retried)?;
     let with_records = |(row, records): (MessageRow, Vec<DeliveryRow>)| {
         let records = records.into_iter().map(|record| {
-            let attempts = if record.has_earlier() { earlier.next() } else { None };
+            let attempts = earlier.remove(&(record.agent_id.0, row.chat_id.0, row.sequence));
             record.into_delivery(attempts.unwrap_or_default())
         });
         let records = records.collect::<Result<Vec<_>, _>>()?;
@@ -188,44 +200,36 @@ fn with_attempts_on(
     rows.into_iter().zip(records).map(with_records).collect()
 }
 
-/// The attempts to show before the newest one, in the form to show, of each record that has any.
-fn earlier_attempts_of(
+/// The key of a delivery's row: agent, chat, and sequence.
+pub(crate) type RecordKey = (Uuid, Uuid, i64);
+
+/// The attempts of records after a number each, oldest first, in the form to show.
+pub(crate) fn earlier_on(
     connection: &mut SqliteConnection,
-    rows: &[MessageRow],
-    records: &[Vec<DeliveryRow>],
-) -> Result<Vec<Vec<Attempt>>, Fault> {
-    let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
-    let mut retried = Vec::new();
-    for (row, records) in rows.iter().zip(records) {
-        for record in records.iter().filter(|record| record.has_earlier()) {
-            let (agent, chat) = (record.agent_id.hex(), row.chat_id.hex());
-            retried.push((agent, chat, row.sequence, record.current_attempt - shown));
-        }
+    wanted: &[(RecordKey, i32)],
+) -> Result<HashMap<RecordKey, Vec<Attempt>>, Fault> {
+    let mut earlier = HashMap::<_, Vec<Attempt>>::new();
+    if wanted.is_empty() {
+        return Ok(earlier);
     }
-    let mut attempts = retried.iter().map(|_| Vec::new()).collect::<Vec<_>>();
-    if retried.is_empty() {
-        return Ok(attempts);
-    }
+    let list = wanted
+        .iter()
+        .map(|((agent, chat, sequence), after)| (Id(*agent).hex(), Id(*chat).hex(), sequence, after));
     let found = statement!(
         "SELECT record.key, number, started_at, completed_at, ", ERROR, " FROM json_each(?) AS record \
          CROSS JOIN attempts ON agent_id = unhex(record.value ->> 0) AND chat_id = unhex(record.value ->> 1) \
          AND sequence = record.value ->> 2 AND number > record.value ->> 3 ORDER BY number"
         => (BigInt, Integer, BigInt, BigInt, Nullable<Binary>)
     );
-    let found = found.bind::<BigInt, _>(error_bytes()).bind::<Text, _>(row::to_json(&retried)?).load::<(
-        i64,
-        i32,
-        At,
-        At,
-        Option<Vec<u8>>,
-    )>(
-        connection,
-    )?;
+    let found = found
+        .bind::<BigInt, _>(error_bytes())
+        .bind::<Text, _>(row::to_json(&list.collect::<Vec<_>>())?)
+        .load::<(i64, i32, At, At, Option<Vec<u8>>)>(connection)?;
     for (place, number, At(started_at), At(completed_at), error) in found {
         let attempt = stored_attempt(number, started_at, completed_at, error.map(shown_error))?;
-        attempts[listed(place)?].push(attempt);
+        earlier.entry(wanted[listed(place)?].0).or_default().push(attempt);
     }
-    Ok(attempts)
+    Ok(earlier)
 }
 
 /// The index in a list, as `json_each` returns it.

@@ -12,9 +12,7 @@ use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::id::{AgentId, ChatId, Sequence};
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
-use domain::time::Timestamp;
 use domain::work::{EXAMINED_PER_ROOM, Searched, WorkItem, WorkPlace, WorkSearch};
-use uuid::Uuid;
 
 use super::check_on;
 use super::find::items_on;
@@ -58,7 +56,7 @@ pub(super) fn list_on(
     let mut places = places_on(connection, search, after, limit + 1)?;
     let more = places.len() > limit;
     places.truncate(limit);
-    let key = |place: &WorkPlace| (Id(place.agent.uuid()), Id(place.chat.uuid()), place.sequence.get());
+    let key = |place: &WorkPlace| (place.agent.uuid(), place.chat.uuid(), place.sequence.get());
     let keys = places.iter().map(key).collect::<Vec<_>>();
     let (items, cut) = items_on(connection, search.scope, &keys, page.max_bytes())?;
     Ok(Ok(Page::part(items, more || cut, None, |item| item.place().position())))
@@ -127,13 +125,7 @@ type Boxed<'q> = BoxedSqlQuery<'q, Sqlite, SqlQuery>;
 
 /// Binds the values of [`items`], and the limit of all.
 fn bound<'q>(query: Boxed<'q>, search: &WorkSearch, after: Option<WorkPlace>, limit: usize) -> Boxed<'q> {
-    let start = WorkPlace {
-        written_at: Timestamp::from_micros(i64::MIN),
-        agent: AgentId::new(Uuid::nil()),
-        chat: ChatId::new(Uuid::nil()),
-        sequence: Sequence::default(),
-    };
-    let after = after.unwrap_or(start);
+    let after = after.unwrap_or_else(WorkPlace::start);
     let failures = i32::try_from(search.failures()).unwrap_or(i32::MAX);
     query
         .bind::<Text, _>(state(search))

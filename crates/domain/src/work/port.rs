@@ -142,6 +142,12 @@ pub struct WorkPlace {
 }
 
 impl WorkPlace {
+    /// Before all items.
+    pub fn start() -> Self {
+        let written_at = Timestamp::from_micros(i64::MIN);
+        Self { written_at, agent: AgentId::NIL, chat: ChatId::NIL, sequence: Sequence::default() }
+    }
+
     /// The place as a position in a list.
     pub fn position(self) -> Position {
         let Self { written_at, agent, chat, sequence } = self;
