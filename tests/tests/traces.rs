@@ -266,7 +266,7 @@ async fn goes_on_without(address: &str) {
     assert!(slowest < Duration::from_secs(4), "{slowest:?}");
     assert!(figure(metrics, "parlance_spans_sent_total").await < 1.0);
     let logged = server.logged().matches("trace collector unavailable").count();
-    assert_eq!(logged, 1, "an outage is told once: {}", server.log());
+    assert_eq!(logged, 1, "an outage is logged once: {}", server.log());
     assert_eq!(send(&server, &ann, &room, &bot.id, &[]).await.status(), 201);
     let took = server.terminate().await;
     assert!(took < Duration::from_secs(6), "{took:?}");

@@ -107,8 +107,8 @@ impl Fault {
             ))
             | Self::Row(_)
             | Self::NoConnection(_) => false,
-            // A commit is not cancelled. A server in another language says it otherwise, and then it
-            // is in doubt: the driver hides the code (57014).
+            // A commit is not cancelled. The driver hides the code (57014), so the message decides; in
+            // another language it is not recognized, and the commit counts as in doubt.
             Self::Driver(DieselError::DatabaseError(DatabaseErrorKind::Unknown, said))
                 if said.message().starts_with(CANCELLED) =>
             {

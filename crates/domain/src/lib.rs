@@ -12,7 +12,7 @@
 //! - [`message`]: content, mentions, sending, events, history and context;
 //! - [`memory`]: memories of agents, with subjects and scopes;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
-//! - [`work`]: open deliveries, as those see them who answer for the agents;
+//! - [`work`]: open deliveries, as seen by those who are responsible for the agents;
 //! - [`idempotency`]: repeated requests with one effect;
 //! - [`activity`]: the short-lived "is working" indicator.
 //!

@@ -87,7 +87,7 @@ pub struct Ports {
     pub key_days: u32,
     /// The lifetime of contact requests.
     pub requests: RequestLifetime,
-    /// From when on work has a flag.
+    /// The thresholds of the flags of work.
     pub work: WorkThresholds,
 }
 

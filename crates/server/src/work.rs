@@ -184,7 +184,7 @@ pub(crate) async fn counted(
 }
 
 impl Counted {
-    /// The number of items that were counted, as it is said: `1 message`, `100 messages or more`.
+    /// The number of items that were counted, in words: `1 message`, `100 messages or more`.
     pub(crate) fn messages(self) -> String {
         let more = if self.more { " or more" } else { "" };
         format!("{}{more}", count(self.open as u64, "message"))

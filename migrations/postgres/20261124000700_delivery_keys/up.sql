@@ -1,12 +1,12 @@
 -- A message with two deliveries writes six index entries instead of nine, or seven if an agent sends it, and a step no
 -- other row: a delivery is found by its agent and its place in the chat, and holds its newest attempt. The table
--- `attempts` has the earlier ones only. Both tables are written anew, in the order of their keys.
+-- `attempts` has the earlier ones only. Both tables are rebuilt in the order of their keys.
 ALTER TABLE deliveries RENAME TO old_deliveries;
 ALTER TABLE attempts RENAME TO old_attempts;
 
 -- The newest attempt is the one of this number, or there is none. It is open until it has been processed or has failed;
--- the status of a delivery follows. Rows that no version has written, such as a processed delivery without an attempt, keep
--- their status.
+-- the status of a delivery follows. Rows that no version has written, such as a processed
+-- delivery without an attempt, keep their status.
 CREATE TABLE deliveries (
     agent_id        uuid    NOT NULL,
     chat_id         uuid    NOT NULL,

@@ -7,7 +7,7 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// What calls for somebody about a work item.
+    /// The reason why a work item needs attention.
     WorkFlag {
         /// Nothing was begun for too long.
         Unanswered = "unanswered",
@@ -18,14 +18,14 @@ words! {
     }
 }
 
-/// From when on an item has a flag.
+/// The thresholds of the flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WorkThresholds {
     /// The time after which a message whose processing has not begun is unanswered.
     pub unanswered_after: Duration,
     /// The time after which an open attempt is stuck.
     pub stuck_after: Duration,
-    /// The number of failed attempts in a row from which on an item is failing; less than
+    /// The number of failed attempts in a row that make an item failing; less than
     /// [`SHOWN_ATTEMPTS`](crate::delivery::SHOWN_ATTEMPTS), since no more are read.
     pub failing_attempts: u32,
 }

@@ -1,4 +1,4 @@
-//! Work: messages that agents have to answer, as those see them who answer for the agents.
+//! Work: messages that agents have to answer, as seen by those who are responsible for the agents.
 
 use domain::delivery::AttemptNumber;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};

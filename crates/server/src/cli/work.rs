@@ -17,12 +17,12 @@ pub enum WorkCommand {
         parlance work list --agent ann/echo --watch\n  \
         parlance work list --json | jq -r '.work[].attempts[-1].error'")]
     List(ListWorkArguments),
-    /// Show what became of a message at one agent, with all attempts and errors.
+    /// Show what became of a message at one agent, with its newest attempts and the beginning of their errors.
     #[command(after_help = "Example:\n  parlance work show 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 ann/echo")]
     Show(ShowWorkArguments),
 }
 
-/// The state of open work, as it is said on the command line.
+/// The state of open work, as given on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub enum StateArgument {
     /// The agent has not received the message.
@@ -46,7 +46,7 @@ impl From<StateArgument> for DeliveryStatus {
     }
 }
 
-/// A flag of work, as it is said on the command line.
+/// A flag of work, as given on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub enum FlagArgument {
     /// Not begun for longer than `work_unanswered_after_ms`.

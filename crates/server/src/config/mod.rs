@@ -90,7 +90,7 @@ pub struct Config {
     pub traces: TraceConfig,
     /// What holds for sockets and what goes over them.
     pub sockets: SocketConfig,
-    /// From when on work of agents calls for somebody.
+    /// The thresholds of the flags of work.
     pub work: WorkThresholds,
     /// How many days a contact request waits for its answer; 0 is for ever.
     pub contact_request_days: u32,

@@ -1,4 +1,4 @@
-//! From when on work calls for somebody.
+//! The thresholds of the flags of work.
 
 use domain::delivery::SHOWN_ATTEMPTS;
 use domain::work::WorkThresholds;
@@ -26,7 +26,7 @@ pub(super) fn read(values: &mut Values) -> WorkThresholds {
         "work_failing_attempts",
         "NUMBER",
         "3",
-        "Number of failed attempts in a row from which on a message is shown as `failing`. An attempt that another one \
+        "Number of failed attempts in a row after which a message is shown as `failing`. An attempt that another one \
          superseded has failed.",
     );
     WorkThresholds {

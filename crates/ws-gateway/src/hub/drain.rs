@@ -75,7 +75,7 @@ mod tests {
         let early = notified();
         assert!((1..=10).contains(&early), "{early}");
         hub.drain(Duration::from_millis(100)).await;
-        assert_eq!(notified(), 20, "who was told already is told again, as it is still there");
+        assert_eq!(notified(), 20, "sockets that are still open are notified again");
     }
 
     #[tokio::test]
