@@ -23,7 +23,7 @@ use crate::statement::{Listed, statement};
 pub(crate) enum Records {
     /// All records.
     All,
-    /// Those of one agent.
+    /// Those of one agent. All messages are of one chat.
     Of(AgentId),
 }
 
@@ -151,16 +151,19 @@ fn records_of(
                 .load::<(i64, DeliveryRow)>(connection)?
         }
         Records::Of(agent) => {
-            let list = rows.iter().map(|row| (row.chat_id.hex(), row.sequence));
+            // An agent reads one chat at a time.
+            let Some(MessageRow { chat_id, .. }) = rows.first() else { return Ok(Vec::new()) };
+            let list = rows.iter().map(|row| row.sequence).collect::<Vec<_>>();
             let found = statement!(
                 "SELECT message.key, ", DeliveryRow::COLUMNS, ", ", ERROR, " FROM json_each(?) AS message \
-                 CROSS JOIN deliveries ON agent_id = ? AND chat_id = unhex(message.value ->> 0) \
-                 AND sequence = message.value ->> 1" => (BigInt, RecordColumns)
+                 CROSS JOIN deliveries ON agent_id = ? AND chat_id = ? AND sequence = message.value"
+                => (BigInt, RecordColumns)
             );
             found
                 .bind::<BigInt, _>(error_bytes())
-                .bind::<Text, _>(row::to_json(&list.collect::<Vec<_>>())?)
-                .bind::<Binary, _>(row::bytes(agent.uuid()))
+                .bind::<Text, _>(row::to_json(&list)?)
+                .bind::<Binary, _>(Id(agent.uuid()))
+                .bind::<Binary, _>(*chat_id)
                 .load(connection)?
         }
     };

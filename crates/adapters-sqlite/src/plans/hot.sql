@@ -220,8 +220,8 @@ SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.curren
   FROM json_each(?) AS message
   CROSS JOIN deliveries
   ON agent_id = ?
-  AND chat_id = unhex(message.value ->> 0)
-  AND sequence = message.value ->> 1;
+  AND chat_id = ?
+  AND sequence = message.value;
 ROLLBACK;
 
 -- succeed
@@ -432,8 +432,8 @@ SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.curren
   FROM json_each(?) AS message
   CROSS JOIN deliveries
   ON agent_id = ?
-  AND chat_id = unhex(message.value ->> 0)
-  AND sequence = message.value ->> 1;
+  AND chat_id = ?
+  AND sequence = message.value;
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS record
   CROSS JOIN attempts
