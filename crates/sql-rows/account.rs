@@ -4,6 +4,7 @@ use diesel::prelude::*;
 use domain::account::{
     Agent, AgentChanges, AgentHandle, AgentKind, AgentMarks, AgentTag, PersonName, User, UserHandle, UserRole,
 };
+use domain::delivery::MaxAttempts;
 use domain::id::{AgentId, OrganizationId, UserId};
 use domain::organization::OrganizationRole;
 
@@ -76,6 +77,7 @@ pub(crate) struct AgentRow {
     pub(crate) registry_access: bool,
     pub(crate) shared_with_organization: bool,
     pub(crate) is_global: bool,
+    pub(crate) max_attempts: Option<i32>,
     pub(crate) created_at: At,
     pub(crate) updated_at: At,
     pub(crate) disabled_at: Option<At>,
@@ -93,6 +95,7 @@ impl AgentRow {
             listed_in_directory,
             registry_access,
             shared_with_organization,
+            max_attempts,
         } = changes;
         if let Some(name) = name {
             name.as_str().clone_into(&mut self.name);
@@ -109,6 +112,9 @@ impl AgentRow {
         if let Some(tags) = tags {
             self.tags = row::to_json(&tags.iter().map(AgentTag::as_str).collect::<Vec<_>>())?;
         }
+        if let Some(max_attempts) = max_attempts {
+            self.max_attempts = max_attempts.map(max_attempts_column);
+        }
         set(&mut self.listed_in_directory, *listed_in_directory);
         set(&mut self.registry_access, *registry_access);
         set(&mut self.shared_with_organization, *shared_with_organization);
@@ -117,7 +123,10 @@ impl AgentRow {
 
     /// Makes the changes of the operator.
     pub(crate) fn mark(&mut self, marks: AgentMarks) {
-        let AgentMarks { is_global, shared_with_organization, listed_in_directory } = marks;
+        let AgentMarks { is_global, shared_with_organization, listed_in_directory, max_attempts } = marks;
+        if let Some(max_attempts) = max_attempts {
+            self.max_attempts = max_attempts.map(max_attempts_column);
+        }
         set(&mut self.is_global, is_global);
         set(&mut self.shared_with_organization, shared_with_organization);
         set(&mut self.listed_in_directory, listed_in_directory);
@@ -138,11 +147,22 @@ impl AgentRow {
             registry_access: self.registry_access,
             shared_with_organization: self.shared_with_organization,
             is_global: self.is_global,
+            max_attempts: self.max_attempts.map(max_attempts).transpose()?,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
             disabled_at: self.disabled_at.map(|At(time)| time),
         })
     }
+}
+
+fn max_attempts_column(max: MaxAttempts) -> i32 {
+    i32::try_from(max.get()).unwrap_or(i32::MAX)
+}
+
+/// The column `max_attempts`.
+pub(crate) fn max_attempts(column: i32) -> Result<MaxAttempts, Fault> {
+    let max = u32::try_from(column).ok().and_then(MaxAttempts::new);
+    max.ok_or_else(|| Fault::Row(format!("{column} attempts")))
 }
 
 fn set(flag: &mut bool, wanted: Option<bool>) {

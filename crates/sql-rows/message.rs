@@ -7,7 +7,8 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::QueryResult;
 use diesel::sql_types::{Nullable, Text};
 use domain::delivery::{
-    Attempt, AttemptNumber, AttemptState, AttemptStatus, Delivery, SHOWN_ATTEMPTS, shown_error,
+    Attempt, AttemptNumber, AttemptState, AttemptStatus, DeadLetter, Delivery, Restart, SHOWN_ATTEMPTS,
+    shown_error,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
@@ -102,20 +103,39 @@ impl MessageRow {
 }
 
 /// The conditions on a row of `deliveries` by which its status is found. None names a column of an
-/// index, but for `current_attempt`, which a mark does not change.
+/// index that a mark changes.
 pub(crate) mod status {
     use domain::delivery::DeliveryStatus;
 
-    /// [`DeliveryStatus::New`].
-    pub(crate) const NEW: &str = "(deliveries.delivered_at IS NULL AND deliveries.current_attempt = 0)";
-    /// [`DeliveryStatus::Processing`], of an open delivery.
-    pub(crate) const PROCESSING: &str = "(deliveries.current_attempt > 0 AND deliveries.failed_at IS NULL)";
-    /// [`DeliveryStatus::Failed`].
-    pub(crate) const FAILED: &str = "(deliveries.current_attempt > 0 AND deliveries.failed_at IS NOT NULL)";
+    /// No attempt counts: none was begun since the delivery was last offered as if it were new.
+    macro_rules! waits {
+        () => {
+            "deliveries.current_attempt = coalesce(deliveries.restarted_after, 0)"
+        };
+    }
+    /// An attempt counts. The first part is that of the index of begun work.
+    macro_rules! begun {
+        () => {
+            "deliveries.current_attempt > 0 AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)"
+        };
+    }
 
-    /// The word of the status of an open delivery.
+    /// No attempt counts.
+    pub(crate) const WAITS: &str = waits!();
+    /// An attempt counts.
+    pub(crate) const BEGUN: &str = begun!();
+    /// [`DeliveryStatus::New`].
+    pub(crate) const NEW: &str =
+        concat!("(deliveries.delivered_at IS NULL AND deliveries.dead_at IS NULL AND ", waits!(), ")");
+    /// [`DeliveryStatus::Processing`], of an open delivery.
+    pub(crate) const PROCESSING: &str = concat!("(deliveries.failed_at IS NULL AND ", begun!(), ")");
+    /// [`DeliveryStatus::Failed`], of an open delivery.
+    pub(crate) const FAILED: &str = concat!("(deliveries.failed_at IS NOT NULL AND ", begun!(), ")");
+
+    /// The word of the status of a delivery that is not processed.
     pub(crate) fn word() -> String {
-        let [new, processing, failed, delivered] = [
+        let [dead, new, processing, failed, delivered] = [
+            DeliveryStatus::Dead,
             DeliveryStatus::New,
             DeliveryStatus::Processing,
             DeliveryStatus::Failed,
@@ -123,8 +143,8 @@ pub(crate) mod status {
         ]
         .map(DeliveryStatus::as_str);
         format!(
-            "(CASE WHEN {NEW} THEN '{new}' WHEN {PROCESSING} THEN '{processing}' WHEN {FAILED} THEN '{failed}' \
-             ELSE '{delivered}' END)"
+            "(CASE WHEN deliveries.dead_at IS NOT NULL THEN '{dead}' WHEN {NEW} THEN '{new}' \
+             WHEN {PROCESSING} THEN '{processing}' WHEN {FAILED} THEN '{failed}' ELSE '{delivered}' END)"
         )
     }
 }
@@ -139,13 +159,18 @@ pub(crate) struct DeliveryRow {
     started_at: Option<At>,
     processed_at: Option<At>,
     failed_at: Option<At>,
+    dead_at: Option<At>,
+    dead_reason: Option<String>,
+    restarted_after: Option<i32>,
+    restarted_at: Option<At>,
     error: Option<Vec<u8>>,
 }
 
 impl DeliveryRow {
     /// The columns of the row before the error.
     pub(crate) const COLUMNS: &'static str = "deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, \
-         deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at";
+         deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, \
+         deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at";
 
     /// The approximate size in an answer.
     pub(crate) fn weight(&self) -> usize {
@@ -173,7 +198,14 @@ impl DeliveryRow {
             };
             attempts.push(Attempt { number: attempt_number(self.current_attempt)?, started_at, state });
         }
+        let dead = self.dead_at.zip(self.dead_reason).map(|(At(at), reason)| DeadLetter { at, reason });
+        let restart = self.restarted_after.zip(self.restarted_at).map(|(after, At(at))| {
+            let after = if after == 0 { None } else { Some(attempt_number(after)?) };
+            Ok::<_, Fault>(Restart { after, at })
+        });
+        let restart = restart.transpose()?;
         Delivery::restore(agent, self.addressed, self.delivered_at.map(|At(at)| at), attempts)
+            .and_then(|delivery| delivery.with_interventions(restart, dead))
             .map_err(|inconsistent| Fault::Row(format!("{inconsistent}: agent {agent}")))
     }
 }
@@ -194,6 +226,8 @@ pub(crate) struct StepColumns<'d> {
     pub(crate) processed_at: Option<At>,
     pub(crate) failed_at: Option<At>,
     pub(crate) error: Option<&'d str>,
+    pub(crate) dead_at: Option<At>,
+    pub(crate) dead_reason: Option<&'d str>,
 }
 
 impl<'d> StepColumns<'d> {
@@ -207,6 +241,37 @@ impl<'d> StepColumns<'d> {
             processed_at: delivery.processed_at().map(At),
             failed_at: failed.and_then(Attempt::completed_at).map(At),
             error: newest.and_then(Attempt::error),
+            dead_at: delivery.dead().map(|dead| At(dead.at)),
+            dead_reason: delivery.dead().map(|dead| dead.reason.as_str()),
+        })
+    }
+}
+
+/// The columns of `deliveries` that those change who are responsible for the agent.
+pub(crate) struct InterventionColumns<'d> {
+    pub(crate) delivered_at: Option<At>,
+    pub(crate) failed_at: Option<At>,
+    /// The error of the newest attempt, or its beginning; complete if the change has ended the attempt.
+    pub(crate) error: Option<&'d str>,
+    pub(crate) dead_at: Option<At>,
+    pub(crate) dead_reason: Option<&'d str>,
+    pub(crate) restarted_after: Option<i32>,
+    pub(crate) restarted_at: Option<At>,
+}
+
+impl<'d> InterventionColumns<'d> {
+    /// Those of a delivery after a change.
+    pub(crate) fn of(delivery: &'d Delivery) -> Result<Self, Fault> {
+        let StepColumns { failed_at, error, dead_at, dead_reason, .. } = StepColumns::of(delivery)?;
+        let after = |restart: Restart| restart.after.map_or(Ok(0), number_column);
+        Ok(Self {
+            delivered_at: delivery.delivered_at().map(At),
+            failed_at,
+            error,
+            dead_at,
+            dead_reason,
+            restarted_after: delivery.restart().map(after).transpose()?,
+            restarted_at: delivery.restart().map(|restart| At(restart.at)),
         })
     }
 }

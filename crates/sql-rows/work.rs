@@ -132,16 +132,20 @@ pub(crate) fn error(search: &WorkSearch) -> String {
 }
 
 /// The conditions on the row of an item. Values: the word of the state or nothing; the least number of
-/// attempts; twice the time since which it must be open; twice the number of failures in a row.
+/// attempts; twice the time at which a restart must be, or before; twice the time since which it must be
+/// open; twice the number of failures in a row.
 pub(crate) static CONDITIONS: LazyLock<String> = LazyLock::new(|| {
     let shown = is_shown();
     format!(
         "? IN ('', {}) AND deliveries.current_attempt >= ? \
+         AND (? IS NULL OR deliveries.restarted_at IS NULL OR deliveries.restarted_at <= ?) \
          AND (? IS NULL OR deliveries.failed_at IS NULL AND deliveries.started_at <= ?) \
-         AND (? = 0 OR CASE WHEN deliveries.failed_at IS NULL THEN 0 ELSE 1 END + (\
-             SELECT count(*) FROM attempts WHERE {shown} AND attempts.number > coalesce(\
+         AND (? = 0 OR CASE WHEN deliveries.failed_at IS NULL OR {WAITS} THEN 0 ELSE 1 END + (\
+             SELECT count(*) FROM attempts WHERE {shown} AND attempts.number > coalesce(deliveries.restarted_after, 0) \
+             AND attempts.number > coalesce(\
                  (SELECT max(attempts.number) FROM attempts WHERE {shown} AND attempts.error IS NULL), 0)) >= ?)",
         status::word(),
+        WAITS = status::WAITS,
     )
 });
 

@@ -33,7 +33,7 @@ const COUNTS: &str = "SELECT (SELECT pg_database_size(current_database())), \
 /// The first half runs along the index of open work, the second along the index of work on messages that do not
 /// mention the agent, which is rare.
 static WORK: LazyLock<String> = LazyLock::new(|| {
-    let columns = "SELECT deliveries.* FROM deliveries WHERE processed_at IS NULL";
+    let columns = "SELECT deliveries.* FROM deliveries WHERE processed_at IS NULL AND dead_at IS NULL";
     format!(
         "SELECT {} AS status, count(*), min(messages.created_at) \
          FROM ({columns} AND addressed UNION ALL {columns} AND NOT addressed) AS deliveries \

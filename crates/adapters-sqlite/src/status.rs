@@ -40,14 +40,15 @@ struct Work {
 /// The open work by status. The first half runs along the index of open deliveries, the second along
 /// that of begun work: an agent that a message does not mention has a record once it began.
 fn work_on(connection: &mut SqliteConnection) -> Result<Vec<Work>, Fault> {
-    const COLUMNS: &str = "agent_id, chat_id, sequence, current_attempt, delivered_at, failed_at";
+    const COLUMNS: &str = "agent_id, chat_id, sequence, current_attempt, delivered_at, failed_at, dead_at, \
+         restarted_after";
     let work = diesel::sql_query(format!(
         "SELECT {} AS status, count(*) AS number, min(messages.created_at) AS oldest FROM (\
              SELECT {COLUMNS} FROM deliveries INDEXED BY deliveries_open \
-             WHERE processed_at IS NULL AND addressed = 1 \
+             WHERE processed_at IS NULL AND dead_at IS NULL AND addressed = 1 \
              UNION ALL \
              SELECT {COLUMNS} FROM deliveries INDEXED BY deliveries_at_work \
-             WHERE processed_at IS NULL AND current_attempt > 0 AND addressed = 0\
+             WHERE processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0 AND addressed = 0\
          ) AS deliveries \
          JOIN participants ON participants.chat_id = deliveries.chat_id \
              AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL \

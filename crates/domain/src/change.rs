@@ -55,6 +55,8 @@ pub enum Change {
     NodeCleared(NodeId),
     /// Participants left a chat, or it was deleted: its subscriptions may have lost their access.
     ParticipantsRemoved(ChatId),
+    /// Work in a chat was offered again: what was searched for redelivery may be searched again.
+    WorkRetried(ChatId),
     /// Events of a node may not have reached the others.
     EventsLost {
         /// The node.
@@ -85,6 +87,7 @@ impl Change {
             Self::ConnectionsChanged(ParticipantId::Agent(agent)) => ("agent_whereabouts", agent.uuid()),
             Self::NodeCleared(node) => ("node_cleared", node.uuid()),
             Self::ParticipantsRemoved(chat) => ("roster_shrunk", chat.uuid()),
+            Self::WorkRetried(chat) => ("work_retried", chat.uuid()),
             Self::EventsLost { by, .. } => ("events_lost", by.uuid()),
         };
         (kind, SubjectId::new(subject))
@@ -114,6 +117,7 @@ impl Change {
             Self::ConnectionsChanged(bot),
             Self::NodeCleared(NodeId::new(subject)),
             Self::ParticipantsRemoved(ChatId::new(subject)),
+            Self::WorkRetried(ChatId::new(subject)),
             Self::EventsLost { by: NodeId::new(subject), since: at },
         ];
         all.into_iter().find(|change| change.parts().0 == kind)
@@ -188,6 +192,7 @@ mod tests {
             Change::ConnectionsChanged(bot),
             Change::NodeCleared(NodeId::new(subject)),
             Change::ParticipantsRemoved(ChatId::new(subject)),
+            Change::WorkRetried(ChatId::new(subject)),
             Change::EventsLost { by: NodeId::new(subject), since: at },
         ] {
             let (kind, about) = change.parts();

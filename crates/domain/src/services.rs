@@ -170,7 +170,8 @@ impl Services {
         );
         let chats =
             ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone(), presence.clone());
-        let work = WorkService::new(store.clone(), presence.clone(), clock.clone(), ports.work);
+        let work =
+            WorkService::new(store.clone(), events.clone(), presence.clone(), clock.clone(), ports.work);
         let administration = AdministrationService::new(store.clone(), events.clone(), clock.clone());
         let deliveries = DeliveryService::new(store.clone(), store.clone(), events.clone(), clock.clone());
         Self {

@@ -51,7 +51,7 @@ impl OpenWork {
             DeliveryStatus::Delivered => &mut self.delivered,
             DeliveryStatus::Processing => &mut self.processing,
             DeliveryStatus::Failed => &mut self.failed,
-            DeliveryStatus::Processed => return,
+            DeliveryStatus::Processed | DeliveryStatus::Dead => return,
         };
         *place += count;
         self.oldest = self.oldest.into_iter().chain(oldest).min();

@@ -1,6 +1,8 @@
 //! The routes of the human and the generic interface, with their documentation. Operations of one
 //! path are adjacent.
 
+mod work;
+
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use http_wire::auth::{UserAuth, any_caller, users_only};
@@ -12,12 +14,11 @@ use http_wire::view::{
     InvitationView, InvitedView, KeyView, ListedAgentView, MemberView, MemoryView, MessageView,
     OpenSessionView, OrganizationView, ParticipantView, PeerView, ProfileView, RegisteredAgentView,
     RemovedView, RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView, SessionView,
-    WorkItemView,
 };
 
 use crate::{
     account, api_key, audit, auth, chat, contact, generic, memory, message, organization, participant,
-    session, work,
+    session,
 };
 
 /// The base path of the human interface.
@@ -76,7 +77,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(session_endpoints());
     all.extend(audit_endpoints());
     all.extend(organization_endpoints());
-    all.extend(work_endpoints());
+    all.extend(work::endpoints());
     all.extend(room_endpoints());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
@@ -220,26 +221,6 @@ fn audit_endpoints() -> Vec<Endpoint> {
             )
             .query::<audit::ListAuditQuery>()
             .lists::<AuditEntryView<'_>, PageMetadata>()
-            .refuses(&[403]),
-    ]
-}
-
-fn work_endpoints() -> Vec<Endpoint> {
-    vec![
-        get("/work", work::list)
-            .named("listWork", "List the messages that the caller's agents have not processed, oldest first")
-            .query::<work::ListWorkQuery>()
-            .lists::<WorkItemView<'_>, PageMetadata>(),
-        get("/work/{message_id}/{agent_id}", work::find)
-            .named("findWork", "Show what became of a message at one of the caller's agents")
-            .answers::<WorkItemView<'_>>(200),
-        get("/organization/work", work::list_of_organization)
-            .named(
-                "listOrganizationWork",
-                "List the messages that the organization's agents have not processed, oldest first (admins only)",
-            )
-            .query::<work::ListOrganizationWorkQuery>()
-            .lists::<WorkItemView<'_>, PageMetadata>()
             .refuses(&[403]),
     ]
 }

@@ -1,32 +1,44 @@
 //! `/work`: the messages that the caller's agents have to answer, and `/organization/work`: those of
-//! the agents of the caller's organization.
+//! the agents of the caller's organization. Both read and change them.
 
 use std::time::Duration;
 
+use actix_web::rt::time::sleep;
 use actix_web::{HttpResponse, web};
-use domain::delivery::DeliveryStatus;
+use domain::caller::UserCaller;
+use domain::delivery::{DeadLetterReason, DeliveryStatus};
 use domain::id::{AgentId, ChatId};
 use domain::organization::Authority;
 use domain::text::bounded;
-use domain::work::{WorkFilter, WorkFlag, WorkItem, WorkScope, WorkService};
+use domain::work::{WorkChange, WorkFilter, WorkFlag, WorkItem, WorkScope, WorkService};
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::{Data, List};
 use http_wire::error::ApiError;
-use http_wire::openapi::schema;
+use http_wire::openapi::schema::{self, some_text, uuid, word};
 use http_wire::page::CursorQuery;
 use http_wire::path::WorkPath;
 use http_wire::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::Rejected;
-use http_wire::view::WorkItemView;
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson, id, known};
+use http_wire::view::{ChangedWorkView, RetriedWorkView, WorkItemView};
 
-/// The states of open work.
-const STATES: [(&str, DeliveryStatus); 4] = [
+/// The states of work that is not processed.
+const STATES: [(&str, DeliveryStatus); 5] = [
     (DeliveryStatus::New.as_str(), DeliveryStatus::New),
     (DeliveryStatus::Delivered.as_str(), DeliveryStatus::Delivered),
     (DeliveryStatus::Processing.as_str(), DeliveryStatus::Processing),
     (DeliveryStatus::Failed.as_str(), DeliveryStatus::Failed),
+    (DeliveryStatus::Dead.as_str(), DeliveryStatus::Dead),
 ];
+
+/// The words of [`STATES`].
+const STATE_WORDS: &[&str] = &[STATES[0].0, STATES[1].0, STATES[2].0, STATES[3].0, STATES[4].0];
+
+/// How long a retry waits for its agent to begin.
+const TAKEN_UP_WITHIN: Duration = Duration::from_secs(3);
+
+/// The pause between two looks.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// The maximum number of characters of the text that an error must contain.
 const MAX_ERROR_CHARS: usize = 200;
@@ -103,7 +115,7 @@ pub(crate) async fn list(
     work: web::Data<WorkService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = query.scope("me/work").of(caller.user.uuid());
-    listed(&work, WorkScope::OwnedBy(caller.user), scope, query).await
+    listed(&work, Own::of(caller), scope, query).await
 }
 
 pub(crate) async fn list_of_organization(
@@ -112,7 +124,7 @@ pub(crate) async fn list_of_organization(
     work: web::Data<WorkService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = query.scope("me/organization/work").of(caller.organization.uuid());
-    listed(&work, WorkScope::Of(Authority::Admin(caller)), scope, query).await
+    listed(&work, OfOrganization::of(caller), scope, query).await
 }
 
 async fn listed(
@@ -128,13 +140,184 @@ async fn listed(
     Ok(List::ok(page.rows.iter().map(view), window.metadata(&page)))
 }
 
-pub(crate) async fn find(
+/// The body of a retry.
+pub(crate) struct RetryWorkBody {
+    if_state: Option<DeliveryStatus>,
+}
+
+/// The body of a dead letter.
+pub(crate) struct DeadLetterWorkBody {
+    reason: DeadLetterReason,
+    if_state: Option<DeliveryStatus>,
+}
+
+/// The filter of a change of several items.
+pub(crate) struct ManyBody {
+    filter: WorkFilter,
+    all: bool,
+}
+
+/// The body of a retry of several items.
+pub(crate) struct RetryManyBody(ManyBody);
+
+/// The body of a dead letter of several items.
+pub(crate) struct DeadLetterManyBody {
+    many: ManyBody,
+    reason: DeadLetterReason,
+}
+
+/// The state of an item that is not processed.
+fn state(word: &str) -> Option<DeliveryStatus> {
+    STATES.iter().find(|(name, _)| *name == word).map(|(_, state)| *state)
+}
+
+fn state_of_body(
+    body: &mut ObjectReader<'_>,
+    name: &'static str,
+) -> Result<Option<DeliveryStatus>, Rejected> {
+    body.text_if_given(name, word(STATE_WORDS), known(state))
+}
+
+fn reason(body: &mut ObjectReader<'_>) -> Result<DeadLetterReason, Rejected> {
+    body.text("reason", some_text(DeadLetterReason::MAX_CHARS), DeadLetterReason::new)
+}
+
+impl FromBody for RetryWorkBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        Ok(Self { if_state: state_of_body(body, "if_state")? })
+    }
+}
+
+impl FromBody for DeadLetterWorkBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let (reason, if_state) = (reason(body), state_of_body(body, "if_state"));
+        Ok(Self { reason: reason?, if_state: if_state? })
+    }
+}
+
+impl FromBody for ManyBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let agent = body.text_if_given("agent_id", uuid(), id(AgentId::parse));
+        let chat = body.text_if_given("chat_id", uuid(), id(ChatId::parse));
+        let state = state_of_body(body, "state");
+        let flag = body.text_if_given("flag", word(WorkFlag::WORDS), known(WorkFlag::parse));
+        let age = body.positive_if_given("min_age_seconds");
+        let attempts = body.positive_if_given("min_attempts");
+        let all = body.optional_flag("all", schema::flag());
+        let filter = WorkFilter {
+            agent: agent?,
+            chat: chat?,
+            state: state?,
+            flag: flag?,
+            min_age: age?.map(|seconds| Duration::from_secs(seconds.into())),
+            min_attempts: attempts?.unwrap_or(0),
+            error: None,
+        };
+        Ok(Self { filter, all: all?.unwrap_or(false) })
+    }
+}
+
+impl FromBody for RetryManyBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        ManyBody::from_body(body).map(Self)
+    }
+}
+
+impl FromBody for DeadLetterManyBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let (many, reason) = (ManyBody::from_body(body), reason(body));
+        Ok(Self { many: many?, reason: reason? })
+    }
+}
+
+/// The scope of a path: `/work` or `/organization/work`.
+pub(crate) trait Scope: 'static {
+    /// The scope for this caller.
+    fn of(caller: UserCaller) -> WorkScope;
+}
+
+/// The work of the caller's agents.
+pub(crate) struct Own;
+
+/// The work of the agents of the caller's organization.
+pub(crate) struct OfOrganization;
+
+impl Scope for Own {
+    fn of(caller: UserCaller) -> WorkScope {
+        WorkScope::OwnedBy(caller.user)
+    }
+}
+
+impl Scope for OfOrganization {
+    fn of(caller: UserCaller) -> WorkScope {
+        WorkScope::Of(Authority::Admin(caller))
+    }
+}
+
+pub(crate) async fn find<S: Scope>(
     UserAuth(caller): UserAuth,
     path: WorkPath,
     _: StrictQuery<NoQuery>,
     work: web::Data<WorkService>,
 ) -> Result<HttpResponse, ApiError> {
-    let item: WorkItem = work.find(WorkScope::OwnedBy(caller.user), path.message, path.agent).await?;
+    let item = work.find(S::of(caller), path.message, path.agent).await?;
+    Ok(Data::ok(view(&work, &item)))
+}
+
+pub(crate) async fn retry<S: Scope>(
+    UserAuth(caller): UserAuth,
+    path: WorkPath,
+    StrictJson { body, .. }: StrictJson<RetryWorkBody>,
+    work: web::Data<WorkService>,
+) -> Result<HttpResponse, ApiError> {
+    let scope = S::of(caller);
+    let mut item = work.change(scope, path.message, path.agent, WorkChange::Retry, body.if_state).await?;
+    let mut waited = Duration::ZERO;
+    while !is_taken_up(&item) && work.is_connected(&item) && waited < TAKEN_UP_WITHIN {
+        sleep(LOOK_AGAIN).await;
+        waited += LOOK_AGAIN;
+        item = work.find(scope, path.message, path.agent).await?;
+    }
+    Ok(Data::ok(RetriedWorkView::new(view(&work, &item), is_taken_up(&item))))
+}
+
+/// Returns whether an attempt was begun since the retry.
+fn is_taken_up(item: &WorkItem) -> bool {
+    item.delivery.attempts().last().is_some_and(|newest| item.delivery.counts(newest))
+}
+
+pub(crate) async fn dead_letter<S: Scope>(
+    UserAuth(caller): UserAuth,
+    path: WorkPath,
+    StrictJson { body, .. }: StrictJson<DeadLetterWorkBody>,
+    work: web::Data<WorkService>,
+) -> Result<HttpResponse, ApiError> {
+    let change = WorkChange::DeadLetter(body.reason);
+    let item = work.change(S::of(caller), path.message, path.agent, change, body.if_state).await?;
+    Ok(Data::ok(view(&work, &item)))
+}
+
+pub(crate) async fn retry_many<S: Scope>(
+    UserAuth(caller): UserAuth,
+    StrictJson { body: RetryManyBody(many), .. }: StrictJson<RetryManyBody>,
+    work: web::Data<WorkService>,
+) -> Result<HttpResponse, ApiError> {
+    let changed = work.change_all(S::of(caller), many.filter, many.all, WorkChange::Retry).await?;
+    Ok(Data::ok(ChangedWorkView::new(&changed)))
+}
+
+pub(crate) async fn dead_letter_many<S: Scope>(
+    UserAuth(caller): UserAuth,
+    StrictJson { body, .. }: StrictJson<DeadLetterManyBody>,
+    work: web::Data<WorkService>,
+) -> Result<HttpResponse, ApiError> {
+    let DeadLetterManyBody { many, reason } = body;
+    let change = WorkChange::DeadLetter(reason);
+    let changed = work.change_all(S::of(caller), many.filter, many.all, change).await?;
+    Ok(Data::ok(ChangedWorkView::new(&changed)))
+}
+
+fn view<'a>(work: &WorkService, item: &'a WorkItem) -> WorkItemView<'a> {
     let now = work.now();
-    Ok(Data::ok(WorkItemView::new(&item, &work.flags(&item, now), now, work.is_connected(&item))))
+    WorkItemView::new(item, &work.flags(item, now), now, work.is_connected(item))
 }

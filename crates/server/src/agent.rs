@@ -8,13 +8,15 @@ use domain::account::{
     SetDisabledOutcome, normalize_handle,
 };
 use domain::audit::Actor;
+use domain::delivery::MaxAttempts;
 use domain::id::ParticipantId;
 use domain::text::TextFault;
+use domain::work::WorkFlag;
 use serde_json::{Value, json};
 
 use crate::cli::{
     AgentArguments, AgentCommand, CreateAgentArguments, DeleteAgentArguments, ListAgentsArguments,
-    SetAgentArguments,
+    MaxAttemptsArgument, SetAgentArguments,
 };
 use crate::config::Config;
 use crate::failure::Failure;
@@ -120,14 +122,16 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
     let unread = |cause| Failure::new("cannot read the agent", cause).next(store::NEXT);
     let owner = store.find_user(agent.owner).await.map_err(unread)?;
     let owner_disabled_at = owner.and_then(|owner| owner.disabled_at);
-    let work = work::counted(&wiring::work(config, store.clone()), Some(agent.id), None).await;
-    let work =
-        work.map_err(|cause| Failure::new("cannot read the work of the agent", cause).next(store::NEXT))?;
+    let ledger = wiring::work(config, store.clone());
+    let unread_work = |cause| Failure::new("cannot read the work of the agent", cause).next(store::NEXT);
+    let work = work::counted(&ledger, Some(agent.id), None).await.map_err(unread_work)?;
+    let dead = work::counted(&ledger, Some(agent.id), Some(WorkFlag::Dead)).await.map_err(unread_work)?;
     if arguments.print.json {
         let mut shown = as_json(&agent);
-        let Counted { open, unanswered, stuck, failing, more } = work;
+        let Counted { found, unanswered, stuck, failing, more } = work;
         shown["work"] = json!({
-            "open": open, "unanswered": unanswered, "stuck": stuck, "failing": failing, "has_more": more,
+            "open": found, "unanswered": unanswered, "stuck": stuck, "failing": failing, "has_more": more,
+            "dead": dead.found,
         });
         shown["owner_disabled_at"] = owner_disabled_at.map(|at| at.to_string()).into();
         return print(&json!({ "agent": shown }).to_string());
@@ -140,11 +144,12 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
         format!("  id {}", agent.id),
         format!("  {}", marks(&agent)),
         format!(
-            "  open work: {}, of which {} unanswered, {} stuck, {} failing",
+            "  open work: {}, of which {} unanswered, {} stuck, {} failing; {} dead",
             work.messages(),
             work.unanswered,
             work.stuck,
-            work.failing
+            work.failing,
+            dead.messages(),
         ),
     ];
     print(&lines.join("\n"))
@@ -156,6 +161,7 @@ async fn set(store: &Arc<dyn Store>, arguments: &SetAgentArguments) -> Result<()
         is_global: arguments.global,
         shared_with_organization: arguments.shared,
         listed_in_directory: arguments.listed,
+        max_attempts: arguments.max_attempts.map(|MaxAttemptsArgument(max)| max),
     };
     let handle = normalize_handle(&arguments.handle);
     let marked = wiring::accounts(store.clone()).mark_agent(&handle, given).await;
@@ -247,6 +253,7 @@ fn as_json(agent: &Agent) -> Value {
         "is_global": agent.is_global,
         "shared_with_organization": agent.shared_with_organization,
         "listed_in_directory": agent.listed_in_directory,
+        "max_attempts": agent.max_attempts.map(MaxAttempts::get),
         "inserted_at": agent.created_at.to_string(),
         "disabled_at": agent.disabled_at.map(|at| at.to_string()),
     })
@@ -269,9 +276,10 @@ fn as_text(agent: &Agent, times: &Times) -> String {
 fn marks(agent: &Agent) -> String {
     let said = |what: bool| if what { "yes" } else { "no" };
     format!(
-        "global {}, shared with the organization {}, listed in the directory {}",
+        "global {}, shared with the organization {}, listed in the directory {}, attempts {}",
         said(agent.is_global),
         said(agent.shared_with_organization),
         said(agent.listed_in_directory),
+        agent.max_attempts.map_or("unlimited".to_owned(), |max| max.get().to_string()),
     )
 }

@@ -13,15 +13,18 @@ mod work;
 
 pub use account::{
     AgentArguments, AgentCommand, CreateAgentArguments, CreateUserArguments, DeleteAgentArguments,
-    DeleteUserArguments, ListAgentsArguments, ListUsersArguments, ResetPasswordArguments, SetAgentArguments,
-    UserArguments, UserCommand,
+    DeleteUserArguments, ListAgentsArguments, ListUsersArguments, MaxAttemptsArgument,
+    ResetPasswordArguments, SetAgentArguments, UserArguments, UserCommand,
 };
 pub use chat::{ChatCommand, DeleteChatArguments, ListChatsArguments, ShowChatArguments};
 pub use org::{
     CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand,
     RenameOrgArguments, RoleArgument, SetRoleArguments, ShowOrgArguments,
 };
-pub use work::{ListWorkArguments, ShowWorkArguments, WorkCommand};
+pub use work::{
+    DeadLetterWorkArguments, FilterWorkArguments, ListWorkArguments, RetryWorkArguments, ShowWorkArguments,
+    WhichWorkArguments, WorkCommand,
+};
 
 /// A self-hosted server where agents and humans share chat rooms.
 ///

@@ -134,7 +134,8 @@ pub(crate) fn organizations(config: &Config, store: Arc<dyn Store>) -> Organizat
 
 /// The use cases on work alone, for commands, which do not know who is connected.
 pub(crate) fn work(config: &Config, store: Arc<dyn Store>) -> WorkService {
-    WorkService::new(store, Arc::new(NobodyListens), Arc::new(SystemClock), config.work)
+    let nobody = Arc::new(NobodyListens);
+    WorkService::new(store, nobody.clone(), nobody, Arc::new(SystemClock), config.work)
 }
 
 /// The use cases of operators on chats.

@@ -4,17 +4,25 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::delivery::{Attempt, AttemptNumber};
+use domain::account::Agent;
+use domain::delivery::{Attempt, AttemptNumber, DeadLetterReason};
 use domain::id::{AgentId, MessageId};
 use domain::page::{PageRequest, Slice};
 use domain::time::Timestamp;
-use domain::work::{FindWorkError, ListWorkError, WorkFilter, WorkFlag, WorkItem, WorkScope, WorkService};
+use domain::work::{
+    ChangeAllError, ChangeWorkError, ChangeWorkRefused, FindWorkError, ListWorkError, WorkChange, WorkFilter,
+    WorkFlag, WorkItem, WorkScope, WorkService,
+};
 use serde_json::{Value, json};
 
-use crate::cli::{ListWorkArguments, ShowWorkArguments, WorkCommand};
+use crate::cli::{
+    DeadLetterWorkArguments, FilterWorkArguments, ListWorkArguments, RetryWorkArguments, ShowWorkArguments,
+    WhichWorkArguments, WorkCommand,
+};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{List, Rows, Times, count, exact, on_one_line, print};
+use crate::progress::say;
 use crate::store::{self, Store};
 use crate::{agent, chat, wiring};
 
@@ -35,11 +43,20 @@ pub(crate) async fn run(config: &Config, command: WorkCommand) -> Result<(), Fai
     store::with(config, async |store| match &command {
         WorkCommand::List(arguments) => list(config, store, arguments).await,
         WorkCommand::Show(arguments) => show(config, store, arguments).await,
+        WorkCommand::Retry(RetryWorkArguments { which }) => {
+            change(config, store, which, WorkChange::Retry).await
+        }
+        WorkCommand::DeadLetter(DeadLetterWorkArguments { which, reason }) => {
+            let reason = DeadLetterReason::new(reason.clone()).map_err(|fault| {
+                Failure::plain(format!("--reason: {fault}")).next("see `parlance work dead-letter --help`")
+            })?;
+            change(config, store, which, WorkChange::DeadLetter(reason)).await
+        }
     })
     .await
 }
 
-async fn list(config: &Config, store: &Arc<dyn Store>, arguments: &ListWorkArguments) -> Result<(), Failure> {
+async fn filter(store: &Arc<dyn Store>, arguments: &FilterWorkArguments) -> Result<WorkFilter, Failure> {
     let agent = match &arguments.agent {
         Some(handle) => Some(agent::find(store, handle).await?.id),
         None => None,
@@ -48,13 +65,17 @@ async fn list(config: &Config, store: &Arc<dyn Store>, arguments: &ListWorkArgum
         Some(room) => Some(chat::find(store, room).await?.chat.id),
         None => None,
     };
-    let filter = WorkFilter {
+    Ok(WorkFilter {
         agent,
         chat,
         state: arguments.state.map(Into::into),
         flag: arguments.flag.map(Into::into),
         ..WorkFilter::default()
-    };
+    })
+}
+
+async fn list(config: &Config, store: &Arc<dyn Store>, arguments: &ListWorkArguments) -> Result<(), Failure> {
+    let filter = filter(store, &arguments.filter).await?;
     let work = wiring::work(config, store.clone());
     loop {
         if arguments.watch && !arguments.print.json && std::io::stdout().is_terminal() {
@@ -94,13 +115,122 @@ async fn list_once(
     rows.end()
 }
 
+fn unknown(agent: &Agent, message: &str) -> Failure {
+    Failure::plain(format!("'{}' has no message with the id '{message}'", agent.handle)).next(WORK)
+}
+
+/// Changes one message of an agent, or all work that matches.
+async fn change(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    which: &WhichWorkArguments,
+    change: WorkChange,
+) -> Result<(), Failure> {
+    let work = wiring::work(config, store.clone());
+    match (&which.message, &which.of) {
+        (Some(message), Some(of)) => {
+            let agent = agent::find(store, of).await?;
+            let id = MessageId::parse(message.trim()).ok_or_else(|| unknown(&agent, message))?;
+            change_one(&work, &agent, id, which.json, change).await
+        }
+        _ => change_all(&work, filter(store, &which.filter).await?, which, change).await,
+    }
+}
+
+async fn change_one(
+    work: &WorkService,
+    agent: &Agent,
+    message: MessageId,
+    as_json_text: bool,
+    change: WorkChange,
+) -> Result<(), Failure> {
+    let (done, is_retry) = (past(&change), change == WorkChange::Retry);
+    let changed = work.change(WorkScope::Everything, message, agent.id, change, None).await;
+    let item = changed.map_err(|error| match error {
+        ChangeWorkError::Refused(ChangeWorkRefused::NotFound) => unknown(agent, &message.to_string()),
+        ChangeWorkError::Refused(refused) => Failure::plain(format!("the work was not {done}: {refused}"))
+            .next(match refused {
+                ChangeWorkRefused::InProgress => "wait until it is stuck, or dead-letter it first",
+                ChangeWorkRefused::NotAddressed => "send a message that mentions the agent",
+                _ => "see its state with `parlance work show`",
+            }),
+        ChangeWorkError::Store(_) => {
+            Failure::new(format!("the work was not {done}"), error).next(store::NEXT)
+        }
+    })?;
+    let now = work.now();
+    print(&if as_json_text {
+        json!({ "work": as_json(&item, &work.flags(&item, now), now) }).to_string()
+    } else if is_retry {
+        format!(
+            "Retried {} for {}: it is offered again. `parlance work show {} {}` shows whether the agent took it up.",
+            item.message, item.agent.handle, item.message, item.agent.handle
+        )
+    } else {
+        format!(
+            "Dead-lettered {} for {}. `parlance work retry` reverses it.",
+            item.message, item.agent.handle
+        )
+    })
+}
+
+async fn change_all(
+    work: &WorkService,
+    filter: WorkFilter,
+    which: &WhichWorkArguments,
+    change: WorkChange,
+) -> Result<(), Failure> {
+    let done = past(&change);
+    let mut changed = 0;
+    let refused = loop {
+        let part = work
+            .change_all(WorkScope::Everything, filter.clone(), which.all, change.clone())
+            .await
+            .map_err(|error| match error {
+                ChangeAllError::NoFilter => {
+                    Failure::plain(format!("no work was {done}: no message is named"))
+                        .next("name a message and its agent, or an option; `--all` means all open work")
+                }
+                ChangeAllError::NotRetryable => Failure::plain(
+                    "no work was retried: without a state, messages that wait would match",
+                )
+                .next("add `--flag failing`, `--flag stuck`, or `--state failed`, `delivered`, or `dead`"),
+                ChangeAllError::NotAdmin(_) | ChangeAllError::Store(_) => {
+                    Failure::new(format!("not all work was {done}; {changed} messages were"), error)
+                        .next(store::NEXT)
+                }
+            })?;
+        changed += u64::from(part.changed);
+        if !part.more || part.changed == 0 {
+            break part.refused;
+        }
+        say(&format!("{done} {}", count(changed, "message")));
+    };
+    print(&if which.json {
+        let refused = refused.iter().map(|(message, agent, reason)| {
+            json!({
+                "message_id": message.to_string(), "agent_id": agent.to_string(), "reason": reason.to_string(),
+            })
+        });
+        json!({ "changed": changed, "refused": refused.collect::<Vec<_>>() }).to_string()
+    } else {
+        let left = refused.iter().map(|(message, _, reason)| format!("\n  {message} was not: {reason}"));
+        format!("{} {done}.{}", count(changed, "message"), left.collect::<String>())
+    })
+}
+
+/// A change in the past tense.
+const fn past(change: &WorkChange) -> &'static str {
+    match change {
+        WorkChange::Retry => "retried",
+        WorkChange::DeadLetter(_) => "dead-lettered",
+    }
+}
+
 async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &ShowWorkArguments) -> Result<(), Failure> {
     let agent = agent::find(store, &arguments.agent).await?;
     let work = wiring::work(config, store.clone());
-    let unknown = || {
-        Failure::plain(format!("'{}' has no message with the id '{}'", agent.handle, arguments.message))
-            .next(WORK)
-    };
+    let unknown = || unknown(&agent, &arguments.message);
     let message = MessageId::parse(arguments.message.trim()).ok_or_else(unknown)?;
     let found = work.find(WorkScope::Everything, message, agent.id).await;
     let item = found.map_err(|error| match error {
@@ -129,7 +259,11 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &ShowWorkArgum
             times.or_hyphen(delivery.processed_at()),
         ),
     ];
-    print(&lines.join("\n"))?;
+    let dead = delivery
+        .dead()
+        .map(|dead| format!("  dead-lettered {}: {}\n", times.text(dead.at), on_one_line(&dead.reason)));
+    let retried = delivery.restart().map(|restart| format!("  retried {}\n", times.text(restart.at)));
+    print(&lines.into_iter().chain(retried).chain(dead).collect::<Vec<_>>().join("\n"))?;
     let kind = List { name: None, headings: &["TRY", "BEGAN", "TOOK", "RESULT"], empty: "No attempts." };
     let mut rows = Rows::begin(kind, &arguments.print)?;
     for attempt in delivery.attempts() {
@@ -151,10 +285,10 @@ fn unread(cause: ListWorkError) -> Failure {
     Failure::new("cannot read the work", cause).next(store::NEXT)
 }
 
-/// Open work, as far as one page shows it.
+/// Work, as far as one page shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Counted {
-    pub(crate) open: usize,
+    pub(crate) found: usize,
     pub(crate) unanswered: usize,
     pub(crate) stuck: usize,
     pub(crate) failing: usize,
@@ -162,7 +296,7 @@ pub(crate) struct Counted {
     pub(crate) more: bool,
 }
 
-/// Counts the open work with a flag, or of an agent; no more than a page of it.
+/// Counts the work with a flag, or all open work of an agent; no more than a page of it.
 pub(crate) async fn counted(
     work: &WorkService,
     agent: Option<AgentId>,
@@ -171,13 +305,14 @@ pub(crate) async fn counted(
     let filter = WorkFilter { agent, flag, ..WorkFilter::default() };
     let request = PageRequest { slice: Slice::After { after: None, limit: AT_ONCE }, count: false };
     let page = work.list(WorkScope::Everything, filter, request).await?;
-    let mut counted = Counted { open: page.rows.len(), more: page.next.is_some(), ..Counted::default() };
+    let mut counted = Counted { found: page.rows.len(), more: page.next.is_some(), ..Counted::default() };
     let now = work.now();
     for flag in page.rows.iter().flat_map(|item| work.flags(item, now)) {
         match flag {
             WorkFlag::Unanswered => counted.unanswered += 1,
             WorkFlag::Stuck => counted.stuck += 1,
             WorkFlag::Failing => counted.failing += 1,
+            WorkFlag::Dead => {}
         }
     }
     Ok(counted)
@@ -187,7 +322,7 @@ impl Counted {
     /// The number of items that were counted, in words: `1 message`, `100 messages or more`.
     pub(crate) fn messages(self) -> String {
         let more = if self.more { " or more" } else { "" };
-        format!("{}{more}", count(self.open as u64, "message"))
+        format!("{}{more}", count(self.found as u64, "message"))
     }
 }
 
@@ -234,6 +369,9 @@ fn as_json(item: &WorkItem, flags: &[WorkFlag], now: Timestamp) -> Value {
         "inserted_at": item.written_at.to_string(),
         "delivered_at": delivery.delivered_at().map(|at| at.to_string()),
         "processed_at": delivery.processed_at().map(|at| at.to_string()),
+        "dead_at": delivery.dead().map(|dead| dead.at.to_string()),
+        "dead_reason": delivery.dead().map(|dead| &dead.reason),
+        "retried_at": delivery.restart().map(|restart| restart.at.to_string()),
     })
 }
 
@@ -262,7 +400,7 @@ mod tests {
 
     #[test]
     fn a_count_says_that_there_is_more() {
-        let counted = |open, more| Counted { open, more, ..Counted::default() }.messages();
+        let counted = |found, more| Counted { found, more, ..Counted::default() }.messages();
         assert_eq!(
             (counted(1, false), counted(100, true)),
             ("1 message".into(), "100 messages or more".into())

@@ -13,6 +13,7 @@ pub mod callers;
 pub mod changes;
 pub mod chats;
 pub mod contacts;
+pub mod dead_letters;
 pub mod deliveries;
 pub mod effects;
 pub mod history;
@@ -120,6 +121,11 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, work:
             open_work_is_listed_oldest_first, work_is_narrowed, flags_are_found_as_they_are_shown,
             work_is_for_those_who_answer_for_it, a_text_that_is_gone_is_no_work,
+        }
+        $crate::contract_tests! { @area $make, dead_letters:
+            a_message_is_dead_after_the_last_attempt, a_crash_in_the_last_attempt_ends_in_a_dead_letter,
+            a_lower_limit_holds_from_the_next_attempt, retried_work_is_offered_as_if_it_were_new,
+            work_that_has_moved_on_is_not_changed, only_the_responsible_change_work, work_is_changed_by_filter,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_stays_as_it_was_first,

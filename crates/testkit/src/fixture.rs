@@ -11,7 +11,9 @@ use domain::chat::{ChatListing, ChatTitle, CreateChat};
 use domain::contact::{
     Handle, RequestAction, RequestMessage, SendRequest, SentFilter, WhichContact, WhichRequest,
 };
-use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Order};
+use domain::delivery::{
+    DeadLetterReason, DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, MaxAttempts, Order,
+};
 use domain::id::{ChatId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::login::{Password, WhichLogin};
@@ -29,6 +31,7 @@ use domain::peer::ListPeers;
 use domain::plan::{Plan, PlanName};
 use domain::ports::Clock;
 use domain::secret::Secret;
+use domain::work::{WorkChange, WorkScope};
 use serde_json::json;
 
 use crate::{TestAgent, TestUser, World};
@@ -80,6 +83,7 @@ impl Fixture {
         world.clock.advance(Duration::from_micros(1));
         let changes = AgentChanges {
             model_type: Some(Some(ModelType::new("large").unwrap())),
+            max_attempts: Some(MaxAttempts::new(2)),
             bio: Some(Some(AgentBio::new("Born\nin a \"test\"").unwrap())),
             tags: Some(vec![AgentTag::new("ünïcode").unwrap()]),
             listed_in_directory: Some(true),
@@ -138,6 +142,13 @@ impl Fixture {
         }
         let taken = DeliveryKey { message: messages[0].id, agent: self.agents[2].id };
         world.deliveries.mark_delivered(vec![taken]).await.unwrap();
+        let scope = WorkScope::OwnedBy(self.users[0].id);
+        let reason = DeadLetterReason::new("no \u{1} key".to_owned()).unwrap();
+        let changes = [(0, WorkChange::DeadLetter(reason)), (3, WorkChange::Retry)];
+        for (message, change) in changes {
+            let message = messages[message].id;
+            world.work.change(scope, message, self.agents[1].id, change, None).await.unwrap();
+        }
     }
 
     async fn take_back(&self, world: &World) {

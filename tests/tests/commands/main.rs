@@ -5,6 +5,7 @@
 mod help;
 mod invitation;
 mod output;
+mod work;
 
 use std::collections::BTreeSet;
 use std::fs;

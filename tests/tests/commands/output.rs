@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{json_of, printed, refused, run};
 
 /// Commands take their time on a busy machine, and the connection of a client stays open meanwhile.
-const PATIENT: [(&str, &str); 1] = [("PARLANCE_HTTP_IDLE_TIMEOUT_MS", "60000")];
+pub(crate) const PATIENT: [(&str, &str); 1] = [("PARLANCE_HTTP_IDLE_TIMEOUT_MS", "60000")];
 
 #[tokio::test]
 async fn accounts_are_made_seen_and_deleted() {
@@ -115,99 +115,6 @@ async fn chats_are_listed_and_shown() {
     ann.delete(&format!("/chats/{id}")).await;
     assert_eq!(json(&["chat", "list", "--participant", "ann"]), json!({ "chats": [] }));
     refused(&server, &["chat", "show"], &[id]);
-}
-
-/// An agent whose handler fails at every message is seen in every command that shows work.
-#[tokio::test]
-async fn work_that_fails_is_seen() {
-    let server = Server::start_with(&[
-        PATIENT[0],
-        ("PARLANCE_WORK_FAILING_ATTEMPTS", "2"),
-        ("PARLANCE_WORK_STUCK_AFTER_MS", "1"),
-    ])
-    .await;
-    let told = |arguments: &[&str]| json_of(&server, arguments);
-    let said = |arguments: &[&str]| printed(&server, arguments);
-    assert_eq!(said(&["work", "list"]), "No open work.\n");
-    let ann = server.user("ann");
-    let bot = ann.register(&server, "Bot").await;
-    let chat = ann.create_chat().await;
-    assert_eq!(ann.add(&chat, &bot.id).await.status, 201);
-    let poisoned = ann.sent(&chat, "poisoned", &[&bot.id]).await;
-    let waiting = ann.sent(&chat, "waiting", &[&bot.id]).await;
-    for _ in 0..2 {
-        assert_eq!(bot.step(&chat, &poisoned, "processing").await.status, 200);
-        let error = json!({ "error": "OPENAI_API_KEY is not set" });
-        assert_eq!(bot.post(&format!("/chats/{chat}/messages/{poisoned}/failed"), error).await.status, 200);
-    }
-    let listed = told(&["work", "list"]);
-    let work = listed["work"].as_array().unwrap();
-    assert_eq!(
-        work.iter().map(|item| &item["message_id"]).collect::<Vec<_>>(),
-        [&json!(poisoned), &json!(waiting)]
-    );
-    assert_eq!(
-        (&work[0]["state"], &work[0]["flags"], &work[0]["attempts"][1]["error"]),
-        (&json!("failed"), &json!(["failing"]), &json!("OPENAI_API_KEY is not set"))
-    );
-    for (filter, number) in [
-        (&["--flag", "failing"][..], 1),
-        (&["--state", "new"], 1),
-        (&["--agent", "ann/bot", "--room", &chat], 2),
-        (&["--flag", "stuck"], 0),
-        (&["--limit", "1"], 1),
-    ] {
-        let listed = told(&[&["work", "list"], filter].concat());
-        assert_eq!(listed["work"].as_array().unwrap().len(), number, "{filter:?}: {listed}");
-    }
-    let table = said(&["work", "list"]);
-    let columns = ["MESSAGE", "AGENT", "AGE", "TRIES", "STATE"];
-    assert!(table.lines().next().unwrap().split_whitespace().eq(columns), "{table}");
-    assert!(table.lines().nth(1).unwrap().ends_with("2      failing"), "{table}");
-    assert!(table.lines().nth(2).unwrap().ends_with("0      new"), "{table}");
-    assert!(table.lines().all(|line| line.len() <= 80), "{table}");
-    let shown = said(&["work", "show", &poisoned, "ann/bot"]);
-    assert!(shown.starts_with(&format!("{poisoned} for ann/bot: failed, failing\n")), "{shown}");
-    let failures = shown.lines().filter(|line| line.ends_with("OPENAI_API_KEY is not set"));
-    assert_eq!(failures.count(), 2, "{shown}");
-    assert!(shown.lines().all(|line| line.len() <= 80), "{shown}");
-    assert_eq!(told(&["work", "show", &waiting, "ann/bot"])["work"]["state"], "new");
-    let shown = told(&["agent", "show", "ann/bot"]);
-    assert_eq!((&shown["agent"]["work"]["open"], &shown["agent"]["work"]["failing"]), (&json!(2), &json!(1)));
-    let shown = said(&["agent", "show", "ann/bot"]);
-    assert!(shown.contains("open work: 2 messages, of which 0 unanswered, 0 stuck, 1 failing"), "{shown}");
-
-    // A handler that hangs.
-    assert_eq!(bot.step(&chat, &waiting, "processing").await.status, 200);
-    assert!(soon(async || said(&["work", "list", "--flag", "stuck"]).contains(&waiting)).await);
-    // The databases of the tests are not durable, which is a fault.
-    let doctor = server.command().args(["doctor", "--json"]).output().unwrap();
-    let findings = serde_json::from_slice::<Value>(&doctor.stdout).unwrap();
-    let warnings =
-        findings["findings"].as_array().unwrap().iter().filter(|finding| finding["check"] == "work");
-    let warnings = warnings.map(|finding| (finding["outcome"].as_str(), finding["next"].as_str()));
-    assert_eq!(
-        warnings.collect::<Vec<_>>(),
-        [
-            (Some("warning"), Some("run `parlance work list --flag failing`")),
-            (Some("warning"), Some("run `parlance work list --flag stuck`")),
-        ]
-    );
-}
-
-/// The list is printed again until the reader goes.
-#[tokio::test]
-async fn work_is_watched() {
-    let server = Server::start_with(&PATIENT).await;
-    let mut command = server.command();
-    let mut watching =
-        command.args(["work", "list", "--watch"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(watching.stdout.take().unwrap()));
-    for _ in 0..2 {
-        assert_eq!(lines.next().unwrap().unwrap(), "No open work.");
-    }
-    watching.kill().unwrap();
-    watching.wait().unwrap();
 }
 
 #[tokio::test]

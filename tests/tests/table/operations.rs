@@ -108,6 +108,8 @@ pub(crate) fn operations() -> Vec<Operation> {
     all.extend(organization());
     all.extend(rooms("/api/v1/me"));
     all.extend(rooms("/api/v1/agent"));
+    all.extend(ledger("/api/v1/me/work"));
+    all.extend(ledger("/api/v1/me/organization/work"));
     all.extend(work());
     all.extend(contacts("/api/v1/me"));
     all.extend(contacts("/api/v1/agent"));
@@ -174,7 +176,8 @@ fn account() -> Vec<Operation> {
     let agent = json!({"agent": {"name": "New", "description": "a new one"}});
     let platform = json!({"agent": {"name": "New", "description": "a new one", "model_type": "large"}});
     let changes = json!({"agent": {
-        "name": "Other", "description": "another", "model_type": "large", "bio": "born", "tags": ["a"],
+        "name": "Other", "description": "another", "model_type": "large", "bio": "born", "max_attempts": 3,
+        "tags": ["a"],
         "listed_in_directory": true, "registry_access": true, "shared_with_organization": true,
     }});
     vec![
@@ -205,9 +208,6 @@ fn account() -> Vec<Operation> {
             json!({"current_password": "correct horse", "new_password": "battery staple"}),
         ),
         get("/api/v1/me/organization/audit"),
-        get("/api/v1/me/organization/work"),
-        get("/api/v1/me/work"),
-        get("/api/v1/me/work/{message_id}/{agent_id}"),
         get("/api/v1/me/peers"),
         get("/api/v1/me/directory"),
         get("/api/v1/agent/me"),
@@ -274,6 +274,29 @@ fn rooms(base: &str) -> Vec<Operation> {
         all.push(delete(&at("/chats/{chat_id}/messages/{message_id}")));
     }
     all
+}
+
+/// The operations on the work of agents under `base`.
+fn ledger(base: &str) -> Vec<Operation> {
+    let at = |path: &str| format!("{base}{path}");
+    let filter = |reason: Option<&str>| {
+        let mut filter = json!({
+            "agent_id": "0190c5a4-0000-7000-8000-0000000000a1", "chat_id": "0190c5a4-0000-7000-8000-0000000000a1",
+            "state": "failed", "flag": "failing", "min_age_seconds": 1, "min_attempts": 1, "all": false,
+        });
+        if let Some(reason) = reason {
+            filter["reason"] = json!(reason);
+        }
+        filter
+    };
+    vec![
+        get(base),
+        get(&at("/{message_id}/{agent_id}")),
+        post(&at("/{message_id}/{agent_id}/retry"), json!({"if_state": "failed"})),
+        post(&at("/{message_id}/{agent_id}/dead-letter"), json!({"if_state": "failed", "reason": "no key"})),
+        post(&at("/retry"), filter(None)),
+        post(&at("/dead-letter"), filter(Some("no key"))),
+    ]
 }
 
 /// The operations on a room that only agents have.

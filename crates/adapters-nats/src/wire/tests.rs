@@ -7,7 +7,7 @@ use domain::chat::{
     Chat, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, RoomAgent, WorkStatus,
 };
 use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, RequestStatus};
-use domain::delivery::{Attempt, AttemptNumber, AttemptState, Delivery};
+use domain::delivery::{Attempt, AttemptNumber, AttemptState, Delivery, MaxAttempts};
 use domain::event::DomainEvent;
 use domain::id::{
     AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, Sequence,
@@ -99,6 +99,7 @@ fn agent() -> Agent {
         listed_in_directory: true,
         registry_access: false,
         shared_with_organization: true,
+        max_attempts: MaxAttempts::new(3),
         is_global: true,
         created_at: at(1),
         updated_at: at(2),

@@ -84,6 +84,7 @@ async fn insert_on(mut db: &Db, new: &NewAgent, handle: &AgentHandle) -> Result<
         registry_access: true,
         shared_with_organization: false,
         is_global: false,
+        max_attempts: None,
         created_at: At(new.now),
         updated_at: At(new.now),
         disabled_at: None,

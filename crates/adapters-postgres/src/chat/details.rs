@@ -47,7 +47,7 @@ async fn works_on(mut db: &Db, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStat
         format!(
             "(SELECT TRUE AS yes FROM participants CROSS JOIN LATERAL (\
                  SELECT FROM deliveries WHERE deliveries.agent_id = participants.participant_id \
-                 AND deliveries.chat_id = participants.chat_id AND deliveries.processed_at IS NULL \
+                 AND deliveries.chat_id = participants.chat_id AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL \
                  AND deliveries.current_attempt > 0 AND {status} LIMIT 1) AS work \
               WHERE participants.chat_id = room.id AND participants.kind = 'Agent' \
               AND participants.left_at IS NULL LIMIT 1)"

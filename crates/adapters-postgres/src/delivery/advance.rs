@@ -1,13 +1,14 @@
 //! Storing one step of an agent's work, whatever it needs.
 
 use diesel::prelude::*;
-use diesel::sql_types::Uuid as SqlUuid;
+use diesel::sql_types::{Integer, Nullable, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Delivery};
-use domain::id::ParticipantId;
-use futures_util::future::{join3, try_join};
+use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Delivery, MaxAttempts};
+use domain::id::{AgentId, MessageId, ParticipantId};
+use futures_util::future::{join4, try_join};
 
 use super::save::SteppedRecords;
+use crate::account::row::max_attempts;
 use crate::chat::activate_on;
 use crate::chat::load::membership_on;
 use crate::error::Fault;
@@ -24,8 +25,13 @@ pub(super) async fn advance_on(
 ) -> Result<Result<Advanced, AdvanceRefused>, Fault> {
     let agent = ParticipantId::Agent(command.agent);
     // The later reads see the commits before the first one's lock.
-    let (place, membership, before) =
-        join3(place_on(db, command), membership_on(db, agent, command.chat), record_on(db, command)).await;
+    let (place, membership, before, max) = join4(
+        place_on(db, command),
+        membership_on(db, agent, command.chat),
+        record_on(db, command.agent, command.message),
+        max_attempts_on(db, command.agent),
+    )
+    .await;
     let (Some(place), Some(_)) = (place?, membership?) else { return Ok(Err(AdvanceRefused::NotFound)) };
     let before = before?;
     if before.is_none() {
@@ -36,8 +42,9 @@ pub(super) async fn advance_on(
         }
     }
     let before = before.unwrap_or_else(|| Delivery::unaddressed(command.agent));
-    let Ok(after) = before.clone().step(&command.step, command.now) else {
-        return Ok(Err(AdvanceRefused::NoActiveAttempt));
+    let after = match before.clone().step(&command.step, max?, command.now) {
+        Ok(after) => after,
+        Err(refused) => return Ok(Err(refused.into())),
     };
     let key = (command.agent.uuid(), command.chat.uuid(), place);
     let mut stepped = SteppedRecords::default();
@@ -61,9 +68,23 @@ async fn place_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<i64>,
         .optional()?)
 }
 
+/// The limit of the agent.
+async fn max_attempts_on(mut db: &Db, agent: AgentId) -> Result<Option<MaxAttempts>, Fault> {
+    let max = statement::<Nullable<Integer>>("SELECT max_attempts FROM agents WHERE id = ?")
+        .bind::<SqlUuid, _>(agent.uuid())
+        .get_result::<Option<i32>>(&mut db)
+        .await
+        .optional()?;
+    max.flatten().map(max_attempts).transpose()
+}
+
 /// The record with its newest attempt only, which is all that a step needs. A delivery can be marked
 /// without the message's lock, so the record has its own.
-async fn record_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<Delivery>, Fault> {
+pub(crate) async fn record_on(
+    mut db: &Db,
+    agent: AgentId,
+    message: MessageId,
+) -> Result<Option<Delivery>, Fault> {
     let record = statement::<RecordColumns>(format!(
         "SELECT {} FROM messages JOIN deliveries ON deliveries.agent_id = ? \
          AND deliveries.chat_id = messages.chat_id AND deliveries.sequence = messages.sequence \
@@ -71,8 +92,8 @@ async fn record_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<Deli
         record_columns(),
     ));
     let record = record
-        .bind::<SqlUuid, _>(command.agent.uuid())
-        .bind::<SqlUuid, _>(command.message.uuid())
+        .bind::<SqlUuid, _>(agent.uuid())
+        .bind::<SqlUuid, _>(message.uuid())
         .get_result::<DeliveryRow>(&mut db)
         .await
         .optional()?;

@@ -44,7 +44,7 @@ static NEXT: LazyLock<String> = LazyLock::new(|| {
          FROM participants JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
          LEFT JOIN LATERAL (SELECT * FROM deliveries WHERE deliveries.agent_id = participants.participant_id \
          AND deliveries.chat_id = participants.chat_id AND deliveries.processed_at IS NULL \
-         AND deliveries.addressed ORDER BY deliveries.sequence LIMIT 1) AS deliveries ON TRUE \
+         AND deliveries.dead_at IS NULL AND deliveries.addressed ORDER BY deliveries.sequence LIMIT 1) AS deliveries ON TRUE \
          LEFT JOIN LATERAL (SELECT {MESSAGE}, {handle} FROM messages \
          WHERE messages.chat_id = deliveries.chat_id AND messages.sequence = deliveries.sequence) AS message ON TRUE \
          LEFT JOIN LATERAL (SELECT array_agg(number), array_agg(started_at), array_agg(completed_at), \

@@ -17,7 +17,7 @@ use crate::statement::statement;
 /// The condition of a filter. It must contain the exact condition of the partial index, or the
 /// index cannot be used.
 fn chosen(filter: DeliveryFilter) -> String {
-    const OPEN: &str = "processed_at IS NULL AND addressed";
+    const OPEN: &str = "processed_at IS NULL AND dead_at IS NULL AND addressed";
     match filter {
         DeliveryFilter::Open => OPEN.to_owned(),
         DeliveryFilter::Pending => format!("{OPEN} AND NOT {PROCESSING}"),

@@ -75,15 +75,18 @@ async fn save_earlier_on(mut db: &Db, earlier: &[(RecordKey, EarlierAttempt)]) -
 }
 
 /// A delivery without a row is one that the message does not mention: every other row is written
-/// with its message.
+/// with its message. The error of an attempt that had ended before is complete in its row only.
 const SAVE_RECORDS: &str = "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, \
-     started_at, processed_at, failed_at, error) \
-     SELECT agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error \
-     FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?) \
-         AS new (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error) \
+     started_at, processed_at, failed_at, error, dead_at, dead_reason) \
+     SELECT agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, \
+         dead_at, dead_reason \
+     FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         AS new (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, \
+             dead_at, dead_reason) \
      ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE SET current_attempt = excluded.current_attempt, \
      started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, \
-     error = excluded.error";
+     error = CASE WHEN deliveries.current_attempt = excluded.current_attempt THEN coalesce(deliveries.error, excluded.error) \
+         ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason";
 
 async fn save_records_on(mut db: &Db, records: &BTreeMap<RecordKey, Delivery>) -> Result<(), Fault> {
     let columns = records.values().map(StepColumns::of).collect::<Result<Vec<_>, _>>()?;
@@ -95,7 +98,9 @@ async fn save_records_on(mut db: &Db, records: &BTreeMap<RecordKey, Delivery>) -
         .bind::<Array<Nullable<Timestamptz>>, _>(all.clone().map(|new| new.started_at).collect::<Vec<_>>())
         .bind::<Array<Nullable<Timestamptz>>, _>(all.clone().map(|new| new.processed_at).collect::<Vec<_>>())
         .bind::<Array<Nullable<Timestamptz>>, _>(all.clone().map(|new| new.failed_at).collect::<Vec<_>>())
-        .bind::<Array<Nullable<Text>>, _>(all.map(|new| new.error).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Text>>, _>(all.clone().map(|new| new.error).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Timestamptz>>, _>(all.clone().map(|new| new.dead_at).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Text>>, _>(all.map(|new| new.dead_reason).collect::<Vec<_>>())
         .execute(&mut db)
         .await?;
     Ok(())

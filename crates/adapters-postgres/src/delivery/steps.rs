@@ -7,12 +7,12 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use diesel::sql_types::{Array, Bool, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
-use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, DeliveryKey};
+use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, DeliveryKey, MaxAttempts};
 use domain::id::{AgentId, MessageId, ParticipantId};
 use domain::message::Message;
 use futures_util::future::{join3, try_join};
@@ -22,6 +22,7 @@ use uuid::Uuid;
 use super::advance::advance_on;
 use super::mark_delivered::LOCK_MESSAGES;
 use super::save::SteppedRecords;
+use crate::account::row::max_attempts;
 use crate::error::Fault;
 use crate::group_commit::{self, BatchWork, LockWait};
 use crate::message::batch::{MemberKey, Members, memberships_on};
@@ -112,7 +113,7 @@ impl group_commit::Decided<Advanced, AdvanceRefused> for DecidedSteps {
 /// The basis of the steps: locked messages and records, and memberships.
 struct Ground {
     messages: HashMap<MessageId, Message>,
-    locked: HashSet<DeliveryKey>,
+    locked: LockedRecords,
     members: Members,
 }
 
@@ -192,11 +193,15 @@ async fn messages_of_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Vec<Mes
     rows_on(db, ids, "ORDER BY id FOR NO KEY UPDATE SKIP LOCKED").await
 }
 
+/// The locked deliveries, each with the limit of its agent.
+type LockedRecords = HashMap<DeliveryKey, Option<MaxAttempts>>;
+
 /// A delivery can be marked without the message's lock, so the records have their own.
 macro_rules! records {
     ($locked:literal) => {
         concat!(
-            "SELECT messages.id, deliveries.agent_id FROM unnest(?, ?) AS wanted (message_id, agent_id) \
+            "SELECT messages.id, deliveries.agent_id, \
+             (SELECT max_attempts FROM agents WHERE agents.id = wanted.agent_id) FROM unnest(?, ?) AS wanted (message_id, agent_id) \
              JOIN messages ON messages.id = wanted.message_id \
              JOIN deliveries ON deliveries.agent_id = wanted.agent_id AND deliveries.chat_id = messages.chat_id \
              AND deliveries.sequence = messages.sequence \
@@ -210,7 +215,7 @@ async fn records_of_on(
     mut db: &Db,
     commands: &[AdvanceDelivery],
     lock_wait: LockWait,
-) -> Result<HashSet<DeliveryKey>, Fault> {
+) -> Result<LockedRecords, Fault> {
     let wanted = commands.iter().map(delivery_of).collect::<BTreeSet<_>>();
     let (messages, agents) =
         wanted.iter().map(|key| (key.message.uuid(), key.agent.uuid())).unzip::<_, _, Vec<_>, Vec<_>>();
@@ -218,13 +223,16 @@ async fn records_of_on(
         LockWait::Brief => records!(" SKIP LOCKED"),
         LockWait::Long => records!(""),
     };
-    let locked = statement::<(SqlUuid, SqlUuid)>(text)
+    let locked = statement::<(SqlUuid, SqlUuid, Nullable<Integer>)>(text)
         .bind::<Array<SqlUuid>, _>(messages)
         .bind::<Array<SqlUuid>, _>(agents)
-        .load::<(Uuid, Uuid)>(&mut db)
+        .load::<(Uuid, Uuid, Option<i32>)>(&mut db)
         .await?;
-    let key = |(message, agent)| DeliveryKey { message: MessageId::new(message), agent: AgentId::new(agent) };
-    Ok(locked.into_iter().map(key).collect())
+    let locked = locked.into_iter().map(|(message, agent, max)| {
+        let key = DeliveryKey { message: MessageId::new(message), agent: AgentId::new(agent) };
+        Ok((key, max.map(max_attempts).transpose()?))
+    });
+    locked.collect()
 }
 
 fn delivery_of(command: &AdvanceDelivery) -> DeliveryKey {
@@ -243,15 +251,16 @@ impl DecidedSteps {
         // The first activity of a participant makes it active, which needs a change of its own.
         let is_active = membership.is_some_and(|status| *status == ParticipantStatus::Active);
         let message = ground.messages.get_mut(&key.message).filter(|message| message.chat_id == command.chat);
-        let (Some(message), true, true) = (message, is_active, ground.locked.contains(&key)) else {
+        let (Some(message), true, Some(max)) = (message, is_active, ground.locked.get(&key)) else {
             return Ok(None);
         };
         let record = message.deliveries.iter_mut().find(|record| record.agent() == command.agent);
         let Some(record) = record else { return Ok(None) };
         let row = (key.agent.uuid(), message.chat_id.uuid(), message.sequence.get());
         let before = self.stepped.get(&row).unwrap_or(record).clone();
-        let Ok(after) = before.clone().step(&command.step, command.now) else {
-            return Ok(Some(Err(AdvanceRefused::NoActiveAttempt)));
+        let after = match before.clone().step(&command.step, *max, command.now) {
+            Ok(after) => after,
+            Err(refused) => return Ok(Some(Err(refused.into()))),
         };
         self.stepped.add(row, &before, after.clone())?;
         *record = after.clone().shown();

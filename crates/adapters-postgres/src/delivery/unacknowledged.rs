@@ -23,7 +23,8 @@ use crate::statement::statement;
 static SEARCH: LazyLock<String> = LazyLock::new(|| {
     let open = format!(
         "FROM deliveries WHERE deliveries.agent_id = listening.agent_id \
-         AND deliveries.chat_id = listening.chat_id AND deliveries.processed_at IS NULL AND deliveries.addressed \
+         AND deliveries.chat_id = listening.chat_id AND deliveries.processed_at IS NULL \
+         AND deliveries.dead_at IS NULL AND deliveries.addressed \
          AND deliveries.sequence > listening.since ORDER BY deliveries.sequence LIMIT {EXAMINED}"
     );
     format!(
@@ -75,7 +76,7 @@ const LOCKED: &str = "SELECT id FROM messages WHERE chat_id = ? AND sequence = A
 static STILL_NEW: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL \
-         AND addressed AND {NEW} AND sequence = ANY(?) ORDER BY sequence"
+         AND dead_at IS NULL AND addressed AND {NEW} AND sequence = ANY(?) ORDER BY sequence"
     )
 });
 

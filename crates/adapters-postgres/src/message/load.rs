@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use diesel::dsl::{AsSelect, SqlTypeOf};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{Attempt, SHOWN_ERROR_BYTES, shown_error};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, RecordId};
@@ -96,6 +96,10 @@ pub(crate) type RecordColumns = (
     Nullable<Timestamptz>,
     Nullable<Timestamptz>,
     Nullable<Timestamptz>,
+    Nullable<Timestamptz>,
+    Nullable<Timestamptz>,
+    Nullable<Text>,
+    Nullable<Integer>,
     Nullable<Timestamptz>,
     Nullable<Binary>,
 );

@@ -88,9 +88,11 @@ SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
       WHERE deliveries.agent_id = participants.participant_id
       AND deliveries.chat_id = participants.chat_id
       AND deliveries.processed_at IS NULL
+      AND deliveries.dead_at IS NULL
       AND deliveries.current_attempt > 0
-      AND (deliveries.current_attempt > 0
-        AND deliveries.failed_at IS NULL)
+      AND (deliveries.failed_at IS NULL
+        AND deliveries.current_attempt > 0
+        AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
       LIMIT 1) AS work
     WHERE participants.chat_id = room.id
     AND participants.kind = 'Agent'
@@ -106,9 +108,11 @@ SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
       WHERE deliveries.agent_id = participants.participant_id
       AND deliveries.chat_id = participants.chat_id
       AND deliveries.processed_at IS NULL
+      AND deliveries.dead_at IS NULL
       AND deliveries.current_attempt > 0
-      AND (deliveries.current_attempt > 0
-        AND deliveries.failed_at IS NOT NULL)
+      AND (deliveries.failed_at IS NOT NULL
+        AND deliveries.current_attempt > 0
+        AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
       LIMIT 1) AS work
     WHERE participants.chat_id = room.id
     AND participants.kind = 'Agent'
@@ -209,7 +213,8 @@ UPDATE deliveries
   AND deliveries.chat_id = taken.chat_id
   AND deliveries.sequence = taken.sequence
   AND (deliveries.delivered_at IS NULL
-    AND deliveries.current_attempt = 0)
+    AND deliveries.dead_at IS NULL
+    AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING taken.message_id;
 SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
@@ -221,7 +226,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
   FROM messages
   WHERE id = ANY($1)
   ORDER BY chat_id, sequence;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -246,7 +251,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
   ORDER BY deliveries.agent_id;
 
 -- next message
-SELECT participants.status, message.*, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substring(convert_to(deliveries.error, 'UTF8')
+SELECT participants.status, message.*, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513), earlier.*
   FROM participants
@@ -259,6 +264,7 @@ SELECT participants.status, message.*, deliveries.agent_id, deliveries.addressed
     WHERE deliveries.agent_id = participants.participant_id
     AND deliveries.chat_id = participants.chat_id
     AND deliveries.processed_at IS NULL
+    AND deliveries.dead_at IS NULL
     AND deliveries.addressed
     ORDER BY deliveries.sequence
     LIMIT 1) AS deliveries
@@ -302,7 +308,7 @@ SELECT stay.chat_id, stay.participant_id, stay.status
     WHERE participants.chat_id = wanted.chat_id
     AND participants.participant_id = wanted.participant_id
     AND participants.left_at IS NULL OFFSET 0) AS stay;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -336,7 +342,10 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
   WHERE id = ANY($1)
   ORDER BY id
   FOR NO KEY UPDATE SKIP LOCKED;
-SELECT messages.id, deliveries.agent_id
+SELECT messages.id, deliveries.agent_id,
+  (SELECT max_attempts
+    FROM agents
+    WHERE agents.id = wanted.agent_id)
   FROM unnest($1, $2) AS wanted (message_id, agent_id)
   JOIN messages
   ON messages.id = wanted.message_id
@@ -346,11 +355,11 @@ SELECT messages.id, deliveries.agent_id
   AND deliveries.sequence = messages.sequence
   ORDER BY deliveries.agent_id, deliveries.chat_id, deliveries.sequence
   FOR NO KEY UPDATE OF deliveries SKIP LOCKED;
-INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error)
-  SELECT agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error
-  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9) AS new (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error)
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
+  SELECT agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason
+  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS new (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = excluded.error;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN deliveries.current_attempt = excluded.current_attempt THEN coalesce(deliveries.error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
 
 -- context
 SELECT "participants"."role", "participants"."status"
@@ -397,7 +406,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
     AND sequence = ANY($3)) AS part
   WHERE coalesce(before, 0) <= $4
   ORDER BY sequence ASC;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -444,7 +453,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
     AND sequence = ANY($3)) AS part
   WHERE coalesce(before, 0) <= $4
   ORDER BY sequence DESC;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages

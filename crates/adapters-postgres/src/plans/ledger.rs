@@ -24,7 +24,7 @@ fn processed() -> i64 {
 
 impl Watched {
     /// Message n is for agent n % 1000 in chat n % 100. A third of the open ones waits, a third is in
-    /// processing, and a third has failed.
+    /// processing, and a third has failed. The first of each chat is dead.
     async fn fill_ledger(&self, all: i64) {
         let statements = format!(
             "INSERT INTO organizations SELECT $id(9, 999999), 'ledger', $at(1), 'enterprise';
@@ -43,7 +43,10 @@ impl Watched {
                CASE WHEN open AND n % 3 = 0 THEN 0 ELSE 1 END, NULL, \
                CASE WHEN open AND n % 3 = 0 THEN NULL ELSE $at(n) END, CASE WHEN NOT open THEN $at(n) END, \
                CASE WHEN open AND n % 3 = 2 THEN $at(n) END, CASE WHEN open AND n % 3 = 2 THEN 'it broke' END \
-               FROM (SELECT n, n >= {all} - {OPEN} AS open FROM generate_series(0, {all} - 1) AS n) AS all_of_them;"
+               FROM (SELECT n, n >= {all} - {OPEN} AS open FROM generate_series(0, {all} - 1) AS n) AS all_of_them;
+             UPDATE deliveries SET processed_at = NULL, failed_at = started_at, error = 'it broke', \
+               dead_at = started_at, dead_reason = 'no key' \
+               WHERE agent_id IN (SELECT $id({AGENT}, n) FROM generate_series(0, 99) AS n) AND sequence = 1;"
         );
         let statements = statements.replace("$id", "pg_temp.id").replace("$at", "pg_temp.at");
         self.client.batch_execute(&statements).await.unwrap();
@@ -84,6 +87,7 @@ impl Watched {
                 WorkSearch { flag: Some(FlagCondition::Unanswered(last)), ..any.clone() },
                 waiting,
             ),
+            ("dead", search(|search| search.state = Some(DeliveryStatus::Dead)), begun),
             ("an agent", search(|search| search.agent = Some(AgentId::new(id(AGENT, 301)))), 100),
             ("a chat", search(|search| search.chat = Some(ChatId::new(id(CHAT, 7)))), both),
         ] {

@@ -35,14 +35,17 @@ type ItemColumns = (
     Text,
 );
 
-pub(super) async fn find_on(
-    mut db: &Db,
-    wanted: FindWork,
-) -> Result<Result<Option<WorkItem>, NotAdmin>, Fault> {
+pub(super) async fn find_on(db: &Db, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, Fault> {
     if let Err(refused) = check_on(db, wanted.scope).await? {
         return Ok(Err(refused));
     }
-    // The agent is one of the scope, and the message is of a chat of which it is a participant.
+    let keys = key_on(db, wanted).await?.into_iter().collect();
+    Ok(Ok(items_on(db, wanted.scope, keys, usize::MAX).await?.0.pop()))
+}
+
+/// The key of an item whose agent is one of the scope, and whose message is in a chat of which it is a
+/// participant.
+pub(super) async fn key_on(mut db: &Db, wanted: FindWork) -> Result<Option<RecordKey>, Fault> {
     let mut key = statement::<(SqlUuid, BigInt)>(format!(
         "SELECT messages.chat_id, messages.sequence FROM messages \
          JOIN participants ON participants.chat_id = messages.chat_id AND participants.participant_id = ? \
@@ -57,8 +60,7 @@ pub(super) async fn find_on(
         key = key.bind::<SqlUuid, _>(account);
     }
     let found = key.bind::<SqlUuid, _>(wanted.agent.uuid()).load::<(Uuid, i64)>(&mut db).await?;
-    let keys = found.into_iter().map(|(chat, sequence)| (wanted.agent.uuid(), chat, sequence)).collect();
-    Ok(Ok(items_on(db, wanted.scope, keys, usize::MAX).await?.0.pop()))
+    Ok(found.into_iter().next().map(|(chat, sequence)| (wanted.agent.uuid(), chat, sequence)))
 }
 
 /// The items with these keys, in this order, without those at the end that would exceed `budget`;

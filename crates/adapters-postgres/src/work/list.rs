@@ -17,6 +17,7 @@ use super::check_on;
 use super::find::items_on;
 use super::row::{CONDITIONS, LAST_ERROR, account, agents, error, state};
 use crate::error::Fault;
+use crate::message::row::status::{BEGUN, WAITS};
 use crate::row::{At, Id, can_be_stored};
 use crate::run::Db;
 use crate::statement::{Statement, statement};
@@ -72,16 +73,22 @@ async fn places_on(
 /// The exact condition of the index of a part.
 const fn indexed(part: Searched) -> &'static str {
     match part {
-        Searched::Waiting => "deliveries.processed_at IS NULL AND deliveries.addressed",
-        Searched::Begun => "deliveries.processed_at IS NULL AND deliveries.current_attempt > 0",
+        Searched::Waiting => {
+            "deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND deliveries.addressed"
+        }
+        Searched::Begun => {
+            "deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND deliveries.current_attempt > 0"
+        }
+        Searched::Dead => "deliveries.dead_at IS NOT NULL",
     }
 }
 
 /// The items of a part in a room of `rooms`; [`bound`] binds the values.
 fn items(part: Searched) -> String {
-    let begun = match part {
-        Searched::Waiting => "= 0",
-        Searched::Begun => "> 0",
+    let belongs = match part {
+        Searched::Waiting => WAITS,
+        Searched::Begun => BEGUN,
+        Searched::Dead => "TRUE",
     };
     format!(
         "SELECT deliveries.sequence, message.created_at \
@@ -90,7 +97,7 @@ fn items(part: Searched) -> String {
              ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_ROOM}) AS deliveries \
          CROSS JOIN LATERAL (SELECT messages.created_at FROM messages WHERE messages.chat_id = deliveries.chat_id \
              AND messages.sequence = deliveries.sequence OFFSET 0) AS message \
-         WHERE deliveries.current_attempt {begun} AND {} AND (? = '' OR position(? IN lower({LAST_ERROR})) > 0) \
+         WHERE {belongs} AND {} AND (? = '' OR position(? IN lower({LAST_ERROR})) > 0) \
          AND message.created_at <= ? \
          AND (message.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
          ORDER BY deliveries.sequence LIMIT ?",
@@ -110,6 +117,8 @@ fn bound<'v, Row>(
     statement
         .bind::<Text, _>(state(search))
         .bind::<Integer, _>(i32::try_from(search.min_attempts).unwrap_or(i32::MAX))
+        .bind::<Nullable<Timestamptz>, _>(search.offered_by().map(At))
+        .bind::<Nullable<Timestamptz>, _>(search.offered_by().map(At))
         .bind::<Nullable<Timestamptz>, _>(search.open_since().map(At))
         .bind::<Nullable<Timestamptz>, _>(search.open_since().map(At))
         .bind::<Integer, _>(failures)

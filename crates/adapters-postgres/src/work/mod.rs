@@ -1,15 +1,19 @@
 //! The store of work.
 
+mod change;
 mod find;
 mod list;
 #[path = "../../../sql-rows/work.rs"]
 mod row;
 
 use async_trait::async_trait;
+use domain::message::Message;
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
-use domain::store::StoreError;
-use domain::work::{FindWork, WorkItem, WorkRepository, WorkScope, WorkSearch};
+use domain::store::{OnCommit, StoreError};
+use domain::work::{
+    ChangeWork, ChangeWorkRefused, FindWork, WorkItem, WorkRepository, WorkScope, WorkSearch,
+};
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
@@ -29,6 +33,15 @@ impl WorkRepository for PostgresStore {
 
     async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError> {
         self.read(wanted, |db, wanted| find::find_on(db, *wanted).boxed()).await
+    }
+
+    async fn change_work(
+        &self,
+        command: ChangeWork,
+        on_commit: OnCommit<Message>,
+    ) -> Result<Result<Message, ChangeWorkRefused>, StoreError> {
+        let announcing = |message: &Message| on_commit.run(message);
+        self.change(command, |db, command| change::change_on(db, command).boxed(), announcing).await
     }
 }
 

@@ -54,6 +54,7 @@ pub(super) fn register_agent_on(
         registry_access: true,
         shared_with_organization: false,
         is_global: false,
+        max_attempts: None,
         created_at: At(new.now),
         updated_at: At(new.now),
         disabled_at: None,

@@ -62,7 +62,7 @@ fn works_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec<(
         format!(
             "EXISTS (SELECT 1 FROM participants CROSS JOIN deliveries INDEXED BY deliveries_at_work \
              ON deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
-             AND deliveries.processed_at IS NULL AND {status} \
+             AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND {status} \
              WHERE participants.chat_id = chats.id AND participants.kind = 'Agent' \
              AND participants.left_at IS NULL)"
         )

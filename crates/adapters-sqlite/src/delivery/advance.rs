@@ -4,9 +4,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::ParticipantStatus;
-use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Delivery};
+use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Delivery, MaxAttempts};
 use domain::id::ParticipantId;
 
+use crate::account::row::max_attempts;
 use crate::chat::activate_on;
 use crate::chat::load::membership_on;
 use crate::error::Fault;
@@ -28,8 +29,10 @@ pub(super) fn advance_on(
     };
     let stored = record_on(connection, Id(command.agent.uuid()), &message)?;
     let before = stored.unwrap_or_else(|| Delivery::unaddressed(command.agent));
-    let Ok(after) = before.clone().step(&command.step, command.now) else {
-        return Ok(Err(AdvanceRefused::NoActiveAttempt));
+    let max = max_attempts_on(connection, Id(command.agent.uuid()))?;
+    let after = match before.clone().step(&command.step, max, command.now) {
+        Ok(after) => after,
+        Err(refused) => return Ok(Err(refused.into())),
     };
     if membership == ParticipantStatus::Inactive {
         activate_on(connection, agent, command.chat)?;
@@ -43,8 +46,15 @@ pub(super) fn advance_on(
     Ok(Ok(Advanced { message, delivery: after }))
 }
 
+/// The limit of the agent.
+fn max_attempts_on(connection: &mut SqliteConnection, agent: Id) -> Result<Option<MaxAttempts>, Fault> {
+    let max = statement!("SELECT max_attempts FROM agents WHERE id = ?" => Nullable<Integer>);
+    let max = max.bind::<Binary, _>(agent).get_result::<Option<i32>>(connection).optional()?;
+    max.flatten().map(max_attempts).transpose()
+}
+
 /// The record with its newest attempt only, which is all that a step needs.
-fn record_on(
+pub(crate) fn record_on(
     connection: &mut SqliteConnection,
     agent: Id,
     message: &MessageRow,
@@ -87,14 +97,17 @@ fn save_earlier_on(
     Ok(())
 }
 
+/// Writes the record. The error of an attempt that had ended before is complete in its row only.
 fn save_on(connection: &mut SqliteConnection, message: &MessageRow, after: &Delivery) -> Result<(), Fault> {
     let columns = StepColumns::of(after)?;
     statement!(
         "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, \
-         processed_at, failed_at, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         processed_at, failed_at, error, dead_at, dead_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE SET current_attempt = excluded.current_attempt, \
          started_at = excluded.started_at, processed_at = excluded.processed_at, \
-         failed_at = excluded.failed_at, error = excluded.error"
+         failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt \
+             THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, \
+         dead_reason = excluded.dead_reason"
     )
     .bind::<Binary, _>(Id(after.agent().uuid()))
     .bind::<Binary, _>(message.chat_id)
@@ -105,6 +118,8 @@ fn save_on(connection: &mut SqliteConnection, message: &MessageRow, after: &Deli
     .bind::<Nullable<BigInt>, _>(columns.processed_at)
     .bind::<Nullable<BigInt>, _>(columns.failed_at)
     .bind::<Nullable<Text>, _>(columns.error)
+    .bind::<Nullable<BigInt>, _>(columns.dead_at)
+    .bind::<Nullable<Text>, _>(columns.dead_reason)
     .execute(connection)?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The store of deliveries and attempts.
 
-mod advance;
+pub(crate) mod advance;
 mod mark_delivered;
 mod read;
 mod unacknowledged;

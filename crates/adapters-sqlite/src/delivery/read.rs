@@ -21,7 +21,7 @@ use crate::statement::statement;
 /// primary key as highly as the index of open deliveries. The query must contain the exact condition
 /// of a partial index, or the index cannot be used.
 fn chosen(filter: DeliveryFilter) -> (&'static str, String) {
-    const OPEN: &str = "processed_at IS NULL AND addressed = 1";
+    const OPEN: &str = "processed_at IS NULL AND dead_at IS NULL AND addressed = 1";
     match filter {
         DeliveryFilter::Open => ("INDEXED BY deliveries_open", OPEN.to_owned()),
         DeliveryFilter::Pending => ("INDEXED BY deliveries_open", format!("{OPEN} AND NOT {PROCESSING}")),
@@ -49,7 +49,7 @@ pub(super) fn next_on(
     // The first of the deliveries that `DeliveryFilter::Open` selects.
     let first = statement!(
         "SELECT sequence FROM deliveries INDEXED BY deliveries_open \
-         WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL AND addressed = 1 \
+         WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL AND dead_at IS NULL AND addressed = 1 \
          ORDER BY sequence LIMIT 1" => BigInt
     );
     let first = first

@@ -47,7 +47,7 @@ pub(super) fn unacknowledged_on(
     let open = format!(
         "FROM deliveries INDEXED BY deliveries_open \
          WHERE deliveries.agent_id = listening.agent_id AND deliveries.chat_id = listening.chat_id \
-         AND deliveries.processed_at IS NULL AND deliveries.addressed = 1 \
+         AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND deliveries.addressed = 1 \
          AND deliveries.sequence > listening.since ORDER BY deliveries.sequence LIMIT {EXAMINED}"
     );
     let mut query = diesel::sql_query(format!(
@@ -94,7 +94,7 @@ pub(super) fn new_messages_on(
     let places = sequences.iter().map(|sequence| sequence.get().to_string()).collect::<Vec<_>>().join(", ");
     let places = diesel::sql_query(format!(
         "SELECT sequence FROM deliveries INDEXED BY deliveries_open \
-         WHERE agent_id = ?1 AND chat_id = ?2 AND processed_at IS NULL AND addressed = 1 AND {NEW} \
+         WHERE agent_id = ?1 AND chat_id = ?2 AND processed_at IS NULL AND dead_at IS NULL AND addressed = 1 AND {NEW} \
          AND sequence IN ({places}) ORDER BY sequence"
     ));
     let places = places

@@ -108,6 +108,10 @@ pub(crate) type RecordColumns = (
     Nullable<BigInt>,
     Nullable<BigInt>,
     Nullable<BigInt>,
+    Nullable<BigInt>,
+    Nullable<Text>,
+    Nullable<Integer>,
+    Nullable<BigInt>,
     Nullable<Binary>,
 );
 

@@ -126,7 +126,8 @@ UPDATE deliveries
     FROM messages
     WHERE id = ?)
   AND (deliveries.delivered_at IS NULL
-    AND deliveries.current_attempt = 0)
+    AND deliveries.dead_at IS NULL
+    AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING chat_id;
 SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
@@ -149,7 +150,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -180,7 +181,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -200,6 +201,7 @@ SELECT sequence
   WHERE agent_id = ?
   AND chat_id = ?
   AND processed_at IS NULL
+  AND dead_at IS NULL
   AND addressed = 1
   ORDER BY sequence
   LIMIT 1;
@@ -216,7 +218,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
     (SELECT value
       FROM json_each(?)))
   ORDER BY `messages`.`sequence` ASC;
-SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS message
   CROSS JOIN deliveries
   ON agent_id = ?
@@ -244,15 +246,18 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
   AND sequence = ?;
-INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+SELECT max_attempts
+  FROM agents
+  WHERE id = ?;
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = excluded.error;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
 WITH wanted AS
   (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
@@ -265,7 +270,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -290,21 +295,24 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
   AND sequence = ?;
+SELECT max_attempts
+  FROM agents
+  WHERE id = ?;
 INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed_at, error)
   SELECT agent_id, chat_id, sequence, ?, ?, ?, coalesce(?, error)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
   AND sequence = ?;
-INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = excluded.error;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
 WITH wanted AS
   (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
@@ -317,7 +325,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
@@ -350,15 +358,18 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
   AND sequence = ?;
-INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+SELECT max_attempts
+  FROM agents
+  WHERE id = ?;
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = excluded.error;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
 WITH wanted AS
   (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
@@ -371,7 +382,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
@@ -428,7 +439,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
     (SELECT value
       FROM json_each(?)))
   ORDER BY `messages`.`sequence` ASC;
-SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS message
   CROSS JOIN deliveries
   ON agent_id = ?
@@ -493,7 +504,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)

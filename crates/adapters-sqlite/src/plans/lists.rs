@@ -73,6 +73,7 @@ async fn work_runs_along_the_indexes_of_what_is_open() {
         (WorkSearch { agent: Some(bot.id), ..any.clone() }, 2, &[waiting, begun]),
         (WorkSearch { chat: Some(chat), ..any.clone() }, 2, &[waiting, begun]),
         (WorkSearch { state: Some(DeliveryStatus::New), ..any.clone() }, 1, &[waiting]),
+        (WorkSearch { state: Some(DeliveryStatus::Dead), ..any.clone() }, 0, &["deliveries_dead"]),
         (WorkSearch { min_attempts: 1, error: None, ..any.clone() }, 1, &[begun]),
         (WorkSearch { error: Some("x".to_owned()), ..any.clone() }, 0, &[begun]),
         (WorkSearch { flag: Some(FlagCondition::Failing(1)), ..any.clone() }, 0, &[begun]),

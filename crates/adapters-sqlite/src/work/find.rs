@@ -49,7 +49,16 @@ pub(super) fn find_on(
     if let Err(refused) = check_on(connection, wanted.scope)? {
         return Ok(Err(refused));
     }
-    // The agent is one of the scope, and the message is of a chat of which it is a participant.
+    let keys = key_on(connection, wanted)?;
+    Ok(Ok(items_on(connection, wanted.scope, keys.as_slice(), usize::MAX)?.0.pop()))
+}
+
+/// The key of an item whose agent is one of the scope, and whose message is in a chat of which it is a
+/// participant.
+pub(super) fn key_on(
+    connection: &mut SqliteConnection,
+    wanted: FindWork,
+) -> Result<Option<RecordKey>, Fault> {
     let agent = Id(wanted.agent.uuid());
     let mut key = diesel::sql_query(format!(
         "SELECT messages.chat_id AS chat_id, messages.sequence AS sequence FROM messages \
@@ -66,8 +75,7 @@ pub(super) fn find_on(
         key = key.bind::<Binary, _>(account);
     }
     let found = key.bind::<Binary, _>(agent).load::<Found>(connection)?;
-    let keys = found.into_iter().map(|found| (agent.0, found.chat_id.0, found.sequence)).collect::<Vec<_>>();
-    Ok(Ok(items_on(connection, wanted.scope, &keys, usize::MAX)?.0.pop()))
+    Ok(found.first().map(|found| (agent.0, found.chat_id.0, found.sequence)))
 }
 
 /// The items with these keys, in this order, without those at the end that would exceed `budget`;

@@ -18,6 +18,7 @@ use super::check_on;
 use super::find::items_on;
 use super::row::{CONDITIONS, LAST_ERROR, account, agents, error, state};
 use crate::error::Fault;
+use crate::message::row::status::{BEGUN, WAITS};
 use crate::row::{self, At, Id};
 
 #[derive(QueryableByName)]
@@ -86,33 +87,40 @@ fn places_on(
     Ok(places)
 }
 
-/// The open deliveries of the agent and chat of a condition on `deliveries`, along the index of a part.
+macro_rules! open {
+    () => {
+        "deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL"
+    };
+}
+
+/// The deliveries of the agent and chat of a condition on `deliveries`, along the index of a part.
 fn open(part: Searched, condition: &str) -> String {
     let (index, indexed) = match part {
-        Searched::Waiting => ("deliveries_open", "deliveries.addressed = 1"),
-        Searched::Begun => ("deliveries_at_work", "deliveries.current_attempt > 0"),
+        Searched::Waiting => ("deliveries_open", concat!(open!(), " AND deliveries.addressed = 1")),
+        Searched::Begun => ("deliveries_at_work", concat!(open!(), " AND deliveries.current_attempt > 0")),
+        Searched::Dead => ("deliveries_dead", "deliveries.dead_at IS NOT NULL"),
     };
-    format!(
-        "FROM deliveries INDEXED BY {index} WHERE {condition} AND deliveries.processed_at IS NULL AND {indexed}"
-    )
+    format!("FROM deliveries INDEXED BY {index} WHERE {condition} AND {indexed}")
 }
 
 /// The items of a part in each of `rooms`, at most `limit` of each; [`bound`] binds the values.
 fn items(part: Searched, limit: usize) -> String {
-    let begun = match part {
-        Searched::Waiting => "= 0",
-        Searched::Begun => "> 0",
+    let belongs = match part {
+        Searched::Waiting => WAITS,
+        Searched::Begun => BEGUN,
+        Searched::Dead => "TRUE",
     };
     let open = open(part, "deliveries.agent_id = rooms.agent_id AND deliveries.chat_id = rooms.chat_id");
     format!(
         "CROSS JOIN messages AS item INDEXED BY messages_order \
          ON item.chat_id = rooms.chat_id AND item.sequence IN (\
              SELECT deliveries.sequence FROM (\
-                 SELECT agent_id, chat_id, sequence, current_attempt, delivered_at, started_at, failed_at, error \
+                 SELECT agent_id, chat_id, sequence, current_attempt, delivered_at, started_at, failed_at, error, dead_at, \
+                     restarted_after, restarted_at \
                  {open} ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_ROOM}) AS deliveries \
              CROSS JOIN messages INDEXED BY messages_order ON messages.chat_id = deliveries.chat_id \
                  AND messages.sequence = deliveries.sequence \
-             WHERE deliveries.current_attempt {begun} AND {} AND (? = '' OR instr(lower({LAST_ERROR}), ?) > 0) \
+             WHERE {belongs} AND {} AND (? = '' OR instr(lower({LAST_ERROR}), ?) > 0) \
              AND messages.created_at <= ? \
              AND (messages.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
              ORDER BY deliveries.sequence LIMIT {limit}) \
@@ -130,6 +138,8 @@ fn bound<'q>(query: Boxed<'q>, search: &WorkSearch, after: Option<WorkPlace>, li
     query
         .bind::<Text, _>(state(search))
         .bind::<Integer, _>(i32::try_from(search.min_attempts).unwrap_or(i32::MAX))
+        .bind::<Nullable<BigInt>, _>(search.offered_by().map(At))
+        .bind::<Nullable<BigInt>, _>(search.offered_by().map(At))
         .bind::<Nullable<BigInt>, _>(search.open_since().map(At))
         .bind::<Nullable<BigInt>, _>(search.open_since().map(At))
         .bind::<Integer, _>(failures)

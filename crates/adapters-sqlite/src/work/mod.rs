@@ -1,5 +1,6 @@
 //! The store of work.
 
+mod change;
 mod find;
 mod list;
 #[path = "../../../sql-rows/work.rs"]
@@ -7,10 +8,13 @@ mod row;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
+use domain::message::Message;
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
-use domain::store::StoreError;
-use domain::work::{FindWork, WorkItem, WorkRepository, WorkScope, WorkSearch};
+use domain::store::{OnCommit, StoreError};
+use domain::work::{
+    ChangeWork, ChangeWorkRefused, FindWork, WorkItem, WorkRepository, WorkScope, WorkSearch,
+};
 
 use crate::SqliteStore;
 use crate::error::Fault;
@@ -28,6 +32,15 @@ impl WorkRepository for SqliteStore {
 
     async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError> {
         self.read(move |connection| find::find_on(connection, wanted)).await
+    }
+
+    async fn change_work(
+        &self,
+        command: ChangeWork,
+        on_commit: OnCommit<Message>,
+    ) -> Result<Result<Message, ChangeWorkRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| change::change_on(connection, &command);
+        self.change(work, |message| on_commit.run(message)).await
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::handle::{AgentHandle, Slug};
 use super::key::NewKey;
 use crate::audit::Actor;
+use crate::delivery::MaxAttempts;
 use crate::id::{AgentId, UserId};
 use crate::text::{TextFault, bounded, sender_name, single_line};
 use crate::time::Timestamp;
@@ -73,7 +74,7 @@ impl AgentBio {
         bounded(text.trim().to_owned(), 2_000).map(Self)
     }
 
-    /// The presentation.
+    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -145,6 +146,8 @@ pub struct Agent {
     pub shared_with_organization: bool,
     /// Set if it is a global agent, which only the operator can decide.
     pub is_global: bool,
+    /// The number of attempts after which a message is dead for it; `None` for no limit.
+    pub max_attempts: Option<MaxAttempts>,
     /// The time of its registration.
     pub created_at: Timestamp,
     /// The time of its last change.

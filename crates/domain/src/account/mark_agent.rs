@@ -3,6 +3,7 @@
 use super::agent::Agent;
 use super::port::MarkAgent;
 use super::service::AccountService;
+use crate::delivery::MaxAttempts;
 use crate::event::DomainEvent;
 use crate::store::{OnCommit, StoreError};
 
@@ -15,6 +16,8 @@ pub struct AgentMarks {
     pub shared_with_organization: Option<bool>,
     /// Lists it in the directory or not.
     pub listed_in_directory: Option<bool>,
+    /// The number of attempts after which a message is dead for it; `Some(None)` for no limit.
+    pub max_attempts: Option<Option<MaxAttempts>>,
 }
 
 impl AccountService {

@@ -4,6 +4,7 @@ use super::agent::{Agent, AgentBio, AgentDescription, AgentName, AgentTag, Model
 use super::port::{UpdateAgent, UpdateAgentRefused};
 use super::service::AccountService;
 use crate::caller::UserCaller;
+use crate::delivery::MaxAttempts;
 use crate::event::DomainEvent;
 use crate::id::AgentId;
 use crate::store::{OnCommit, StoreError};
@@ -27,6 +28,8 @@ pub struct AgentChanges {
     pub registry_access: Option<bool>,
     /// Shares it with the owner's organization or not.
     pub shared_with_organization: Option<bool>,
+    /// The number of attempts after which a message is dead for it; `Some(None)` for no limit.
+    pub max_attempts: Option<Option<MaxAttempts>>,
 }
 
 /// The reason why an agent was not changed.

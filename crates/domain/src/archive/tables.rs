@@ -80,6 +80,7 @@ macro_rules! tables {
                     deleted_at -> Nullable<Instant>,
                     is_global -> Flag,
                     disabled_at -> Nullable<Instant>,
+                    max_attempts -> Nullable<Small>,
                 }
                 deletion_jobs (agent_id) {
                     agent_id -> Id,
@@ -157,6 +158,10 @@ macro_rules! tables {
                     processed_at -> Nullable<Instant>,
                     failed_at -> Nullable<Instant>,
                     error -> Nullable<Text>,
+                    dead_at -> Nullable<Instant>,
+                    dead_reason -> Nullable<Text>,
+                    restarted_after -> Nullable<Small>,
+                    restarted_at -> Nullable<Instant>,
                 }
                 attempts (agent_id, chat_id, sequence, number) {
                     agent_id -> Id,

@@ -76,6 +76,10 @@ words! {
         MessageEdited = "message.edited",
         /// A sender deleted a message.
         MessageDeleted = "message.deleted",
+        /// Work of an agent was offered again.
+        WorkRetried = "work.retried",
+        /// Work of an agent was taken out of the queue; the detail is the reason.
+        WorkDeadLettered = "work.dead_lettered",
         /// The operator exported everything that the store holds.
         StoreExported = "store.exported",
     }

@@ -17,6 +17,9 @@ pub enum AdvanceError {
     /// There is no open attempt to close.
     #[error("there is no active processing attempt")]
     NoActiveAttempt,
+    /// No attempt can be opened: the delivery is dead, possibly since this step.
+    #[error("the message was taken out of the queue")]
+    Dead,
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -44,12 +47,14 @@ impl DeliveryService {
         message: MessageId,
         step: DeliveryStep,
     ) -> Result<StepResult, AdvanceError> {
+        let begins = step == DeliveryStep::Begin;
         let command = AdvanceDelivery { agent: caller.agent, chat, message, step, now: self.clock.now() };
         let events = self.events.clone();
         let on_commit = OnCommit::new(move |advanced: &Advanced| {
             events.publish(DomainEvent::MessageUpdated { message: advanced.message.clone() });
         });
         match self.deliveries.advance(command, on_commit).await? {
+            Ok(Advanced { delivery, .. }) if begins && delivery.dead().is_some() => Err(AdvanceError::Dead),
             Ok(Advanced { delivery, .. }) => {
                 let attempt_number = delivery.current_attempt();
                 // The step is stored, so this is no refusal.
@@ -59,6 +64,7 @@ impl DeliveryService {
             }
             Err(AdvanceRefused::NotFound) => Err(AdvanceError::NotFound),
             Err(AdvanceRefused::NoActiveAttempt) => Err(AdvanceError::NoActiveAttempt),
+            Err(AdvanceRefused::Dead) => Err(AdvanceError::Dead),
         }
     }
 }

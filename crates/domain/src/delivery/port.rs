@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::redelivery::{Listening, Searched};
-use super::state::{Delivery, FailureText};
+use super::state::{Delivery, FailureText, StepRefused};
 use crate::chat::ParticipantStatus;
 use crate::id::{AgentId, ChatId, MessageId, Sequence};
 use crate::message::Message;
@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 /// The deliveries that an agent requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum DeliveryFilter {
-    /// All that are not processed.
+    /// All that are neither processed nor dead.
     #[default]
     Open,
     /// New, delivered, or failed: all that wait for an attempt.
@@ -80,6 +80,17 @@ pub enum AdvanceRefused {
     NotFound,
     /// There is no open attempt to close.
     NoActiveAttempt,
+    /// The delivery is dead, so no attempt can be opened.
+    Dead,
+}
+
+impl From<StepRefused> for AdvanceRefused {
+    fn from(refused: StepRefused) -> Self {
+        match refused {
+            StepRefused::NoActiveAttempt => Self::NoActiveAttempt,
+            StepRefused::Dead => Self::Dead,
+        }
+    }
 }
 
 /// Identifies a delivery.
@@ -100,8 +111,8 @@ pub type ChatSelection = Box<dyn Fn(ChatId) -> bool + Send + Sync>;
 /// position is (`sequence`, nil). The messages contain the agent's own delivery record only.
 #[async_trait]
 pub trait DeliveryRepository: Send + Sync {
-    /// The oldest message of the chat that `agent` has not processed; `None` if it is no
-    /// participant. The cost does not depend on the number of processed ones.
+    /// The oldest open message of the chat for `agent`; `None` if it is no participant. The cost does
+    /// not depend on the number of processed or dead ones.
     async fn next(&self, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, StoreError>;
 
     /// Messages by state; `None` if `agent` is no participant.
@@ -114,8 +125,8 @@ pub trait DeliveryRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError>;
 
-    /// Takes one step as the state machine of [`Delivery`] decides, on the locked record. An
-    /// attempt on a message that does not mention the agent creates a record that is not addressed.
+    /// Takes one step as the state machine of [`Delivery`] decides, on the locked record and with the
+    /// agent's maximum number of attempts. An attempt on a message that does not mention the agent creates a record that is not addressed.
     /// The agent's membership becomes active.
     async fn advance(
         &self,

@@ -5,17 +5,20 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+mod intervention;
+
 use super::port::DeliveryStep;
 use super::{SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
 use crate::id::AgentId;
 use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
 use crate::words::words;
+pub use intervention::{DeadLetter, DeadLetterReason, MaxAttempts, NotOpen, Restart, RetryRefused};
 
 words! {
     /// The status of a delivery.
     DeliveryStatus {
-        /// Stored, and not yet taken by a socket.
+        /// Offered, and not yet taken by a socket.
         New = "new",
         /// A socket of the agent took it.
         Delivered = "delivered",
@@ -25,6 +28,8 @@ words! {
         Processed = "processed",
         /// The last attempt failed; it is offered again.
         Failed = "failed",
+        /// Taken out of the queue; it is not offered any more until somebody retries it.
+        Dead = "dead",
     }
 }
 
@@ -203,11 +208,26 @@ impl FailureText {
 #[error("there is no active processing attempt")]
 pub struct NoActiveAttempt;
 
+/// The reason why a step was not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StepRefused {
+    /// There is no open attempt to close.
+    NoActiveAttempt,
+    /// The delivery is dead, so no attempt can be opened.
+    Dead,
+}
+
+impl From<NoActiveAttempt> for StepRefused {
+    fn from(_: NoActiveAttempt) -> Self {
+        Self::NoActiveAttempt
+    }
+}
+
 /// The error of an attempt that another one superseded.
 pub const SUPERSEDED: &str = "superseded by a new attempt";
 
-/// One message on its way to one agent. Its status follows from its attempts, so that the two
-/// cannot contradict each other.
+/// One message on its way to one agent. Its status follows from its attempts and from what humans did
+/// about it, so that they cannot contradict each other.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Delivery {
@@ -215,6 +235,8 @@ pub struct Delivery {
     addressed: bool,
     delivered_at: Option<Timestamp>,
     attempts: Vec<Attempt>,
+    restart: Option<Restart>,
+    dead: Option<DeadLetter>,
 }
 
 /// An attempt, or several of one delivery, that no sequence of steps produces.
@@ -229,13 +251,18 @@ struct Stored {
     addressed: bool,
     delivered_at: Option<Timestamp>,
     attempts: Vec<Attempt>,
+    #[serde(default)]
+    restart: Option<Restart>,
+    #[serde(default)]
+    dead: Option<DeadLetter>,
 }
 
 impl TryFrom<Stored> for Delivery {
     type Error = Inconsistent;
 
     fn try_from(stored: Stored) -> Result<Self, Inconsistent> {
-        Self::restore(stored.agent, stored.addressed, stored.delivered_at, stored.attempts)
+        let Stored { agent, addressed, delivered_at, attempts, restart, dead } = stored;
+        Self::restore(agent, addressed, delivered_at, attempts)?.with_interventions(restart, dead)
     }
 }
 
@@ -249,9 +276,13 @@ impl Serialize for Delivery {
             delivered_at: Option<Timestamp>,
             processed_at: Option<Timestamp>,
             attempts: &'a [Attempt],
+            #[serde(skip_serializing_if = "Option::is_none")]
+            restart: Option<Restart>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            dead: Option<&'a DeadLetter>,
         }
 
-        let Self { agent, addressed, delivered_at, attempts } = self;
+        let Self { agent, addressed, delivered_at, attempts, restart, dead } = self;
         Shown {
             agent: *agent,
             addressed: *addressed,
@@ -259,6 +290,8 @@ impl Serialize for Delivery {
             delivered_at: *delivered_at,
             processed_at: self.processed_at(),
             attempts,
+            restart: *restart,
+            dead: dead.as_ref(),
         }
         .serialize(serializer)
     }
@@ -267,12 +300,12 @@ impl Serialize for Delivery {
 impl Delivery {
     /// A new delivery of a message that mentions the agent.
     pub const fn new(agent: AgentId) -> Self {
-        Self { agent, addressed: true, delivered_at: None, attempts: Vec::new() }
+        Self { agent, addressed: true, delivered_at: None, attempts: Vec::new(), restart: None, dead: None }
     }
 
     /// The record of work on a message that does not mention the agent: it is never offered.
-    pub const fn unaddressed(agent: AgentId) -> Self {
-        Self { agent, addressed: false, delivered_at: None, attempts: Vec::new() }
+    pub fn unaddressed(agent: AgentId) -> Self {
+        Self { addressed: false, ..Self::new(agent) }
     }
 
     /// A stored delivery, with its attempts or the newest of them, oldest first. Retention may have
@@ -288,7 +321,7 @@ impl Delivery {
         attempts: Vec<Attempt>,
     ) -> Result<Self, Inconsistent> {
         if attempts.is_sorted_by(|one, next| one.number < next.number && one.state != AttemptState::Open) {
-            Ok(Self { agent, addressed, delivered_at, attempts })
+            Ok(Self { agent, addressed, delivered_at, attempts, restart: None, dead: None })
         } else {
             Err(Inconsistent)
         }
@@ -312,7 +345,10 @@ impl Delivery {
 
     /// Its status.
     pub fn status(&self) -> DeliveryStatus {
-        match self.attempts.last().map(Attempt::status) {
+        if self.dead.is_some() {
+            return DeliveryStatus::Dead;
+        }
+        match self.counted_attempt().map(Attempt::status) {
             None if self.delivered_at.is_none() => DeliveryStatus::New,
             None => DeliveryStatus::Delivered,
             Some(AttemptStatus::Processing) => DeliveryStatus::Processing,
@@ -347,9 +383,9 @@ impl Delivery {
         self
     }
 
-    /// Opens the next attempt in any state: an open one is closed as superseded, and a processed
-    /// message is opened again.
-    pub fn begin_attempt(mut self, now: Timestamp) -> Self {
+    /// Opens the next attempt in any state but *dead*: an open one is closed as superseded, and a
+    /// processed message is opened again.
+    pub(crate) fn begin_attempt(mut self, now: Timestamp) -> Self {
         let number = self.current_attempt().map_or(AttemptNumber::FIRST, AttemptNumber::next);
         if let Some(open) = self.open_attempt() {
             *open = AttemptState::Failed { at: now, error: SUPERSEDED.to_owned() };
@@ -371,15 +407,28 @@ impl Delivery {
         Ok(self)
     }
 
-    /// Takes a step of the agent's work.
+    /// Takes a step of the work of an agent that makes at most `max` attempts. A delivery whose last
+    /// attempt ends without success is dead afterwards; so is one of which another attempt is to be
+    /// opened after the last, and then none is.
     ///
     /// # Errors
-    /// [`NoActiveAttempt`] if an attempt is to be closed and none is open.
-    pub fn step(self, step: &DeliveryStep, now: Timestamp) -> Result<Self, NoActiveAttempt> {
+    /// [`StepRefused`] if an attempt is to be closed and none is open, or if one is to be opened and the
+    /// delivery is dead already.
+    pub fn step(
+        self,
+        step: &DeliveryStep,
+        max: Option<MaxAttempts>,
+        now: Timestamp,
+    ) -> Result<Self, StepRefused> {
         match step {
-            DeliveryStep::Begin => Ok(self.begin_attempt(now)),
-            DeliveryStep::Succeed => self.succeed(now),
-            DeliveryStep::Fail(error) => self.fail(error, now),
+            DeliveryStep::Begin if self.dead.is_some() => Err(StepRefused::Dead),
+            DeliveryStep::Begin => {
+                Ok(self.exhausted(max, now).unwrap_or_else(|left| left.begin_attempt(now)))
+            }
+            DeliveryStep::Succeed => Ok(self.succeed(now)?),
+            DeliveryStep::Fail(error) => {
+                Ok(self.fail(error, now)?.exhausted(max, now).unwrap_or_else(|left| left))
+            }
         }
     }
 

@@ -15,6 +15,8 @@ words! {
         Stuck = "stuck",
         /// Too many attempts in a row have failed.
         Failing = "failing",
+        /// It is not offered any more.
+        Dead = "dead",
     }
 }
 
@@ -42,30 +44,35 @@ impl Default for WorkThresholds {
 }
 
 impl WorkThresholds {
-    /// The flags of a delivery of a message that was written at `written_at`.
+    /// The flags of a delivery of a message that was written at `written_at`. Since a restart, it counts as
+    /// written then.
     pub fn flags(self, delivery: &Delivery, written_at: Timestamp, now: Timestamp) -> Vec<WorkFlag> {
         let holds = |flag: &WorkFlag| match flag {
             WorkFlag::Unanswered => {
                 let waits = matches!(delivery.status(), DeliveryStatus::New | DeliveryStatus::Delivered);
-                waits && written_at <= now.minus(self.unanswered_after)
+                let offered_at = delivery.restart().map_or(written_at, |restart| restart.at.max(written_at));
+                waits && offered_at <= now.minus(self.unanswered_after)
             }
             WorkFlag::Stuck => {
                 let open = delivery.attempts().last().filter(|newest| newest.completed_at().is_none());
                 open.is_some_and(|open| open.started_at <= now.minus(self.stuck_after))
             }
             WorkFlag::Failing => {
-                let is_open = delivery.status() != DeliveryStatus::Processed;
+                let is_open = !matches!(delivery.status(), DeliveryStatus::Processed | DeliveryStatus::Dead);
                 is_open && failures_in_a_row(delivery) >= self.failing_attempts
             }
+            WorkFlag::Dead => delivery.dead().is_some(),
         };
         WorkFlag::ALL.into_iter().filter(holds).collect()
     }
 }
 
-/// The number of attempts that failed one after the other, up to now. An open attempt does not count,
-/// and does not end the row; an attempt that another one superseded has failed.
+/// The number of attempts that failed one after the other since the delivery was last offered as if it
+/// were new, up to now. An open attempt does not count, and does not end the row; an attempt that
+/// another one superseded has failed.
 pub fn failures_in_a_row(delivery: &Delivery) -> u32 {
-    let closed = delivery.attempts().iter().rev().map(crate::delivery::Attempt::status);
+    let counted = delivery.attempts().iter().rev().take_while(|attempt| delivery.counts(attempt));
+    let closed = counted.map(crate::delivery::Attempt::status);
     let closed = closed.skip_while(|status| *status == AttemptStatus::Processing);
     let failed = closed.take_while(|status| *status == AttemptStatus::Failed).count();
     u32::try_from(failed).unwrap_or(u32::MAX)

@@ -2,12 +2,14 @@
 
 use async_trait::async_trait;
 
+use super::change::{ChangeWork, ChangeWorkRefused};
 use super::flag::WorkFlag;
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, UserId};
+use crate::message::Message;
 use crate::organization::{Authority, NotAdmin};
 use crate::page::{Page, PageRequest, Position};
-use crate::store::StoreError;
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// The agents whose work is requested.
@@ -41,6 +43,8 @@ pub enum FlagCondition {
     Stuck(Timestamp),
     /// At least this many attempts in a row have failed.
     Failing(u32),
+    /// Not offered any more.
+    Dead,
 }
 
 impl FlagCondition {
@@ -50,6 +54,7 @@ impl FlagCondition {
             Self::Unanswered(_) => WorkFlag::Unanswered,
             Self::Stuck(_) => WorkFlag::Stuck,
             Self::Failing(_) => WorkFlag::Failing,
+            Self::Dead => WorkFlag::Dead,
         }
     }
 }
@@ -75,18 +80,26 @@ pub struct WorkSearch {
     pub error: Option<String>,
 }
 
-/// A part of all open deliveries; the two have no delivery in common, and each has an index.
+/// A part of all deliveries that are not processed; they have no delivery in common, and each has an index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Searched {
-    /// Those without an attempt. All of them are addressed.
+    /// Those without an attempt that counts. All of them are addressed.
     Waiting,
     /// Those with an attempt that is open or has failed.
     Begun,
+    /// Those that are not offered any more.
+    Dead,
 }
 
 impl WorkSearch {
-    /// The parts in which there can be such items.
+    /// The parts in which there can be such items. Dead ones are only listed if they are asked for.
     pub fn parts(&self) -> Vec<Searched> {
+        let is_dead = self.state == Some(DeliveryStatus::Dead) || self.flag == Some(FlagCondition::Dead);
+        if is_dead {
+            let others = self.state.is_some_and(|state| state != DeliveryStatus::Dead)
+                || self.flag.is_some_and(|flag| flag != FlagCondition::Dead);
+            return if others { Vec::new() } else { vec![Searched::Dead] };
+        }
         let begun = self.min_attempts > 0
             || self.error.is_some()
             || matches!(self.state, Some(DeliveryStatus::Processing | DeliveryStatus::Failed))
@@ -105,9 +118,17 @@ impl WorkSearch {
     pub fn written_by(&self) -> Timestamp {
         let unanswered = self.flag.and_then(|flag| match flag {
             FlagCondition::Unanswered(by) => Some(by),
-            FlagCondition::Stuck(_) | FlagCondition::Failing(_) => None,
+            FlagCondition::Stuck(_) | FlagCondition::Failing(_) | FlagCondition::Dead => None,
         });
         self.written_by.into_iter().chain(unanswered).min().unwrap_or(Timestamp::from_micros(i64::MAX))
+    }
+
+    /// The time at which an item must have been offered as if it were new, if it was, or before.
+    pub const fn offered_by(&self) -> Option<Timestamp> {
+        match self.flag {
+            Some(FlagCondition::Unanswered(by)) => Some(by),
+            _ => None,
+        }
     }
 
     /// The time at which an attempt must have begun and be open since, if that is requested.
@@ -244,9 +265,17 @@ pub trait WorkRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Result<Page<WorkItem>, NotAdmin>, StoreError>;
 
-    /// One item, open or processed; `None` if there is none in the scope. Refused without the
+    /// One item in any state; `None` if there is none in the scope. Refused without the
     /// [`Authority`] of the scope.
     async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError>;
+
+    /// Changes one item as [`ChangeWork::decide`] decides, on the locked record, with an audit entry and,
+    /// for a retry, an entry of the change log. The message is announced with all its deliveries.
+    async fn change_work(
+        &self,
+        command: ChangeWork,
+        on_commit: OnCommit<Message>,
+    ) -> Result<Result<Message, ChangeWorkRefused>, StoreError>;
 }
 
 #[cfg(test)]

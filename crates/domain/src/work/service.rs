@@ -9,7 +9,7 @@ use crate::delivery::DeliveryStatus;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
 use crate::organization::NotAdmin;
 use crate::page::{Page, PageRequest};
-use crate::ports::{Clock, Presence};
+use crate::ports::{Clock, EventPublisher, Presence};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -59,21 +59,23 @@ pub enum FindWorkError {
 
 /// Use cases on work.
 pub struct WorkService {
-    work: Arc<dyn WorkRepository>,
+    pub(super) work: Arc<dyn WorkRepository>,
+    pub(super) events: Arc<dyn EventPublisher>,
     presence: Arc<dyn Presence>,
-    clock: Arc<dyn Clock>,
-    thresholds: WorkThresholds,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) thresholds: WorkThresholds,
 }
 
 impl WorkService {
     /// Wires the area to its ports.
     pub fn new(
         work: Arc<dyn WorkRepository>,
+        events: Arc<dyn EventPublisher>,
         presence: Arc<dyn Presence>,
         clock: Arc<dyn Clock>,
         thresholds: WorkThresholds,
     ) -> Self {
-        Self { work, presence, clock, thresholds }
+        Self { work, events, presence, clock, thresholds }
     }
 
     /// The current time, for [`Self::flags`] and ages.
@@ -81,7 +83,8 @@ impl WorkService {
         self.clock.now()
     }
 
-    /// Open work, the oldest message first. Pages are by cursor only.
+    /// Open work, the oldest message first; dead work only if the filter asks for it. Pages are by cursor
+    /// only.
     pub async fn list(
         &self,
         scope: WorkScope,
@@ -94,13 +97,14 @@ impl WorkService {
             WorkFlag::Unanswered => FlagCondition::Unanswered(now.minus(self.thresholds.unanswered_after)),
             WorkFlag::Stuck => FlagCondition::Stuck(now.minus(self.thresholds.stuck_after)),
             WorkFlag::Failing => FlagCondition::Failing(self.thresholds.failing_attempts),
+            WorkFlag::Dead => FlagCondition::Dead,
         });
         let written_by = min_age.map(|age| now.minus(age));
         let search = WorkSearch { scope, agent, chat, state, flag, written_by, min_attempts, error };
         Ok(self.work.list_work(search, page).await??)
     }
 
-    /// One item, open or processed.
+    /// One item in any state.
     pub async fn find(
         &self,
         scope: WorkScope,

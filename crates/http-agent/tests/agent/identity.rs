@@ -12,7 +12,7 @@ async fn an_agent_reads_its_own_record() {
     let created = agent.created_at.to_string();
     let expected = json!({"data": {
         "id": api.helper.id.to_string(), "name": "Helper", "handle": "ann/helper", "slug": "helper",
-        "description": agent.description, "bio": null, "model_type": null, "tags": [],
+        "description": agent.description, "bio": null, "model_type": null, "tags": [], "max_attempts": null,
         "is_external": true, "is_global": false, "listed_in_directory": agent.listed_in_directory,
         "registry_access": agent.registry_access,
         "shared_with_organization": agent.shared_with_organization,

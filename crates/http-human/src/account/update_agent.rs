@@ -4,6 +4,7 @@ use actix_web::{HttpResponse, web};
 use domain::account::{
     AccountService, AgentBio, AgentChanges, AgentDescription, AgentName, AgentTag, ModelType,
 };
+use domain::delivery::MaxAttempts;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
@@ -30,6 +31,7 @@ impl FromBody for UpdateAgentBody {
         let [listed_in_directory, registry_access, shared_with_organization] =
             ["listed_in_directory", "registry_access", "shared_with_organization"]
                 .map(|name| body.optional_flag(name, flag()));
+        let max_attempts = body.clearable_number("max_attempts", MaxAttempts::MAX, MaxAttempts::new);
         let changes = AgentChanges {
             name: name?,
             description: description?,
@@ -39,6 +41,7 @@ impl FromBody for UpdateAgentBody {
             listed_in_directory: listed_in_directory?,
             registry_access: registry_access?,
             shared_with_organization: shared_with_organization?,
+            max_attempts: max_attempts?,
         };
         if changes == AgentChanges::default() {
             return Err(body.fault("name", "must name at least one field to change"));

@@ -39,7 +39,7 @@ async fn an_agent_is_changed_by_its_owner() {
     let path = format!("/agents/{}", api.helper.id);
     let before = api.get(&api.ann, &path).await.data().clone();
     let body = json!({"agent": {
-        "name": "Aide", "bio": "Helps.\nA lot.", "tags": ["a", "b", "a"], "listed_in_directory": true,
+        "name": "Aide", "bio": "Helps.\nA lot.", "max_attempts": 3, "tags": ["a", "b", "a"], "listed_in_directory": true,
         "registry_access": false, "shared_with_organization": true, "model_type": "m",
     }});
     let answer = api.patch(&api.ann, &path, body).await;
@@ -48,6 +48,7 @@ async fn an_agent_is_changed_by_its_owner() {
     for (name, value) in [
         ("name", json!("Aide")),
         ("bio", json!("Helps.\nA lot.")),
+        ("max_attempts", json!(3)),
         ("tags", json!(["a", "b"])),
         ("listed_in_directory", json!(true)),
         ("registry_access", json!(false)),
@@ -58,8 +59,11 @@ async fn an_agent_is_changed_by_its_owner() {
     }
     assert_eq!(*answer.data(), expected);
     assert_eq!(*api.get(&api.ann, &path).await.data(), expected);
-    let cleared = api.patch(&api.ann, &path, json!({"bio": null, "tags": [], "model_type": " "})).await;
+    let cleared = api
+        .patch(&api.ann, &path, json!({"bio": null, "tags": [], "model_type": " ", "max_attempts": null}))
+        .await;
     assert_eq!((&cleared.data()["bio"], &cleared.data()["tags"]), (&json!(null), &json!([])));
+    assert_eq!(cleared.data()["max_attempts"], json!(null));
     assert_eq!(cleared.data()["model_type"], json!(null));
 
     let twenty_one = (0..21).map(|number| number.to_string()).collect::<Vec<_>>();
@@ -72,6 +76,10 @@ async fn an_agent_is_changed_by_its_owner() {
         (json!({"tags": ["a\nb"]}), (422, "validation_error", vec!["/tags"])),
         (json!({"tags": [1]}), (422, "validation_error", vec!["/tags"])),
         (json!({"bio": "x".repeat(2001)}), (422, "validation_error", vec!["/bio"])),
+        (json!({"max_attempts": 0}), (422, "validation_error", vec!["/max_attempts"])),
+        (json!({"max_attempts": 1001}), (422, "validation_error", vec!["/max_attempts"])),
+        (json!({"max_attempts": 1.5}), (422, "validation_error", vec!["/max_attempts"])),
+        (json!({"max_attempts": "3"}), (422, "validation_error", vec!["/max_attempts"])),
         (json!({"listed_in_directory": "yes"}), (422, "validation_error", vec!["/listed_in_directory"])),
         (json!({"agent": {"is_global": true}}), (400, "bad_request", vec!["/agent/is_global"])),
         (json!({"handle": "x"}), (400, "bad_request", vec!["/handle"])),

@@ -17,7 +17,7 @@ async fn a_registered_agent_comes_with_its_key_once() {
     let now = api.now();
     let expected = json!({
         "id": agent["id"], "name": "Größe & Co", "handle": "ann/groesse-co", "slug": "groesse-co",
-        "description": "Weighs things.", "bio": null, "model_type": null, "tags": [], "is_external": true, "is_global": false,
+        "description": "Weighs things.", "bio": null, "model_type": null, "tags": [], "max_attempts": null, "is_external": true, "is_global": false,
         "listed_in_directory": agent["listed_in_directory"], "registry_access": agent["registry_access"],
         "shared_with_organization": agent["shared_with_organization"],
         "system_prompt_id": null, "avatar_url": null,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::chat::Role;
 use domain::delivery::{DeliveryStep, FailureText};
 use domain::id::{MessageId, ParticipantId};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::Api;
 
@@ -49,6 +49,9 @@ async fn what_an_agent_owes_is_told_with_its_attempts() {
         "inserted_at": began,
         "delivered_at": null,
         "processed_at": null,
+        "dead_at": null,
+        "dead_reason": null,
+        "retried_at": null,
     });
     let answer = api.get(&api.ann, "/work").await;
     assert_eq!((answer.status, answer.data()), (200, &json!([expected])));
@@ -114,7 +117,7 @@ async fn work_is_filtered_and_paged() {
     assert_eq!(elsewhere.refusal(), (422, "validation_error", vec!["/cursor"]));
     for wrong in [
         "state=processed",
-        "flag=dead",
+        "flag=lost",
         "agent_id=x",
         "min_age_seconds=-1",
         "min_attempts=0",
@@ -149,4 +152,86 @@ async fn others_do_not_see_what_an_agent_owes() {
         (&admins.data()[0]["message_id"], &admins.data()[0]["content"]),
         (&json!(message), &json!(null))
     );
+}
+
+#[actix_web::test]
+async fn work_is_taken_out_of_the_queue_and_offered_again() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let message = api.mention(api.ann.caller, chat, &api.helper, "do it").await;
+    let one = format!("/work/{message}/{}", api.helper.id);
+    let conflict = (409, "conflict");
+    let refused = api.post(&api.ann, &format!("{one}/retry"), json!({})).await;
+    assert_eq!(refused.code(), conflict, "it is new");
+    let refused =
+        api.post(&api.ann, &format!("{one}/dead-letter"), json!({"reason": "x", "if_state": "failed"})).await;
+    assert_eq!(refused.code(), conflict);
+    for path in [one.clone(), format!("/organization{one}")] {
+        let dead = api.post(&api.ann, &format!("{path}/dead-letter"), json!({"reason": "no key"})).await;
+        assert_eq!(dead.status, 200);
+        let dead = dead.data();
+        assert_eq!((&dead["state"], &dead["flags"]), (&json!("dead"), &json!(["dead"])));
+        assert_eq!((&dead["dead_at"], &dead["dead_reason"]), (&json!(api.now()), &json!("no key")));
+        assert_eq!(api.get(&api.ann, "/work").await.data(), &json!([]));
+        assert_eq!(api.get(&api.ann, "/work?state=dead").await.column("message_id"), [message.as_str()]);
+        let again = api.post(&api.ann, &format!("{path}/dead-letter"), json!({"reason": "x"})).await;
+        assert_eq!(again.code(), conflict);
+        let retried = api.post(&api.ann, &format!("{path}/retry"), json!({"if_state": "dead"})).await;
+        let retried = retried.data();
+        assert_eq!((&retried["state"], &retried["taken_up"]), (&json!("new"), &json!(false)));
+        assert_eq!((&retried["retried_at"], &retried["dead_at"]), (&json!(api.now()), &json!(null)));
+    }
+    for (verb, body, pointer) in [
+        ("dead-letter", json!({}), "/reason"),
+        ("dead-letter", json!({"reason": " "}), "/reason"),
+        ("dead-letter", json!({"reason": "x".repeat(501)}), "/reason"),
+        ("retry", json!({"if_state": "processed"}), "/if_state"),
+    ] {
+        let refused = api.post(&api.ann, &format!("{one}/{verb}"), body).await;
+        assert_eq!(refused.refusal(), (422, "validation_error", vec![pointer]));
+    }
+    for other in [&api.bob, &api.world.colleague("cat", "ann").await] {
+        let refused = api.post(other, &format!("{one}/dead-letter"), json!({"reason": "x"})).await;
+        assert_eq!(refused.code(), (404, "not_found"));
+    }
+}
+
+#[actix_web::test]
+async fn several_items_are_changed_by_filter() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    for agent in [&api.helper, &api.scout, &api.helper] {
+        api.mention(api.ann.caller, chat, agent, "do it").await;
+    }
+    let dead_letter = |filter: Value| {
+        let mut body = filter;
+        body["reason"] = json!("no key");
+        body
+    };
+    for (path, body, pointer) in [
+        ("/work/dead-letter", dead_letter(json!({})), "/all"),
+        ("/work/dead-letter", dead_letter(json!({"min_attempts": 0})), "/min_attempts"),
+        ("/work/dead-letter", dead_letter(json!({"error": "x"})), "/error"),
+        ("/organization/work/retry", json!({"all": true}), "/state"),
+        ("/work/retry", json!({"agent_id": api.helper.id.to_string()}), "/state"),
+    ] {
+        let refused = api.post(&api.ann, path, body).await;
+        assert_eq!(refused.refusal(), (422, "validation_error", vec![pointer]), "{path}");
+    }
+    let all = |changed: u32| json!({"changed": changed, "refused": [], "has_more": false});
+    let of_helper = dead_letter(json!({"agent_id": api.helper.id.to_string()}));
+    assert_eq!(api.post(&api.ann, "/work/dead-letter", of_helper).await.data(), &all(2));
+    let everything = dead_letter(json!({"all": true}));
+    assert_eq!(
+        api.post(&api.ann, "/organization/work/dead-letter", everything.clone()).await.data(),
+        &all(1)
+    );
+    assert_eq!(
+        api.post(&api.bob, "/organization/work/dead-letter", everything.clone()).await.data(),
+        &all(0)
+    );
+    let cat = api.world.colleague("cat", "ann").await;
+    let refused = api.post(&cat, "/organization/work/dead-letter", everything).await;
+    assert_eq!(refused.code(), (403, "forbidden"));
+    assert_eq!(api.post(&api.ann, "/work/retry", json!({"flag": "dead"})).await.data(), &all(3));
 }

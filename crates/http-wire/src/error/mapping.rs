@@ -7,6 +7,7 @@ mod account;
 mod login;
 mod memory;
 mod organization;
+mod work;
 
 use domain::activity::ReportActivityError;
 use domain::chat::{
@@ -23,7 +24,6 @@ use domain::message::{
 use domain::peer::ListPeersError;
 use domain::plan::{LimitReached, Resource};
 use domain::store::StoreError;
-use domain::work::{FindWorkError, ListWorkError};
 use serde_json::{Map, Value};
 
 use super::render::INTERNAL_MESSAGE;
@@ -51,28 +51,6 @@ impl From<ListPeersError> for ApiError {
         match error {
             ListPeersError::ChatNotFound => chat_not_found(),
             ListPeersError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<ListWorkError> for ApiError {
-    fn from(error: ListWorkError) -> Self {
-        match error {
-            ListWorkError::NotAdmin(refused) => refused.into(),
-            ListWorkError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<FindWorkError> for ApiError {
-    fn from(error: FindWorkError) -> Self {
-        match error {
-            FindWorkError::NotFound => Self::new(
-                ErrorCode::NotFound,
-                "None of your agents has this message to answer. List the open work of your agents.",
-            ),
-            FindWorkError::NotAdmin(refused) => refused.into(),
-            FindWorkError::Store(error) => error.into(),
         }
     }
 }
@@ -323,6 +301,10 @@ impl From<AdvanceError> for ApiError {
             AdvanceError::NoActiveAttempt => {
                 Self::validation().with_detail("/processing_attempt", "there is no active processing attempt")
             }
+            AdvanceError::Dead => Self::new(
+                ErrorCode::Conflict,
+                "This message was taken out of your queue. The owner of the agent can have it offered again.",
+            ),
             AdvanceError::Store(error) => error.into(),
         }
     }

@@ -28,6 +28,7 @@ pub struct Schema {
     min_length: Option<usize>,
     max_length: Option<usize>,
     minimum: Option<u32>,
+    maximum: Option<u32>,
     pattern: Option<&'static str>,
     words: Option<&'static [&'static str]>,
     description: Option<&'static str>,
@@ -41,6 +42,7 @@ impl Schema {
             min_length: None,
             max_length: None,
             minimum: None,
+            maximum: None,
             pattern: None,
             words: None,
             description: None,
@@ -84,6 +86,7 @@ impl Schema {
             ("minLength", self.min_length.map(Value::from)),
             ("maxLength", self.max_length.map(Value::from)),
             ("minimum", self.minimum.map(Value::from)),
+            ("maximum", self.maximum.map(Value::from)),
             ("pattern", self.pattern.map(Value::from)),
             ("enum", self.words.map(Value::from)),
             ("description", self.description.map(Value::from)),
@@ -134,6 +137,11 @@ pub const fn flag() -> Schema {
 /// A whole number from 1.
 pub const fn positive() -> Schema {
     Schema { minimum: Some(1), ..Schema::of("integer") }
+}
+
+/// A whole number from 1 to `max`.
+pub const fn positive_to(max: u32) -> Schema {
+    Schema { maximum: Some(max), ..positive() }
 }
 
 /// One of a few words.

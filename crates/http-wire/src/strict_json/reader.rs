@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::description::{Description, Optionality};
 use super::faults::{Faults, NOT_AN_ID, Rejected, UNKNOWN_WORD};
-use crate::openapi::schema::{Schema, nullable};
+use crate::openapi::schema::{Schema, nullable, positive, positive_to};
 
 /// An object of a body; properties are taken from it, and remaining ones are unknown.
 ///
@@ -156,6 +156,40 @@ impl<'f> ObjectReader<'f> {
             None => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(flag)),
             Some(other) => Err(self.fault(name, expected("boolean", &other))),
+        }
+    }
+
+    /// A whole number from 1; absent is `None`.
+    pub fn positive_if_given(&mut self, name: &'static str) -> Result<Option<u32>, Rejected> {
+        self.describe(name, Optionality::Optional, positive());
+        let Some(value) = self.any(name) else { return Ok(None) };
+        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+        match number.filter(|number| *number > 0) {
+            Some(number) => Ok(Some(number)),
+            None => Err(self.fault(name, "must be a whole number from 1 to 4294967295")),
+        }
+    }
+
+    /// A whole number from 1 to `max`, checked by `parse`; absent is `None`, and null removes the value.
+    pub fn clearable_number<T>(
+        &mut self,
+        name: &'static str,
+        max: u32,
+        parse: impl FnOnce(u32) -> Option<T>,
+    ) -> Result<Option<Option<T>>, Rejected> {
+        self.describe(name, Optionality::Nullable, positive_to(max));
+        if !self.has(name) {
+            return Ok(None);
+        }
+        match self.any(name) {
+            None | Some(Value::Null) => Ok(Some(None)),
+            Some(Value::Number(number)) => {
+                let number = number.as_u64().and_then(|number| u32::try_from(number).ok());
+                let parsed = number.filter(|number| (1..=max).contains(number)).and_then(parse);
+                let fault = format!("must be a whole number from 1 to {max}");
+                parsed.map(|parsed| Some(Some(parsed))).ok_or_else(|| self.fault(name, fault))
+            }
+            Some(other) => Err(self.fault(name, expected("number", &other))),
         }
     }
 

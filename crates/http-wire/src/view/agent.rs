@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::account::{Agent, DeletionReceipt, RegisteredAgent};
+use domain::delivery::MaxAttempts;
 use domain::id::{AgentId, UserId};
 use domain::time::Timestamp;
 use serde::Serialize;
@@ -30,6 +31,8 @@ pub struct AgentView<'a> {
     listed_in_directory: bool,
     registry_access: bool,
     shared_with_organization: bool,
+    /// The number of attempts after which a message is dead for the agent; null for no limit.
+    max_attempts: Option<u32>,
     /// Always null: the server stores no prompts.
     #[schema(value_type = Option<String>)]
     system_prompt_id: (),
@@ -66,6 +69,7 @@ impl<'a> AgentView<'a> {
             listed_in_directory: agent.listed_in_directory,
             registry_access: agent.registry_access,
             shared_with_organization: agent.shared_with_organization,
+            max_attempts: agent.max_attempts.map(MaxAttempts::get),
             system_prompt_id: (),
             avatar_url: (),
             owner_id: Shown(agent.owner),

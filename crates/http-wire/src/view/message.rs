@@ -169,16 +169,28 @@ struct DeliveryView<'a> {
     attempts: Vec<AttemptView<'a>>,
     delivered_at: Option<Shown<Timestamp>>,
     processed_at: Option<Shown<Timestamp>>,
+    /// When and why the message was taken out of the queue; only then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dead_at: Option<Shown<Timestamp>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dead_reason: Option<&'a str>,
 }
 
 impl<'a> DeliveryView<'a> {
     fn new(delivery: &'a Delivery) -> Self {
+        // Clients know five states; the two members say the rest.
+        let status = match delivery.status() {
+            DeliveryStatus::Dead => DeliveryStatus::Failed,
+            status => status,
+        };
         Self {
-            status: delivery.status().as_str(),
+            status: status.as_str(),
             current_attempt: delivery.current_attempt().map_or(0, AttemptNumber::get),
             attempts: delivery.attempts().iter().map(|attempt| AttemptView::new(attempt, None)).collect(),
             delivered_at: delivery.delivered_at().map(Shown),
             processed_at: delivery.processed_at().map(Shown),
+            dead_at: delivery.dead().map(|dead| Shown(dead.at)),
+            dead_reason: delivery.dead().map(|dead| dead.reason.as_str()),
         }
     }
 }

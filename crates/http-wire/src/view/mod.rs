@@ -43,7 +43,7 @@ pub use receipt::{PostedEventView, SentMessageView, StepView};
 pub use room::{AgentRoomRowView, RoomRowView, RoomView, RosterHeadView};
 pub use session::{OpenSessionView, SessionView};
 pub use user::ProfileView;
-pub use work::WorkItemView;
+pub use work::{ChangedWorkView, RetriedWorkView, WorkItemView};
 
 /// A value that goes out as the text by which it shows itself: ids and instants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 use domain::delivery::AttemptNumber;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::time::Timestamp;
-use domain::work::{WorkFlag, WorkItem};
+use domain::work::{ChangedWork, WorkFlag, WorkItem};
 use serde::Serialize;
 
 use super::Shown;
@@ -25,9 +25,9 @@ pub struct WorkItemView<'a> {
     sender: WorkSenderView<'a>,
     /// The first 200 characters of the text. Null if neither the caller nor an agent of the caller is in the room.
     content: Option<&'a str>,
-    /// `new`, `delivered`, `processing`, `failed`, or `processed`.
+    /// `new`, `delivered`, `processing`, `failed`, `processed`, or `dead`.
     state: &'static str,
-    /// `unanswered`, `stuck`, and `failing`, as far as they apply. More flags may be added.
+    /// `unanswered`, `stuck`, `failing`, and `dead`, as far as they apply. More flags may be added.
     flags: Vec<&'static str>,
     /// Milliseconds since the message was written.
     age_ms: u64,
@@ -42,6 +42,65 @@ pub struct WorkItemView<'a> {
     delivered_at: Option<Shown<Timestamp>>,
     #[schema(value_type = Option<super::Instant>)]
     processed_at: Option<Shown<Timestamp>>,
+    /// When the message was taken out of the queue.
+    #[schema(value_type = Option<super::Instant>)]
+    dead_at: Option<Shown<Timestamp>>,
+    /// Why it was. Null if the caller may not read the room.
+    dead_reason: Option<&'a str>,
+    /// When the message was last retried.
+    #[schema(value_type = Option<super::Instant>)]
+    retried_at: Option<Shown<Timestamp>>,
+}
+
+/// A retried work item.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct RetriedWorkView<'a> {
+    #[serde(flatten)]
+    item: WorkItemView<'a>,
+    /// Set if the agent has begun to process the message within three seconds. An agent that has given the message
+    /// up may ignore it until its process restarts.
+    taken_up: bool,
+}
+
+impl<'a> RetriedWorkView<'a> {
+    /// Shows `item`.
+    pub fn new(item: WorkItemView<'a>, taken_up: bool) -> Self {
+        Self { item, taken_up }
+    }
+}
+
+/// The result of a change of several work items.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct ChangedWorkView {
+    /// The number of items that were changed, at most 100.
+    changed: u32,
+    /// The items that matched and were not changed, because they were in another state by then.
+    refused: Vec<RefusedWorkView>,
+    /// Set if more items may match. Send the request again until this is false, or nothing is changed.
+    has_more: bool,
+}
+
+/// A work item that was not changed.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct RefusedWorkView {
+    #[schema(value_type = super::Id)]
+    message_id: Shown<MessageId>,
+    #[schema(value_type = super::Id)]
+    agent_id: Shown<AgentId>,
+    /// Why not.
+    reason: String,
+}
+
+impl ChangedWorkView {
+    /// Shows what was changed.
+    pub fn new(changed: &ChangedWork) -> Self {
+        let refused = changed.refused.iter().map(|(message, agent, reason)| RefusedWorkView {
+            message_id: Shown(*message),
+            agent_id: Shown(*agent),
+            reason: reason.to_string(),
+        });
+        Self { changed: changed.changed, refused: refused.collect(), has_more: changed.more }
+    }
 }
 
 /// The agent of a work item.
@@ -94,6 +153,9 @@ impl<'a> WorkItemView<'a> {
             inserted_at: Shown(item.written_at),
             delivered_at: delivery.delivered_at().map(Shown),
             processed_at: delivery.processed_at().map(Shown),
+            dead_at: delivery.dead().map(|dead| Shown(dead.at)),
+            dead_reason: delivery.dead().filter(|_| item.text.is_some()).map(|dead| dead.reason.as_str()),
+            retried_at: delivery.restart().map(|restart| Shown(restart.at)),
         }
     }
 }

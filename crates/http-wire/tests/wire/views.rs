@@ -1,7 +1,9 @@
 //! Exact shapes.
 
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
-use domain::delivery::{AttemptNumber, Delivery, DeliveryStatus, FailureText, StepResult};
+use domain::delivery::{
+    AttemptNumber, DeadLetterReason, Delivery, DeliveryStatus, DeliveryStep, FailureText, StepResult,
+};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, TaskId, UserId};
 use domain::message::{Mention, MentionKind, Message, MessageKind, Recipient, SentMessage};
 use domain::time::Timestamp;
@@ -21,6 +23,10 @@ const LATER: &str = "2026-07-01T12:00:01.500000Z";
 
 fn at(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
+}
+
+fn begun(delivery: Delivery) -> Delivery {
+    delivery.step(&DeliveryStep::Begin, None, at(NOON)).unwrap()
 }
 
 fn id(number: u32) -> Value {
@@ -71,9 +77,9 @@ fn a_text_as_its_mentioned_agent_gets_it() {
 fn each_reader_sees_its_own_deliveries() {
     let mut message = text();
     let why = FailureText::new("no luck".to_owned()).unwrap();
-    let failed = Delivery::new(HELPER).delivered(at(NOON)).begin_attempt(at(NOON));
+    let failed = begun(Delivery::new(HELPER).delivered(at(NOON)));
     message.deliveries[0] = failed.fail(&why, at(LATER)).unwrap();
-    message.deliveries[1] = Delivery::new(OTHER).begin_attempt(at(NOON)).succeed(at(LATER)).unwrap();
+    message.deliveries[1] = begun(Delivery::new(OTHER)).succeed(at(LATER)).unwrap();
 
     let attempt = |status: &str, error: Value| {
         json!({
@@ -100,6 +106,22 @@ fn each_reader_sees_its_own_deliveries() {
     assert_eq!(all["delivery_status"], both);
     let agents = all["attempts"].as_array().unwrap().iter().map(|a| a["agent_id"].clone());
     assert_eq!(agents.collect::<Vec<_>>(), [id(3), id(4)]);
+}
+
+/// Clients know no dead deliveries.
+#[test]
+fn a_dead_delivery_shows_as_failed() {
+    let mut message = text();
+    let reason = DeadLetterReason::new("no key".to_owned()).unwrap();
+    message.deliveries[0] = Delivery::new(HELPER).dead_letter(&reason, at(LATER)).unwrap();
+    let dead = json!({
+        "status": "failed", "current_attempt": 0, "attempts": [], "delivered_at": null, "processed_at": null,
+        "dead_at": LATER, "dead_reason": "no key",
+    });
+    for view in [MessageView::for_agent(&message, HELPER), MessageView::for_user(&message)] {
+        let shown = to_value(view).unwrap()["metadata"]["delivery_status"].clone();
+        assert_eq!(shown, json!({id(3).as_str().unwrap(): dead}));
+    }
 }
 
 #[test]

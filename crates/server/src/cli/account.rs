@@ -1,6 +1,7 @@
 //! The commands on users and agents.
 
 use clap::{Args, Subcommand};
+use domain::delivery::MaxAttempts;
 
 use super::{RoleArgument, TableArguments};
 
@@ -129,8 +130,9 @@ pub enum AgentCommand {
     /// Show one agent.
     #[command(after_help = "Example:\n  parlance agent show ann/echo --json")]
     Show(AgentArguments),
-    /// Change who can find an agent.
-    #[command(after_help = "Example:\n  parlance agent set ann/echo --global --shared=false")]
+    /// Change who can find an agent, and how many attempts it makes at a message.
+    #[command(after_help = "Examples:\n  parlance agent set ann/echo --global --shared=false\n  \
+        parlance agent set ann/echo --max-attempts 3")]
     Set(SetAgentArguments),
     /// Disable an agent.
     ///
@@ -199,6 +201,19 @@ pub struct DeleteAgentArguments {
     pub json: bool,
 }
 
+/// A limit of attempts, as given on the command line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MaxAttemptsArgument(pub Option<MaxAttempts>);
+
+fn max_attempts(text: &str) -> Result<MaxAttemptsArgument, String> {
+    if text == "none" {
+        return Ok(MaxAttemptsArgument(None));
+    }
+    let max = text.parse().ok().and_then(MaxAttempts::new);
+    let max = max.ok_or_else(|| format!("must be a number from 1 to {}, or `none`", MaxAttempts::MAX))?;
+    Ok(MaxAttemptsArgument(Some(max)))
+}
+
 /// What to change about an agent. A flag without a value means true.
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("mark").required(true).multiple(true)))]
@@ -214,6 +229,9 @@ pub struct SetAgentArguments {
     /// List the agent in the directory.
     #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub listed: Option<bool>,
+    /// Take a message out of the queue after this many failed attempts: 1 to 1000, or `none`.
+    #[arg(long, group = "mark", value_name = "NUMBER", value_parser = max_attempts)]
+    pub max_attempts: Option<MaxAttemptsArgument>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

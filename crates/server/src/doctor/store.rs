@@ -122,9 +122,10 @@ async fn overdue(config: &Config, store: &Arc<dyn Store>) -> Vec<Finding> {
         (WorkFlag::Failing, "the last attempts all failed"),
         (WorkFlag::Stuck, "in processing for too long"),
         (WorkFlag::Unanswered, "not begun by the agents that they mention"),
+        (WorkFlag::Dead, "taken out of the queue without being processed"),
     ] {
         match work::counted(&ledger, None, Some(flag)).await {
-            Ok(counted) if counted.open == 0 => {}
+            Ok(counted) if counted.found == 0 => {}
             Ok(counted) => {
                 let found = format!("{} {}: {what}", counted.messages(), flag.as_str());
                 let next = format!("run `parlance work list --flag {}`", flag.as_str());

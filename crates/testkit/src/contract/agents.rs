@@ -10,7 +10,7 @@ use domain::chat::{
     AddParticipantCommand, ChatStatus, ChatTitle, CreateChat, CreateChatError, Participant, Role,
 };
 use domain::contact::{Handle, SendRefused, SendRequest, SendRequestError};
-use domain::delivery::DeliveryStatus;
+use domain::delivery::{DeliveryStatus, MaxAttempts};
 use domain::event::DomainEvent;
 use domain::id::ParticipantId;
 use domain::message::HistoryFilter;
@@ -35,6 +35,7 @@ pub async fn what_is_changed_of_an_agent_is_read_again(world: World) {
         listed_in_directory: Some(true),
         registry_access: Some(false),
         shared_with_organization: Some(true),
+        max_attempts: Some(MaxAttempts::new(3)),
     };
     world.clock.advance(std::time::Duration::from_secs(5));
     let answered = world.accounts.update_agent(ann.caller, bot.id, changes.clone()).await.unwrap();
@@ -44,11 +45,17 @@ pub async fn what_is_changed_of_an_agent_is_read_again(world: World) {
     assert_eq!((read.model_type.as_deref(), read.bio.as_deref()), (Some("large"), Some("Born\nin a test")));
     assert_eq!(read.tags, ["weather", "ünïcode"]);
     assert!(read.listed_in_directory && !read.registry_access && read.shared_with_organization);
+    assert_eq!(read.max_attempts, MaxAttempts::new(3));
     assert!(read.updated_at > read.created_at);
 
-    let cleared = AgentChanges { model_type: Some(None), bio: Some(None), ..AgentChanges::default() };
+    let cleared = AgentChanges {
+        model_type: Some(None),
+        bio: Some(None),
+        max_attempts: Some(None),
+        ..AgentChanges::default()
+    };
     let read = world.accounts.update_agent(ann.caller, bot.id, cleared).await.unwrap();
-    assert_eq!((read.model_type, read.bio, read.tags.len()), (None, None, 2));
+    assert_eq!((read.model_type, read.bio, read.tags.len(), read.max_attempts), (None, None, 2, None));
     let same = AgentChanges { name: Some(AgentName::new("Robot").unwrap()), ..AgentChanges::default() };
     world.accounts.update_agent(ann.caller, bot.id, same).await.unwrap();
     let taken = AgentChanges { name: Some(AgentName::new("Other").unwrap()), ..AgentChanges::default() };
@@ -291,8 +298,11 @@ pub async fn the_operator_marks_agents(world: World) {
     let marks = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
     let marked = world.accounts.mark_agent("ann/bot", marks).await.unwrap().unwrap();
     assert!(marked.is_global && !marked.listed_in_directory && !marked.shared_with_organization);
-    let marks =
-        AgentMarks { listed_in_directory: Some(true), shared_with_organization: Some(true), is_global: None };
+    let marks = AgentMarks {
+        listed_in_directory: Some(true),
+        shared_with_organization: Some(true),
+        ..AgentMarks::default()
+    };
     let marked = world.accounts.mark_agent("ann/bot", marks).await.unwrap().unwrap();
     assert!(marked.is_global && marked.listed_in_directory && marked.shared_with_organization);
     assert_eq!(world.stores.accounts.find_agent(bot.id).await.unwrap(), Some(marked));

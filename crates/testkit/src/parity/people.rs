@@ -9,6 +9,7 @@ use domain::account::{
 };
 use domain::caller::{AgentCaller, UserCaller};
 use domain::chat::Role;
+use domain::delivery::MaxAttempts;
 use domain::id::{ParticipantId, ParticipantKind};
 use domain::organization::OrganizationRole;
 use domain::page::Order;
@@ -137,6 +138,7 @@ impl Cast {
             listed_in_directory: self.rng.flag(),
             registry_access: self.rng.flag(),
             shared_with_organization: self.rng.flag(),
+            max_attempts: self.rng.maybe(&[None, MaxAttempts::new(2)]),
         };
         act!("update_agent", |world, caller, agent, changes| {
             played(world.accounts.update_agent(caller, agent, changes).await, nothing)
@@ -149,6 +151,7 @@ impl Cast {
             is_global: self.rng.maybe(&[false, false, true]),
             shared_with_organization: self.rng.flag(),
             listed_in_directory: self.rng.flag(),
+            max_attempts: self.rng.maybe(&[None, MaxAttempts::new(3)]),
         };
         act!("mark_agent", |world, handle, marks| {
             played(world.accounts.mark_agent(&handle, marks).await, nothing)

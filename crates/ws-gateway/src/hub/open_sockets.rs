@@ -233,6 +233,7 @@ impl OpenSockets {
             | Change::PlanAssigned(_)
             | Change::PlansConfigured
             | Change::ParticipantsRemoved(_)
+            | Change::WorkRetried(_)
             | Change::EventsLost { .. } => {}
         }
     }

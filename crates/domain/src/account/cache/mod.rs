@@ -168,7 +168,10 @@ impl CallerCache {
             Change::PlanAssigned(organization) => self.forget_permits(|of| of == organization),
             Change::PlansConfigured => self.forget_permits(|_| true),
             // No entry depends on these.
-            Change::ConnectionsChanged(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => {}
+            Change::ConnectionsChanged(_)
+            | Change::NodeCleared(_)
+            | Change::WorkRetried(_)
+            | Change::EventsLost { .. } => {}
             Change::ParticipantsRemoved(chat) => self.forget_room(chat),
         }
     }

@@ -78,6 +78,7 @@ fn record(number: u8) -> Agent {
         listed_in_directory: false,
         registry_access: false,
         shared_with_organization: false,
+        max_attempts: None,
         is_global: false,
         created_at: at(0),
         updated_at: at(0),
@@ -238,7 +239,10 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         Change::AgentUpdated(_) => &["record 11", "room 1"],
         Change::UserUpdated(_) | Change::ParticipantsRemoved(_) => &["room 1"],
         Change::PlansConfigured => &["key 1", "key 11", "key 12", "key 2", "standing 1", "standing 2"],
-        Change::ConnectionsChanged(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => &[],
+        Change::ConnectionsChanged(_)
+        | Change::NodeCleared(_)
+        | Change::WorkRetried(_)
+        | Change::EventsLost { .. } => &[],
     }
 }
 
@@ -269,6 +273,7 @@ async fn each_change_drops_what_it_makes_untrue_and_nothing_else() {
         Change::ConnectionsChanged(ann),
         Change::ConnectionsChanged(bot),
         Change::NodeCleared(NodeId::new(id(1))),
+        Change::WorkRetried(room(1)),
     ];
     for change in changes().into_iter().chain(others) {
         let cache = followed();

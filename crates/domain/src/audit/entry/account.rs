@@ -2,10 +2,11 @@
 
 use super::{Actor, AuditEntry, AuditObject, AuditTenant};
 use crate::account::{
-    Agent, AgentChanges, DeleteAgent, DeleteUser, KeyRecord, MarkAgent, NewAgent, NewKey, NewUser,
-    SetDisabled, UpdateAgent, User,
+    Agent, AgentChanges, AgentMarks, DeleteAgent, DeleteUser, KeyRecord, MarkAgent, NewAgent, NewKey,
+    NewUser, SetDisabled, UpdateAgent, User,
 };
 use crate::audit::AuditAction;
+use crate::delivery::MaxAttempts;
 use crate::id::{ApiKeyId, OrganizationId, ParticipantId, UserId};
 use crate::time::Timestamp;
 
@@ -44,15 +45,15 @@ impl AuditEntry {
 
     /// An agent that the operator has marked.
     pub fn agent_marked(command: &MarkAgent, agent: &Agent) -> Self {
-        let marks = &command.marks;
-        let marks = [
-            ("global", marks.is_global),
-            ("shared", marks.shared_with_organization),
-            ("listed", marks.listed_in_directory),
-        ];
+        let AgentMarks { is_global, shared_with_organization, listed_in_directory, max_attempts } =
+            command.marks;
+        let marks =
+            [("global", is_global), ("shared", shared_with_organization), ("listed", listed_in_directory)];
         let agent = ParticipantId::Agent(agent.id);
         Self::new(AuditAction::AgentMarked, Actor::Operator, agent, AuditTenant::Of(agent), command.now)
-            .with_detail(marks.into_iter().filter_map(flag).collect::<Vec<_>>().join(" "))
+            .with_detail(
+                marks.into_iter().filter_map(flag).chain(limit(max_attempts)).collect::<Vec<_>>().join(" "),
+            )
     }
 
     /// An agent that its owner has changed.
@@ -67,6 +68,7 @@ impl AuditEntry {
             listed_in_directory,
             registry_access,
             shared_with_organization,
+            max_attempts,
         } = &command.changes;
         let texts = [
             ("name", name.is_some()),
@@ -81,9 +83,10 @@ impl AuditEntry {
             ("registry", *registry_access),
         ];
         let texts = texts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name.to_owned());
+        let changes = texts.chain(flags.into_iter().filter_map(flag)).chain(limit(*max_attempts));
         let (subject, tenant) = (AuditObject::Agent(command.agent), AuditTenant::of_user(command.owner));
         Self::new(AuditAction::AgentUpdated, command.owner, subject, tenant, command.now)
-            .with_detail(texts.chain(flags.into_iter().filter_map(flag)).collect::<Vec<_>>().join(" "))
+            .with_detail(changes.collect::<Vec<_>>().join(" "))
     }
 
     /// An agent that was deleted.
@@ -109,6 +112,12 @@ impl AuditEntry {
     fn of_key(action: AuditAction, by: Actor, key: ApiKeyId, holder: ParticipantId, at: Timestamp) -> Self {
         Self::new(action, by, AuditObject::Key(key), AuditTenant::Of(holder), at).in_place(holder)
     }
+}
+
+/// A limit of attempts that was set or removed.
+fn limit(max_attempts: Option<Option<MaxAttempts>>) -> Option<String> {
+    let number = |max: Option<MaxAttempts>| max.map_or("none".to_owned(), |max| max.get().to_string());
+    max_attempts.map(|max| format!("max_attempts={}", number(max)))
 }
 
 /// A flag that was set or cleared.

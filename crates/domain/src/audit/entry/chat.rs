@@ -7,6 +7,7 @@ use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, RenameCha
 use crate::id::{ChatId, MessageId, OrganizationId, ParticipantId, UserId};
 use crate::message::{DeleteMessage, EditMessage};
 use crate::time::Timestamp;
+use crate::work::{ChangeWork, WorkChange};
 
 impl AuditEntry {
     /// A chat that was made, in this organization; a given title is the detail. A title that derives
@@ -68,6 +69,21 @@ impl AuditEntry {
     pub fn message_deleted(command: &DeleteMessage) -> Self {
         let DeleteMessage { chat, message, by, now } = *command;
         Self::of_message(AuditAction::MessageDeleted, by, message, chat, now)
+    }
+
+    /// Work that someone who is responsible for its agent has changed.
+    pub fn work_changed(command: &ChangeWork) -> Self {
+        let ChangeWork { item, change, now, .. } = command;
+        let (action, detail) = match change {
+            WorkChange::Retry => (AuditAction::WorkRetried, None),
+            WorkChange::DeadLetter(reason) => {
+                (AuditAction::WorkDeadLettered, Some(reason.as_str().to_owned()))
+            }
+        };
+        let agent = ParticipantId::Agent(item.agent);
+        let (message, tenant) = (AuditObject::Message(item.message), AuditTenant::Of(agent));
+        let entry = Self::new(action, item.scope.actor(), message, tenant, *now).in_place(agent);
+        Self { detail, ..entry }
     }
 
     fn of_message(action: AuditAction, by: UserId, message: MessageId, chat: ChatId, at: Timestamp) -> Self {

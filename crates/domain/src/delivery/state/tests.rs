@@ -12,7 +12,15 @@ fn failure() -> FailureText {
     FailureText::new("no model".to_owned()).unwrap()
 }
 
-/// A delivery in each of the five states, reached as an agent reaches it.
+fn max(number: u32) -> Option<MaxAttempts> {
+    Some(MaxAttempts::new(number).unwrap())
+}
+
+fn reason() -> DeadLetterReason {
+    DeadLetterReason::new("no key".to_owned()).unwrap()
+}
+
+/// A delivery in each of the six states, reached as an agent and its owner reach it.
 fn in_state(status: DeliveryStatus) -> Delivery {
     let new = Delivery::new(AGENT);
     let delivery = match status {
@@ -21,6 +29,7 @@ fn in_state(status: DeliveryStatus) -> Delivery {
         DeliveryStatus::Processing => new.begin_attempt(at(1)),
         DeliveryStatus::Processed => new.begin_attempt(at(1)).succeed(at(2)).unwrap(),
         DeliveryStatus::Failed => new.begin_attempt(at(1)).fail(&failure(), at(2)).unwrap(),
+        DeliveryStatus::Dead => new.begin_attempt(at(1)).dead_letter(&reason(), at(2)).unwrap(),
     };
     assert_eq!(delivery.status(), status);
     delivery
@@ -37,10 +46,12 @@ fn a_socket_taking_it_changes_only_a_new_delivery() {
 }
 
 #[test]
-fn an_attempt_can_be_opened_in_every_state() {
-    for status in DeliveryStatus::ALL {
+fn an_attempt_can_be_opened_in_every_state_but_dead() {
+    let dead = in_state(DeliveryStatus::Dead);
+    assert_eq!(dead.step(&DeliveryStep::Begin, None, at(9)), Err(StepRefused::Dead));
+    for status in DeliveryStatus::ALL.into_iter().filter(|status| *status != DeliveryStatus::Dead) {
         let before = in_state(status);
-        let after = before.clone().begin_attempt(at(9));
+        let after = before.clone().step(&DeliveryStep::Begin, max(9), at(9)).unwrap();
         assert_eq!(after.status(), DeliveryStatus::Processing, "{status:?}");
         let number = before.attempts().len() + 1;
         assert_eq!(after.current_attempt().map(AttemptNumber::get), u32::try_from(number).ok(), "{status:?}");
@@ -101,8 +112,8 @@ fn numbers_go_on_from_the_newest_attempt_even_if_older_ones_are_not_loaded() {
 fn only_attempts_that_steps_lead_to_are_restored() {
     let restore = |attempts: Vec<Attempt>| Delivery::restore(AGENT, true, Some(at(1)), attempts);
     assert_eq!(restore(Vec::new()), Ok(in_state(DeliveryStatus::Delivered)));
-    for status in DeliveryStatus::ALL {
-        let Delivery { agent, addressed, delivered_at, attempts } = in_state(status).begin_attempt(at(3));
+    for status in DeliveryStatus::ALL.into_iter().filter(|status| *status != DeliveryStatus::Dead) {
+        let Delivery { agent, addressed, delivered_at, attempts, .. } = in_state(status).begin_attempt(at(3));
         let [first, open] = &attempts[..] else {
             assert_eq!(attempts.len(), 1);
             continue;

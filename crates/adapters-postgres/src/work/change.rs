@@ -1,0 +1,67 @@
+//! Changing a work item.
+
+use diesel::sql_types::{BigInt, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::audit::AuditEntry;
+use domain::change::Change;
+use domain::id::ChatId;
+use domain::message::Message;
+use domain::work::{ChangeWork, ChangeWorkRefused, WorkChange};
+
+use super::check_on;
+use super::find::key_on;
+use crate::delivery::advance::record_on;
+use crate::error::Fault;
+use crate::message::load::message_on;
+use crate::message::row::InterventionColumns;
+use crate::run::Db;
+use crate::statement::statement;
+use crate::{audit, change, lock};
+
+/// Writes [`InterventionColumns`]. The error of an attempt that had ended before is complete in its row.
+const SAVE: &str = "UPDATE deliveries SET delivered_at = ?, failed_at = coalesce(failed_at, ?), \
+     error = coalesce(error, ?), dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ? \
+     WHERE agent_id = ? AND chat_id = ? AND sequence = ?";
+
+pub(super) async fn change_on(
+    mut db: &Db,
+    command: &ChangeWork,
+) -> Result<Result<Message, ChangeWorkRefused>, Fault> {
+    let item = command.item;
+    if let Err(refused) = check_on(db, item.scope).await? {
+        return Ok(Err(refused.into()));
+    }
+    let Some((agent, chat, sequence)) = key_on(db, item).await? else {
+        return Ok(Err(ChangeWorkRefused::NotFound));
+    };
+    // The message comes first, so that its event shows every step announced before.
+    lock::message_on(db, item.message).await?;
+    let Some(before) = record_on(db, item.agent, item.message).await? else {
+        return Ok(Err(ChangeWorkRefused::NotFound));
+    };
+    let after = match command.decide(before) {
+        Ok(after) => after,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let columns = InterventionColumns::of(&after)?;
+    statement::<()>(SAVE)
+        .bind::<Nullable<Timestamptz>, _>(columns.delivered_at)
+        .bind::<Nullable<Timestamptz>, _>(columns.failed_at)
+        .bind::<Nullable<Text>, _>(columns.error)
+        .bind::<Nullable<Timestamptz>, _>(columns.dead_at)
+        .bind::<Nullable<Text>, _>(columns.dead_reason)
+        .bind::<Nullable<Integer>, _>(columns.restarted_after)
+        .bind::<Nullable<Timestamptz>, _>(columns.restarted_at)
+        .bind::<SqlUuid, _>(agent)
+        .bind::<SqlUuid, _>(chat)
+        .bind::<BigInt, _>(sequence)
+        .execute(&mut db)
+        .await?;
+    audit::append_on(db, [AuditEntry::work_changed(command)]).await?;
+    let chat = ChatId::new(chat);
+    if command.change == WorkChange::Retry {
+        change::append_on(db, [Change::WorkRetried(chat)], command.now).await?;
+    }
+    let message = message_on(db, chat, item.message).await?;
+    Ok(Ok(message.ok_or_else(|| Fault::Row("a message that went within one change".to_owned()))?))
+}

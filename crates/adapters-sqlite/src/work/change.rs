@@ -1,0 +1,65 @@
+//! Changing a work item.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
+use diesel::sqlite::SqliteConnection;
+use domain::audit::AuditEntry;
+use domain::change::Change;
+use domain::id::ChatId;
+use domain::message::Message;
+use domain::work::{ChangeWork, ChangeWorkRefused, WorkChange};
+
+use super::check_on;
+use super::find::key_on;
+use crate::delivery::advance::record_on;
+use crate::error::Fault;
+use crate::message::load::{message_on, message_row_on};
+use crate::message::row::InterventionColumns;
+use crate::row::Id;
+use crate::statement::statement;
+use crate::{audit, change};
+
+pub(super) fn change_on(
+    connection: &mut SqliteConnection,
+    command: &ChangeWork,
+) -> Result<Result<Message, ChangeWorkRefused>, Fault> {
+    let item = command.item;
+    if let Err(refused) = check_on(connection, item.scope)? {
+        return Ok(Err(refused.into()));
+    }
+    let Some((agent, chat, sequence)) = key_on(connection, item)? else {
+        return Ok(Err(ChangeWorkRefused::NotFound));
+    };
+    let chat_id = ChatId::new(chat);
+    let row = message_row_on(connection, chat_id, item.message)?;
+    let record = row.map(|row| record_on(connection, Id(agent), &row)).transpose()?.flatten();
+    let Some(before) = record else { return Ok(Err(ChangeWorkRefused::NotFound)) };
+    let after = match command.decide(before) {
+        Ok(after) => after,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    let columns = InterventionColumns::of(&after)?;
+    // The error of an attempt that had ended before is complete in its row.
+    statement!(
+        "UPDATE deliveries SET delivered_at = ?, failed_at = coalesce(failed_at, ?), error = coalesce(error, ?), \
+         dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ? \
+         WHERE agent_id = ? AND chat_id = ? AND sequence = ?"
+    )
+    .bind::<Nullable<BigInt>, _>(columns.delivered_at)
+    .bind::<Nullable<BigInt>, _>(columns.failed_at)
+    .bind::<Nullable<Text>, _>(columns.error)
+    .bind::<Nullable<BigInt>, _>(columns.dead_at)
+    .bind::<Nullable<Text>, _>(columns.dead_reason)
+    .bind::<Nullable<Integer>, _>(columns.restarted_after)
+    .bind::<Nullable<BigInt>, _>(columns.restarted_at)
+    .bind::<Binary, _>(Id(agent))
+    .bind::<Binary, _>(Id(chat))
+    .bind::<BigInt, _>(sequence)
+    .execute(connection)?;
+    audit::append_on(connection, [AuditEntry::work_changed(command)])?;
+    if command.change == WorkChange::Retry {
+        change::append_on(connection, [Change::WorkRetried(chat_id)], command.now)?;
+    }
+    let message = message_on(connection, chat_id, item.message)?;
+    Ok(Ok(message.ok_or_else(|| Fault::Row("a message that went within one change".to_owned()))?))
+}

@@ -1,0 +1,214 @@
+//! What becomes of a delivery without its agent: it goes dead after too many attempts, or those who are
+//! responsible for the agent take it out of the queue or have it offered again. Pure.
+//!
+//! A *dead* delivery is not offered any more; its attempts are kept. A *restart* offers a delivery as
+//! if it were new: earlier attempts are kept and their numbers go on, but they count towards neither
+//! its status nor the limit.
+
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Attempt, AttemptNumber, AttemptState, AttemptStatus, Delivery, DeliveryStatus, Inconsistent};
+use crate::text::{TextFault, bounded};
+use crate::time::Timestamp;
+
+/// The number of attempts that an agent makes at a message before the delivery is dead: 1 to 1,000.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct MaxAttempts(NonZeroU32);
+
+impl MaxAttempts {
+    /// The largest number.
+    pub const MAX: u32 = 1_000;
+
+    /// The limit; `None` if it is 0 or more than [`Self::MAX`].
+    pub fn new(number: u32) -> Option<Self> {
+        NonZeroU32::new(number).filter(|number| number.get() <= Self::MAX).map(Self)
+    }
+
+    /// The number itself.
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl TryFrom<u32> for MaxAttempts {
+    type Error = Inconsistent;
+
+    fn try_from(number: u32) -> Result<Self, Inconsistent> {
+        Self::new(number).ok_or(Inconsistent)
+    }
+}
+
+impl From<MaxAttempts> for u32 {
+    fn from(max: MaxAttempts) -> Self {
+        max.get()
+    }
+}
+
+/// The point from which a delivery is offered as if it were new.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Restart {
+    /// The newest attempt at that time; `None` if there was none.
+    pub after: Option<AttemptNumber>,
+    /// The time.
+    pub at: Timestamp,
+}
+
+/// The end of a delivery that was not processed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DeadLetter {
+    /// The time.
+    pub at: Timestamp,
+    /// The reason: that of the human who took it out of the queue, or the number of attempts.
+    pub reason: String,
+}
+
+/// The reason for taking a delivery out of the queue: not blank, at most 500 characters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeadLetterReason(String);
+
+impl DeadLetterReason {
+    /// The maximum number of characters.
+    pub const MAX_CHARS: usize = 500;
+
+    /// Checks the text, which is kept unchanged.
+    pub fn new(text: String) -> Result<Self, TextFault> {
+        bounded(text, Self::MAX_CHARS).map(Self)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The delivery is processed or dead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotOpen(pub DeliveryStatus);
+
+/// The reason why a delivery is not offered again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RetryRefused {
+    /// It is new, so it is offered already, or it is processed.
+    Status(DeliveryStatus),
+    /// An attempt is open, and has not been for long enough to be stuck.
+    InProgress,
+    /// The message does not mention the agent, so it is never offered.
+    NotAddressed,
+}
+
+/// The error of an open attempt that a retry has ended.
+const ENDED_BY_RETRY: &str = "ended by a retry";
+
+/// The error of the last allowed attempt, which its agent began again instead of closing it.
+const NO_RESULT: &str = "ended without a result";
+
+impl Delivery {
+    /// The delivery with its stored restart and end.
+    ///
+    /// # Errors
+    /// [`Inconsistent`] if it is dead and processed, or dead with an open attempt, or if the restart
+    /// follows an attempt that does not exist.
+    pub fn with_interventions(
+        self,
+        restart: Option<Restart>,
+        dead: Option<DeadLetter>,
+    ) -> Result<Self, Inconsistent> {
+        let newest = self.attempts.last();
+        let is_over = newest.is_none_or(|newest| newest.status() == AttemptStatus::Failed);
+        let is_known = restart.and_then(|restart| restart.after) <= newest.map(|newest| newest.number);
+        if (dead.is_none() || is_over) && is_known {
+            Ok(Self { restart, dead, ..self })
+        } else {
+            Err(Inconsistent)
+        }
+    }
+
+    /// The last time at which it was offered as if it were new.
+    pub const fn restart(&self) -> Option<Restart> {
+        self.restart
+    }
+
+    /// Its end, if it was not processed and is not offered any more.
+    pub const fn dead(&self) -> Option<&DeadLetter> {
+        self.dead.as_ref()
+    }
+
+    /// Returns whether an attempt counts towards the status and the limit.
+    pub fn counts(&self, attempt: &Attempt) -> bool {
+        Some(attempt.number) > self.restart.and_then(|restart| restart.after)
+    }
+
+    /// The newest attempt, if it counts.
+    pub(super) fn counted_attempt(&self) -> Option<&Attempt> {
+        self.attempts.last().filter(|newest| self.counts(newest))
+    }
+
+    /// The number of attempts that count. It needs the newest attempt only.
+    fn counted_attempts(&self) -> u32 {
+        let number = |number: Option<AttemptNumber>| number.map_or(0, AttemptNumber::get);
+        let before = number(self.restart.and_then(|restart| restart.after));
+        number(self.current_attempt()).saturating_sub(before)
+    }
+
+    /// The dead delivery, if the agent has made all its attempts and did not succeed; else, as the error,
+    /// the delivery as it was. A record that is not addressed cannot be dead, since it is not offered.
+    pub(super) fn exhausted(mut self, max: Option<MaxAttempts>, now: Timestamp) -> Result<Self, Self> {
+        let Some(max) = max.filter(|max| self.addressed && self.counted_attempts() >= max.get()) else {
+            return Err(self);
+        };
+        if self.processed_at().is_some() {
+            return Err(self);
+        }
+        if let Some(open) = self.open_attempt() {
+            *open = AttemptState::Failed { at: now, error: NO_RESULT.to_owned() };
+        }
+        let reason = match max.get() {
+            1 => "the only attempt failed".to_owned(),
+            number => format!("{number} attempts failed"),
+        };
+        self.dead = Some(DeadLetter { at: now, reason });
+        Ok(self)
+    }
+
+    /// Offers the delivery as if it were new: one that was taken or failed, one whose open attempt
+    /// began at `stuck_since` or before, which ends, or a dead one.
+    pub fn retry(mut self, stuck_since: Timestamp, now: Timestamp) -> Result<Self, RetryRefused> {
+        if !self.addressed {
+            return Err(RetryRefused::NotAddressed);
+        }
+        match self.status() {
+            status @ (DeliveryStatus::New | DeliveryStatus::Processed) => {
+                return Err(RetryRefused::Status(status));
+            }
+            DeliveryStatus::Processing => {
+                if self.attempts.last().is_some_and(|open| open.started_at > stuck_since) {
+                    return Err(RetryRefused::InProgress);
+                }
+            }
+            DeliveryStatus::Delivered | DeliveryStatus::Failed | DeliveryStatus::Dead => {}
+        }
+        if let Some(open) = self.open_attempt() {
+            *open = AttemptState::Failed { at: now, error: ENDED_BY_RETRY.to_owned() };
+        }
+        let restart = Some(Restart { after: self.current_attempt(), at: now });
+        Ok(Self { delivered_at: None, restart, dead: None, ..self })
+    }
+
+    /// Takes the delivery out of the queue. An open attempt ends as failed.
+    pub fn dead_letter(mut self, reason: &DeadLetterReason, now: Timestamp) -> Result<Self, NotOpen> {
+        let status = self.status();
+        if matches!(status, DeliveryStatus::Processed | DeliveryStatus::Dead) {
+            return Err(NotOpen(status));
+        }
+        if let Some(open) = self.open_attempt() {
+            *open = AttemptState::Failed { at: now, error: format!("dead-lettered: {}", reason.as_str()) };
+        }
+        Ok(Self { dead: Some(DeadLetter { at: now, reason: reason.as_str().to_owned() }), ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests;

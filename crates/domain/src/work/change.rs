@@ -1,0 +1,240 @@
+//! Changing work: having it offered again, and taking it out of the queue.
+
+use super::flag::WorkFlag;
+use super::port::{FindWork, WorkItem, WorkScope};
+use super::service::{ListWorkError, WorkFilter, WorkService};
+use crate::audit::Actor;
+use crate::delivery::{DeadLetterReason, Delivery, DeliveryStatus, NotOpen, RetryRefused};
+use crate::event::DomainEvent;
+use crate::id::{AgentId, MessageId};
+use crate::message::Message;
+use crate::organization::NotAdmin;
+use crate::page::{PageRequest, Slice};
+use crate::store::{OnCommit, StoreError};
+use crate::time::Timestamp;
+
+/// A change of a work item.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WorkChange {
+    /// Offer it as if it were new ([`Delivery::retry`]).
+    Retry,
+    /// Take it out of the queue ([`Delivery::dead_letter`]).
+    DeadLetter(DeadLetterReason),
+}
+
+/// A change to be stored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ChangeWork {
+    /// The item.
+    pub item: FindWork,
+    /// The change.
+    pub change: WorkChange,
+    /// The state that the item must have; `None` for any that the change allows.
+    pub if_state: Option<DeliveryStatus>,
+    /// An attempt that began at this time or before, and is open, is stuck.
+    pub stuck_since: Timestamp,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+/// The reason why an item was not changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ChangeWorkRefused {
+    /// The message was not sent to such an agent of the scope, or the agent has left the chat.
+    #[error("there is no such work")]
+    NotFound,
+    /// Only an admin of the organization may.
+    #[error(transparent)]
+    NotAdmin(#[from] NotAdmin),
+    /// Its state does not allow the change, or is another than the required one.
+    #[error("the work is {}", .0.as_str())]
+    State(DeliveryStatus),
+    /// An attempt is open that is not stuck yet.
+    #[error("an attempt is in progress")]
+    InProgress,
+    /// The message does not mention the agent, so it is never offered.
+    #[error("the message does not mention the agent")]
+    NotAddressed,
+}
+
+/// The reason why an item was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeWorkError {
+    /// A rule forbids it.
+    #[error(transparent)]
+    Refused(#[from] ChangeWorkRefused),
+    /// The store is unavailable or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ChangeWork {
+    /// The delivery after the change. Pure; the stores call this on the locked record.
+    pub fn decide(&self, delivery: Delivery) -> Result<Delivery, ChangeWorkRefused> {
+        let state = delivery.status();
+        if self.if_state.is_some_and(|required| required != state) {
+            return Err(ChangeWorkRefused::State(state));
+        }
+        match &self.change {
+            WorkChange::Retry => {
+                delivery.retry(self.stuck_since, self.now).map_err(|refused| match refused {
+                    RetryRefused::Status(state) => ChangeWorkRefused::State(state),
+                    RetryRefused::InProgress => ChangeWorkRefused::InProgress,
+                    RetryRefused::NotAddressed => ChangeWorkRefused::NotAddressed,
+                })
+            }
+            WorkChange::DeadLetter(reason) => delivery
+                .dead_letter(reason, self.now)
+                .map_err(|NotOpen(state)| ChangeWorkRefused::State(state)),
+        }
+    }
+}
+
+/// The number of items that one change of several examines.
+pub const CHANGED_AT_ONCE: u32 = 100;
+
+/// The result of a change of several items.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ChangedWork {
+    /// The number of changed items.
+    pub changed: u32,
+    /// The items that moved on before their turn, or whose open attempt is not stuck.
+    pub refused: Vec<(MessageId, AgentId, ChangeWorkRefused)>,
+    /// Set if more items may match.
+    pub more: bool,
+}
+
+/// The reason why several items were not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeAllError {
+    /// The filter has no condition, and not all items were asked for.
+    #[error("the filter is empty")]
+    NoFilter,
+    /// A retry of several items needs a state or a flag of items that can be retried.
+    #[error("a retry needs the state delivered, failed, or dead, or the flag stuck, failing, or dead")]
+    NotRetryable,
+    /// Only an admin of the organization may.
+    #[error(transparent)]
+    NotAdmin(#[from] NotAdmin),
+    /// The store is unavailable or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl WorkScope {
+    /// The actor of a change.
+    pub fn actor(self) -> Actor {
+        self.reader().map_or(Actor::Operator, Actor::from)
+    }
+}
+
+impl WorkService {
+    /// Changes one item, and notifies the humans in the chat. With `if_state`, an item that is in another
+    /// state meanwhile is refused. A change that is refused changes nothing.
+    pub async fn change(
+        &self,
+        scope: WorkScope,
+        message: MessageId,
+        agent: AgentId,
+        change: WorkChange,
+        if_state: Option<DeliveryStatus>,
+    ) -> Result<WorkItem, ChangeWorkError> {
+        self.change_one(scope, message, agent, change, if_state).await?;
+        let changed = self.work.find_work(FindWork { scope, message, agent }).await?;
+        Ok(changed.map_err(ChangeWorkRefused::from)?.ok_or(ChangeWorkRefused::NotFound)?)
+    }
+
+    async fn change_one(
+        &self,
+        scope: WorkScope,
+        message: MessageId,
+        agent: AgentId,
+        change: WorkChange,
+        if_state: Option<DeliveryStatus>,
+    ) -> Result<(), ChangeWorkError> {
+        let now = self.clock.now();
+        let item = FindWork { scope, message, agent };
+        let stuck_since = now.minus(self.thresholds.stuck_after);
+        let command = ChangeWork { item, change, if_state, stuck_since, now };
+        let events = self.events.clone();
+        let on_commit = OnCommit::new(move |message: &Message| {
+            events.publish(DomainEvent::MessageUpdated { message: message.clone() });
+        });
+        self.work.change_work(command, on_commit).await??;
+        Ok(())
+    }
+
+    /// Changes the oldest items that match the filter, at most [`CHANGED_AT_ONCE`], each by itself: what
+    /// was changed before a failure stays. A changed item does not match any more, so that repeating the
+    /// call reaches all. An empty filter needs `all`.
+    pub async fn change_all(
+        &self,
+        scope: WorkScope,
+        filter: WorkFilter,
+        all: bool,
+        change: WorkChange,
+    ) -> Result<ChangedWork, ChangeAllError> {
+        if filter == WorkFilter::default() && !all {
+            return Err(ChangeAllError::NoFilter);
+        }
+        if change == WorkChange::Retry && !is_of_retryable(&filter) {
+            return Err(ChangeAllError::NotRetryable);
+        }
+        let request =
+            PageRequest { slice: Slice::After { after: None, limit: CHANGED_AT_ONCE }, count: false };
+        let page = self.list(scope, filter, request).await.map_err(|error| match error {
+            ListWorkError::NotAdmin(refused) => ChangeAllError::from(refused),
+            ListWorkError::Store(error) => error.into(),
+        })?;
+        let mut changed = ChangedWork { more: page.next.is_some(), ..ChangedWork::default() };
+        for item in page.rows {
+            let state = Some(item.delivery.status());
+            match self.change_one(scope, item.message, item.agent.id, change.clone(), state).await {
+                Ok(()) => changed.changed += 1,
+                Err(ChangeWorkError::Refused(ChangeWorkRefused::NotAdmin(refused))) => {
+                    return Err(refused.into());
+                }
+                Err(ChangeWorkError::Refused(refused)) => {
+                    changed.refused.push((item.message, item.agent.id, refused));
+                }
+                Err(ChangeWorkError::Store(error)) => return Err(error.into()),
+            }
+        }
+        Ok(changed)
+    }
+}
+
+/// Returns whether a retried item does not match the filter any more.
+fn is_of_retryable(filter: &WorkFilter) -> bool {
+    let state = matches!(
+        filter.state,
+        Some(DeliveryStatus::Delivered | DeliveryStatus::Failed | DeliveryStatus::Dead)
+    );
+    state || matches!(filter.flag, Some(WorkFlag::Stuck | WorkFlag::Failing | WorkFlag::Dead))
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::delivery::DeliveryStep;
+
+    #[test]
+    fn an_item_that_is_in_another_state_is_not_changed() {
+        let (agent, now) = (AgentId::new(Uuid::from_u128(1)), Timestamp::from_micros(9));
+        let item = FindWork { scope: WorkScope::Everything, message: MessageId::new(Uuid::nil()), agent };
+        let reason = DeadLetterReason::new("no key".to_owned()).unwrap();
+        let change = WorkChange::DeadLetter(reason);
+        let command = |if_state| ChangeWork { item, change: change.clone(), if_state, stuck_since: now, now };
+        let begun = Delivery::new(agent).step(&DeliveryStep::Begin, None, now).unwrap();
+        let refused = command(Some(DeliveryStatus::Failed)).decide(begun.clone());
+        assert_eq!(refused, Err(ChangeWorkRefused::State(DeliveryStatus::Processing)));
+        for if_state in [None, Some(DeliveryStatus::Processing)] {
+            let dead = command(if_state).decide(begun.clone()).unwrap();
+            assert_eq!(dead.status(), DeliveryStatus::Dead);
+            let again = command(if_state).decide(dead);
+            assert_eq!(again, Err(ChangeWorkRefused::State(DeliveryStatus::Dead)));
+        }
+    }
+}
