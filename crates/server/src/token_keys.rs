@@ -18,8 +18,8 @@ use domain::ports::TokenMint;
 use tokio::time::Instant;
 
 use crate::failure::Failure;
+use crate::jwt::SignedTokens;
 use crate::ports::random;
-use crate::tokens::SignedTokens;
 
 /// A key, and its id in tokens.
 pub(crate) struct TokenKey {

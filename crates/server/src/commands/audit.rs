@@ -14,9 +14,9 @@ use domain::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::cli::{AuditArguments, AuditCommand, VerifyArguments};
+use crate::commands::org;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::org;
 use crate::output::{List, Rows, Times, count, print};
 use crate::ports::SystemClock;
 use crate::progress::Spinner;

@@ -19,12 +19,13 @@ use crate::cli::{
     CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand,
     RenameOrgArguments, SetRoleArguments, ShowOrgArguments, TableArguments,
 };
+use crate::commands::{plan, user};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, count, exact, print};
 use crate::store::{self, Store};
-use crate::{plan, user, wiring};
+use crate::wiring;
 
 /// The next step for an unknown name.
 const NAMES: &str = "list organizations with `parlance org list`";

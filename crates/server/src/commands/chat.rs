@@ -8,13 +8,14 @@ use domain::id::ChatId;
 use serde_json::{Value, json};
 
 use crate::cli::{ChatCommand, DeleteChatArguments, ListChatsArguments, ShowChatArguments};
+use crate::commands::user::AT_ONCE;
+use crate::commands::{key, org};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, count, on_one_line, print};
 use crate::store::{self, Store};
-use crate::user::AT_ONCE;
-use crate::{key, org, wiring};
+use crate::wiring;
 
 /// Where the ids of chats stand.
 const CHATS: &str = "list chats with `parlance chat list`";

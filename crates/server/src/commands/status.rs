@@ -4,8 +4,8 @@ use domain::status::{ClusterStatus, OpenWork, StoreStatus};
 use serde_json::{Value, json};
 
 use crate::cli::TableArguments;
+use crate::commands::doctor::port::{Ours, Served, answer_of};
 use crate::config::{Config, without_password};
-use crate::doctor::port::{Ours, Served, answer_of};
 use crate::failure::Failure;
 use crate::output::{Times, bytes_as_text, print};
 use crate::store::{self, StoreAt};

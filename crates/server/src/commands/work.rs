@@ -12,11 +12,12 @@ use domain::work::{FindWorkError, ListWorkError, WorkFilter, WorkFlag, WorkItem,
 use serde_json::{Value, json};
 
 use crate::cli::{ListWorkArguments, ShowWorkArguments, WorkCommand};
+use crate::commands::{agent, chat};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{List, Rows, Times, count, exact, on_one_line, print};
 use crate::store::{self, Store};
-use crate::{agent, chat, wiring};
+use crate::wiring;
 
 /// The number of items that are read at once.
 const AT_ONCE: u32 = 100;

@@ -19,13 +19,14 @@ use crate::cli::{
     CreateUserArguments, DeleteUserArguments, ListUsersArguments, ResetPasswordArguments, UserArguments,
     UserCommand,
 };
+use crate::commands::plan;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, count, exact, print};
 use crate::ports::NobodyListens;
 use crate::store::{self, Store};
-use crate::{plan, wiring};
+use crate::wiring;
 
 /// The number of rows that are read at a time; no more are held.
 pub(crate) const AT_ONCE: u32 = 500;

@@ -8,12 +8,13 @@ use domain::audit::{AuditEntry, AuditService};
 use serde_json::json;
 
 use crate::cli::{IssueTokenArguments, RotateKeysArguments};
+use crate::commands::user;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::store::{self, Store, StoreAt};
 use crate::token_keys;
-use crate::{user, wiring};
+use crate::wiring;
 
 /// Issues a token for a user and prints it.
 pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Result<(), Failure> {

@@ -9,12 +9,13 @@ use domain::plan::{
 use serde_json::{Value, json};
 
 use crate::cli::{SetPlanArguments, TableArguments};
+use crate::commands::{org, user};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, bytes_as_text, count, print};
 use crate::store::{self, Store};
-use crate::{org, user, wiring};
+use crate::wiring;
 
 /// Where the names of plans stand.
 const PLANS: &str = "list plans with `parlance plan list`";

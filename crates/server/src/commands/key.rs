@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::cli::{
     CreateKeyArguments, KeyCommand, ListKeysArguments, RevokeKeyArguments, RotateKeyArguments, TableArguments,
 };
+use crate::commands::{agent, user};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
@@ -20,7 +21,7 @@ use crate::output::{List, Rows, Times, print};
 use crate::ports::SystemClock;
 use crate::progress::say;
 use crate::store::{self, Store};
-use crate::{agent, user, wiring};
+use crate::wiring;
 
 /// Runs the command on the configured store, and prints the result.
 pub(crate) async fn run(config: &Config, command: KeyCommand) -> Result<(), Failure> {

@@ -16,14 +16,14 @@ use crate::cli::{
     AgentArguments, AgentCommand, CreateAgentArguments, DeleteAgentArguments, ListAgentsArguments,
     SetAgentArguments,
 };
+use crate::commands::user::{self, AT_ONCE};
+use crate::commands::work::{self, Counted};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, count, print};
 use crate::store::{self, Store};
-use crate::user::{self, AT_ONCE};
 use crate::wiring;
-use crate::work::{self, Counted};
 
 /// Does it on the store of the configuration, and prints what came of it.
 pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Failure> {

@@ -8,10 +8,11 @@ use domain::time::Timestamp;
 use domain::work::{ListWorkError, WorkFlag};
 
 use super::{Finding, Outcome};
+use crate::commands::work;
 use crate::config::Config;
 use crate::ports::SystemClock;
 use crate::store::{self, Store, StoreAt, Unread};
-use crate::{wiring, work};
+use crate::wiring;
 
 /// The accepted difference between the clocks of server and database. Times are the server's;
 /// queries of the database compare with them.
