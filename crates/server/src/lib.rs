@@ -39,7 +39,9 @@ mod wiring;
 pub use failure::Failure;
 
 use clap::CommandFactory;
-use cli::{Cli, Command, PlanCommand, TokenCommand};
+use cli::{Cli, Command};
+use commands::plan::PlanCommand;
+use commands::token::TokenCommand;
 use commands::{
     agent, audit, backup, chat, doctor, export, import, key, migrate, openapi, org, plan, serve, status,
     token, user, version, work,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clap::{Args, Subcommand};
 use domain::audit::{
     AuditFilter, AuditRecord, AuditScope, AuditService, ChainFault, ChainLink, ChainReport, NamedObject,
     RecordedActor,
@@ -13,7 +14,7 @@ use domain::ports::Clock;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cli::{AuditArguments, AuditCommand, VerifyArguments};
+use crate::cli::TableArguments;
 use crate::commands::org;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -22,6 +23,48 @@ use crate::ports::SystemClock;
 use crate::progress::Spinner;
 use crate::store::{self, Store};
 use crate::wiring;
+
+/// Which entries of the audit log, or what else to do with it.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct AuditArguments {
+    /// What to do, other than printing entries.
+    #[command(subcommand)]
+    pub command: Option<AuditCommand>,
+    /// Show only entries of the organization with this name.
+    #[arg(long, value_name = "NAME")]
+    pub org: Option<String>,
+    /// Show only entries from this time on, such as 2026-11-22T08:00:00Z.
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Maximum number of entries.
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
+
+/// What to do with the audit log.
+#[derive(Subcommand, Debug)]
+pub enum AuditCommand {
+    /// Check that no sealed entry was changed, removed, or moved.
+    ///
+    /// Prints the newest seal, an anchor to keep elsewhere. Exits with a non-zero status if something is wrong.
+    #[command(after_help = "Examples:\n  parlance audit verify\n  \
+        parlance audit verify --anchor \"$(cat /mnt/elsewhere/audit-anchor)\"")]
+    Verify(VerifyArguments),
+}
+
+/// How to check the audit log.
+#[derive(Args, Debug)]
+pub struct VerifyArguments {
+    /// Seal that an earlier check printed (NUMBER:DIGEST). Checks that the log still contains what it contained then.
+    #[arg(long, value_name = "SEAL")]
+    pub anchor: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// The number of entries that are read at a time.
 const PAGE: u32 = 100;

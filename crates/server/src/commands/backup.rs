@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::{Args, Subcommand, ValueHint};
 use domain::ports::Clock;
 use serde_json::json;
 
 use crate::archive::line::{End, Header, Line};
 use crate::archive::reader::Reader;
-use crate::cli::{BackupArguments, BackupCommand, VerifyBackupArguments};
 use crate::commands::export;
 use crate::commands::import::open;
 use crate::config::Config;
@@ -16,6 +16,40 @@ use crate::failure::Failure;
 use crate::output::{count, print};
 use crate::ports::SystemClock;
 use crate::progress::Progress;
+
+/// Where a backup goes.
+#[derive(Args, Debug)]
+pub struct BackupArguments {
+    /// What to do, other than writing a backup.
+    #[command(subcommand)]
+    pub command: Option<BackupCommand>,
+    /// Directory for the file, which is named after the time [default: the current directory].
+    #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+    pub to: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with backups.
+#[derive(Subcommand, Debug)]
+pub enum BackupCommand {
+    /// Check that a backup is complete and undamaged, without a store. Exits with a non-zero status if it is not.
+    #[command(after_help = "Example:\n  \
+        parlance backup verify /var/backups/parlance-20261123T040000Z.jsonl")]
+    Verify(VerifyBackupArguments),
+}
+
+/// Which backup to check.
+#[derive(Args, Debug)]
+pub struct VerifyBackupArguments {
+    /// Backup file.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// The name of a backup before it is verified. Every backup uses the same, so the next one replaces
 /// the rest of a killed one.

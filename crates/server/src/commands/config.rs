@@ -3,13 +3,37 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use crate::cli::ConfigCommand;
-use crate::config::{Config, Examined, Fault, Flags, Origin, Setting, reference};
+use crate::config::{Config, Examined, Fault, Flags, Origin, ServerFlags, Setting, reference};
 use crate::failure::Failure;
 use crate::output::unprinted;
+
+/// What to do with the configuration.
+#[derive(Subcommand, Debug)]
+pub enum ConfigCommand {
+    /// List all invalid settings. Exits with a non-zero status if there are any.
+    #[command(after_help = "Example:\n  parlance config check --config /etc/parlance/parlance.toml")]
+    Check(ExamineArguments),
+    /// Print every setting with its value and its origin. Passwords are hidden.
+    #[command(after_help = "Example:\n  parlance config show --json | jq '.settings.listen'")]
+    Show(ExamineArguments),
+    /// Print a reference of all settings, as Markdown.
+    #[command(alias = "describe", after_help = "Example:\n  parlance config reference | less")]
+    Reference,
+}
+
+/// How to print, and the settings to look at.
+#[derive(Args, Debug)]
+pub struct ExamineArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub settings: ServerFlags,
+}
 
 /// The number of columns of a terminal that no setting is wider than, if its words allow it.
 const WIDTH: usize = 80;

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use clap::{Args, ValueHint};
 use domain::archive::Snapshot;
 use domain::audit::{AuditEntry, AuditService};
 use domain::ports::Clock;
@@ -13,13 +14,23 @@ use sha2::{Digest, Sha256};
 use crate::archive::draft::Draft;
 use crate::archive::line::{End, FORMAT, Header, columns, end_line};
 use crate::archive::writer::{count as count_rows, hexadecimal, write_rows};
-use crate::cli::ExportArguments;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{count, print};
 use crate::ports::SystemClock;
 use crate::progress::{Progress, say};
 use crate::store;
+
+/// Where an archive goes.
+#[derive(Args, Debug)]
+pub struct ExportArguments {
+    /// File to write, which appears once it is complete; or a pipe or device [default: standard output].
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub to: Option<PathBuf>,
+    /// Print JSON about the written file.
+    #[arg(long, requires = "to")]
+    pub json: bool,
+}
 
 /// Writes the archive to a file or to standard output.
 pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Result<(), Failure> {

@@ -7,9 +7,10 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::{Args, ValueHint};
 use domain::archive::{Row, Table};
 use domain::ports::Clock;
 use serde_json::json;
@@ -18,13 +19,26 @@ use crate::archive::line::{Counts, End, Header, Line};
 use crate::archive::place::{Place, PlaceFile};
 use crate::archive::reader::Reader;
 use crate::archive::writer::{count, write_rows};
-use crate::cli::ImportArguments;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::lock::FillLock;
 use crate::ports::SystemClock;
 use crate::progress::{Progress, say};
 use crate::store::{self, Store};
+
+/// Where an archive comes from.
+#[derive(Args, Debug)]
+pub struct ImportArguments {
+    /// File to read [default: standard input].
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub from: Option<PathBuf>,
+    /// Resume an interrupted import of the same archive.
+    #[arg(long)]
+    pub resume: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// The maximum number of rows per write. SQLite keeps a copy in memory of every page that a
 /// transaction changes; with so many rows that is some dozens of megabytes.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::{Args, Subcommand};
 use domain::account::{AccountService, CreateKey, KeyName, KeyRecord, KeyScope, WhichKeys, normalize_handle};
 use domain::audit::Actor;
 use domain::id::{ApiKeyId, ChatId, ParticipantId, UserId};
@@ -10,9 +11,7 @@ use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
 use serde_json::{Value, json};
 
-use crate::cli::{
-    CreateKeyArguments, KeyCommand, ListKeysArguments, RevokeKeyArguments, RotateKeyArguments, TableArguments,
-};
+use crate::cli::TableArguments;
 use crate::commands::{agent, user};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -22,6 +21,87 @@ use crate::ports::SystemClock;
 use crate::progress::say;
 use crate::store::{self, Store};
 use crate::wiring;
+
+/// What to do with API keys.
+#[derive(Subcommand, Debug)]
+pub enum KeyCommand {
+    /// List the valid keys of a user or an agent, without their secrets.
+    #[command(after_help = "Examples:\n  parlance key list ann\n  \
+        parlance key list ann/echo --json")]
+    List(ListKeysArguments),
+    /// Create another key for a user, and print it once.
+    #[command(after_help = "Examples:\n  parlance key create --user ann --name laptop --days 90\n  \
+        parlance key create --user ann --name dashboard --read-only")]
+    Create(CreateKeyArguments),
+    /// Replace an agent's key, and print the new one once.
+    #[command(after_help = "Example:\n  parlance key rotate ann/echo --json")]
+    Rotate(RotateKeyArguments),
+    /// Revoke keys.
+    ///
+    /// Within a second, running servers reject them and close the sockets that they opened.
+    #[command(after_help = "Examples:\n  parlance key revoke thnv_u_1790000000_AbCdEfGh\n  \
+        parlance key revoke --all-of ann/echo")]
+    Revoke(RevokeKeyArguments),
+}
+
+/// Whose keys.
+#[derive(Args, Debug)]
+pub struct ListKeysArguments {
+    /// Handle of the user, or of the agent: owner/slug.
+    pub handle: String,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
+
+/// The key to be made.
+#[derive(Args, Debug)]
+pub struct CreateKeyArguments {
+    /// Handle of the user.
+    #[arg(long, value_name = "HANDLE")]
+    pub user: String,
+    /// Name of the key, for the user.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Days until the key expires [default: the setting `key_ttl_days`; by default, keys do not expire].
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    pub days: Option<u32>,
+    /// Make a key that can only read.
+    #[arg(long)]
+    pub read_only: bool,
+    /// Limit the key to this chat.
+    #[arg(long, value_name = "ID")]
+    pub chat: Option<String>,
+    /// Limit the key to this agent of the user: owner/slug.
+    #[arg(long, value_name = "HANDLE")]
+    pub agent: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Whose key is to be replaced.
+#[derive(Args, Debug)]
+pub struct RotateKeyArguments {
+    /// Handle of the agent: owner/slug.
+    pub handle: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which keys are to be revoked.
+#[derive(Args, Debug)]
+#[command(group(clap::ArgGroup::new("which").required(true)))]
+pub struct RevokeKeyArguments {
+    /// Beginning of the key, as `parlance key list` shows it; or its id, or the whole key.
+    #[arg(group = "which")]
+    pub key: Option<String>,
+    /// Revoke all keys of the user or agent with this handle.
+    #[arg(long, group = "which", value_name = "HANDLE")]
+    pub all_of: Option<String>,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
 
 /// Runs the command on the configured store, and prints the result.
 pub(crate) async fn run(config: &Config, command: KeyCommand) -> Result<(), Failure> {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use clap::{Args, Subcommand};
 use domain::account::normalize_handle;
 use domain::plan::{
     AssignPlan, AssignRefused, Organization, PlanInUse, PlanName, PlanService, WhichOrganization,
 };
 use serde_json::{Value, json};
 
-use crate::cli::{SetPlanArguments, TableArguments};
+use crate::cli::TableArguments;
 use crate::commands::{org, user};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -16,6 +17,39 @@ use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, bytes_as_text, count, print};
 use crate::store::{self, Store};
 use crate::wiring;
+
+/// What to do with plans.
+#[derive(Subcommand, Debug)]
+pub enum PlanCommand {
+    /// List all plans with their limits. A hyphen means no limit.
+    ///
+    /// The server stores the plans of its configuration when it starts.
+    #[command(after_help = "Examples:\n  parlance plan list\n  parlance plan list --json | jq '.plans[0]'")]
+    List(TableArguments),
+    /// Assign a plan to an organization.
+    ///
+    /// Running servers apply quotas immediately, and everything else within a second.
+    #[command(after_help = "Examples:\n  parlance plan set free --org acme\n  \
+        parlance plan set enterprise --user ann")]
+    Set(SetPlanArguments),
+}
+
+/// Whose plan, and which.
+#[derive(Args, Debug)]
+#[command(group(clap::ArgGroup::new("whose").required(true)))]
+pub struct SetPlanArguments {
+    /// Name of the plan.
+    pub plan: String,
+    /// Name of the organization.
+    #[arg(long, group = "whose", value_name = "NAME")]
+    pub org: Option<String>,
+    /// Handle of a user in the organization.
+    #[arg(long, group = "whose", value_name = "HANDLE")]
+    pub user: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Where the names of plans stand.
 const PLANS: &str = "list plans with `parlance plan list`";

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::{Args, Subcommand};
 use domain::account::{IssueToken, IssueTokenError, IssuedToken, UserHandle};
 use domain::audit::{AuditEntry, AuditService};
 use serde_json::json;
 
-use crate::cli::{IssueTokenArguments, RotateKeysArguments};
 use crate::commands::user;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -15,6 +15,44 @@ use crate::output::print;
 use crate::store::{self, Store, StoreAt};
 use crate::token_keys;
 use crate::wiring;
+
+/// What to do with tokens.
+#[derive(Subcommand, Debug)]
+pub enum TokenCommand {
+    /// Issue an access token for a user, and print it.
+    #[command(after_help = "Example:\n  parlance token issue --user ann --ttl 300")]
+    Issue(IssueTokenArguments),
+    /// Sign new tokens with a new key.
+    ///
+    /// A running server uses it within a second.
+    #[command(after_help = "Examples:\n  parlance token rotate-keys\n  parlance token rotate-keys --forget")]
+    RotateKeys(RotateKeysArguments),
+}
+
+/// The token to be made.
+#[derive(Args, Debug)]
+pub struct IssueTokenArguments {
+    /// Handle of the user.
+    #[arg(long, value_name = "HANDLE")]
+    pub user: String,
+    /// Lifetime of the token in seconds, at most 900.
+    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
+    pub ttl: u64,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What becomes of tokens that were made before.
+#[derive(Args, Debug)]
+pub struct RotateKeysArguments {
+    /// Reject all earlier tokens from now on, instead of when they expire.
+    #[arg(long)]
+    pub forget: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Issues a token for a user and prints it.
 pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Result<(), Failure> {

@@ -1,5 +1,9 @@
 //! `parlance user …`
 
+mod arguments;
+
+pub(crate) use arguments::UserCommand;
+
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -15,10 +19,6 @@ use domain::services::Services;
 use domain::text::TextFault;
 use serde_json::{Value, json};
 
-use crate::cli::{
-    CreateUserArguments, DeleteUserArguments, ListUsersArguments, ResetPasswordArguments, UserArguments,
-    UserCommand,
-};
 use crate::commands::plan;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -27,6 +27,9 @@ use crate::output::{List, Rows, Times, count, exact, print};
 use crate::ports::NobodyListens;
 use crate::store::{self, Store};
 use crate::wiring;
+use arguments::{
+    CreateUserArguments, DeleteUserArguments, ListUsersArguments, ResetPasswordArguments, UserArguments,
+};
 
 /// The number of rows that are read at a time; no more are held.
 pub(crate) const AT_ONCE: u32 = 500;

@@ -1,8 +1,8 @@
-//! The commands on chats.
+//! The arguments of `parlance chat`.
 
 use clap::{Args, Subcommand};
 
-use super::TableArguments;
+use crate::cli::TableArguments;
 
 /// What to do with chats.
 #[derive(Subcommand, Debug)]

@@ -1,9 +1,9 @@
-//! Arguments of `parlance org …`.
+//! The arguments of `parlance org`.
 
 use clap::{Args, Subcommand, ValueEnum};
 use domain::organization::OrganizationRole;
 
-use super::TableArguments;
+use crate::cli::TableArguments;
 
 /// What to do with organizations.
 #[derive(Subcommand, Debug)]

@@ -1,5 +1,9 @@
 //! `parlance chat …`
 
+mod arguments;
+
+pub(crate) use arguments::ChatCommand;
+
 use std::sync::Arc;
 
 use domain::account::normalize_handle;
@@ -7,7 +11,6 @@ use domain::chat::{ChatFilter, ChatOverview, Participant};
 use domain::id::ChatId;
 use serde_json::{Value, json};
 
-use crate::cli::{ChatCommand, DeleteChatArguments, ListChatsArguments, ShowChatArguments};
 use crate::commands::user::AT_ONCE;
 use crate::commands::{key, org};
 use crate::config::Config;
@@ -16,6 +19,7 @@ use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, count, on_one_line, print};
 use crate::store::{self, Store};
 use crate::wiring;
+use arguments::{DeleteChatArguments, ListChatsArguments, ShowChatArguments};
 
 /// Where the ids of chats stand.
 const CHATS: &str = "list chats with `parlance chat list`";

@@ -1,5 +1,9 @@
 //! `parlance agent …`
 
+mod arguments;
+
+pub(crate) use arguments::AgentCommand;
+
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -12,10 +16,6 @@ use domain::id::ParticipantId;
 use domain::text::TextFault;
 use serde_json::{Value, json};
 
-use crate::cli::{
-    AgentArguments, AgentCommand, CreateAgentArguments, DeleteAgentArguments, ListAgentsArguments,
-    SetAgentArguments,
-};
 use crate::commands::user::{self, AT_ONCE};
 use crate::commands::work::{self, Counted};
 use crate::config::Config;
@@ -24,6 +24,9 @@ use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, count, print};
 use crate::store::{self, Store};
 use crate::wiring;
+use arguments::{
+    AgentArguments, CreateAgentArguments, DeleteAgentArguments, ListAgentsArguments, SetAgentArguments,
+};
 
 /// Does it on the store of the configuration, and prints what came of it.
 pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Failure> {

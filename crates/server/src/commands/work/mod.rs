@@ -1,5 +1,9 @@
 //! `parlance work …`
 
+mod arguments;
+
+pub(crate) use arguments::WorkCommand;
+
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +15,13 @@ use domain::time::Timestamp;
 use domain::work::{FindWorkError, ListWorkError, WorkFilter, WorkFlag, WorkItem, WorkScope, WorkService};
 use serde_json::{Value, json};
 
-use crate::cli::{ListWorkArguments, ShowWorkArguments, WorkCommand};
 use crate::commands::{agent, chat};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{List, Rows, Times, count, exact, on_one_line, print};
 use crate::store::{self, Store};
 use crate::wiring;
+use arguments::{ListWorkArguments, ShowWorkArguments};
 
 /// The number of items that are read at once.
 const AT_ONCE: u32 = 100;

@@ -1,5 +1,9 @@
 //! `parlance org …`
 
+mod arguments;
+
+pub(crate) use arguments::{OrgCommand, RoleArgument};
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,10 +19,7 @@ use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use http_wire::public_url::PublicUrl;
 use serde_json::{Value, json};
 
-use crate::cli::{
-    CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand,
-    RenameOrgArguments, SetRoleArguments, ShowOrgArguments, TableArguments,
-};
+use crate::cli::TableArguments;
 use crate::commands::{plan, user};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -26,6 +27,10 @@ use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, count, exact, print};
 use crate::store::{self, Store};
 use crate::wiring;
+use arguments::{
+    CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments,
+    RenameOrgArguments, SetRoleArguments, ShowOrgArguments,
+};
 
 /// The next step for an unknown name.
 const NAMES: &str = "list organizations with `parlance org list`";

@@ -1,10 +1,10 @@
-//! The commands on work.
+//! The arguments of `parlance work`.
 
 use clap::{Args, Subcommand, ValueEnum};
 use domain::delivery::DeliveryStatus;
 use domain::work::WorkFlag;
 
-use super::TableArguments;
+use crate::cli::TableArguments;
 
 /// What to do with the work of agents.
 #[derive(Subcommand, Debug)]
