@@ -74,6 +74,6 @@ async fn frequent_statements_are_those_of_the_file() {
     heard.record("context").await;
     store.history(viewer, chat, HistoryFilter::default(), FIRST).await.unwrap().unwrap();
     heard.record("a page of messages").await;
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/plans/hot.sql");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/query_plans/hot.sql");
     testkit::sql::compare(file.as_ref(), &heard.sql);
 }

@@ -71,6 +71,6 @@ async fn a_messages_way_takes_statements_that_are_kept_and_reviewed() {
     let who = ParticipantId::Agent(bot.id);
     domain::chat::ParticipantRepository::membership(&*store, who, chat).await.unwrap().unwrap();
     sql.push(("a membership", heard.kept_statements()));
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/plans/hot.sql");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/query_plans/hot.sql");
     testkit::sql::compare(file.as_ref(), &sql);
 }
