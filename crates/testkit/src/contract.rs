@@ -10,15 +10,15 @@ pub mod answers;
 pub mod archives;
 pub mod audit;
 pub mod callers;
-pub mod changes;
+pub mod change_log;
 pub mod chats;
 pub mod contacts;
 pub mod deliveries;
+pub mod edits;
 pub mod effects;
 pub mod history;
 pub mod invitations;
 pub mod keys;
-pub mod log;
 pub mod logins;
 pub mod members;
 pub mod memories;
@@ -72,7 +72,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, registering:
             whoever_registers_is_in, a_guest_registers_into_the_organization, who_may_register_is_said_by_the_operator,
         }
-        $crate::contract_tests! { @area $make, log:
+        $crate::contract_tests! { @area $make, change_log:
             what_ends_is_logged, what_callers_carry_is_logged, who_leaves_a_room_is_logged,
             a_reader_of_the_log_misses_nothing, old_entries_are_forgotten,
         }
@@ -170,7 +170,7 @@ macro_rules! contract_tests {
             a_first_answer_outlives_a_change_of_the_room, a_key_belongs_to_sender_operation_and_room,
             one_key_makes_one_room, old_answers_are_forgotten_in_batches,
         }
-        $crate::contract_tests! { @area $make, changes:
+        $crate::contract_tests! { @area $make, edits:
             an_edit_changes_the_text_and_nothing_else, a_deleted_text_is_nowhere,
             work_on_a_deleted_text_is_not_found, only_its_sender_changes_a_text,
             a_deleted_text_makes_room_for_another, a_repeated_request_does_not_bring_a_text_back,

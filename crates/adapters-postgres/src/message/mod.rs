@@ -1,8 +1,8 @@
 //! The store of messages.
 
+mod amend;
 pub(crate) mod append;
 pub(crate) mod batch;
-mod change;
 mod context;
 pub(crate) mod erase;
 mod history;
@@ -49,7 +49,7 @@ impl MessageRepository for PostgresStore {
     ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError> {
         self.change(
             command,
-            |db, command| change::edit_on(db, command).boxed(),
+            |db, command| amend::edit_on(db, command).boxed(),
             move |edited| on_commit.run(edited),
         )
         .await
@@ -62,7 +62,7 @@ impl MessageRepository for PostgresStore {
     ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError> {
         self.change(
             command,
-            |db, command| change::delete_on(db, command).boxed(),
+            |db, command| amend::delete_on(db, command).boxed(),
             move |deleted| on_commit.run(deleted),
         )
         .await

@@ -19,7 +19,7 @@ use actix_web::body::MessageBody;
 use actix_web::dev::{AppConfig, Server, Service};
 use actix_web::rt::net::TcpStream;
 use http_wire::response_budget::ResponseBudget;
-use http_wire::unread::PIECE;
+use http_wire::tracked_body::PIECE;
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::Config;

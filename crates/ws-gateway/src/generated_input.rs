@@ -1,7 +1,7 @@
 //! Generated input for the code that reads a client's bytes: it must not panic, and every reply
 //! must be well-formed.
 //!
-//! `cargo test` tries a few hundred cases of each; `just fuzz` takes the number as an argument.
+//! `cargo test` tries a few hundred cases of each; `just properties` takes the number as an argument.
 //! Failures are kept in `proptest-regressions` and tried first in later runs.
 
 use std::collections::HashMap;
