@@ -1,7 +1,7 @@
 //! Rules for the text of the sources: no file is too long, and tests wait for facts.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -72,6 +72,33 @@ fn tests_wait_for_facts() {
     let sleeps = sleeps.filter(|(_, count)| *count > 0).collect::<BTreeMap<_, _>>();
     let allowed = SLEEPS.map(|(path, count)| (path.to_owned(), count));
     assert_eq!(sleeps, BTreeMap::from(allowed), "the files that sleep, and those that may");
+}
+
+/// The macros of the contract name its cases by hand, and a case that they do not name never runs.
+#[test]
+fn every_case_of_the_contract_is_named_and_runs() {
+    let (mut written, mut listed) = (BTreeSet::new(), BTreeSet::new());
+    for (path, text) in &sources() {
+        let Some(file) = path.strip_prefix("crates/testkit/src/contract") else { continue };
+        let area = file.trim_start_matches('/').trim_end_matches(".rs");
+        for function in text.split("\npub async fn ").skip(1) {
+            let (name, parameters) = function.split_once('(').unwrap();
+            if parameters.starts_with("world: World") || parameters.starts_with("nodes: Nodes") {
+                written.insert(format!("{area}::{name}"));
+            }
+        }
+        for (marker, area) in [("@area $make, ", None), ("@each $make,", Some(area))] {
+            for list in text.split(marker).skip(1).map(|rest| rest.split('}').next().unwrap()) {
+                let (area, names) = area.map_or_else(|| list.split_once(':').unwrap(), |area| (area, list));
+                let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+                listed.extend(names.map(|name| format!("{area}::{name}")));
+            }
+        }
+    }
+    assert!(written.len() > 200, "the cases were not found: {}", written.len());
+    let unnamed = written.difference(&listed).collect::<Vec<_>>();
+    let unknown = listed.difference(&written).collect::<Vec<_>>();
+    assert!(unnamed.is_empty() && unknown.is_empty(), "never run: {unnamed:?}; not found: {unknown:?}");
 }
 
 /// The files of the domain that may name the type of an id without a kind, beside tests.
