@@ -77,11 +77,6 @@ impl Hub {
         &self.config
     }
 
-    /// The number of open sockets.
-    pub fn socket_count(&self) -> usize {
-        self.open_sockets.count()
-    }
-
     /// The current figures.
     pub fn figures(&self) -> Figures {
         let mut figures = Figures::default();

@@ -302,11 +302,6 @@ impl OpenSockets {
         sockets.inboxes.keys().copied().collect()
     }
 
-    /// The number of open sockets.
-    pub(super) fn count(&self) -> usize {
-        self.sockets().inboxes.len()
-    }
-
     /// Counts a socket that is closed because its queue exceeded its limit.
     pub(super) fn count_too_slow(&self) {
         self.too_slow.fetch_add(1, Ordering::Relaxed);

@@ -109,9 +109,15 @@ impl Bench {
         format!("room_participants:{}", self.room)
     }
 
+    /// The number of open sockets.
+    pub(crate) fn open_sockets(&self) -> usize {
+        let figures = self.hub.figures();
+        figures.user_sockets + figures.agent_sockets
+    }
+
     /// Waits until so many sockets are open.
     pub(crate) async fn until_open(&self, count: usize) {
-        let open = || self.hub.socket_count();
+        let open = || self.open_sockets();
         until_or(|| format!("{} are open, not {count}", open()), async || open() == count).await;
     }
 
