@@ -40,8 +40,6 @@ pub use failure::Failure;
 
 use clap::CommandFactory;
 use cli::{Cli, Command};
-use commands::plan::PlanCommand;
-use commands::token::TokenCommand;
 use commands::{
     agent, audit, backup, chat, doctor, export, import, key, migrate, openapi, org, plan, serve, status,
     token, user, version, work,
@@ -82,18 +80,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::User { command } => with(flags, async |config| user::run(&config, command).await),
         Command::Audit(arguments) => with(flags, async |config| audit::run(&config, arguments).await),
         Command::Key { command } => with(flags, async |config| key::run(&config, command).await),
-        Command::Token { command: TokenCommand::Issue(arguments) } => {
-            with(flags, async |config| token::issue(&config, arguments).await)
-        }
-        Command::Token { command: TokenCommand::RotateKeys(arguments) } => {
-            with(flags, async |config| token::rotate_keys(&config, &arguments))
-        }
-        Command::Plan { command: PlanCommand::List(arguments) } => {
-            with(flags, async |config| plan::list(&config, arguments).await)
-        }
-        Command::Plan { command: PlanCommand::Set(arguments) } => {
-            with(flags, async |config| plan::set(&config, arguments).await)
-        }
+        Command::Token { command } => with(flags, async |config| token::run(&config, command).await),
+        Command::Plan { command } => with(flags, async |config| plan::run(&config, command).await),
         Command::Org { command } => with(flags, async |config| org::run(&config, command).await),
         Command::Agent { command } => with(flags, async |config| agent::run(&config, command).await),
         Command::Chat { command } => with(flags, async |config| chat::run(&config, command).await),

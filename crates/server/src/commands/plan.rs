@@ -54,8 +54,16 @@ pub struct SetPlanArguments {
 /// Where the names of plans stand.
 const PLANS: &str = "list plans with `parlance plan list`";
 
+/// Runs the command.
+pub(crate) async fn run(config: &Config, command: PlanCommand) -> Result<(), Failure> {
+    match command {
+        PlanCommand::List(arguments) => list(config, arguments).await,
+        PlanCommand::Set(arguments) => set(config, arguments).await,
+    }
+}
+
 /// Prints all plans.
-pub(crate) async fn list(config: &Config, arguments: TableArguments) -> Result<(), Failure> {
+async fn list(config: &Config, arguments: TableArguments) -> Result<(), Failure> {
     let plans = store::with(config, async |store| {
         let plans = wiring::plans(store.clone()).list().await;
         plans.map_err(|cause| Failure::new("cannot read the plans", cause).next(store::NEXT))
@@ -104,7 +112,7 @@ pub(crate) async fn organizations(plans: &PlanService, how: &TableArguments) -> 
 }
 
 /// Assigns a plan to an organization.
-pub(crate) async fn set(config: &Config, arguments: SetPlanArguments) -> Result<(), Failure> {
+async fn set(config: &Config, arguments: SetPlanArguments) -> Result<(), Failure> {
     let plan = PlanName::new(&arguments.plan);
     let plan = plan.map_err(|fault| {
         Failure::plain(format!("'{}': a plan's name {fault}", arguments.plan)).next(PLANS)

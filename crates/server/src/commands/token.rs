@@ -54,8 +54,16 @@ pub struct RotateKeysArguments {
     pub json: bool,
 }
 
+/// Runs the command.
+pub(crate) async fn run(config: &Config, command: TokenCommand) -> Result<(), Failure> {
+    match command {
+        TokenCommand::Issue(arguments) => issue(config, arguments).await,
+        TokenCommand::RotateKeys(arguments) => rotate_keys(config, &arguments),
+    }
+}
+
 /// Issues a token for a user and prints it.
-pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Result<(), Failure> {
+async fn issue(config: &Config, arguments: IssueTokenArguments) -> Result<(), Failure> {
     let handle = UserHandle::new(&arguments.user);
     let command = IssueToken {
         user: handle.map_err(|fault| {
@@ -92,7 +100,7 @@ async fn note(store: &Arc<dyn Store>, issued: &IssuedToken) -> Result<(), Failur
 }
 
 /// Replaces the signing key by a new one.
-pub(crate) fn rotate_keys(config: &Config, arguments: &RotateKeysArguments) -> Result<(), Failure> {
+fn rotate_keys(config: &Config, arguments: &RotateKeysArguments) -> Result<(), Failure> {
     let place = match &config.store {
         StoreAt::File(path) if !path.exists() => return Err(store::missing(path)),
         StoreAt::File(path) => path.clone(),
