@@ -38,7 +38,7 @@ pub use agent::{
     Agent, AgentBio, AgentDescription, AgentKind, AgentName, AgentTag, ModelType, NewAgent, NewRun,
 };
 pub use authenticate::{
-    AuthenticateError, Authenticated, Presented, PresentedKey, PresentedSession, PresentedToken,
+    ActAsError, AuthenticateError, Authenticated, Presented, PresentedKey, PresentedSession, PresentedToken,
 };
 pub use create_key::{CreateKey, CreateKeyError, CreatedKey};
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};

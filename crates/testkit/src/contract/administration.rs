@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::account::{
-    AgentChanges, AuthenticateError, Belongings, CreateUser, CreateUserError, DeleteUserError,
+    ActAsError, AgentChanges, AuthenticateError, Belongings, CreateUser, CreateUserError, DeleteUserError,
     InitialOrganization, IssueToken, IssueTokenError, KeyScope, SetDisabledOutcome, UserHandle,
     parse_person_name,
 };
@@ -140,7 +140,7 @@ pub async fn who_is_disabled_is_let_in_nowhere(world: World) {
     let as_agent = async |agent: AgentId| {
         world.accounts.act_as(Caller::from(ann.caller), KeyScope::default(), agent).await
     };
-    assert!(matches!(as_agent(one.id).await, Err(AuthenticateError::Disabled(who)) if who == at(&one)));
+    assert!(matches!(as_agent(one.id).await, Err(ActAsError::Disabled(agent)) if agent == one.id));
     as_agent(two.id).await.unwrap();
 
     assert_eq!(set(&world, of(&ann), true).await, SetDisabledOutcome::Done);

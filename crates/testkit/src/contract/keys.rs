@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use domain::account::{
-    AgentDescription, AgentName, AuthenticateError, CreateKey, CreateKeyError, CreatePlatformAgent,
-    CreateUser, InitialOrganization, KeyName, KeyScope, KeyUse, MAX_KEYS, PersonName, RegisterAgent,
-    RevokeKeyError, RotateKeyError, USE_RESOLUTION, UserHandle, WhichKeys,
+    ActAsError, AgentDescription, AgentName, AuthenticateError, CreateKey, CreateKeyError,
+    CreatePlatformAgent, CreateUser, InitialOrganization, KeyName, KeyScope, KeyUse, MAX_KEYS, PersonName,
+    RegisterAgent, RevokeKeyError, RotateKeyError, USE_RESOLUTION, UserHandle, WhichKeys,
 };
 use domain::audit::AuditObject;
 use domain::id::{ApiKeyId, ParticipantId, UserId};
@@ -83,7 +83,7 @@ pub async fn keys_keep_their_limits(world: World) {
         (one, world.agent(&ann, "Other").await.id),
     ] {
         let refused = act_as(scope, agent).await;
-        assert!(matches!(refused, Err(AuthenticateError::OutOfScope(_))), "{refused:?}");
+        assert!(matches!(refused, Err(ActAsError::OutOfScope(_))), "{refused:?}");
     }
 }
 
