@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::account::{AccountService, CreateKey, KeyName, KeyRecord, KeyScope, WhichKeys, normalize_handle};
+use domain::account::{
+    AccountService, CreateKey, CreateKeyError, KeyName, KeyRecord, KeyScope, WhichKeys, normalize_handle,
+};
 use domain::audit::Actor;
-use domain::id::{ApiKeyId, ChatId, ParticipantId, UserId};
+use domain::id::{ApiKeyId, ChatId, ParticipantId};
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
 use serde_json::{Value, json};
@@ -70,13 +72,17 @@ async fn create(
         let text = "--user: this is an agent. Replace its key with `parlance key rotate`.";
         return Err(Failure::plain(text));
     };
-    let scope = scope(accounts, store, user, arguments).await?;
+    let scope = scope(accounts, store, arguments).await?;
     // Read before the key exists: it is shown once.
     let found = store.find_user(user).await;
     let found = found.map_err(|cause| Failure::new("cannot read the user", cause).next(store::NEXT))?;
     let created = accounts.create_key_by(Actor::Operator, user, CreateKey { name, expires_at, scope }).await;
-    let created = created.map_err(|cause| {
-        Failure::new("the key was not created", cause).next("see `parlance key list HANDLE`")
+    let created = created.map_err(|cause| match (cause, scope.chat) {
+        (CreateKeyError::ChatNotFound, Some(chat)) => {
+            Failure::plain(format!("--chat: the user cannot read a chat with the id {chat}"))
+                .next("list the user's chats with `parlance chat list --participant HANDLE`")
+        }
+        (cause, _) => Failure::new("the key was not created", cause).next("see `parlance key list HANDLE`"),
     })?;
     if let Some(user) = found.filter(|user| user.disabled_at.is_some()) {
         let handle = user.handle;
@@ -95,24 +101,15 @@ async fn create(
 async fn scope(
     accounts: &AccountService,
     store: &Arc<dyn Store>,
-    user: UserId,
     arguments: &CreateKeyArguments,
 ) -> Result<KeyScope, Failure> {
     let chat = match &arguments.chat {
         None => None,
         Some(text) => {
-            let id = ChatId::parse(text);
-            let id = id.ok_or_else(|| {
+            let id = ChatId::parse(text).ok_or_else(|| {
                 Failure::plain(format!("--chat: '{text}' is not the id of a chat"))
                     .next("list chats with `parlance chat list`")
             })?;
-            let entrance = store.entrance(ParticipantId::User(user), id).await;
-            let entrance =
-                entrance.map_err(|cause| Failure::new("cannot read the chat", cause).next(store::NEXT))?;
-            if !entrance.standing.may_read() {
-                return Err(Failure::plain(format!("--chat: the user cannot read a chat with the id {id}"))
-                    .next("list the user's chats with `parlance chat list --participant HANDLE`"));
-            }
             Some(id)
         }
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bus;
 use cluster::{ChangeFeed, ClusterMember, LocalNode, NodeEvents};
 use domain::account::cache::CacheInvalidation;
-use domain::account::{AccountService, AdministrationService, TokenService};
+use domain::account::{AccountPorts, AccountService, AdministrationService, TokenService};
 use domain::bus::{EventBus, RunningBus, SharedEvents};
 use domain::chat::ChatService;
 use domain::contact::RequestLifetime;
@@ -47,15 +47,16 @@ pub(crate) struct Wiring {
 /// The account use cases alone, for commands.
 pub(crate) fn accounts(store: Arc<dyn Store>) -> AccountService {
     let (events, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
-    AccountService::new(
-        store.clone(),
-        store,
+    AccountService::new(AccountPorts {
+        accounts: store.clone(),
+        keys: store.clone(),
+        participants: store,
         events,
         clock,
-        Arc::new(RandomIds),
-        Arc::new(RandomKeys),
-        Arc::default(),
-    )
+        ids: Arc::new(RandomIds),
+        mint: Arc::new(RandomKeys),
+        callers: Arc::default(),
+    })
 }
 
 /// The use cases of operators on accounts.

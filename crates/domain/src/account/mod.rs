@@ -64,7 +64,7 @@ pub use register::{CreatePlatformAgent, RegisterAgent, RegisterError, Registered
 pub use revoke_key::RevokeKeyError;
 pub use rotate_key::RotateKeyError;
 pub use scope::{KeyScope, OutOfScope, Reach};
-pub use service::AccountService;
+pub use service::{AccountPorts, AccountService};
 pub use token::{IssueToken, IssueTokenError, IssuedToken, MAX_TOKEN_LIFETIME, TokenClaims, TokenService};
 pub use update_agent::{AgentChanges, UpdateAgentError};
 pub use user::{InitialOrganization, NewUser, PersonName, PersonNamePart, User, UserRole};

@@ -74,6 +74,9 @@ pub async fn keys_keep_their_limits(world: World) {
     let scope = KeyScope { agent: Some(theirs.id), ..KeyScope::default() };
     let refused = world.accounts.create_key(ann.id, CreateKey { scope, ..named("x") }).await;
     assert!(matches!(refused, Err(CreateKeyError::AgentNotFound)), "{refused:?}");
+    let scope = KeyScope { chat: Some(world.chat(ben.caller, &[]).await), ..KeyScope::default() };
+    let refused = world.accounts.create_key(ann.id, CreateKey { scope, ..named("x") }).await;
+    assert!(matches!(refused, Err(CreateKeyError::ChatNotFound)), "{refused:?}");
     let one = KeyScope { agent: Some(bot.id), ..KeyScope::default() };
     let act_as = async |scope, agent| world.accounts.act_as(ann.caller.into(), scope, agent).await;
     assert_eq!(act_as(one, bot.id).await.unwrap().agent, bot.id);

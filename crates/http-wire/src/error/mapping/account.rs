@@ -87,6 +87,9 @@ impl From<CreateKeyError> for ApiError {
             CreateKeyError::AgentNotFound => {
                 Self::validation().with_detail("/api_key/agent_id", "must be one of your agents")
             }
+            CreateKeyError::ChatNotFound => {
+                Self::validation().with_detail("/api_key/chat_id", "must be a chat that you can read")
+            }
             CreateKeyError::UserGone => unauthorized(),
             CreateKeyError::Store(error) => error.into(),
         }
