@@ -122,24 +122,10 @@ impl ChangeFeed {
             ticks.tick().await;
             let read = self.read().await;
             self.revalidator.is_log_read.store(read.is_ok(), Ordering::Relaxed);
-            match read {
-                Ok(()) => {
-                    if let Some(lasted) = store.ends() {
-                        tracing::info!(duration_ms = lasted.as_millis(), "store available again");
-                    }
-                    if let Some(lasted) = followed.ends() {
-                        tracing::info!(duration_ms = lasted.as_millis(), "change log followed again");
-                    }
-                }
-                Err(error) => {
-                    if matches!(error, StoreError::Unavailable(_)) && store.begins() {
-                        tracing::warn!(error = ?error, "store unavailable");
-                    }
-                    if followed.begins() {
-                        tracing::warn!(error = ?error, "change log not followed");
-                    }
-                }
+            if !matches!(read, Err(StoreError::Broken(_))) {
+                store.log(&read, "store unavailable", "store available again");
             }
+            followed.log(&read, "change log not followed", "change log followed again");
         }
     }
 

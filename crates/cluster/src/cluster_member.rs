@@ -95,19 +95,14 @@ impl ClusterMember {
         loop {
             self.node.queued().await;
             while let Some(batch) = self.node.take_pending() {
-                match self.write(batch).await {
-                    Ok(()) => {
-                        if let Some(lasted) = outage.ends() {
-                            let duration_ms = lasted.as_millis();
-                            tracing::info!(duration_ms, "presence of this node stored again");
-                        }
-                    }
-                    Err(error) => {
-                        if outage.begins() {
-                            tracing::warn!(error = %error, "presence of this node cannot be stored, retrying");
-                        }
-                        sleep(RETRY).await;
-                    }
+                let written = self.write(batch).await;
+                outage.log(
+                    &written,
+                    "presence of this node cannot be stored, retrying",
+                    "presence of this node stored again",
+                );
+                if written.is_err() {
+                    sleep(RETRY).await;
                 }
             }
         }
@@ -210,20 +205,17 @@ impl ClusterMember {
             // A hanging connection must not cost the lease: the next attempt uses another one.
             let renewed = timeout(RENEWED_EVERY, self.renew()).await;
             let hangs = || Err(StoreError::Unavailable("no answer in time".into()));
-            match renewed.unwrap_or_else(|_| hangs()) {
-                Ok(()) => {
-                    renewed_at = Instant::now();
-                    of(contact).renewed(renewed_at.into_std());
-                    if let Some(lasted) = outage.ends() {
-                        tracing::info!(duration_ms = lasted.as_millis(), "lease of this node renewed again");
-                    }
-                }
-                Err(error) => {
-                    if outage.begins() {
-                        tracing::warn!(error = %error, "lease of this node cannot be renewed, retrying");
-                    }
-                    of(contact).lost();
-                }
+            let renewed = renewed.unwrap_or_else(|_| hangs());
+            outage.log(
+                &renewed,
+                "lease of this node cannot be renewed, retrying",
+                "lease of this node renewed again",
+            );
+            if renewed.is_ok() {
+                renewed_at = Instant::now();
+                of(contact).renewed(renewed_at.into_std());
+            } else {
+                of(contact).lost();
             }
         }
     }
