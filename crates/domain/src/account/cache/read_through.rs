@@ -18,6 +18,8 @@ pub(super) struct ReadThroughCache<K, V> {
     hasher: RandomState,
     /// The maximum number of entries of a young generation.
     generation: usize,
+    /// Whether a value is small enough to be cached.
+    fits: fn(&V) -> bool,
 }
 
 /// Entries in two generations. When the young generation is full, it replaces the old one, whose
@@ -46,7 +48,13 @@ impl<K: Eq + Hash, V> ReadThroughCache<K, V> {
             shards: std::array::from_fn(|_| RwLock::default()),
             hasher: RandomState::new(),
             generation: (capacity / SHARDS / 2).max(1),
+            fits: |_| true,
         }
+    }
+
+    /// Values that do not fit are not cached.
+    pub(super) fn with_limit(self, fits: fn(&V) -> bool) -> Self {
+        Self { fits, ..self }
     }
 
     /// Applies `see` to the entry, if there is one. The ticket is for putting in a value that is read now.
@@ -56,8 +64,12 @@ impl<K: Eq + Hash, V> ReadThroughCache<K, V> {
         (found.and_then(see), Ticket(shard.changes))
     }
 
-    /// Puts in a value that was read after the ticket was given, unless the shard was invalidated since.
+    /// Puts in a value that was read after the ticket was given, unless the shard was invalidated
+    /// since, or the value does not fit.
     pub(super) fn put(&self, ticket: Ticket, key: K, value: V) {
+        if !(self.fits)(&value) {
+            return;
+        }
         let mut shard = self.write(&key);
         if ticket != Ticket(shard.changes) {
             return;

@@ -171,7 +171,7 @@ async fn who_is_known_is_not_read_again() {
     let cache = followed();
     assert_eq!(read(&cache, at(0)).await.len(), ALL);
     assert!(read(&cache, at(999)).await.is_empty());
-    assert_eq!(cache.counts(), CacheCounts { hits: 10, misses: 10 });
+    assert_eq!(cache.counts(), CacheCounts { hits: 12, misses: 12 });
 }
 
 /// The cache is bypassed while the log is not followed, and used again after the next read.
