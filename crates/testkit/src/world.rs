@@ -245,7 +245,7 @@ impl World {
 
     /// A new user with this handle who comes by the invitation of this token.
     pub async fn guest(&self, handle: &str, token: &str) -> Result<TestUser, CreateUserError> {
-        let initial_organization = self.accounts.by_invitation(token);
+        let initial_organization = InitialOrganization::Invited(self.ports.keys.digest(token));
         self.try_user(handle, initial_organization, PlanName::enterprise()).await
     }
 

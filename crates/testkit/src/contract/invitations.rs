@@ -48,7 +48,7 @@ pub async fn a_guest_comes_in_once(world: World) {
     assert_eq!(invited.invitation.created_by, Some(ann.id));
     assert_eq!(invited.invitation.expires_at, world.clock.now().plus(DEFAULT_INVITATION_LIFETIME));
     world.clock.advance(Duration::from_secs(1));
-    let ben = world.guest("ben", &format!(" {token}\n")).await.unwrap();
+    let ben = world.guest("ben", token).await.unwrap();
     assert_eq!(ben.caller.organization, ann.caller.organization);
     assert_eq!(role(&world, ben.id).await, OrganizationRole::Member);
     assert_eq!(role(&world, ann.id).await, OrganizationRole::Admin, "who made it");
