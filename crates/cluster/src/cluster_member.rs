@@ -26,6 +26,7 @@ use crate::node::{LocalNode, NodeState, PendingWrites};
 use crate::node_events::NodeEvents;
 use crate::remote_presence::RemotePresence;
 use crate::resync::Resync;
+use crate::revalidator::StaleChats;
 
 /// The pause after a failed write.
 const RETRY: Duration = Duration::from_millis(500);
@@ -77,6 +78,11 @@ impl ClusterMember {
 
     fn hub(&self) -> &Hub {
         self.events.hub()
+    }
+
+    /// The chats to be compared with the store.
+    pub(crate) fn stale_chats(&self) -> Arc<StaleChats> {
+        self.events.stale_chats()
     }
 
     /// The current id of the node.

@@ -206,17 +206,14 @@ impl Wiring {
         begun.await.map_err(|cause| Failure::new("cannot read the change log", cause))
     }
 
-    /// Starts to follow other servers, if there are any: their events go to the local sockets, and
-    /// invalidate cached callers; what was learned of them is revalidated, also without a bus.
+    /// Starts to receive the events of other servers, if there is a bus: they go to the local
+    /// sockets, and invalidate cached callers.
     pub(crate) fn hear_others(&self) -> JoinSet<()> {
-        let Some((_, events)) = self.node.clone() else { return JoinSet::new() };
         let mut tasks = JoinSet::new();
-        if let Some(bus) = &self.bus {
+        if let (Some((_, events)), Some(bus)) = (&self.node, &self.bus) {
             let others = CacheInvalidation::new(self.services.callers.clone(), Arc::new(events.of_others()));
             tasks.spawn(bus.clone().run(Arc::new(others)));
         }
-        let chats = self.services.chats.clone();
-        tasks.spawn(async move { events.revalidate_stale_chats(&chats).await });
         tasks
     }
 

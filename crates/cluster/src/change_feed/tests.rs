@@ -12,6 +12,7 @@ use ws_gateway::topic::Topic;
 use ws_gateway::{HubConfig, SocketClaim};
 
 use super::*;
+use crate::revalidator::{FAILURES, RETRY};
 
 /// The clock of an entry's writer may be wrong by any time, and so may this machine's: neither
 /// removes an entry that another node may not have read.
@@ -112,19 +113,18 @@ async fn chats_that_can_never_be_revalidated_end_all_sockets() {
     let mut scene = Scene::new(of_a_closed_store).await;
     scene.feed.read().await.unwrap();
     let revalidator = &scene.feed.revalidator;
-    let mut failures = 0;
-    let mut again =
-        async || revalidator.revalidate(revalidator.stale_chats.take().await, &mut failures).await;
-    revalidator.is_log_read.store(false, Ordering::Relaxed);
+    let take = || revalidator.stale_chats().take(Instant::now() + RETRY);
+    revalidator.log_read(false);
     for _ in 0..2 * FAILURES {
-        assert!(!again().await);
+        revalidator.revalidate(take()).await;
     }
-    revalidator.is_log_read.store(true, Ordering::Relaxed);
+    revalidator.log_read(true);
     for _ in 1..FAILURES {
-        assert!(!again().await);
+        revalidator.revalidate(take()).await;
     }
     assert_eq!(scene.socket.by_ref().count(), 0);
-    assert!(again().await, "nothing is tried again");
+    revalidator.revalidate(take()).await;
+    assert!(take().is_empty(), "nothing is tried again");
     let received = scene.socket.by_ref().collect::<Vec<_>>();
     assert!(matches!(received[..], [InboxItem::Stop]), "{received:?}");
 }
