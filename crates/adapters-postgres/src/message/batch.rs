@@ -85,11 +85,11 @@ const PLANS: &str = "SELECT chats.id, plans.name, plans.messages, plans.bytes, o
 
 /// One seek per pair: the statement is planned while the tables are empty, and must not scan all
 /// participants later.
-const MEMBERS: &str = "SELECT stay.chat_id, stay.participant_id, stay.status \
+const MEMBERS: &str = "SELECT member.chat_id, member.participant_id, member.status \
      FROM unnest(?, ?) AS wanted (chat_id, participant_id) CROSS JOIN LATERAL (\
          SELECT participants.* FROM participants WHERE participants.chat_id = wanted.chat_id \
          AND participants.participant_id = wanted.participant_id AND participants.left_at IS NULL \
-         OFFSET 0) AS stay";
+         OFFSET 0) AS member";
 
 /// Begins a transaction, locks the chats, and decides; nothing is written yet.
 pub(super) async fn decide_on(

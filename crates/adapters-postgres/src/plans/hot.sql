@@ -42,14 +42,14 @@ SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_
   ON plans.name = organizations.plan
   WHERE chats.id = ANY($1)
   AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes);
-SELECT stay.chat_id, stay.participant_id, stay.status
+SELECT member.chat_id, member.participant_id, member.status
   FROM unnest($1, $2) AS wanted (chat_id, participant_id)
   CROSS JOIN LATERAL
   (SELECT participants.*
     FROM participants
     WHERE participants.chat_id = wanted.chat_id
     AND participants.participant_id = wanted.participant_id
-    AND participants.left_at IS NULL OFFSET 0) AS stay;
+    AND participants.left_at IS NULL OFFSET 0) AS member;
 SELECT "participants"."chat_id", "participants"."participant_id"
   FROM "participants"
   WHERE ((("participants"."chat_id" = ANY($1))
@@ -294,14 +294,14 @@ SELECT participants.status, message.*, deliveries.agent_id, deliveries.addressed
   AND participants.left_at IS NULL;
 
 -- begin
-SELECT stay.chat_id, stay.participant_id, stay.status
+SELECT member.chat_id, member.participant_id, member.status
   FROM unnest($1, $2) AS wanted (chat_id, participant_id)
   CROSS JOIN LATERAL
   (SELECT participants.*
     FROM participants
     WHERE participants.chat_id = wanted.chat_id
     AND participants.participant_id = wanted.participant_id
-    AND participants.left_at IS NULL OFFSET 0) AS stay;
+    AND participants.left_at IS NULL OFFSET 0) AS member;
 SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
