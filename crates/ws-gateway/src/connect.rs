@@ -53,8 +53,8 @@ pub(crate) async fn connect(
     let machine = Machine::new(parameters.version, caller, context.hub.config().max_topics)
         .limited_to(presented.scope());
     let outbox = Outbox::new(machine, inbox, claim.receipts());
-    let slot = claim.slot.take();
-    let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake, slot)));
+    let permit = claim.permit.take();
+    let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake, permit)));
     let inbound = inbound
         .max_frame_size(MAX_INBOUND_BYTES)
         .aggregate_continuations()
@@ -150,7 +150,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Authenticates the client and takes a connection slot: in the name of the caller, or in that of
+/// Authenticates the client and takes a socket permit: in the name of the caller, or in that of
 /// the credential's holder if it may not act as the agent it asked for.
 async fn admit(
     context: &SocketContext,

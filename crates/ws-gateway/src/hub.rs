@@ -39,7 +39,7 @@ pub(crate) use domain::node::OnConflict;
 pub use figures::Figures;
 pub use open_sockets::ClaimRefused;
 pub use presence::Departure;
-pub(crate) use quotas::ConnectionSlot;
+pub(crate) use quotas::SocketPermit;
 
 /// The sockets of this process.
 pub struct Hub {

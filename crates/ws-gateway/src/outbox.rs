@@ -23,7 +23,7 @@ use domain::id::MessageId;
 use futures_core::Stream;
 use tokio::time::sleep;
 
-use crate::hub::ConnectionSlot;
+use crate::hub::SocketPermit;
 use crate::inbox::{CommandSignal, Event, InboxItem, Payload, Reader, SEARCHED, cost};
 use crate::machine::Machine;
 use crate::receipts::ReceiptSink;
@@ -84,7 +84,7 @@ pub(crate) struct OutboxBody {
     _handshake: BoxBody,
     /// Counts the connection until it has taken the end of this body. The connection itself may
     /// buffer it for longer.
-    _seat: Option<ConnectionSlot>,
+    _permit: Option<SocketPermit>,
 }
 
 impl Outbox {
@@ -129,8 +129,8 @@ impl Outbox {
     }
 
     /// Makes the body of the response in place of `handshake`.
-    pub(crate) fn body(&self, handshake: BoxBody, slot: Option<ConnectionSlot>) -> OutboxBody {
-        OutboxBody { queue: self.0.clone(), _handshake: handshake, _seat: slot }
+    pub(crate) fn body(&self, handshake: BoxBody, permit: Option<SocketPermit>) -> OutboxBody {
+        OutboxBody { queue: self.0.clone(), _handshake: handshake, _permit: permit }
     }
 
     /// Queues a text; returns `false` if that exceeds the limit.

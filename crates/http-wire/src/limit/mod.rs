@@ -6,6 +6,9 @@
 //! not affect other clients behind the same address. A credential that was rejected a moment ago is
 //! rejected again without a check: a client that repeats a revoked key is not guessing, and costs
 //! nothing.
+//!
+//! What bounds the number of something at the same time gives out *permits*: who holds one may go on,
+//! and dropping it lets the next one in. A read needs two, of its caller and of the server.
 
 pub mod address;
 mod auth_throttle;
@@ -32,13 +35,13 @@ pub use address::Network;
 pub use address::Source;
 use auth_throttle::{AuthThrottle, CredentialCheck};
 pub use class::Class;
-pub use connections::{ConnectionLimit, ConnectionSeat, Connections};
+pub use connections::{ConnectionLimit, ConnectionPermit, Connections};
 pub use logins::LoginName;
 use logins::{LoginRefused, Logins};
 use rate_limiter::RateLimiter;
 pub use rate_limiter::{Quota, RateState};
 use reads::Reads;
-pub use reads::{ReadLimit, ReadPermit, ReadSeat};
+pub use reads::{CallerReadPermit, ReadLimit, ReadPermit};
 
 use crate::auth::Credential;
 use crate::error::{ApiError, ErrorCode, unauthorized};
@@ -322,12 +325,12 @@ impl RateLimits {
     ///
     /// # Errors
     /// 429 if the caller has read too much or has too many queued reads, 503 after a long wait.
-    pub async fn may_read(&self, who: ParticipantId) -> Result<ReadSeat, ApiError> {
+    pub async fn may_read(&self, who: ParticipantId) -> Result<CallerReadPermit, ApiError> {
         let key = who.uuid().as_u128();
-        let seat = self.reads.seat(key).await?;
+        let permit = self.reads.caller_permit(key).await?;
         // Responses during the wait count as well.
         self.not_in_debt(key)?;
-        Ok(seat)
+        Ok(permit)
     }
 
     fn not_in_debt(&self, key: u128) -> Result<(), ApiError> {

@@ -22,7 +22,7 @@ use domain::store::StoreError;
 
 use super::config::SHARDS;
 use super::figures::Figures;
-use super::quotas::TopicSlot;
+use super::quotas::TopicPermit;
 use crate::inbox::{Inbox, InboxItem, Payload, SocketId};
 use crate::other_nodes::InterestGuard;
 use crate::person::Person;
@@ -88,12 +88,12 @@ impl Subscriptions {
         socket: SocketId,
         who: ParticipantId,
         inbox: Inbox,
-        slot: TopicSlot,
+        permit: TopicPermit,
         interest: Option<InterestGuard>,
     ) -> SubscriptionId {
         let subscription = SubscriptionId::new(self.next.fetch_add(1, Ordering::Relaxed));
         let basis = SubscriptionBasis::asked();
-        let listener = Listener { who, subscription, inbox, basis, _topic: slot, _interest: interest };
+        let listener = Listener { who, subscription, inbox, basis, _topic: permit, _interest: interest };
         let mut shard = self.shard(topic);
         let listeners = shard.entry(topic).or_default();
         if let (true, Topic::RoomParticipants(chat)) = (listeners.is_empty(), topic) {

@@ -275,7 +275,7 @@ fn users_have_many_sockets_up_to_a_bound() {
 fn connections_count_for_as_long_as_they_live() {
     for caller in [user(1), agent(1)] {
         let hub = hub_with(HubConfig { max_sockets_per_caller: 2, ..HubConfig::default() });
-        let quotas = (0..2).map(|_| open(&hub, caller).0.slot.take()).collect::<Vec<_>>();
+        let quotas = (0..2).map(|_| open(&hub, caller).0.permit.take()).collect::<Vec<_>>();
         assert_eq!(hub.socket_count(), 0);
         assert_eq!(hub.claim(caller, BARE, OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::TooMany));
         assert!(hub.claim(user(2), BARE, OnConflict::Supersede).is_ok());
