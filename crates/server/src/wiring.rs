@@ -20,7 +20,7 @@ use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::response_budget::{ResponseBudget, ResponseLimit};
 use tokio::task::JoinSet;
-use ws_gateway::fault::LosesMessages;
+use ws_gateway::fault::LossyPublisher;
 use ws_gateway::{Hub, HubConfig};
 
 use crate::config::Config;
@@ -179,7 +179,7 @@ fn events(
     };
     let Some(one_of) = config.sockets.lose_messages else { return events };
     tracing::warn!(one_of, "FOR TESTS ONLY: dropping new messages on their way to sockets");
-    Arc::new(LosesMessages::new(events, one_of))
+    Arc::new(LossyPublisher::new(events, one_of))
 }
 
 impl Wiring {

@@ -202,13 +202,13 @@ impl Observed {
                     );
                 }
                 Action::Authorize(join) => {
-                    let (topic, verdict) = (join.topic, self.verdict(granted));
+                    let (topic, decision) = (join.topic, self.decide(granted));
                     self.joined.remove(&topic);
-                    if let JoinDecision::Granted { subscription, .. } = verdict {
+                    if let JoinDecision::Granted { subscription, .. } = decision {
                         let join_ref = read.as_ref().ok().and_then(|frame| frame.join_ref.clone());
                         self.joined.insert(topic, (subscription, join_ref));
                     }
-                    for action in self.connection.authorized(join, verdict) {
+                    for action in self.connection.on_decision(join, decision) {
                         let Action::Send(text) = action else { panic!("{action:?}") };
                         sent.push(self.read(&text));
                     }
@@ -235,7 +235,7 @@ impl Observed {
         assert!(rest.len() <= 1 && rest.iter().all(|sent| sent.event == "phx_close"), "{frame:?}");
     }
 
-    fn verdict(&mut self, granted: bool) -> JoinDecision {
+    fn decide(&mut self, granted: bool) -> JoinDecision {
         self.subscriptions += 1;
         if granted {
             JoinDecision::Granted {

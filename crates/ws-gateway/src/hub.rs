@@ -1,8 +1,9 @@
 //! The hub: connected sockets, their subscriptions, and the fan-out of events.
 //!
 //! It combines three parts that share no state: `OpenSockets`, `Subscriptions`, and `PresenceTable`.
-//! `Hub::publish` is called after the commit and in commit order, by one thread. It puts the event
-//! into the inbox of every subscribed socket that may see it, and never waits for a socket.
+//! `Hub::publish` puts an event into the inbox of every subscribed socket that may see it, and never
+//! waits for a socket. The store calls it after a commit, in commit order; activity, the task of the
+//! bus, and resynchronization call it at any time, so it may run on several threads at once.
 
 pub(crate) mod claim;
 mod config;
@@ -107,8 +108,8 @@ impl Hub {
         drain::shut_down(&self.open_sockets);
     }
 
-    /// Does the same, but spreads the closes evenly over this time, so that the clients do not all
-    /// reconnect at once. The full time passes even if few sockets are open, since a load balancer
+    /// Closes every socket and refuses new ones, like [`Self::shut_down`], but spreads the closes
+    /// evenly over this time, so that the clients do not all reconnect at once. The full time passes even if few sockets are open, since a load balancer
     /// may need it to notice that the server is not ready. If the future is dropped, the remaining
     /// sockets stay open.
     pub async fn drain(&self, over: Duration) {

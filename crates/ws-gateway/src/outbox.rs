@@ -35,7 +35,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const CONTROL_BYTES: usize = 125;
 
 /// The approximate overhead of a frame: an empty one has a cost too.
-const OVERHEAD_BYTES: usize = 64;
+const FRAME_OVERHEAD_BYTES: usize = 64;
 
 /// The part of the limit that replies to the client may use. Events are shared by all receivers,
 /// replies are not: each of a caller's sockets has its own.
@@ -224,8 +224,8 @@ impl Item {
     /// The number of bytes that it counts in the queue.
     fn cost(&self) -> usize {
         match self {
-            Self::Text(text) => text.len() + OVERHEAD_BYTES,
-            Self::Pong(bytes) => bytes.len() + OVERHEAD_BYTES,
+            Self::Text(text) => text.len() + FRAME_OVERHEAD_BYTES,
+            Self::Pong(bytes) => bytes.len() + FRAME_OVERHEAD_BYTES,
             Self::Event { payload, .. } => cost(payload),
         }
     }
@@ -287,11 +287,11 @@ impl Queue {
     fn write(&mut self, item: Item, out: &mut BytesMut) {
         match item {
             Item::Text(text) => {
-                self.own -= text.len() + OVERHEAD_BYTES;
+                self.own -= text.len() + FRAME_OVERHEAD_BYTES;
                 Parser::write_message(out, text.as_bytes(), OpCode::Text, true, false);
             }
             Item::Pong(bytes) => {
-                self.own -= bytes.len() + OVERHEAD_BYTES;
+                self.own -= bytes.len() + FRAME_OVERHEAD_BYTES;
                 let short = &bytes[..bytes.len().min(CONTROL_BYTES)];
                 Parser::write_message(out, short, OpCode::Pong, true, false);
             }

@@ -127,7 +127,11 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     assert_eq!(redeliver(&hub, &listening, &message(46, "again")), Pushed::Acknowledged);
     claim.unsubscribe(topic, subscription);
     claim.settle(topic, claim.subscribe(topic), &entrance);
-    assert_eq!(redeliver(&hub, &listening, &message(47, "again")), Pushed::Unavailable, "that stay is over");
+    assert_eq!(
+        redeliver(&hub, &listening, &message(47, "again")),
+        Pushed::Unavailable,
+        "that subscription is over"
+    );
 }
 
 #[test]
@@ -337,9 +341,9 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
         };
         let join = format!(r#"["1","1","{name}","phx_join",{{}}]"#);
         let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{name}") };
-        let verdict =
+        let decision =
             JoinDecision::Granted { response: "{}".to_owned(), subscription: claim.subscribe(topic) };
-        machine.authorized(join, verdict);
+        machine.on_decision(join, decision);
     }
     let outbox = Outbox::new(machine, inbox, None);
     let context = SocketContext {

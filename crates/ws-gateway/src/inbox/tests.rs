@@ -44,7 +44,7 @@ fn a_budget_is_for_what_waits() {
 fn what_may_come_later_takes_half_of_what_may_wait() {
     let (inbox, mut reader) = Inbox::new(4_000);
     let offer = |bytes: usize| {
-        let payload = Payload::new("x", "x".repeat(bytes - OVERHEAD_BYTES));
+        let payload = Payload::new("x", "x".repeat(bytes - EVENT_OVERHEAD_BYTES));
         inbox.offer(TOPIC, SubscriptionId::new(1), payload)
     };
     assert!(inbox.is_idle());
@@ -76,7 +76,7 @@ fn the_connection_stops_before_an_order() {
 
 #[test]
 fn the_last_state_of_a_message_takes_the_place_of_older_ones() {
-    let (inbox, mut reader) = Inbox::new(6 * OVERHEAD_BYTES);
+    let (inbox, mut reader) = Inbox::new(6 * EVENT_OVERHEAD_BYTES);
     let state = |message: u128, json: &str| {
         let updates = Some(MessageId::new(Uuid::from_u128(message)));
         Arc::new(Payload { updates, ..Payload::new("message_updated", json.to_owned()) })

@@ -62,7 +62,7 @@ async fn an_order_to_end_leaves_no_listener_behind() {
         let Scene { hub, mut socket, inbox, join, .. } = Scene::new().await;
         let (shown, subscription) = (format!("{order:?}"), socket.claim.subscribe(join.topic));
         inbox.send_command(order);
-        assert!(socket.decide(join, subscription).await == Flow::Ends, "{shown}");
+        assert!(socket.decide(join, subscription).await == Flow::End, "{shown}");
         drop(socket);
         assert_eq!(hub.figures().listeners, 0, "{shown}");
     }
@@ -76,8 +76,8 @@ async fn a_stay_that_ended_before_the_store_was_asked_is_closed_behind_its_answe
     let subscription = socket.claim.subscribe(join.topic);
     let participant = participant(ParticipantId::Agent(bot.id));
     hub.publish(DomainEvent::ParticipantRemoved { chat_id: room, participant });
-    assert!(socket.decide(join, subscription).await == Flow::Goes);
-    assert!(socket.hear() == Flow::Goes);
+    assert!(socket.decide(join, subscription).await == Flow::Continue);
+    assert!(socket.run_commands() == Flow::Continue);
     assert_eq!(hub.figures().listeners, 0);
     assert_eq!(socket.outbox.machine(|machine| machine.topics().count()), 0, "joined, and deaf");
 }
