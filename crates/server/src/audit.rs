@@ -13,12 +13,12 @@ use domain::ports::Clock;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
+use crate::adapters::SystemClock;
 use crate::cli::{AuditArguments, AuditCommand, VerifyArguments};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::org;
 use crate::output::{List, Rows, Times, count, print};
-use crate::ports::SystemClock;
 use crate::progress::Spinner;
 use crate::store::{self, Store};
 use crate::wiring;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use domain::ports::Clock;
 use serde_json::json;
 
+use crate::adapters::SystemClock;
 use crate::archive::line::{End, Header, Line};
 use crate::archive::reader::Reader;
 use crate::cli::{BackupArguments, BackupCommand, VerifyBackupArguments};
@@ -14,7 +15,6 @@ use crate::export;
 use crate::failure::Failure;
 use crate::import::open;
 use crate::output::{count, print};
-use crate::ports::SystemClock;
 use crate::progress::Progress;
 
 /// The name of a backup before it is verified. Every backup uses the same, so the next one replaces

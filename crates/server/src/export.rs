@@ -10,6 +10,7 @@ use domain::store::SchemaSteps;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use crate::adapters::SystemClock;
 use crate::archive::draft::Draft;
 use crate::archive::line::{End, FORMAT, Header, columns, end_line};
 use crate::archive::writer::{count as count_rows, hexadecimal, write_rows};
@@ -17,7 +18,6 @@ use crate::cli::ExportArguments;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{count, print};
-use crate::ports::SystemClock;
 use crate::progress::{Progress, say};
 use crate::store;
 

@@ -14,6 +14,7 @@ use domain::archive::{Row, Table};
 use domain::ports::Clock;
 use serde_json::json;
 
+use crate::adapters::SystemClock;
 use crate::archive::line::{Counts, End, Header, Line};
 use crate::archive::place::{Place, PlaceFile};
 use crate::archive::reader::Reader;
@@ -22,7 +23,6 @@ use crate::cli::ImportArguments;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::lock::FillLock;
-use crate::ports::SystemClock;
 use crate::progress::{Progress, say};
 use crate::store::{self, Store};
 

@@ -12,6 +12,7 @@ use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
 use serde_json::{Value, json};
 
+use crate::adapters::SystemClock;
 use crate::cli::{
     CreateKeyArguments, KeyCommand, ListKeysArguments, RevokeKeyArguments, RotateKeyArguments, TableArguments,
 };
@@ -19,7 +20,6 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, print};
-use crate::ports::SystemClock;
 use crate::progress::say;
 use crate::store::{self, Store};
 use crate::{agent, user, wiring};

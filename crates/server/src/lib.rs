@@ -3,6 +3,7 @@
 //!
 //! Nothing here decides a rule; `wiring` is the only place where a port meets its implementation.
 
+mod adapters;
 mod agent;
 pub mod api_document;
 #[cfg(feature = "swagger-ui")]
@@ -33,7 +34,6 @@ mod org;
 mod output;
 pub mod passwords;
 mod plan;
-mod ports;
 mod progress;
 mod serve;
 mod settings;

@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use ws_gateway::SocketContext;
 
+use crate::adapters::SystemClock;
 use crate::api_document;
 use crate::config::Config;
 use crate::disk::Disk;
@@ -24,7 +25,6 @@ use crate::invitation_page::InvitationPage;
 use crate::listen;
 use crate::lock::StoreLock;
 use crate::metrics::Metrics;
-use crate::ports::SystemClock;
 use crate::store::{self, Store, StoreAt};
 use crate::system;
 use crate::telemetry;
@@ -211,8 +211,8 @@ fn bind(
     let origins = web::Data::new(config.http.origins.clone());
     let public_url = config.public_url.clone().map(web::Data::new);
     let invitation_page = InvitationPage::of(config)?;
-    let answers = wiring.answers.clone();
-    listen::bind(config, acceptor, answers, move || {
+    let responses = wiring.responses.clone();
+    listen::bind(config, acceptor, responses, move || {
         let disk = disk.clone();
         let (public_url, invitation_page) = (public_url.clone(), invitation_page.clone());
         App::new()
@@ -224,7 +224,7 @@ fn bind(
             .app_data(readiness.clone())
             .app_data(origins.clone())
             .app_data(sockets.clone())
-            .app_data(web::Data::from(wiring.answers.clone()))
+            .app_data(web::Data::from(wiring.responses.clone()))
             .configure(|config| register(config, &wiring.services, &wiring.limits, &wiring.cursors))
             // The first scope is matched first, and most requests are agents'.
             .configure(http_agent::configure)

@@ -17,8 +17,8 @@ use domain::account::TokenClaims;
 use domain::ports::TokenMint;
 use tokio::time::Instant;
 
+use crate::adapters::random;
 use crate::failure::Failure;
-use crate::ports::random;
 use crate::tokens::SignedTokens;
 
 /// A key, and its id in tokens.

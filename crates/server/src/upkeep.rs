@@ -22,9 +22,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use ws_gateway::{Hub, Redeliverer};
 
+use crate::adapters::SystemClock;
 use crate::config::Config;
 use crate::erasure_clock::ErasureClock;
-use crate::ports::SystemClock;
 use crate::store::Store;
 use crate::wiring::Wiring;
 

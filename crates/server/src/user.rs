@@ -15,6 +15,7 @@ use domain::services::Services;
 use domain::text::TextFault;
 use serde_json::{Value, json};
 
+use crate::adapters::NobodyListens;
 use crate::cli::{
     CreateUserArguments, DeleteUserArguments, ListUsersArguments, ResetPasswordArguments, UserArguments,
     UserCommand,
@@ -23,7 +24,6 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, count, exact, print};
-use crate::ports::NobodyListens;
 use crate::store::{self, Store};
 use crate::{plan, wiring};
 

@@ -23,10 +23,10 @@ use tokio::task::JoinSet;
 use ws_gateway::fault::LossyPublisher;
 use ws_gateway::{Hub, HubConfig};
 
+use crate::adapters::{NobodyListens, RandomIds, RandomKeys, SystemClock, random};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::passwords::Argon2Hasher;
-use crate::ports::{NobodyListens, RandomIds, RandomKeys, SystemClock, random};
 use crate::store::{Store, StoreAt};
 use crate::token_keys::{self, KeyFile};
 
@@ -40,7 +40,7 @@ pub(crate) struct Wiring {
     pub(crate) bus: Option<Arc<dyn RunningBus>>,
     pub(crate) services: Services,
     pub(crate) limits: Arc<RateLimits>,
-    pub(crate) answers: Arc<ResponseBudget>,
+    pub(crate) responses: Arc<ResponseBudget>,
     pub(crate) cursors: CursorSeal,
 }
 
@@ -242,7 +242,7 @@ impl Wiring {
         let ports = ports(config, store.clone(), token_mint(config)?, events, hub.clone())?;
         Ok(Self {
             services: Services::new(ports),
-            answers: ResponseBudget::new(ResponseLimit {
+            responses: ResponseBudget::new(ResponseLimit {
                 per_address: config.http.unread_per_address,
                 total: config.http.unread_bytes,
                 trusted_proxies: config.rates.trusted_proxies.clone(),

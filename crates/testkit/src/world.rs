@@ -92,7 +92,7 @@ pub struct Stores {
     /// Peers and the directory.
     pub peers: Arc<dyn PeerRepository>,
     /// Requests that count once.
-    pub answers: Arc<dyn IdempotencyRepository>,
+    pub idempotency: Arc<dyn IdempotencyRepository>,
     /// Contacts and contact requests.
     pub contacts: Arc<dyn ContactRepository>,
     /// The memories of agents.
@@ -132,7 +132,7 @@ impl Stores {
             organizations: store.clone(),
             secrets: store.clone(),
             status: store.clone(),
-            answers: store.clone(),
+            idempotency: store.clone(),
             contacts: store.clone(),
             archive: store.clone(),
             close: Arc::new(move || close(&closing)),

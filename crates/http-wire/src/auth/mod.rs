@@ -137,7 +137,7 @@ async fn answer<B: MessageBody + 'static>(
     drop(permit);
     let mut response = response?;
     if let BodySize::Sized(bytes) = response.response().body().size() {
-        limits.count_answer(who, bytes);
+        limits.count_response(who, bytes);
     }
     for (name, value) in rate.into_iter().flat_map(limit::headers) {
         response.headers_mut().insert(name, value);

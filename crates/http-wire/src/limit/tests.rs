@@ -291,8 +291,8 @@ fn a_refusal_says_when_to_come_back() {
 /// not affected.
 #[actix_web::test]
 async fn who_has_read_too_much_waits_with_the_next_read() {
-    let answers = Quota::new(1000, 4000);
-    let (limits, clock) = limits(RateLimitConfig { answers, ..RateLimitConfig::off() });
+    let responses = Quota::new(1000, 4000);
+    let (limits, clock) = limits(RateLimitConfig { responses, ..RateLimitConfig::off() });
     let [ann, ben] = [1, 2].map(|number| ParticipantId::User(UserId::new(Uuid::from_u128(number))));
     let may_read = async |who| {
         let error = limits.may_read(who).await.err()?;
@@ -300,19 +300,19 @@ async fn who_has_read_too_much_waits_with_the_next_read() {
         Some((error.code(), answer.headers().get("retry-after").unwrap().to_str().unwrap().to_owned()))
     };
     for _ in 0..100_000 {
-        limits.count_answer(ann, FREE_BYTES);
+        limits.count_response(ann, FREE_BYTES);
     }
     assert_eq!(may_read(ann).await, None);
     for kib in [2000, 1999, 2001] {
         assert_eq!(may_read(ann).await, None);
-        limits.count_answer(ann, kib * 1024);
+        limits.count_response(ann, kib * 1024);
     }
     assert_eq!(may_read(ann).await, Some((ErrorCode::RateLimited, "3".to_owned())), "it owes 2000 KiB");
     assert_eq!(may_read(ben).await, None);
     clock.advance(3);
     assert_eq!(may_read(ann).await, None);
     for _ in 0..100 {
-        limits.count_answer(ann, 8 * 1024 * 1024);
+        limits.count_response(ann, 8 * 1024 * 1024);
     }
     assert_eq!(
         may_read(ann).await,

@@ -8,8 +8,8 @@ use domain::time::Timestamp;
 use domain::work::{ListWorkError, WorkFlag};
 
 use super::{Finding, Outcome};
+use crate::adapters::SystemClock;
 use crate::config::Config;
-use crate::ports::SystemClock;
 use crate::store::{self, Store, StoreAt, Unread};
 use crate::{wiring, work};
 

@@ -253,7 +253,7 @@ pub async fn a_repeated_request_does_not_bring_a_text_back(world: World) {
     assert_eq!(ask(1).await.unwrap(), sent, "as then, though it would be refused now");
     assert_eq!(contents(&world, &ann, chat).await, Vec::<String>::new());
     world.clock.advance(LIFETIME);
-    forget_old_answers(&*world.stores.answers, world.clock.now(), 10).await.unwrap();
+    forget_old_answers(&*world.stores.idempotency, world.clock.now(), 10).await.unwrap();
     assert!(matches!(ask(1).await, Err(SendMessageError::Mention(_))), "forgotten after a day");
 }
 

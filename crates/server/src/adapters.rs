@@ -1,4 +1,4 @@
-//! The small ports: the machine's clock, and ids and API keys from its random source.
+//! Adapters of the small ports: the machine's clock, and ids and API keys from its random source.
 
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

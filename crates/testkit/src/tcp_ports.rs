@@ -1,4 +1,4 @@
-//! Ports for servers that tests start.
+//! TCP ports for servers that tests start.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;
