@@ -103,7 +103,7 @@ impl Connect {
     }
 
     /// The address of the database, without secrets.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn database(&self) -> String {
         let name = self.config.get_dbname().unwrap_or("its default database");
         let ports = self.config.get_ports();
         let hosts = self.config.get_hosts().iter().enumerate().map(|(number, host)| {

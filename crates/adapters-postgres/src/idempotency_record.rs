@@ -46,7 +46,7 @@ pub(crate) type Key<'c> = (Uuid, &'c str, Uuid, &'c str);
 
 /// The primary key of the claim's record.
 pub(crate) fn key(claim: &IdempotencyClaim) -> Key<'_> {
-    let chat = claim.place.map_or(Uuid::nil(), ChatId::uuid);
+    let chat = claim.chat.map_or(Uuid::nil(), ChatId::uuid);
     (claim.sender.uuid(), claim.operation.as_str(), chat, claim.once.key.as_str())
 }
 
@@ -180,7 +180,7 @@ pub(crate) async fn prior_result_on(
         Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
     };
-    let chat = claim.place.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
+    let chat = claim.chat.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
     let id = MessageId::new(first.record.uuid());
     if let Some(message) = load::message_on(db, chat, id).await? {
         return Ok(PriorResult::Message(Box::new(message)));

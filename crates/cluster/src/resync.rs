@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::bus::{Healing, Loss, RunningBus};
-use domain::node::{EntrantPlace, NodeRepository};
+use domain::node::{EntrantPosition, NodeRepository};
 use domain::ports::Clock;
 use domain::store::StoreError;
 use domain::time::Timestamp;
@@ -129,11 +129,11 @@ impl Resync {
 
     /// Sends `room_added` to the local sockets for all joins since then, unless it was sent.
     pub(crate) async fn catch_up(&self, since: Timestamp) -> Result<(), StoreError> {
-        let mut place = EntrantPlace::before(since);
+        let mut position = EntrantPosition::before(since);
         loop {
-            let page = self.nodes.entrants(place, PAGE).await?;
+            let page = self.nodes.entrants(position, PAGE).await?;
             let Some(last) = page.last() else { return Ok(()) };
-            place = last.place();
+            position = last.position();
             for entrant in page {
                 self.events.has_entered(entrant);
             }

@@ -2,7 +2,7 @@
 //!
 //! A file is verified before the store is touched. Rows are written in the order of the archive,
 //! many in one transaction, and existing ones are skipped: an interrupted import can continue from
-//! any earlier place. At the end the store is read again and compared with the archive; until then
+//! any earlier position. At the end the store is read again and compared with the archive; until then
 //! it is marked, and no server opens it.
 
 use std::fs::File;
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::adapters::SystemClock;
 use crate::archive::line::{Counts, End, Header, Line};
-use crate::archive::place::{Place, PlaceFile};
+use crate::archive::position::{ArchivePosition, PositionFile};
 use crate::archive::reader::Reader;
 use crate::archive::writer::{count, write_rows};
 use crate::cli::ImportArguments;
@@ -36,8 +36,8 @@ const BYTES_AT_ONCE: u64 = 4 * 1024 * 1024;
 /// Imports from a file or from standard input.
 pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Result<(), Failure> {
     config.refuse_memory()?;
-    let place = arguments.from.as_deref().map(|path| begin(path, arguments.resume)).transpose();
-    let place = place.map_err(|failure| failure.next("see `parlance import --help`"))?;
+    let position = arguments.from.as_deref().map(|path| begin(path, arguments.resume)).transpose();
+    let position = position.map_err(|failure| failure.next("see `parlance import --help`"))?;
     let input: Box<dyn BufRead> = match &arguments.from {
         Some(path) => Box::new(open(path)?),
         None => Box::new(std::io::stdin().lock()),
@@ -46,7 +46,7 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
     let archive = Reader::begin(input)?;
     let mut lock = FillLock::take(&config.store).await?;
     let store = store::open_alone(config).await?;
-    let taking = take(&store, archive, place, arguments.resume);
+    let taking = take(&store, archive, position, arguments.resume);
     let done = tokio::select! {
         biased;
         lost = lock.lost() => Err(lost),
@@ -57,13 +57,13 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
     report(&done?, arguments.json)
 }
 
-/// Verifies a file, and returns the place to begin.
-fn begin(path: &Path, resume: bool) -> Result<(PlaceFile, Place), Failure> {
+/// Verifies a file, and returns the position to begin.
+fn begin(path: &Path, resume: bool) -> Result<(PositionFile, ArchivePosition), Failure> {
     let (reader, header) = Reader::begin(open(path)?)?;
     let sha256 = skim(reader, &header)?.sha256;
-    let file = PlaceFile::beside(path);
+    let file = PositionFile::beside(path);
     let reached = if resume { file.of(&sha256)? } else { None };
-    Ok((file, reached.unwrap_or(Place { sha256, bytes: 0, rows: 0, replaced: 0 })))
+    Ok((file, reached.unwrap_or(ArchivePosition { sha256, bytes: 0, rows: 0, replaced: 0 })))
 }
 
 /// Opens an archive.
@@ -88,7 +88,7 @@ struct Imported {
 async fn take(
     store: &Arc<dyn Store>,
     (mut reader, header): (Reader<impl BufRead>, Header),
-    place: Option<(PlaceFile, Place)>,
+    position: Option<(PositionFile, ArchivePosition)>,
     resume: bool,
 ) -> Result<Imported, Failure> {
     let there = held(store).await?;
@@ -101,7 +101,7 @@ async fn take(
         (false, None) => expect_empty(&there)?,
         (true, _) => {}
     }
-    let mut import = Import::begin(store.clone(), &header, place);
+    let mut import = Import::begin(store.clone(), &header, position);
     if begun.is_none() && expect_empty(&there).is_err() {
         // No import of this store is running, and servers may use it: it is only compared.
         let end = skim(reader, &header)?;
@@ -110,11 +110,11 @@ async fn take(
     }
     let marked = store.begin_import(SystemClock.now()).await;
     marked.map_err(|cause| Failure::new("cannot write to the store", cause).next(store::NEXT))?;
-    // A place beyond the store's content belongs to another store.
-    let reached = import.place.as_ref().map(|(_, place)| place.clone());
-    if let Some(place) = reached.filter(|place| place.rows <= there.values().sum()) {
-        reader.skip_to(place.bytes)?;
-        import.go_on_from(place);
+    // A position beyond the store's content belongs to another store.
+    let reached = import.position.as_ref().map(|(_, position)| position.clone());
+    if let Some(position) = reached.filter(|position| position.rows <= there.values().sum()) {
+        reader.skip_to(position.bytes)?;
+        import.go_on_from(position);
     }
     let end = import.run(&mut reader).await?;
     if header.rows != end.rows {
@@ -151,7 +151,7 @@ fn expect_empty(there: &Counts) -> Result<(), Failure> {
 struct Import {
     store: Arc<dyn Store>,
     progress: Progress,
-    place: Option<(PlaceFile, Place)>,
+    position: Option<(PositionFile, ArchivePosition)>,
     /// Rows of one table that are not written yet, with the size of their lines.
     waiting: Vec<Row>,
     table: Option<&'static Table>,
@@ -167,12 +167,16 @@ struct Import {
 }
 
 impl Import {
-    fn begin(store: Arc<dyn Store>, header: &Header, place: Option<(PlaceFile, Place)>) -> Self {
+    fn begin(
+        store: Arc<dyn Store>,
+        header: &Header,
+        position: Option<(PositionFile, ArchivePosition)>,
+    ) -> Self {
         Self {
             store,
             progress: Progress::of("import", header.rows.values().sum()),
             has_former_names: header.has_former_names(),
-            place,
+            position,
             waiting: Vec::new(),
             table: None,
             bytes: 0,
@@ -184,17 +188,17 @@ impl Import {
         }
     }
 
-    /// The whole archive is in the store; the place is no longer needed.
+    /// The whole archive is in the store; the position is no longer needed.
     fn ended(self, end: End) -> Result<Imported, Failure> {
-        if let Some((file, _)) = &self.place {
+        if let Some((file, _)) = &self.position {
             file.forget()?;
         }
         Ok(Imported { end, new: self.new, replaced: self.replaced })
     }
 
-    fn go_on_from(&mut self, place: Place) {
-        (self.read, self.rows, self.replaced) = (place.bytes, place.rows, place.replaced);
-        self.progress.begin_at(place.rows);
+    fn go_on_from(&mut self, position: ArchivePosition) {
+        (self.read, self.rows, self.replaced) = (position.bytes, position.rows, position.replaced);
+        self.progress.begin_at(position.rows);
     }
 
     /// Writes all rows that the reader has not passed.
@@ -236,15 +240,15 @@ impl Import {
         self.replaced += written.replaced as u64;
         let is_due = self.progress.add(number);
         if (is_due || is_first)
-            && let Some((file, place)) = &mut self.place
+            && let Some((file, position)) = &mut self.position
         {
-            (place.bytes, place.rows, place.replaced) = (self.read, self.rows, self.replaced);
+            (position.bytes, position.rows, position.replaced) = (self.read, self.rows, self.replaced);
             // It only saves time, and the archive may be on a read-only file system.
-            if let Err(failure) = file.keep(place) {
+            if let Err(failure) = file.keep(position) {
                 self.progress.say(&format!(
                     "warning: {failure}; if this import is interrupted, --resume reads all of the archive again"
                 ));
-                self.place = None;
+                self.position = None;
             }
         }
         Ok(())

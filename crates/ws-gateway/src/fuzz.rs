@@ -99,10 +99,10 @@ fn text(version: Version) -> impl Strategy<Value = String> {
     });
     let frame = frame.boxed();
     let damaged = (frame.clone(), any::<Index>(), any::<char>(), any::<bool>());
-    let damaged = damaged.prop_map(|(text, place, put, instead)| {
+    let damaged = damaged.prop_map(|(text, index, put, instead)| {
         let mut letters = text.chars().collect::<Vec<_>>();
-        let place = place.index(letters.len());
-        letters.splice(place..place + usize::from(instead), [put]);
+        let index = index.index(letters.len());
+        letters.splice(index..index + usize::from(instead), [put]);
         letters.into_iter().collect()
     });
     let deep = (0..400_usize).prop_map(|depth| format!("[1,1,\"t\",\"e\",{}", "[".repeat(depth)));

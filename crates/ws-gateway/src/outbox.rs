@@ -245,8 +245,8 @@ impl Queue {
             Item::Event { head, payload } => payload.updates == Some(message) && **head == *of,
             Item::Text(_) | Item::Pong(_) => false,
         };
-        let Some(place) = self.items.iter().rev().take(SEARCHED).position(is_older) else { return };
-        if let Some(older) = self.items.remove(self.items.len() - 1 - place) {
+        let Some(from_end) = self.items.iter().rev().take(SEARCHED).position(is_older) else { return };
+        if let Some(older) = self.items.remove(self.items.len() - 1 - from_end) {
             self.inbox.budget().give_back(older.cost());
         }
     }

@@ -76,6 +76,6 @@ fn names(columns: &[Column]) -> String {
 }
 
 /// So many placeholders.
-fn places(number: usize) -> String {
+fn placeholders(number: usize) -> String {
     vec!["?"; number].join(", ")
 }

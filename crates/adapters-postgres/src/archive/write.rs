@@ -8,7 +8,7 @@ use domain::archive::{Row, Table, Value, WriteRefused, Written};
 
 use super::cell::bind_all;
 use super::read::rows_like_on;
-use super::{names, places};
+use super::{names, placeholders};
 use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
@@ -62,12 +62,12 @@ async fn insert_on(mut db: &Db, table: &Table, rows: &[Row]) -> Result<usize, Fa
         "INSERT INTO \"{}\" ({}) SELECT * FROM unnest({}) ON CONFLICT ({}) DO NOTHING",
         table.name,
         names(table.columns),
-        places(table.columns.len()),
+        placeholders(table.columns.len()),
         names(table.key_columns())
     );
     let mut insert = statement::<()>(text);
-    for (place, column) in table.columns.iter().enumerate() {
-        insert = bind_all(insert, column.kind, rows.iter().map(|row| &row[place]))?;
+    for (index, column) in table.columns.iter().enumerate() {
+        insert = bind_all(insert, column.kind, rows.iter().map(|row| &row[index]))?;
     }
     Ok(insert.execute(&mut db).await?)
 }

@@ -9,11 +9,11 @@ mod history;
 mod insert;
 pub(crate) mod load;
 mod optimistic;
-mod places;
 pub(crate) mod record_key;
 mod retention;
 #[path = "../../../sql-rows/message.rs"]
 pub(crate) mod row;
+mod sequences;
 mod surroundings;
 pub(crate) mod title;
 

@@ -66,6 +66,6 @@ fn names<'c>(columns: impl IntoIterator<Item = &'c domain::archive::Column>) -> 
 }
 
 /// So many placeholders, in parentheses.
-fn places(number: usize) -> String {
+fn placeholders(number: usize) -> String {
     format!("({})", vec!["?"; number].join(", "))
 }

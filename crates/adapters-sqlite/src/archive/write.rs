@@ -7,7 +7,7 @@ use domain::archive::{Row, Table, WriteRefused, Written};
 
 use super::cell::bind;
 use super::read::row_on;
-use super::{names, places};
+use super::{names, placeholders};
 use crate::error::Fault;
 
 /// The number of rows per statement.
@@ -44,7 +44,7 @@ fn insert_on(connection: &mut SqliteConnection, table: &Table, rows: &[Row]) -> 
         "INSERT INTO \"{}\" ({}) VALUES {} ON CONFLICT ({}) DO NOTHING",
         table.name,
         names(table.columns),
-        vec![places(table.columns.len()); rows.len()].join(", "),
+        vec![placeholders(table.columns.len()); rows.len()].join(", "),
         names(table.key_columns())
     );
     let mut query = diesel::sql_query(text).into_boxed();

@@ -5,10 +5,10 @@ mod change;
 mod context;
 mod history;
 pub(crate) mod load;
-mod places;
 mod retention;
 #[path = "../../../sql-rows/message.rs"]
 pub(crate) mod row;
+mod sequences;
 mod surroundings;
 pub(crate) mod title;
 

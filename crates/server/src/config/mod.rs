@@ -1,9 +1,9 @@
 //! The configuration: one typed tree, read once, checked as a whole.
 //!
 //! Every setting is a flag, a variable `PARLANCE_…` or a line in the file; a flag wins over the variable,
-//! the variable over the file. A setting has one home: the section that reads it says in the same place
-//! what it is called, what holds without it, what it is and how it is read. The command line, `parlance
-//! config` and `docs/configuration.md` are made from that.
+//! the variable over the file. The section that reads a setting also declares its name, default,
+//! description, and form. The command line, `parlance config`, and `docs/configuration.md` are generated
+//! from that.
 
 mod bus;
 mod cluster;

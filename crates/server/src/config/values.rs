@@ -236,8 +236,8 @@ impl Values {
             let given = Given { text, form: Some(form), origin };
             match self.given.entry(key) {
                 btree_map::Entry::Occupied(higher) => self.overruled.push((higher.key().clone(), given)),
-                btree_map::Entry::Vacant(place) => {
-                    place.insert(given);
+                btree_map::Entry::Vacant(entry) => {
+                    entry.insert(given);
                 }
             }
         }
@@ -248,7 +248,7 @@ impl Values {
         self.section = title;
     }
 
-    /// Reads a setting; if it is wrong, that is noted, and its default goes on in its place.
+    /// Reads a setting. A wrong value is recorded as a fault, and the default is used.
     pub(super) fn read<T>(&mut self, key: Key, parse: impl Fn(&str) -> Result<T, String>) -> T {
         let given = self.take(key, &parse);
         let value = given.map_or_else(|| parse(key.default), Ok);

@@ -20,7 +20,7 @@ use crate::statement::{Statement, statement};
 pub(super) struct SequenceRange(pub(super) i64, pub(super) i64);
 
 /// The first `limit` sequences of the part in this order, after `offset` skipped ones.
-pub(super) async fn places_on(
+pub(super) async fn sequences_on(
     mut db: &Db,
     chat: ChatId,
     kinds: Kinds,
@@ -35,31 +35,31 @@ pub(super) async fn places_on(
         Order::Ascending => "ASC",
         Order::Descending => "DESC",
     };
-    let places = if kinds == Kinds::ALL {
-        let places = statement::<BigInt>(format!(
+    let sequences = if kinds == Kinds::ALL {
+        let sequences = statement::<BigInt>(format!(
             "SELECT sequence FROM messages WHERE chat_id = ? AND sequence > ? AND sequence < ? \
              ORDER BY sequence {direction} LIMIT ? OFFSET ?"
         ));
-        within(places, chat, part)
+        within(sequences, chat, part)
     } else {
         // Bounding the range by the kind on both sides keeps every plan from scanning the whole
         // chat.
-        let places = statement::<BigInt>(format!(
-            "SELECT place.sequence FROM unnest(?) AS wanted (kind) CROSS JOIN LATERAL \
+        let sequences = statement::<BigInt>(format!(
+            "SELECT found.sequence FROM unnest(?) AS wanted (kind) CROSS JOIN LATERAL \
              (SELECT sequence FROM messages WHERE chat_id = ? AND messages.kind <> 'text' \
               AND (messages.kind, sequence) > (wanted.kind, ?) \
               AND (messages.kind, sequence) < (wanted.kind, ?) \
-              ORDER BY messages.kind {direction}, sequence {direction} LIMIT ?) AS place \
+              ORDER BY messages.kind {direction}, sequence {direction} LIMIT ?) AS found \
              UNION ALL (SELECT sequence FROM messages WHERE ? AND kind = 'text' \
               AND chat_id = ? AND sequence > ? AND sequence < ? ORDER BY sequence {direction} LIMIT ?) \
              ORDER BY sequence {direction} LIMIT ? OFFSET ?"
         ));
         let most = limit.saturating_add(offset);
-        let events = within(places.bind::<Array<Text>, _>(words(kinds)), chat, part);
+        let events = within(sequences.bind::<Array<Text>, _>(words(kinds)), chat, part);
         let texts = events.bind::<BigInt, _>(most).bind::<Bool, _>(kinds.contains(MessageKind::Text));
         within(texts, chat, part).bind::<BigInt, _>(most)
     };
-    Ok(places.bind::<BigInt, _>(limit).bind::<BigInt, _>(offset).load(&mut db).await?)
+    Ok(sequences.bind::<BigInt, _>(limit).bind::<BigInt, _>(offset).load(&mut db).await?)
 }
 
 /// The number of messages of these kinds in the part. Texts are counted as the rest, so that no

@@ -42,7 +42,7 @@ fn bodies(kinds: Kinds) -> Vec<String> {
 }
 
 /// The first `limit` sequences of the part in this order, after `offset` skipped ones.
-pub(super) fn places_on(
+pub(super) fn sequences_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
     kinds: Kinds,
@@ -53,21 +53,21 @@ pub(super) fn places_on(
     if kinds == Kinds::NONE {
         return Ok(Vec::new());
     }
-    let places =
+    let sequences =
         bodies(kinds).iter().map(|body| format!("SELECT sequence AS number {body}")).collect::<Vec<_>>();
     let direction = match order {
         Order::Ascending => "ASC",
         Order::Descending => "DESC",
     };
-    let query = format!("{} ORDER BY number {direction} LIMIT ?4 OFFSET ?5", places.join(" UNION ALL "));
-    let places = diesel::sql_query(query)
+    let query = format!("{} ORDER BY number {direction} LIMIT ?4 OFFSET ?5", sequences.join(" UNION ALL "));
+    let sequences = diesel::sql_query(query)
         .bind::<Binary, _>(row::bytes(chat.uuid()))
         .bind::<BigInt, _>(part.0)
         .bind::<BigInt, _>(part.1)
         .bind::<BigInt, _>(limit)
         .bind::<BigInt, _>(offset)
         .load::<Number>(connection)?;
-    Ok(places.into_iter().map(|place| place.number).collect())
+    Ok(sequences.into_iter().map(|sequence| sequence.number).collect())
 }
 
 /// The number of messages of these kinds in the part. Texts are counted as the rest, so that no

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::draft::Draft;
 use crate::failure::Failure;
 
-/// A place in an archive up to which its rows are in a store.
+/// A position in an archive up to which its rows are in a store.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ArchivePosition {
     /// The digest of the archive.
     pub(crate) sha256: String,
     /// The number of bytes that are finished.
@@ -21,30 +21,30 @@ pub(crate) struct Place {
     pub(crate) replaced: u64,
 }
 
-/// The file that stores a place.
-pub(crate) struct PlaceFile(PathBuf);
+/// The file that stores a position.
+pub(crate) struct PositionFile(PathBuf);
 
-impl PlaceFile {
+impl PositionFile {
     pub(crate) fn beside(archive: &Path) -> Self {
         let mut path = archive.as_os_str().to_owned();
         path.push(".position");
         Self(path.into())
     }
 
-    /// The place that was reached in this archive, if one was.
-    pub(crate) fn of(&self, sha256: &str) -> Result<Option<Place>, Failure> {
+    /// The position that was reached in this archive, if one was.
+    pub(crate) fn of(&self, sha256: &str) -> Result<Option<ArchivePosition>, Failure> {
         let text = match std::fs::read_to_string(&self.0) {
             Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
             read => read.map_err(|cause| self.fault("read", cause))?,
         };
         // An unreadable one, or that of another archive, is ignored: the import starts over.
-        let place = serde_json::from_str::<Place>(&text).ok();
-        Ok(place.filter(|place| place.sha256 == sha256))
+        let position = serde_json::from_str::<ArchivePosition>(&text).ok();
+        Ok(position.filter(|position| position.sha256 == sha256))
     }
 
-    pub(crate) fn keep(&self, place: &Place) -> Result<(), Failure> {
+    pub(crate) fn keep(&self, position: &ArchivePosition) -> Result<(), Failure> {
         let written = Draft::of(&self.0).and_then(|mut draft| {
-            serde_json::to_writer(&mut draft, place)?;
+            serde_json::to_writer(&mut draft, position)?;
             draft.write_all(b"\n")?;
             draft.finish()
         });
@@ -75,14 +75,14 @@ mod tests {
     #[test]
     fn a_place_that_another_import_is_keeping_is_left_to_it() {
         let directory = tempfile::tempdir().unwrap();
-        let file = PlaceFile::beside(&directory.path().join("archive"));
-        let place = |bytes| Place { sha256: "some".to_owned(), bytes, rows: 1, replaced: 0 };
-        file.keep(&place(1)).unwrap();
+        let file = PositionFile::beside(&directory.path().join("archive"));
+        let position = |bytes| ArchivePosition { sha256: "some".to_owned(), bytes, rows: 1, replaced: 0 };
+        file.keep(&position(1)).unwrap();
         let other = Draft::of(&file.0).unwrap();
-        file.keep(&place(2)).unwrap();
-        assert_eq!(file.of("some").unwrap(), Some(place(1)));
+        file.keep(&position(2)).unwrap();
+        assert_eq!(file.of("some").unwrap(), Some(position(1)));
         drop(other);
-        file.keep(&place(3)).unwrap();
-        assert_eq!(file.of("some").unwrap(), Some(place(3)));
+        file.keep(&position(3)).unwrap();
+        assert_eq!(file.of("some").unwrap(), Some(position(3)));
     }
 }
