@@ -218,7 +218,7 @@ impl Hub {
     }
 
     fn push_added(&self, chat: ChatId, participant: &Participant) {
-        let online = || ports::Presence::is_there(self, participant.id, participant.is_external);
+        let online = || ports::Presence::is_present(self, participant.id, participant.is_external);
         let make = || payload::participant_added(participant, online());
         self.subscriptions.push(Topic::RoomParticipants(chat), make);
     }

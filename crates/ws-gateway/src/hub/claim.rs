@@ -209,7 +209,7 @@ impl SocketClaim {
         ask: impl AsyncFnOnce() -> Result<Roster, E>,
     ) -> Result<Vec<(Person, bool)>, E> {
         let people = self.hub.subscriptions.people(chat, ask).await?;
-        let there = |person: Person| (person, self.hub.is_there(person.id, person.is_external));
+        let there = |person: Person| (person, self.hub.is_present(person.id, person.is_external));
         Ok(people.into_iter().map(there).collect())
     }
 
