@@ -41,7 +41,7 @@ async fn move_into(archive: &dyn ArchiveRepository, all: &[(&'static Table, Vec<
 }
 
 /// There and back: rows and what people read of them are the same in a store of another kind.
-pub async fn what_is_moved_is_the_same_elsewhere(world: World) {
+pub async fn exported_rows_are_imported_unchanged(world: World) {
     let fixture = Fixture::in_world(&world).await;
     let all = all_rows(&*world.stores.archive, 1000).await;
     for (table, rows) in &all {
@@ -66,7 +66,7 @@ pub async fn what_is_moved_is_the_same_elsewhere(world: World) {
 }
 
 /// Rows of another kind of store can be imported, and imported again.
-pub async fn what_comes_from_elsewhere_is_the_same_here(world: World) {
+pub async fn rows_of_another_store_are_imported_unchanged(world: World) {
     let elsewhere = World::on(Stores::in_memory());
     let fixture = Fixture::in_world(&elsewhere).await;
     let all = all_rows(&*elsewhere.stores.archive, 1000).await;

@@ -193,7 +193,7 @@ pub async fn new_keys_expire_by_default(world: World) {
 }
 
 /// By its holder or by the operator; once, and nothing else with it.
-pub async fn a_revoked_key_is_good_for_nothing(world: World) {
+pub async fn a_revoked_key_is_rejected(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let bot = world.agent(&ann, "Bot").await;
     let bots = world.accounts.list_keys(ParticipantId::Agent(bot.id), ALL).await.unwrap().rows[0].id;
@@ -241,7 +241,7 @@ pub async fn a_revoked_key_is_good_for_nothing(world: World) {
 }
 
 /// Also when many are made at once; what is revoked makes room.
-pub async fn nobody_has_more_keys_than_anybody_may(world: World) {
+pub async fn the_number_of_keys_is_limited(world: World) {
     let ann = world.user("ann").await;
     let mut last = None;
     for number in 1..MAX_KEYS - 2 {
@@ -309,7 +309,7 @@ pub async fn an_agent_has_one_key(world: World) {
 }
 
 /// Forwards only, in batches, and not more than once a minute.
-pub async fn the_last_use_is_written_down(world: World) {
+pub async fn the_time_of_last_use_is_stored(world: World) {
     let ann = world.user("ann").await;
     let last_use = async || {
         let page = world.accounts.list_keys(ParticipantId::User(ann.id), ALL).await.unwrap();
