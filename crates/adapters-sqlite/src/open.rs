@@ -1,6 +1,6 @@
 //! Opening a store: location, connections, schema.
 //!
-//! No code here may hold a descriptor of the store's file beside SQLite's own: closing one releases
+//! No code here may hold a descriptor of the store's file in addition to SQLite's own: closing one releases
 //! every lock that this process has on the file (as POSIX locks do). Another program that opens and
 //! closes the store, such as a `sqlite3` that makes a backup, may then take itself for the last
 //! user and delete the write-ahead log; everything accepted after that is lost.

@@ -90,7 +90,7 @@ impl ClusterMember {
         self.node.id()
     }
 
-    /// Resynchronisation after events were lost.
+    /// Resynchronization after events were lost.
     pub fn resync(&self) -> &Resync {
         &self.resync
     }

@@ -1,4 +1,4 @@
-//! Resynchronisation from the store after events were lost between servers: an outage of NATS only delays them.
+//! Resynchronization from the store after events were lost between servers: an outage of NATS only delays them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,7 +30,7 @@ const LAST: Duration = Duration::from_secs(1);
 /// The maximum number of joins per read.
 const PAGE: u32 = 1_000;
 
-/// Resynchronises in the background.
+/// Resynchronizes in the background.
 pub struct Resync {
     node: Arc<LocalNode>,
     events: Arc<NodeEvents>,
@@ -70,7 +70,7 @@ impl Resync {
         lock(&self.unlogged).record(self.clock.now());
     }
 
-    /// Resynchronises, until it is dropped.
+    /// Resynchronizes, until it is dropped.
     pub async fn run(&self) {
         let mut logged_at = None::<Instant>;
         loop {

@@ -120,7 +120,7 @@ async fn take(
     if header.rows != end.rows {
         return Err(Failure::plain("the archive is damaged: its first and its last line do not agree"));
     }
-    store.analyse().await.map_err(|cause| Failure::new("cannot analyse the store", cause))?;
+    store.analyze().await.map_err(|cause| Failure::new("cannot analyze the store", cause))?;
     import.verify(&end).await?;
     let ended = store.end_import().await;
     ended.map_err(|cause| Failure::new("cannot write to the store", cause).next(store::NEXT))?;

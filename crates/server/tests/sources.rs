@@ -74,7 +74,7 @@ fn tests_wait_for_facts() {
     assert_eq!(sleeps, BTreeMap::from(allowed), "the files that sleep, and those that may");
 }
 
-/// The files of the domain that may name the type of an id without a kind, beside tests.
+/// The files of the domain that may name the type of an id without a kind, except for tests.
 const UNTYPED_IDS: [&str; 4] = [
     // A value of any column.
     "crates/domain/src/archive/value.rs",

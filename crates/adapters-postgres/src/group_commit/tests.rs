@@ -156,7 +156,7 @@ struct Scene {
     sizes: Sizes,
     running: watch::Sender<()>,
     published: Arc<Mutex<Vec<Uuid>>>,
-    /// A connection beside the pool's.
+    /// A connection in addition to the pool's.
     client: Client,
     _database: Database,
 }

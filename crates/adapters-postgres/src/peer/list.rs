@@ -1,6 +1,6 @@
 //! Listing peers: one statement over all reasons for being a peer.
 //!
-//! The network of a caller is small beside the store: every arm of the union runs along an index of
+//! The network of a caller is small compared to the store: every arm of the union runs along an index of
 //! just that part, so the cost of a list is proportional to the network.
 
 use diesel::prelude::*;

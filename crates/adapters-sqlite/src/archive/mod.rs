@@ -54,7 +54,7 @@ impl ArchiveRepository for SqliteStore {
     /// Does nothing: without statistics every statement uses its index. With statistics of small
     /// tables SQLite would scan them, and continue to do so when they have grown, since the
     /// statistics are not renewed.
-    async fn analyse(&self) -> Result<(), StoreError> {
+    async fn analyze(&self) -> Result<(), StoreError> {
         Ok(())
     }
 }

@@ -104,7 +104,7 @@ async fn chats_that_cannot_be_revalidated_hold_up_no_later_entry() {
     let mut scene = Scene::new(of_a_closed_store).await;
     scene.feed.read().await.unwrap();
     assert_eq!(scene.feed.position, scene.world.stores.changes.newest_change().await.unwrap());
-    assert!(scene.is_subscribed(), "it is compared with the store beside the log");
+    assert!(scene.is_subscribed(), "it is compared with the store in a task of its own");
 }
 
 /// Only while the log can be read: an outage of the store closes no socket.

@@ -1,6 +1,6 @@
 //! The credential of a request, and its kind.
 //!
-//! A key in `X-API-Key` takes precedence over all others: some clients send a token beside it, some
+//! A key in `X-API-Key` takes precedence over all others: some clients also send a token, some
 //! proxies a header of their own. Only one credential of a request is ever checked.
 
 use actix_web::http::header::{AUTHORIZATION, HeaderMap};

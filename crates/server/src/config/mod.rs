@@ -100,7 +100,7 @@ pub struct Config {
     pub retention: Vec<Retention>,
     /// Plan of organizations that are made without one.
     pub default_plan: PlanName,
-    /// Plans beside the one that is always there.
+    /// The plans in addition to the built-in one.
     pub plans: Vec<Plan>,
     /// What hashing a password costs.
     pub passwords: PasswordConfig,
@@ -288,7 +288,7 @@ impl Config {
         ))
     }
 
-    /// What the keys that sign tokens stand beside when the store is no file.
+    /// A path in the data directory: the keys that sign tokens are stored beside it if the store is not a file.
     pub(crate) fn key_place(&self) -> Result<PathBuf, Failure> {
         let directory = &self.data_dir;
         make_directory(directory)?;

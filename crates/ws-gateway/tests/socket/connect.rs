@@ -219,7 +219,7 @@ async fn refusals_say_what_to_do() {
         let refusal = Raw::refusal(bench.address, query, &[header]).await;
         assert_eq!((refusal.status, &refusal.body["error"]["message"]), (403, &json!(message)));
     }
-    // Beside a credential in another place, the header is ignored.
+    // If there is a credential elsewhere, the header is ignored.
     Client::open(bench.address, "vsn=2.0.0", &[("authorization", "x"), ("x-api-key", one)]).await;
     bench.end().await;
 }
