@@ -306,7 +306,7 @@ async fn a_locked_row_delays_only_its_own_changes() {
 
 /// The tasks of the queue and of its lanes end once everything is written.
 #[tokio::test]
-async fn what_was_queued_before_the_close_is_written() {
+async fn changes_queued_before_the_close_are_written() {
     let scene = Scene::new().await;
     let lock = format!("BEGIN; SELECT 1 FROM lanes WHERE id = '{}' FOR UPDATE", LANES[0]);
     scene.client.batch_execute(&lock).await.unwrap();

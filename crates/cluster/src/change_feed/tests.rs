@@ -85,7 +85,7 @@ fn of_a_closed_store(_: &World) -> Arc<ChatService> {
 }
 
 #[tokio::test]
-async fn whoever_was_removed_by_another_process_is_subscribed_no_longer() {
+async fn a_participant_removed_by_another_process_is_unsubscribed() {
     let scene = Scene::new(|world| world.chats.clone()).await;
     assert!(scene.is_subscribed());
     let following = timeout(Duration::from_secs(20), scene.feed.follow());

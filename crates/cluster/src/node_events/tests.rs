@@ -78,7 +78,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn nobody_listens_through_an_agent_that_is_said_late_to_have_come() {
+async fn a_late_event_of_an_addition_makes_no_observer() {
     let scene = Scene::new().await;
     scene.add(&scene.bots[1]).await;
     let late = scene.participant(&scene.bots[1]).await;
@@ -94,7 +94,7 @@ async fn nobody_listens_through_an_agent_that_is_said_late_to_have_come() {
 }
 
 #[tokio::test]
-async fn whoever_is_there_again_is_not_ended_by_what_comes_late() {
+async fn a_late_event_of_a_removal_ends_no_current_participant() {
     let scene = Scene::new().await;
     let participant = scene.participant(&scene.bots[0]).await;
     let (_claim, mut bot) = scene.join(scene.bots[0].caller).await;
@@ -113,7 +113,7 @@ async fn a_room_that_was_deleted_elsewhere_ends_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_true_is_followed_at_once() {
+async fn current_events_take_effect_at_once() {
     let scene = Scene::new().await;
     let (_claim, mut ben) = scene.join(scene.ben.caller).await;
     scene.add(&scene.bots[1]).await;

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_callers_queue_holds_up_nobody_else() {
+    async fn the_queue_of_one_caller_delays_no_other() {
         let reads = Reads::new(LIMIT);
         let first = begun(&mut read(&reads, 1));
         let mut waiting = [read(&reads, 1), read(&reads, 1), read(&reads, 1)];
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_ever() {
+    async fn a_waiting_read_times_out() {
         let reads = Reads::new(ReadLimit { patience: Duration::from_millis(20), ..LIMIT });
         let _mine = begun(&mut read(&reads, 1));
         let _theirs = begun(&mut read(&reads, 2));

@@ -94,7 +94,7 @@ fn agents_hear_only_what_is_addressed_to_them() {
 
 /// Only admitted subscriptions of agents are listed; a socket with unread items is not idle.
 #[test]
-fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
+fn subscribed_agents_are_listed_for_redelivery() {
     let hub = hub_with(HubConfig { queue_bytes: 3 * 1024 * 1024, ..HubConfig::default() });
     let (claim, mut inbox) = open(&hub, agent(1));
     let (asked, _asked_inbox) = open(&hub, agent(2));
@@ -166,7 +166,7 @@ fn a_removed_participant_hears_of_it_and_then_nothing() {
 
 /// For the owner of agents 1 and 2, whose join is answered as if only agent 1 were a participant.
 #[test]
-fn who_comes_and_goes_during_a_join_counts() {
+fn changes_of_participants_during_a_join_count() {
     let topic = Topic::ChatRoom(ROOM);
     let came = |who: Caller| {
         let owner = who.participant().agent().map(|_| UserId::new(Uuid::from_u128(100)));
@@ -206,7 +206,7 @@ fn who_comes_and_goes_during_a_join_counts() {
 }
 
 #[test]
-fn listening_again_ends_the_earlier_stay_only() {
+fn a_second_subscription_ends_only_the_first() {
     let hub = hub();
     let (claim, mut inbox) = open(&hub, user(100));
     let first = claim.subscribe(Topic::RoomActivity(ROOM));
@@ -245,7 +245,7 @@ fn a_hundred_connects_at_once_leave_one_socket() {
 }
 
 #[test]
-fn a_newcomer_may_ask_to_be_refused() {
+fn a_rejecting_socket_is_refused_while_another_is_open() {
     let hub = hub();
     let (claim, mut inbox) = open(&hub, agent(1));
     assert_eq!(hub.claim(agent(1), BARE, OnConflict::Reject).map(|_| ()), Err(ClaimRefused::Conflict));
@@ -255,7 +255,7 @@ fn a_newcomer_may_ask_to_be_refused() {
 }
 
 #[test]
-fn an_older_socket_that_ends_late_does_not_free_the_place() {
+fn a_superseded_socket_that_ends_late_keeps_the_newer_one() {
     let hub = hub();
     let (older, _) = open(&hub, agent(1));
     let (_newer, _inbox) = open(&hub, agent(1));
@@ -264,7 +264,7 @@ fn an_older_socket_that_ends_late_does_not_free_the_place() {
 }
 
 #[test]
-fn users_have_many_sockets_up_to_a_bound() {
+fn users_have_a_limited_number_of_sockets() {
     let hub = hub_with(HubConfig { max_sockets_per_caller: 2, ..HubConfig::default() });
     let (first, _) = open(&hub, user(1));
     let (_second, _inbox) = open(&hub, user(1));
@@ -289,7 +289,7 @@ fn connections_count_for_as_long_as_they_live() {
 }
 
 #[test]
-fn who_does_not_read_is_cut_off_and_costs_no_more_than_the_limit() {
+fn a_client_that_does_not_read_is_disconnected_at_the_limit() {
     let hub = hub_with(HubConfig { queue_bytes: 100_000, ..HubConfig::default() });
     let (claim, mut inbox) = open(&hub, user(100));
     claim.subscribe(Topic::ChatRoom(ROOM));

@@ -154,7 +154,7 @@ fn what_clients_say_on_a_topic() {
 }
 
 #[test]
-fn the_server_ends_a_stay_once() {
+fn the_server_ends_a_subscription_once() {
     let mut connection = user();
     let topic = format!("chat_room:{R1}");
     sent(&mut connection, 5, &join("1", &topic));

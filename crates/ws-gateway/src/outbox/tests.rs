@@ -94,7 +94,7 @@ fn a_frame_is_headed_by_its_length() {
 }
 
 #[test]
-fn what_has_gone_out_does_not_count() {
+fn sent_bytes_do_not_count() {
     let (outbox, mut body, _) = queue(1000);
     for _ in 0..10 {
         assert!(outbox.text("x".repeat(900)));
@@ -105,7 +105,7 @@ fn what_has_gone_out_does_not_count() {
 }
 
 #[test]
-fn empty_frames_are_not_for_nothing() {
+fn empty_frames_have_a_cost() {
     let (outbox, _body, _) = queue(10_000);
     let waiting = (0..10_000).take_while(|_| outbox.pong(Bytes::new())).count();
     assert!(waiting < 1000, "{waiting}");
@@ -169,7 +169,7 @@ fn events_go_out_behind_the_answers_and_wait_for_a_join() {
 }
 
 #[test]
-fn what_comes_behind_an_order_waits_for_the_task() {
+fn events_behind_a_command_wait_for_the_task() {
     let (outbox, mut body, inbox) = queue(10_000);
     inbox.event(ROOMS, SUBSCRIPTION, &event("1", None));
     inbox.send_command(InboxItem::End { topic: ROOMS, subscription: SUBSCRIPTION });
@@ -217,7 +217,7 @@ fn a_content_is_shared_until_the_connection_takes_it() {
 /// Ten agents that work on one large text do not disconnect a human with a slow link: only the last
 /// state of the text is queued, here or in the inbox.
 #[test]
-fn of_a_state_only_the_last_waits() {
+fn only_the_last_state_of_a_message_waits() {
     let size = 500_000;
     let (outbox, mut body, inbox) = queue(3 * (size + 1_000));
     let state = |number: usize| {
@@ -246,7 +246,7 @@ fn of_a_state_only_the_last_waits() {
 
 /// Bytes that were handed to a connection count until it asks for more.
 #[test]
-fn what_was_handed_over_counts_until_more_is_wanted() {
+fn bytes_handed_to_the_connection_count_until_it_asks_for_more() {
     let (_outbox, mut body, inbox) = queue(1_000);
     inbox.event(ROOMS, SUBSCRIPTION, &event("1", None));
     let mut context = Context::from_waker(Waker::noop());
@@ -258,7 +258,7 @@ fn what_was_handed_over_counts_until_more_is_wanted() {
 
 /// A frame that is too large for an agent is dropped, and does not block others.
 #[test]
-fn what_was_not_handed_over_does_not_count() {
+fn dropped_frames_do_not_count() {
     let (_outbox, mut body, inbox) = queue(10_000_000);
     inbox.event(ROOMS, SUBSCRIPTION, &event(&"x".repeat(MAX_AGENT_BYTES), None));
     assert_eq!(drain(&mut body), []);
@@ -287,7 +287,7 @@ fn the_end_forgets_what_is_in_the_inbox() {
 
 /// A client that reads slowly has some seconds to read the remaining frames.
 #[actix_web::test]
-async fn what_an_ended_socket_keeps_it_does_not_keep_for_ever() {
+async fn an_ended_socket_drops_unread_frames_after_some_seconds() {
     let (outbox, mut body, inbox) = queue(1_000_000);
     let large = event(&format!("\"{}\"", "x".repeat(CHUNK_BYTES)), None);
     for _ in 0..3 {

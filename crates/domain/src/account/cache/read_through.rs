@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_in_is_found_until_it_is_forgotten() {
+    fn entries_are_found_until_they_are_invalidated() {
         let read_through = read_through();
         put(&read_through, 1, 10);
         put(&read_through, 2, 20);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_change_is_not_put_in_after_it() {
+    fn a_ticket_is_void_after_an_invalidation() {
         let changes: [fn(&ReadThroughCache<u32, u32>); 2] =
             [|read_through| read_through.forget(&1), |read_through| read_through.forget_all(|_| false)];
         for change in changes {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_never_more_than_there_is_room_for_and_what_is_used_stays() {
+    fn the_capacity_is_bounded_and_used_entries_stay() {
         let read_through = read_through();
         let mut lost = 0;
         for key in 0..10_000 {
