@@ -148,7 +148,9 @@ impl ChangeFeed {
             let begun = self.clock.steady();
             let changes = self.log.changes_after(self.position, READ_LIMIT).await?;
             let is_last = changes.len() < READ_LIMIT as usize;
-            if !changes.is_empty() && self.has_missed_changes().await? {
+            if let Some(first) = changes.first()
+                && self.has_missed_changes(first.position).await?
+            {
                 self.start_over().await?;
                 continue;
             }
@@ -161,9 +163,13 @@ impl ChangeFeed {
     }
 
     /// Returns whether entries may have been deleted before this process could read them: it was
-    /// suspended, or the store was away from it, for longer than entries are stored.
-    async fn has_missed_changes(&self) -> Result<bool, StoreError> {
-        Ok(self.position != ChangePosition::START && !self.log.has_change(self.position).await?)
+    /// suspended, or the store was away from it, for longer than entries are stored. `first` is the
+    /// entry that it has read now.
+    async fn has_missed_changes(&self, first: ChangePosition) -> Result<bool, StoreError> {
+        if self.position == ChangePosition::START {
+            return Ok(first != ChangePosition::FIRST);
+        }
+        Ok(!self.log.has_change(self.position).await?)
     }
 
     /// Goes on after the newest entry, without anything that an earlier one may have ended.

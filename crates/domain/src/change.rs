@@ -127,6 +127,9 @@ pub struct ChangePosition(pub i64);
 impl ChangePosition {
     /// Before all entries.
     pub const START: Self = Self(0);
+    /// The first entry that a store has ever had. A store that skips positions, because a change was undone, may
+    /// have none here.
+    pub const FIRST: Self = Self(1);
 }
 
 /// An entry of the log.

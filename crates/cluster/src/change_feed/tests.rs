@@ -155,3 +155,20 @@ async fn entries_that_were_deleted_unread_end_all_sockets() {
     assert_eq!(scene.feed.position, log.newest_change().await.unwrap());
     assert_eq!(scene.socket.by_ref().filter(|item| matches!(item, InboxItem::Stop)).count(), 1);
 }
+
+/// The same for a process that began before the first entry.
+#[tokio::test]
+async fn entries_that_were_deleted_unread_after_an_empty_log_end_all_sockets() {
+    let mut scene = Scene::new(|world| world.chats.clone()).await;
+    let log = scene.world.stores.changes.clone();
+    assert_eq!(scene.feed.position, ChangePosition::START);
+    assert_eq!(log.newest_change().await.unwrap(), ChangePosition::FIRST, "the removal");
+    let ben = scene.world.user("ben").await;
+    let bot = scene.world.agent(&ben, "Bot").await;
+    scene.world.accounts.rotate_key(ben.id, bot.id).await.unwrap();
+    let newest = log.newest_change().await.unwrap();
+    log.forget_changes(newest, READ_LIMIT).await.unwrap();
+    scene.feed.read().await.unwrap();
+    assert_eq!(scene.feed.position, newest);
+    assert_eq!(scene.socket.by_ref().filter(|item| matches!(item, InboxItem::Stop)).count(), 1);
+}
