@@ -114,7 +114,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, archives:
             an_import_is_marked_until_it_has_ended,
             what_is_moved_is_the_same_elsewhere, what_comes_from_elsewhere_is_the_same_here,
-            a_snapshot_stays_as_it_was, rows_are_never_changed,
+            a_snapshot_stays_as_it_was, rows_are_never_changed, rows_agree_on_who_is_mentioned,
         }
         $crate::contract_tests! { @area $make, status: the_store_is_seen_at_a_glance }
         $crate::contract_tests! { @area $make, work:

@@ -6,6 +6,8 @@
 mod cell;
 mod mark;
 mod read;
+#[path = "../../../sql-rows/archive.rs"]
+mod rules;
 mod snapshot;
 mod write;
 
