@@ -218,12 +218,23 @@ async fn an_agents_reads_run_along_indexes() {
     heard.expect("advance", &["deliveries USING PRIMARY KEY", "attempts USING PRIMARY KEY"]);
     let listening = (0..3)
         .map(SubscriptionId::new)
-        .map(|subscription| Listening { subscription, agent: bot.id, chat, since: Sequence::default() })
+        .map(|subscription| Listening {
+            subscription,
+            agent: bot.id,
+            chat,
+            since: Sequence::default(),
+            joined_at: Timestamp::from_micros(0),
+        })
         .collect();
     let new = store.unacknowledged(listening, 8).await.unwrap();
     assert_eq!(new.len(), 3);
     assert_eq!(heard.statements.lock().unwrap().iter().filter(|text| text.contains("SELECT")).count(), 1);
     heard.expect("what is still new", &["deliveries_open", "messages_order"]);
+    store.backlog_work(bot.id, chat, Sequence::new(9)).await.unwrap();
+    heard.expect(
+        "work on a backlog",
+        &["deliveries_at_work", "deliveries_open", "deliveries USING PRIMARY KEY"],
+    );
     let (sender, announced) = std::sync::mpsc::channel();
     let on_commit = OnCommit::new(move |new: &Vec<_>| sender.send(new.len()).unwrap());
     store.new_messages(bot.id, chat, [1, 2].map(Sequence::new).to_vec(), on_commit).await.unwrap();

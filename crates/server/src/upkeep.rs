@@ -70,7 +70,7 @@ pub(crate) fn start(
     for walk in config.retention.clone() {
         tasks.spawn(erase_old(wiring.services.messages.clone(), clock.clone(), walk));
     }
-    let rule = RedeliveryPolicy::after(config.sockets.redelivery_after);
+    let rule = RedeliveryPolicy::usual(config.sockets.redelivery_after, config.work.stuck_after);
     tasks.spawn(Redeliverer::new(wiring.hub.clone(), wiring.services.deliveries.clone(), rule).run());
     tasks
 }

@@ -163,6 +163,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, redelivery:
             what_is_new_is_found_for_those_who_listen, only_what_is_new_is_found,
             new_messages_are_read_by_those_they_are_for, what_is_new_is_told_before_every_step_on_it,
+            work_on_a_backlog_is_found,
         }
         $crate::contract_tests! { @area $make, answers:
             one_key_makes_one_message_under_many_senders, one_key_makes_one_event,

@@ -69,7 +69,7 @@ impl Redeliverer {
         for part in 0..self.hub.parts() {
             for listener in self.hub.listening(part) {
                 if !listener.is_idle {
-                    self.schedule.meet(listener.listening);
+                    self.schedule.keep(listener.listening.subscription);
                     continue;
                 }
                 idle.push(listener.listening);

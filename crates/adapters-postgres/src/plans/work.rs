@@ -49,8 +49,12 @@ impl Watched {
             agent: bot,
             chat: room(number.cast_signed() * 5),
             since: Sequence::default(),
+            joined_at: Timestamp::from_micros(0),
         });
         self.costs("unacknowledged", 1000, store.unacknowledged(listening.collect(), 8)).await.unwrap();
+        self.costs("work on a backlog", 1000, store.backlog_work(bot, chat, Sequence::new(i64::MAX)))
+            .await
+            .unwrap();
         self.costs(
             "new messages",
             100,

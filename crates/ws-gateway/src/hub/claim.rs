@@ -190,7 +190,8 @@ impl SocketClaim {
     /// Applies the caller's access to the topic's chat as read from the store, with the last
     /// sequence. Ends the subscription at once if the access no longer holds.
     pub fn settle(&self, topic: Topic, subscription: SubscriptionId, entrance: &Entrance) {
-        self.hub.subscriptions.settle(topic, self.id, subscription, entrance);
+        let now = self.hub.clock.now();
+        self.hub.subscriptions.settle(topic, self.id, subscription, entrance, now);
     }
 
     /// Ends this subscription.

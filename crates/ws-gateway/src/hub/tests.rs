@@ -111,7 +111,8 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     assert!(listed().is_empty(), "it is not known yet who may listen");
     claim.settle(topic, subscription, &entrance);
     let (agent, since) = (agent_id(1), entrance.last_sequence);
-    let listening = Listening { subscription, agent, chat: ROOM, since };
+    let joined_at = Timestamp::from_micros(NOON);
+    let listening = Listening { subscription, agent, chat: ROOM, since, joined_at };
     let [one] = listed()[..] else { panic!("{:?}", listed()) };
     assert_eq!((one.listening, one.is_idle), (listening, true));
 
