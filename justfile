@@ -12,9 +12,13 @@ test *arguments:
 run *arguments:
     cargo run --release -- {{arguments}}
 
-# Generated input for what reads a client's bytes, this many cases of each kind.
-fuzz cases="1000000":
-    PROPTEST_CASES={{cases}} cargo test --release -p ws-gateway --lib fuzz
+# The fuzz targets with libFuzzer, a minute for each; see the script.
+fuzz *arguments:
+    scripts/fuzz {{arguments}}
+
+# The property tests of the socket, with this many cases of each: frames, topics, and the protocol machine.
+properties cases="1000000":
+    PROPTEST_CASES={{cases}} cargo test --release -p ws-gateway --lib generated_input
 
 # Start-up time and memory of the built server.
 measure:

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use uuid::Uuid;
 use ws_gateway::frame::Version;
-use ws_gateway::machine::{Action, Machine, JoinDecision, SubscriptionId};
+use ws_gateway::machine::{Action, JoinDecision, Machine, SubscriptionId};
 
 const MAX_TOPICS: usize = 3;
 
@@ -55,10 +55,10 @@ fuzz_target!(|bytes: &[u8]| {
                         response: "{}".to_owned(),
                         subscription: SubscriptionId::new(number),
                     };
-                    actions.extend(connection.authorized(join, granted));
+                    actions.extend(connection.on_decision(join, granted));
                 }
                 Action::Authorize(join) => {
-                    actions.extend(connection.authorized(join, JoinDecision::Refused("unauthorized")));
+                    actions.extend(connection.on_decision(join, JoinDecision::Refused("unauthorized")));
                 }
                 Action::Unsubscribe(..) | Action::Unreadable => {}
             }

@@ -308,6 +308,15 @@ class Room:
         sent = [message for message in self.read() if message["sender_id"] == self.human.id]
         return {TOKEN.search(message["content"])[0]: message["id"] for message in sent}
 
+    def pushed(self):
+        """The tokens of the messages that a socket of the agent took."""
+        sent = [message for message in self.read() if message["sender_id"] == self.human.id]
+        return {
+            TOKEN.search(message["content"])[0]
+            for message in sent
+            if message["metadata"]["delivery_status"].get(self.agent_id, {}).get("delivered_at")
+        }
+
     def outcome(self):
         """What became of every message that exists in the room."""
         statuses, answers = {}, Counter()

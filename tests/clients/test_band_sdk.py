@@ -1,5 +1,7 @@
 """The Python client band-sdk 6.0.1, unchanged, against a server that comes and goes."""
 
+import time
+
 import pytest
 from harness import NEVER_ASKS, PATIENT, wait_for
 
@@ -134,6 +136,60 @@ def test_graceful_restarts_at_random_moments(world, restarts, chance, note):
     note(f"answered once each: {sum(len(outcome.statuses) for outcome in outcomes)}")
     for outcome in outcomes:
         outcome.assert_each_answered_once()
+
+
+def test_a_backlog_that_takes_long_is_not_pushed(world):
+    """The client drains what waits for it, one message at a time, and answers each once.
+
+    Its first turn lasts longer than the server leaves a backlog to a client that does not
+    drain it. Nothing is pushed meanwhile, nor afterwards.
+    """
+    world.server.restart_with(PARLANCE_REDELIVERY_AFTER_MS="300")
+    credentials = world.human.register_agent("Echo")
+    room = world.human.open_room(credentials.agent_id)
+    waiting = [room.say() for _ in range(12)]
+    gate = world.directory / "gate"
+    gate.mkdir()
+    settings = NEVER_ASKS | {"GATE_DIR": str(gate)}
+    agent = world.agent(credentials, script="gated_agent.py", settings=settings)
+    agent.start()
+    wait_for("the agent is inside its handler", (gate / "entered").exists)
+    # Five times as long as a client has to begin.
+    time.sleep(4.5)
+    statuses = room.outcome().statuses
+    assert [statuses[token] for token in waiting] == ["processing"] + ["none"] * 11
+    (gate / "open").touch()
+
+    outcome = room.wait_until_settled(agent)
+    outcome.assert_each_answered_once()
+    assert len(outcome.statuses) == 13  # the last one is the fence
+    assert not room.pushed() & set(waiting)
+
+
+def test_a_message_that_fails_does_not_starve_those_behind_it(world):
+    """The client stops draining at a message that it has given up; the rest is pushed to it."""
+    world.server.restart_with(PARLANCE_REDELIVERY_AFTER_MS="300")
+    credentials = world.human.register_agent("Echo")
+    room = world.human.open_room(credentials.agent_id)
+    failing, *others = [room.say() for _ in range(11)]
+    poison = world.directory / "poison"
+    poison.write_text(failing)
+    agent = world.agent(
+        credentials,
+        script="failing_agent.py",
+        settings=NEVER_ASKS | {"POISON_FILE": str(poison)},
+    )
+    agent.start()
+
+    def answered():
+        outcome = room.outcome()
+        return outcome.open().keys() == {failing} and outcome
+
+    outcome = wait_for("all others are answered", answered, within=60)
+    assert outcome.statuses[failing] == "failed"
+    assert not outcome.more_than_once()
+    assert sorted(outcome.answers) == sorted(others)
+    assert room.pushed() == set(others)
 
 
 @pytest.mark.parametrize("one_of", [1, 2])

@@ -12,6 +12,8 @@ ASKS_OFTEN = {"IDLE_RESYNC_SECONDS": "1", "IDLE_RESYNC_MAX_SECONDS": "1"}
 
 def poisoned(world, retries, max_attempts=None):
     """The agent, its room, the token of the message at which it fails, and the file that names it."""
+    # Nothing is pushed to the agent while the test looks.
+    world.server.restart_with(PARLANCE_REDELIVERY_AFTER_MS="60000")
     credentials = world.human.register_agent("Echo")
     if max_attempts is not None:
         answer = world.human.http.patch(

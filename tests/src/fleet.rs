@@ -7,8 +7,8 @@ use testkit::nats::Nats;
 use testkit::postgres::{Database, server as postgres};
 use testkit::{free_port, until};
 
+use crate::metrics::figure;
 use crate::server::Server;
-use crate::soon::figure;
 
 /// Servers on one database. They go before what they stand on.
 pub struct Fleet {

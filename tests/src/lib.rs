@@ -8,6 +8,8 @@
 
 pub mod cast;
 mod fleet;
+mod metrics;
+mod mode;
 pub mod proof;
 mod rest;
 pub mod secrets;
@@ -16,8 +18,10 @@ mod socket;
 pub mod soon;
 
 pub use fleet::Fleet;
+pub use metrics::{figure, p99};
+pub use mode::{is_full, is_spread, on_postgres};
 pub use rest::{Answer, Api, message};
-pub use server::{Server, is_spread, isolated, on_postgres, program};
+pub use server::{Server, isolated, program};
 pub use socket::{Closed, Socket, reply};
-pub use soon::{LEASE, at_once, figure, is_full, p99, soon};
+pub use soon::{LEASE, at_once, soon};
 pub use testkit::{elapse, free_port, pace, pace_thread, until, until_or};

@@ -14,6 +14,7 @@ use testkit::postgres::{Database, server as postgres};
 use tokio::time::Instant;
 
 use crate::fleet::{Beside, Fleet};
+use crate::mode::{is_spread, on_postgres};
 use crate::rest::Api;
 use crate::secrets;
 
@@ -52,26 +53,6 @@ pub fn program() -> &'static Path {
         });
         built.next_back().expect("cargo names the program it built")
     })
-}
-
-/// Returns whether servers use PostgreSQL: `PARLANCE_TEST_STORE=postgres`.
-pub fn on_postgres() -> bool {
-    std::env::var_os("PARLANCE_TEST_STORE").is_some_and(|store| match store.to_str() {
-        Some("postgres") => true,
-        Some("sqlite") => false,
-        other => panic!("PARLANCE_TEST_STORE is sqlite or postgres, not {other:?}"),
-    })
-}
-
-/// Returns whether a server on PostgreSQL is three servers with NATS, where each caller and each socket of a test uses
-/// the next one: `PARLANCE_TEST_NODES=spread`.
-pub fn is_spread() -> bool {
-    let is_wanted = std::env::var_os("PARLANCE_TEST_NODES").is_some_and(|nodes| match nodes.to_str() {
-        Some("spread") => true,
-        Some("one") => false,
-        other => panic!("PARLANCE_TEST_NODES is one or spread, not {other:?}"),
-    });
-    is_wanted && on_postgres()
 }
 
 /// A command without the `PARLANCE_` settings of the environment.

@@ -91,21 +91,56 @@ async fn every_message_arrives_though_every_third_event_is_lost() {
     nothing_stays_undelivered("3").await;
 }
 
-/// Messages from before the join are not redelivered; the agent gets them with `/next`.
+/// An agent that was away and never asks gets what waits for it over its socket, once, the oldest first.
 #[tokio::test]
-async fn what_is_older_than_the_join_waits_for_next() {
+async fn a_backlog_is_pushed_to_an_agent_that_never_asks() {
     let settings = [("PARLANCE_FAULT_LOSE_MESSAGES", "1"), ("PARLANCE_REDELIVERY_AFTER_MS", "100")];
     let server = Server::start_with(&settings).await;
     let cast = Cast::on(&server).await;
     let topic = format!("chat_room:{}", cast.r1);
-    let older = cast.u1.sent(&cast.r1, "older", &[&cast.a1.id]).await;
+    let mut older = Vec::new();
+    // More than are pushed at once.
+    for number in 0..10 {
+        older.push(cast.u1.sent(&cast.r1, &format!("message {number}"), &[&cast.a1.id]).await);
+    }
     let mut socket = Socket::of(&server, &cast.a1).await;
     socket.join("1", &topic).await;
     let newer = cast.u1.sent(&cast.r1, "newer", &[&cast.a1.id]).await;
-    assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(newer));
-    // Three times as long as a message has to wait for its next push.
+    let mut received = Vec::new();
+    for _ in 0..=older.len() {
+        let message = socket.event("1", &topic, "message_created").await;
+        received.push(message["id"].as_str().unwrap().to_owned());
+    }
     socket.silent().await;
-    assert_eq!(cast.a1.next(&cast.r1).await, Some(older));
+    // What was written after the join need not wait for it.
+    received.retain(|id| *id != newer);
+    assert_eq!(received, older);
+    assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), older.first());
+}
+
+/// An agent that works through its backlog with `/next` gets nothing of it over its socket, however long it takes
+/// for one message. When it has stopped, it gets the rest.
+#[tokio::test]
+async fn a_backlog_is_left_to_an_agent_that_drains_it() {
+    let server = Server::start_with(&[("PARLANCE_REDELIVERY_AFTER_MS", "500")]).await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("chat_room:{}", cast.r1);
+    let mut sent = Vec::new();
+    for number in 0..3 {
+        sent.push(cast.u1.sent(&cast.r1, &format!("message {number}"), &[&cast.a1.id]).await);
+    }
+    let mut socket = Socket::of(&server, &cast.a1).await;
+    socket.join("1", &topic).await;
+    for (id, end) in sent.iter().zip(["processed", "failed"]) {
+        assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), Some(id));
+        assert_eq!(cast.a1.step(&cast.r1, id, "processing").await.status, 200);
+        // Twice as long as an agent has to begin.
+        elapse(Duration::from_secs(3)).await;
+        assert_eq!(cast.a1.step(&cast.r1, id, end).await.status, 200);
+        socket.alive().await;
+    }
+    assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(sent[2]));
+    socket.silent().await;
 }
 
 /// Messages that wait for a client that does not read are neither delivered nor queued twice; the client gets each once
@@ -158,7 +193,7 @@ async fn killed_between_the_push_and_its_record_the_message_waits_for_next() {
             Value::Null => unacknowledged += 1,
             state => assert_eq!(state, "delivered"),
         }
-        // It was written before this join, so it is not pushed again.
+        // It was written before this join, so it is not pushed again at once.
         let mut socket = Socket::of(&server, &cast.a1).await;
         socket.join("1", &topic).await;
         socket.alive().await;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use e2e::{Api, Server, Socket, elapse, isolated, program, until};
+use e2e::{Api, Server, Socket, isolated, program, until};
 use tempfile::TempDir;
 use testkit::postgres::{Cluster, Options, Tls, server as postgres};
 use tokio::time::Instant;
@@ -242,10 +242,15 @@ async fn an_import_fills_a_database_alone() {
     let (done, why) = ended(piped(&url, &create), b"");
     assert!(!done && why.contains("an import into"), "{why}");
 
+    let connections = || {
+        let descriptors = std::fs::read_dir(format!("/proc/{}/fd", import.id())).unwrap();
+        let targets = descriptors.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+        targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+    };
+    let before = connections();
     execute(&url, &format!("SELECT pg_terminate_backend(pid) FROM {holders}")).await;
     until("the lock is held still", async || query(&url, &held).await == "0").await;
-    // The lost connection reaches the import after the lock is free, and nothing shows when.
-    elapse(Duration::from_millis(500)).await;
+    until("the import keeps its lost connection", async || connections() < before).await;
     let (done, why) = ended(import, &archive[archive.len() / 2..]);
     assert!(!done && why.contains("Lost the connection") && why.contains("--resume"), "{why}");
     let (done, why) = ended(piped(&url, &["import", "--resume"]), &archive);

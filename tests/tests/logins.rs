@@ -171,7 +171,7 @@ async fn an_ended_session_ends_its_tokens_and_sockets() {
 
 /// Also one that another process has set: the operator's token ends what was open.
 #[tokio::test]
-async fn a_reset_token_is_good_once() {
+async fn a_reset_token_works_once() {
     let server = Server::start_with(&[CHEAP]).await;
     server.user("ann");
     let token = reset_token(&server, "ann");

@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use e2e::proof::{Fault, History, Random, Stage, Strike, World, check};
-use e2e::{Server, on_postgres, until_or};
+use e2e::{Server, is_full, on_postgres, until_or};
 use tokio::time::Instant;
 
 /// A setting from the environment.
@@ -22,11 +22,6 @@ fn said(name: &str) -> Option<String> {
 
 fn given(name: &str) -> Option<u64> {
     said(name).map(|value| value.parse().expect("it is a whole number"))
-}
-
-/// In the long form no failure may be left out.
-fn is_full() -> bool {
-    std::env::var_os("PARLANCE_TEST_FULL").is_some()
 }
 
 /// The duration of the failures in each world: each failure once, or an hour for each store in the long form.

@@ -42,7 +42,7 @@ pub(crate) struct CommitSlot {
 impl CommitOrder {
     /// Records a commit with an unknown outcome, whose announcement is lost.
     pub(crate) fn record_in_doubt(&self) {
-        tracing::warn!("commit outcome unknown: connection lost during commit");
+        tracing::warn!("commit outcome unknown: the database gave no clear answer");
         self.in_doubt.send_modify(|number| *number += 1);
     }
 

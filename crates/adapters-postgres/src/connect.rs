@@ -22,7 +22,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(15);
 
 /// Every statement is written for index scans with nested loops, and is planned once for all
-/// values. Otherwise the planner, which must guess while a table is not analysed, scans and joins
+/// values. Otherwise the planner, which must guess while a table is not analyzed, scans and joins
 /// whole tables; it also plans again for values whose plan does not differ, and compiles statements
 /// that finish sooner without.
 const PLANNING: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
@@ -103,7 +103,7 @@ impl Connect {
     }
 
     /// The address of the database, without secrets.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn database(&self) -> String {
         let name = self.config.get_dbname().unwrap_or("its default database");
         let ports = self.config.get_ports();
         let hosts = self.config.get_hosts().iter().enumerate().map(|(number, host)| {

@@ -4,10 +4,12 @@
 //! that row until it is committed or rolled back. If the key belongs to a chat, the chat is locked
 //! before.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use diesel::dsl;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Timestamptz};
+use diesel::sql_types::{Array, BigInt, Binary, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::{ChatId, MessageId, RecordId};
 use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyRepository, StoredAnswer, Verdict};
@@ -24,7 +26,7 @@ use crate::message::row::{mentions_column, stored_mentions};
 use crate::row::At;
 use crate::run::{Db, Never};
 use crate::schema::idempotency_records;
-use crate::statement::statement;
+use crate::statement::{Statement, statement};
 
 #[async_trait]
 impl IdempotencyRepository for PostgresStore {
@@ -38,17 +40,30 @@ impl IdempotencyRepository for PostgresStore {
     }
 }
 
-/// The value of `place_id`: nil if there is no chat yet.
-fn place(claim: &IdempotencyClaim) -> Uuid {
-    claim.place.map_or(Uuid::nil(), ChatId::uuid)
+/// The primary key: sender, operation, chat, and the client's key. The chat is nil if it is what is
+/// created.
+pub(crate) type Key<'c> = (Uuid, &'c str, Uuid, &'c str);
+
+/// The primary key of the claim's record.
+pub(crate) fn key(claim: &IdempotencyClaim) -> Key<'_> {
+    let chat = claim.chat.map_or(Uuid::nil(), ChatId::uuid);
+    (claim.sender.uuid(), claim.operation.as_str(), chat, claim.once.key.as_str())
 }
 
-type Row<'a> = dsl::Find<idempotency_records::table, (Uuid, &'a str, Uuid, &'a str)>;
+type Row<'a> = dsl::Find<idempotency_records::table, Key<'a>>;
 
 /// The row of the claim's key.
 fn row_of(claim: &IdempotencyClaim) -> Row<'_> {
-    let key = (claim.sender.uuid(), claim.operation.as_str(), place(claim), claim.once.key.as_str());
-    idempotency_records::table.find(key)
+    idempotency_records::table.find(key(claim))
+}
+
+fn bind_keys<'c, Row>(statement: Statement<'c, Row>, claims: &[&'c IdempotencyClaim]) -> Statement<'c, Row> {
+    let keys = claims.iter().map(|claim| key(claim));
+    statement
+        .bind::<Array<SqlUuid>, _>(keys.clone().map(|key| key.0).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(keys.clone().map(|key| key.1).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(keys.clone().map(|key| key.2).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(keys.map(|key| key.3).collect::<Vec<_>>())
 }
 
 type Answer =
@@ -62,11 +77,56 @@ fn stored_answer((fingerprint, record, At(at)): (Vec<u8>, Uuid, At)) -> Result<S
     Ok(StoredAnswer { fingerprint: Fingerprint::new(fingerprint), record: RecordId::new(record), at })
 }
 
-/// The recorded requests with the claim's key. Another request may become the first at the same
-/// time; a change calls [`remember_on`] to decide.
-pub(crate) async fn judge_on(mut db: &Db, claim: &IdempotencyClaim) -> Result<Verdict, Fault> {
-    let found = row_of(claim).select(ANSWER).first(&mut db).await.optional()?;
-    Ok(claim.once.judge(found.map(stored_answer).transpose()?))
+/// One seek per key: the statement is planned while the table is empty, and must not scan it later.
+const RECORDED: &str = "SELECT wanted.number, found.fingerprint, found.record_id, found.answered_at \
+     FROM unnest(?, ?, ?, ?) WITH ORDINALITY AS wanted (sender_id, operation, place_id, key, number) \
+     CROSS JOIN LATERAL (\
+         SELECT fingerprint, record_id, answered_at FROM idempotency_records AS recorded \
+         WHERE recorded.sender_id = wanted.sender_id AND recorded.operation = wanted.operation \
+         AND recorded.place_id = wanted.place_id AND recorded.key = wanted.key OFFSET 0) AS found";
+
+/// The recorded requests with the keys of these claims.
+pub(crate) async fn recorded_on<'c>(
+    mut db: &Db,
+    claims: &[&'c IdempotencyClaim],
+) -> Result<HashMap<Key<'c>, StoredAnswer>, Fault> {
+    if claims.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let recorded = statement::<(BigInt, Binary, SqlUuid, Timestamptz)>(RECORDED);
+    let rows = bind_keys(recorded, claims).load::<(i64, Vec<u8>, Uuid, At)>(&mut db).await?;
+    let mut all = HashMap::new();
+    for (number, fingerprint, record, at) in rows {
+        let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
+        if let Some(claim) = claims.get(index) {
+            all.insert(key(claim), stored_answer((fingerprint, record, at))?);
+        }
+    }
+    Ok(all)
+}
+
+const REMEMBER: &str = "INSERT INTO idempotency_records \
+     (sender_id, operation, place_id, key, fingerprint, record_id, answered_at) \
+     SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+
+/// Records that the claims' requests made these records. Each is the first with its key, and stays so
+/// while its chat is locked. The records must be created in the same change, after this call.
+pub(crate) async fn remember_all_on(
+    mut db: &Db,
+    made: &[(&IdempotencyClaim, RecordId, Timestamp)],
+) -> Result<(), Fault> {
+    if made.is_empty() {
+        return Ok(());
+    }
+    let (claims, rows) = (made.iter().map(|(claim, ..)| *claim).collect::<Vec<_>>(), made.iter());
+    let fingerprints = claims.iter().map(|claim| claim.once.fingerprint.bytes().as_slice());
+    bind_keys(statement::<()>(REMEMBER), &claims)
+        .bind::<Array<Binary>, _>(fingerprints.collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(rows.clone().map(|(_, record, _)| record.uuid()).collect::<Vec<_>>())
+        .bind::<Array<Timestamptz>, _>(rows.map(|(.., now)| At(*now)).collect::<Vec<_>>())
+        .execute(&mut db)
+        .await?;
+    Ok(())
 }
 
 /// Records that the claim's request made `record`, if it is the first with its key; else nothing is
@@ -83,7 +143,7 @@ pub(crate) async fn remember_on(
             .values((
                 idempotency_records::sender_id.eq(claim.sender.uuid()),
                 idempotency_records::operation.eq(claim.operation.as_str()),
-                idempotency_records::place_id.eq(place(claim)),
+                idempotency_records::place_id.eq(key(claim).2),
                 idempotency_records::key.eq(claim.once.key.as_str()),
                 idempotency_records::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
                 idempotency_records::record_id.eq(record.uuid()),
@@ -102,14 +162,25 @@ pub(crate) async fn remember_on(
     }
 }
 
-/// The recorded requests for a message with the claim's key; exact while its chat is locked.
-pub(crate) async fn earlier_on(mut db: &Db, claim: &IdempotencyClaim) -> Result<PriorResult, Fault> {
-    let first = match judge_on(db, claim).await? {
+/// The result of an earlier request for a message with the claim's key; exact while its chat is
+/// locked.
+pub(crate) async fn earlier_on(db: &Db, claim: &IdempotencyClaim) -> Result<PriorResult, Fault> {
+    let recorded = recorded_on(db, &[claim]).await?;
+    prior_result_on(db, claim, recorded.get(&key(claim)).copied()).await
+}
+
+/// The result of the request that is recorded under the claim's key.
+pub(crate) async fn prior_result_on(
+    mut db: &Db,
+    claim: &IdempotencyClaim,
+    recorded: Option<StoredAnswer>,
+) -> Result<PriorResult, Fault> {
+    let first = match claim.once.judge(recorded) {
         Verdict::First => return Ok(PriorResult::Nothing),
         Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
     };
-    let chat = claim.place.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
+    let chat = claim.chat.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
     let id = MessageId::new(first.record.uuid());
     if let Some(message) = load::message_on(db, chat, id).await? {
         return Ok(PriorResult::Message(Box::new(message)));

@@ -25,9 +25,9 @@ mod open;
 mod organization;
 mod peer;
 mod plan;
-#[cfg(test)]
-mod plans;
 mod pool;
+#[cfg(test)]
+mod query_plans;
 mod row;
 mod run;
 mod schema;

@@ -69,63 +69,65 @@ pub enum OpenError {
     #[error("the database URL is not valid: {0}")]
     Url(String),
     /// There is no connection to the database.
-    #[error("cannot connect to {place}")]
+    #[error("cannot connect to {database}")]
     Connect {
         /// The store.
-        place: String,
+        database: String,
         /// The cause.
         #[source]
         cause: ConnectionError,
     },
     /// The schema could not be brought up to date; it is unchanged.
-    #[error("cannot bring {place} up to date")]
+    #[error("cannot bring {database} up to date")]
     Migrate {
         /// The store.
-        place: String,
+        database: String,
         /// The cause.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The applied steps of the schema could not be read.
-    #[error("cannot read the schema of {place}")]
+    #[error("cannot read the schema of {database}")]
     Read {
         /// The store.
-        place: String,
+        database: String,
         /// The cause.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A newer version of the program has written the store.
-    #[error("{place} was written by a newer version of this program (schema step {step}); use that version")]
+    #[error(
+        "{database} was written by a newer version of this program (schema step {step}); use that version"
+    )]
     Newer {
         /// The store.
-        place: String,
+        database: String,
         /// The step that this version does not contain.
         step: String,
     },
     /// An import is running.
-    #[error("an import into {place} is running; wait until it ends, or stop it")]
+    #[error("an import into {database} is running; wait until it ends, or stop it")]
     BeingImported {
         /// The store.
-        place: String,
+        database: String,
     },
     /// The store is in use, so nothing can be imported.
-    #[error("servers or other commands are using {place}; stop them first")]
+    #[error("servers or other commands are using {database}; stop them first")]
     InUse {
         /// The store.
-        place: String,
+        database: String,
     },
     /// The database holds no Parlance store.
-    #[error("there is no store in {place}")]
+    #[error("there is no store in {database}")]
     Missing {
         /// The store.
-        place: String,
+        database: String,
     },
     /// The schema lacks steps of this version.
-    #[error("{place} was written by an older version of this program (schema step {step} is missing)")]
+    #[error("{database} was written by an older version of this program (schema step {step} is missing)")]
     Older {
         /// The store.
-        place: String,
+        database: String,
         /// The first step that is missing.
         step: String,
     },
@@ -139,36 +141,36 @@ pub(crate) fn connector(config: &PostgresConfig) -> Result<Connect, OpenError> {
 /// Applies the missing steps, all or none; of several processes that start at once, one applies
 /// them and the others wait. Without `may_create`, a database without any step is left unchanged.
 pub(crate) async fn migrate(connect: &Arc<Connect>, may_create: bool) -> Result<SchemaSteps, OpenError> {
-    let place = connect.place();
+    let database = connect.database();
     let connection =
-        connect.bare().await.map_err(|cause| OpenError::Connect { place: place.clone(), cause })?;
-    let fault = |cause| OpenError::Migrate { place: place.clone(), cause };
+        connect.bare().await.map_err(|cause| OpenError::Connect { database: database.clone(), cause })?;
+    let fault = |cause| OpenError::Migrate { database: database.clone(), cause };
     let steps = tokio::task::spawn_blocking(move || take_steps(connection, may_create)).await;
     let steps = steps.map_err(|panicked| fault(Box::new(panicked)))?.map_err(fault)?;
     steps.map_err(|left| match left {
-        LeftAlone::Newer(step) => OpenError::Newer { place, step },
-        LeftAlone::Missing => OpenError::Missing { place },
+        LeftAlone::Newer(step) => OpenError::Newer { database, step },
+        LeftAlone::Missing => OpenError::Missing { database },
     })
 }
 
 /// The applied steps, if they are those of this version. Nothing is written, so a standby is
 /// sufficient.
 pub(crate) async fn steps_as_they_are(connect: &Arc<Connect>) -> Result<SchemaSteps, OpenError> {
-    let place = connect.place();
+    let database = connect.database();
     let connection =
-        connect.bare().await.map_err(|cause| OpenError::Connect { place: place.clone(), cause })?;
-    let fault = |cause| OpenError::Read { place: place.clone(), cause };
+        connect.bare().await.map_err(|cause| OpenError::Connect { database: database.clone(), cause })?;
+    let fault = |cause| OpenError::Read { database: database.clone(), cause };
     let read = tokio::task::spawn_blocking(move || read_steps(connection)).await;
     let all = read.map_err(|panicked| fault(Box::new(panicked)))?.map_err(fault)?;
     if all.is_empty() {
-        return Err(OpenError::Missing { place });
+        return Err(OpenError::Missing { database });
     }
     let known = known_steps().map_err(fault)?;
     if let Some(step) = all.iter().find(|step| !known.contains(step)) {
-        return Err(OpenError::Newer { place, step: step.clone() });
+        return Err(OpenError::Newer { database, step: step.clone() });
     }
     if let Some(step) = known.into_iter().find(|step| !all.contains(step)) {
-        return Err(OpenError::Older { place, step });
+        return Err(OpenError::Older { database, step });
     }
     Ok(SchemaSteps { all, applied: Vec::new() })
 }

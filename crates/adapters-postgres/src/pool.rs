@@ -58,7 +58,7 @@ impl Pool {
             .build();
         measure::connections_at_most(size);
         let connections = pool.expect("the only fault of a pool is a time-out without a runtime");
-        // Changes may wait for each other while they hold connections; reads continue beside them.
+        // Changes may wait for each other while they hold connections; reads continue meanwhile.
         let changes = Arc::new(Semaphore::new((size / 2).max(1)));
         let lanes = Arc::new(Semaphore::new((size / 4).max(1)));
         Self { connections, changes, lanes, made, patience: wait, limit }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use domain::store::StoreError;
 use futures_util::future::{BoxFuture, join};
-use measure::Work as Kind;
+use measure::Work;
 
 use crate::PostgresStore;
 use crate::commit_order::{CommitOrder, CommitSlot};
@@ -28,8 +28,8 @@ use crate::pool::Pool;
 /// A connection; shared, so that statements can be pipelined.
 pub(crate) type Db = AsyncPgConnection;
 
-/// Work on a connection.
-pub(crate) type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
+/// A future that works on a connection.
+pub(crate) type DbFuture<'c, T> = BoxFuture<'c, Result<T, Fault>>;
 
 /// The beginning of a transaction that writes, followed by further statements.
 ///
@@ -66,7 +66,7 @@ const PAUSE: Duration = Duration::from_millis(3);
 
 /// The visibility of a read.
 #[derive(Clone, Copy)]
-enum Sight {
+enum Visibility {
     /// All commits before its one statement begins.
     Now,
     /// All commits before its first statement begins.
@@ -79,9 +79,9 @@ impl PostgresStore {
     where
         G: Send + Sync + 'static,
         T: Send + 'static,
-        W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T> + Send + Sync + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T> + Send + Sync + 'static,
     {
-        self.look(given, work, Sight::Now).await
+        self.look(given, work, Visibility::Now).await
     }
 
     /// Reads with several statements on one snapshot.
@@ -89,23 +89,23 @@ impl PostgresStore {
     where
         G: Send + Sync + 'static,
         T: Send + 'static,
-        W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T> + Send + Sync + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T> + Send + Sync + 'static,
     {
-        self.look(given, work, Sight::Snapshot).await
+        self.look(given, work, Visibility::Snapshot).await
     }
 
-    async fn look<G, T, W>(&self, given: G, work: W, sight: Sight) -> Result<T, StoreError>
+    async fn look<G, T, W>(&self, given: G, work: W, visibility: Visibility) -> Result<T, StoreError>
     where
         G: Send + Sync + 'static,
         T: Send + 'static,
-        W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T> + Send + Sync + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T> + Send + Sync + 'static,
     {
-        let _doing = measure::doing(Kind::Read);
+        let _doing = measure::doing(Work::Read);
         let pool = self.pool.clone();
         let looking = async move {
             let mut tries = Tries::default();
             loop {
-                match look_once(&pool, &given, &work, sight).await {
+                match look_once(&pool, &given, &work, visibility).await {
                     Err(fault) if tries.again_after(&fault).await => {}
                     done => return done,
                 }
@@ -126,9 +126,9 @@ impl PostgresStore {
         G: Send + Sync + 'static,
         T: Send + 'static,
         R: Send + 'static,
-        W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>> + Send + Sync + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, Result<T, R>> + Send + Sync + 'static,
     {
-        let doing = measure::doing(Kind::Change);
+        let doing = measure::doing(Work::Change);
         let carried = doing.carry();
         let announce = |outcome: &T| carried.within(|| announce(outcome));
         let (pool, commit_order) = (self.pool.clone(), self.commit_order.clone());
@@ -147,9 +147,8 @@ impl PostgresStore {
         self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
     }
 
-    /// Runs a change that is not announced, since other processes read it from the log. It
-    /// therefore has no commit slot, and an unknown outcome needs no resynchronization: the writer
-    /// repeats it.
+    /// Runs a change that is not announced, since other processes read it from the log. Its commit
+    /// slot is dropped, and an unknown outcome needs no resynchronization: the writer repeats it.
     pub(crate) async fn change_quietly<G, T, R, W>(
         &self,
         given: G,
@@ -159,9 +158,9 @@ impl PostgresStore {
         G: Send + Sync + 'static,
         T: Send + 'static,
         R: Send + 'static,
-        W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>> + Send + Sync + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, Result<T, R>> + Send + Sync + 'static,
     {
-        let _doing = measure::doing(Kind::Change);
+        let _doing = measure::doing(Work::Change);
         let (pool, commit_order) = (self.pool.clone(), self.commit_order.clone());
         let changing = async move {
             let done = try_change(&pool, &commit_order, &given, &work).await;
@@ -195,22 +194,22 @@ pub(crate) async fn execute(mut db: &Db, text: &'static str) -> Result<(), Fault
     Ok(db.batch_execute(text).await?)
 }
 
-async fn look_once<G, T, W>(pool: &Pool, given: &G, work: &W, sight: Sight) -> Result<T, Fault>
+async fn look_once<G, T, W>(pool: &Pool, given: &G, work: &W, visibility: Visibility) -> Result<T, Fault>
 where
-    W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T>,
+    W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T>,
 {
     let lease = pool.lease().await?;
     let db = lease.db();
-    let answer = match sight {
-        Sight::Now => pool.timed(work(db, given)).await?,
-        Sight::Snapshot => pool.timed(on_snapshot(db, work(db, given))).await?,
+    let answer = match visibility {
+        Visibility::Now => pool.timed(work(db, given)).await?,
+        Visibility::Snapshot => pool.timed(on_snapshot(db, work(db, given))).await?,
     };
     lease.release();
     Ok(answer)
 }
 
 /// Nothing is written, so the first statement need not wait for the answer to the beginning.
-async fn on_snapshot<T>(db: &Db, work: Work<'_, T>) -> Result<T, Fault> {
+async fn on_snapshot<T>(db: &Db, work: DbFuture<'_, T>) -> Result<T, Fault> {
     let begun = execute(db, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     let (begun, answer) = join(begun, work).await;
     begun?;
@@ -227,7 +226,7 @@ async fn try_change<G, T, R, W>(
     work: &W,
 ) -> Result<Result<(CommitSlot, T), R>, Fault>
 where
-    W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
+    W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, Result<T, R>>,
 {
     let mut tries = Tries::default();
     loop {
@@ -245,7 +244,7 @@ async fn change_once<G, T, R, W>(
     work: &W,
 ) -> Result<Result<(CommitSlot, T), R>, Fault>
 where
-    W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
+    W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, Result<T, R>>,
 {
     let _permit = pool.change().await?;
     let lease = pool.lease().await?;

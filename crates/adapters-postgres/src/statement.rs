@@ -51,7 +51,7 @@ impl<Row> QueryFragment<Pg> for Statement<'_, Row> {
 }
 
 fn uneven(text: &str) -> Error {
-    Error::QueryBuilderError(format!("as many values as places are needed: {text}").into())
+    Error::QueryBuilderError(format!("as many values as placeholders are needed: {text}").into())
 }
 
 impl<Row> QueryId for Statement<'_, Row> {

@@ -57,11 +57,11 @@ impl StoreUse {
     /// [`OpenError::BeingImported`], and problems with the URL or the connection.
     pub async fn begin(config: &PostgresConfig) -> Result<Self, OpenError> {
         let connect = Arc::new(connector(config)?);
-        let place = connect.place();
+        let database = connect.database();
         match begun(&connect, BESIDE).await {
             Ok(Some(held)) => Ok(Self { keeper: tokio::spawn(keep(connect, held)) }),
-            Ok(None) => Err(OpenError::BeingImported { place }),
-            Err(cause) => Err(OpenError::Connect { place, cause }),
+            Ok(None) => Err(OpenError::BeingImported { database }),
+            Err(cause) => Err(OpenError::Connect { database, cause }),
         }
     }
 
@@ -89,11 +89,11 @@ impl ImportLock {
     /// [`OpenError::InUse`], and problems with the URL or the connection.
     pub async fn begin(config: &PostgresConfig) -> Result<Self, OpenError> {
         let connect = connector(config)?;
-        let place = connect.place();
+        let database = connect.database();
         match begun(&connect, ALONE).await {
             Ok(Some(held)) => Ok(Self { held }),
-            Ok(None) => Err(OpenError::InUse { place }),
-            Err(cause) => Err(OpenError::Connect { place, cause }),
+            Ok(None) => Err(OpenError::InUse { database }),
+            Err(cause) => Err(OpenError::Connect { database, cause }),
         }
     }
 

@@ -7,7 +7,7 @@ use domain::archive::{Table, Value, Written};
 
 /// Until then the planner guesses; autovacuum comes later, or not at all.
 #[tokio::test]
-async fn its_own_tables_are_analysed_and_no_others() {
+async fn its_own_tables_are_analyzed_and_no_others() {
     let (stores, database) = store().await;
     let (client, connection) = tokio_postgres::connect(&database.url(), tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
@@ -16,7 +16,7 @@ async fn its_own_tables_are_analysed_and_no_others() {
                  AND relkind = 'r' AND relpages > 0 AND relname IN ('plans', 'others') AND EXISTS (\
                  SELECT 1 FROM pg_stats WHERE schemaname = current_schema() AND tablename = relname)";
     assert!(client.query(known, &[]).await.unwrap().is_empty());
-    stores.archive.analyse().await.unwrap();
+    stores.archive.analyze().await.unwrap();
     let known = client.query(known, &[]).await.unwrap();
     assert_eq!(known.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>(), ["plans"]);
 }

@@ -10,7 +10,7 @@ use adapters_postgres::PostgresStore;
 use domain::change::{Change, ChangeRepository};
 use domain::chat::Role;
 use domain::id::{AccountId, AgentId, NodeId, ParticipantId};
-use domain::node::{AgentClaim, ClaimReason, EntrantPlace, NodeRepository, OnConflict, Registered};
+use domain::node::{AgentClaim, ClaimReason, EntrantPosition, NodeRepository, OnConflict, Registered};
 use domain::ports::Clock;
 use testkit::{Stores, World};
 use tokio::time::Instant;
@@ -80,12 +80,12 @@ async fn who_has_come_into_rooms_is_found_by_time() {
     world.chats.remove_participant(ann.caller, room, two.id).await.unwrap();
     world.chats.delete(ann.caller, gone).await.unwrap();
     let entrants = async |since| {
-        let (mut place, mut all) = (EntrantPlace::before(since), Vec::new());
+        let (mut position, mut all) = (EntrantPosition::before(since), Vec::new());
         loop {
-            let page = store.entrants(place, 2).await.unwrap();
+            let page = store.entrants(position, 2).await.unwrap();
             let Some(last) = page.last() else { return all };
-            assert!(page.len() <= 2 && page[0].place() > place);
-            place = last.place();
+            assert!(page.len() <= 2 && page[0].position() > position);
+            position = last.position();
             all.extend(page);
         }
     };

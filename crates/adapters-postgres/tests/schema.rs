@@ -12,7 +12,7 @@ use testkit::postgres::{Cluster, Options};
 use testkit::{Stores, World};
 use tokio_postgres::{Client, Config, NoTls};
 
-/// A connection beside the store's.
+/// A connection in addition to the store's.
 async fn connect(config: &Config) -> Client {
     let (client, connection) = config.connect(NoTls).await.unwrap();
     tokio::spawn(connection);

@@ -56,7 +56,7 @@ async fn many_work_or_one_fills() {
     let import_lock = ImportLock::begin(&config).await.unwrap();
     assert!(matches!(ImportLock::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
     let refused = StoreUse::begin(&config).await.err().unwrap();
-    assert!(matches!(&refused, OpenError::BeingImported { place } if place.contains(database.name())));
+    assert!(matches!(&refused, OpenError::BeingImported { database: at } if at.contains(database.name())));
     import_lock.end().await;
     let third = StoreUse::begin(&config).await.unwrap();
     drop(third);

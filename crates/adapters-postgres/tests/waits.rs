@@ -19,7 +19,7 @@ async fn world() -> (Arc<World>, Database) {
     (Arc::new(World::on(stores)), database)
 }
 
-/// A connection beside the store's.
+/// A connection in addition to the store's.
 async fn connect(database: &Database) -> Client {
     let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
     tokio::spawn(connection);

@@ -156,7 +156,7 @@ fn list_on(
     };
     let mut rows = wanted(filter);
     if let Some(Position { key, id, .. }) = page.slice.after() {
-        // The first condition is redundant; it lets the index scan start at the right place.
+        // The first condition is redundant; it lets the index scan start at the right row.
         let as_old = audit::at.eq(key).and(audit::id.lt(row::bytes(id.uuid())));
         rows = rows.filter(audit::at.le(key)).filter(audit::at.lt(key).or(as_old));
     }

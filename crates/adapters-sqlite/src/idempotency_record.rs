@@ -29,9 +29,9 @@ impl IdempotencyRepository for SqliteStore {
 
 type Never = std::convert::Infallible;
 
-/// The value of `place_id` if there is no chat yet.
-fn place(claim: &IdempotencyClaim) -> Vec<u8> {
-    claim.place.map(|chat| row::bytes(chat.uuid())).unwrap_or_default()
+/// The value of `place_id`: empty if there is no chat yet.
+fn chat_column(claim: &IdempotencyClaim) -> Vec<u8> {
+    claim.chat.map(|chat| row::bytes(chat.uuid())).unwrap_or_default()
 }
 
 /// The recorded requests with the claim's key.
@@ -40,9 +40,9 @@ pub(crate) fn judge_on(
     claim: &IdempotencyClaim,
 ) -> Result<Verdict, Fault> {
     let sender = row::bytes(claim.sender.uuid());
-    let place = place(claim);
+    let chat = chat_column(claim);
     let found = idempotency_records::table
-        .find((sender, claim.operation.as_str(), place, claim.once.key.as_str()))
+        .find((sender, claim.operation.as_str(), chat, claim.once.key.as_str()))
         .select((
             idempotency_records::fingerprint,
             idempotency_records::record_id,
@@ -74,7 +74,7 @@ pub(crate) fn remember_on(
         .values((
             idempotency_records::sender_id.eq(row::bytes(claim.sender.uuid())),
             idempotency_records::operation.eq(claim.operation.as_str()),
-            idempotency_records::place_id.eq(place(claim)),
+            idempotency_records::place_id.eq(chat_column(claim)),
             idempotency_records::key.eq(claim.once.key.as_str()),
             idempotency_records::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
             idempotency_records::record_id.eq(row::bytes(record.uuid())),
@@ -94,7 +94,7 @@ pub(crate) fn earlier_on(
         Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
     };
-    let chat = claim.place.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
+    let chat = claim.chat.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
     let id = MessageId::new(first.record.uuid());
     if let Some(message) = load::message_on(connection, chat, id)? {
         return Ok(PriorResult::Message(Box::new(message)));
@@ -103,7 +103,7 @@ pub(crate) fn earlier_on(
         .find((
             row::bytes(claim.sender.uuid()),
             claim.operation.as_str(),
-            place(claim),
+            chat_column(claim),
             claim.once.key.as_str(),
         ))
         .select(idempotency_records::deleted_mentions)

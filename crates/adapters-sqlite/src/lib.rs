@@ -21,7 +21,7 @@ mod organization;
 mod peer;
 mod plan;
 #[cfg(test)]
-mod plans;
+mod query_plans;
 mod reader;
 mod row;
 mod schema;

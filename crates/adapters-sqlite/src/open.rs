@@ -1,6 +1,6 @@
 //! Opening a store: location, connections, schema.
 //!
-//! No code here may hold a descriptor of the store's file beside SQLite's own: closing one releases
+//! No code here may hold a descriptor of the store's file in addition to SQLite's own: closing one releases
 //! every lock that this process has on the file (as POSIX locks do). Another program that opens and
 //! closes the store, such as a `sqlite3` that makes a backup, may then take itself for the last
 //! user and delete the write-ahead log; everything accepted after that is lost.
@@ -59,52 +59,52 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// SQLite cannot open the store.
-    #[error("cannot open {place}")]
+    #[error("cannot open {store}")]
     Connect {
         /// The store.
-        place: String,
+        store: String,
         /// The cause.
         #[source]
         cause: ConnectionError,
     },
     /// SQLite opened it, but it cannot be used: it is not a database, it is damaged, or the disk is
     /// full.
-    #[error("cannot use {place}")]
+    #[error("cannot use {store}")]
     Use {
         /// The store.
-        place: String,
+        store: String,
         /// The cause.
         #[source]
         cause: diesel::result::Error,
     },
     /// It has tables, but none of Parlance.
-    #[error("{place} is a database of another program")]
+    #[error("{store} is a database of another program")]
     Foreign {
         /// The file.
-        place: String,
+        store: String,
     },
     /// The schema could not be brought up to date.
-    #[error("cannot bring {place} up to date")]
+    #[error("cannot bring {store} up to date")]
     Migrate {
         /// The store.
-        place: String,
+        store: String,
         /// The cause.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A newer version of the program has written the store.
-    #[error("{place} was written by a newer version of this program (schema step {step}); use that version")]
+    #[error("{store} was written by a newer version of this program (schema step {step}); use that version")]
     Newer {
         /// The store.
-        place: String,
+        store: String,
         /// The step that this version does not contain.
         step: String,
     },
     /// The schema lacks steps of this version.
-    #[error("{place} was written by an older version of this program (schema step {step} is missing)")]
+    #[error("{store} was written by an older version of this program (schema step {step} is missing)")]
     Older {
         /// The store.
-        place: String,
+        store: String,
         /// The first step that is missing.
         step: String,
     },
@@ -142,27 +142,27 @@ const WRITER: &str = "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA c
 pub(crate) fn connect(location: &Location) -> Result<OpenedDatabase, OpenError> {
     match location {
         Location::Memory => {
-            let place = "the store in memory";
-            let mut writer = establish(":memory:", place)?;
-            prepare(&mut writer, place, "")?;
-            let steps = migrate(&mut writer, place)?;
+            let store = "the store in memory";
+            let mut writer = establish(":memory:", store)?;
+            prepare(&mut writer, store, "")?;
+            let steps = migrate(&mut writer, store)?;
             let reader: Connect = Arc::new(|| Err("a store in memory has one connection".to_owned()));
             Ok(OpenedDatabase { writer, readers: Vec::new(), reader, steps })
         }
         Location::File(path) => {
             make_file(path)?;
-            let place = path.display().to_string();
+            let store = path.display().to_string();
             let url = url_of(path)?;
-            let mut writer = establish(&url, &place)?;
-            prepare(&mut writer, &place, WRITER)?;
-            refuse_foreign(&mut writer, &place)?;
-            write_ahead(&mut writer, &place)?;
-            let steps = migrate(&mut writer, &place)?;
+            let mut writer = establish(&url, &store)?;
+            prepare(&mut writer, &store, WRITER)?;
+            refuse_foreign(&mut writer, &store)?;
+            write_ahead(&mut writer, &store)?;
+            let steps = migrate(&mut writer, &store)?;
             let mut readers = Vec::with_capacity(READERS);
             for _ in 0..READERS {
-                readers.push(reader(&url, &place)?);
+                readers.push(reader(&url, &store)?);
             }
-            let again = move || reader(&url, &place).map_err(|error| error.to_string());
+            let again = move || reader(&url, &store).map_err(|error| error.to_string());
             Ok(OpenedDatabase { writer, readers, reader: Arc::new(again), steps })
         }
     }
@@ -172,15 +172,15 @@ pub(crate) fn connect(location: &Location) -> Result<OpenedDatabase, OpenError> 
 pub(crate) fn connect_as_it_is(path: &Path) -> Result<OpenedDatabase, OpenError> {
     // SQLite would create it.
     std::fs::metadata(path).map_err(|cause| OpenError::File { path: path.to_owned(), cause })?;
-    let place = path.display().to_string();
+    let store = path.display().to_string();
     let url = url_of(path)?;
-    let mut writer = reader(&url, &place)?;
-    let steps = steps_as_they_are(&mut writer, &place)?;
+    let mut writer = reader(&url, &store)?;
+    let steps = steps_as_they_are(&mut writer, &store)?;
     let mut readers = Vec::with_capacity(READERS);
     for _ in 0..READERS {
-        readers.push(reader(&url, &place)?);
+        readers.push(reader(&url, &store)?);
     }
-    let again = move || reader(&url, &place).map_err(|error| error.to_string());
+    let again = move || reader(&url, &store).map_err(|error| error.to_string());
     Ok(OpenedDatabase { writer, readers, reader: Arc::new(again), steps })
 }
 
@@ -191,34 +191,34 @@ fn url_of(path: &Path) -> Result<String, OpenError> {
     whole.into_os_string().into_string().map_err(|_| OpenError::Path { path: path.to_owned() })
 }
 
-fn reader(url: &str, place: &str) -> Result<SqliteConnection, OpenError> {
-    let mut reader = establish(url, place)?;
-    prepare(&mut reader, place, "PRAGMA query_only = ON;")?;
+fn reader(url: &str, store: &str) -> Result<SqliteConnection, OpenError> {
+    let mut reader = establish(url, store)?;
+    prepare(&mut reader, store, "PRAGMA query_only = ON;")?;
     Ok(reader)
 }
 
-fn establish(url: &str, place: &str) -> Result<SqliteConnection, OpenError> {
-    SqliteConnection::establish(url).map_err(|cause| OpenError::Connect { place: place.to_owned(), cause })
+fn establish(url: &str, store: &str) -> Result<SqliteConnection, OpenError> {
+    SqliteConnection::establish(url).map_err(|cause| OpenError::Connect { store: store.to_owned(), cause })
 }
 
-fn prepare(connection: &mut SqliteConnection, place: &str, own: &str) -> Result<(), OpenError> {
+fn prepare(connection: &mut SqliteConnection, store: &str, own: &str) -> Result<(), OpenError> {
     let pragmas = format!(
         "PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; PRAGMA cache_size = -2048; \
          PRAGMA temp_store = MEMORY; {own}"
     );
-    connection.batch_execute(&pragmas).map_err(|cause| OpenError::Use { place: place.to_owned(), cause })
+    connection.batch_execute(&pragmas).map_err(|cause| OpenError::Use { store: store.to_owned(), cause })
 }
 
 /// Switches the file to a write-ahead log.
 ///
 /// SQLite does not wait if another process is doing the same, so this retries.
-fn write_ahead(connection: &mut SqliteConnection, place: &str) -> Result<(), OpenError> {
+fn write_ahead(connection: &mut SqliteConnection, store: &str) -> Result<(), OpenError> {
     let mut tries = 0;
     loop {
         match connection.batch_execute("PRAGMA journal_mode = WAL") {
             Ok(()) => return Ok(()),
             Err(error) if tries < WAL_TRIES && is_locked(&error) => tries += 1,
-            Err(cause) => return Err(OpenError::Use { place: place.to_owned(), cause }),
+            Err(cause) => return Err(OpenError::Use { store: store.to_owned(), cause }),
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -263,25 +263,25 @@ struct Step {
 }
 
 /// Refuses the database of another program.
-fn refuse_foreign(connection: &mut SqliteConnection, place: &str) -> Result<(), OpenError> {
+fn refuse_foreign(connection: &mut SqliteConnection, store: &str) -> Result<(), OpenError> {
     let tables =
         "SELECT name AS version FROM sqlite_master ORDER BY name <> '__diesel_schema_migrations' LIMIT 1";
     let first = diesel::sql_query(tables).load::<Step>(connection);
-    let first = first.map_err(|cause| OpenError::Use { place: place.to_owned(), cause })?;
+    let first = first.map_err(|cause| OpenError::Use { store: store.to_owned(), cause })?;
     if first.first().is_some_and(|table| table.version != "__diesel_schema_migrations") {
-        return Err(OpenError::Foreign { place: place.to_owned() });
+        return Err(OpenError::Foreign { store: store.to_owned() });
     }
     Ok(())
 }
 
 /// The applied steps, if they are those of this version. Nothing is written, not even an empty list
 /// of steps.
-fn steps_as_they_are(connection: &mut SqliteConnection, place: &str) -> Result<SchemaSteps, OpenError> {
-    let place = || place.to_owned();
-    let known = known_steps().map_err(|cause| OpenError::Migrate { place: place(), cause })?;
+fn steps_as_they_are(connection: &mut SqliteConnection, store: &str) -> Result<SchemaSteps, OpenError> {
+    let store = || store.to_owned();
+    let known = known_steps().map_err(|cause| OpenError::Migrate { store: store(), cause })?;
     let mut read = |sql| {
         let steps = diesel::sql_query(sql).load::<Step>(connection);
-        steps.map_err(|cause| OpenError::Use { place: place(), cause })
+        steps.map_err(|cause| OpenError::Use { store: store(), cause })
     };
     let list = "SELECT name AS version FROM sqlite_master WHERE name = '__diesel_schema_migrations'";
     let all = if read(list)?.is_empty() {
@@ -291,17 +291,17 @@ fn steps_as_they_are(connection: &mut SqliteConnection, place: &str) -> Result<S
     };
     let all = all.into_iter().map(|step| step.version).collect::<Vec<_>>();
     if let Some(step) = all.iter().find(|step| !known.contains(step)) {
-        return Err(OpenError::Newer { place: place(), step: step.clone() });
+        return Err(OpenError::Newer { store: store(), step: step.clone() });
     }
     if let Some(step) = known.into_iter().find(|step| !all.contains(step)) {
-        return Err(OpenError::Older { place: place(), step });
+        return Err(OpenError::Older { store: store(), step });
     }
     Ok(SchemaSteps { all, applied: Vec::new() })
 }
 
 /// Applies the missing steps, all or none, while no other process can write.
-fn migrate(connection: &mut SqliteConnection, place: &str) -> Result<SchemaSteps, OpenError> {
-    let fault = |cause| OpenError::Migrate { place: place.to_owned(), cause };
+fn migrate(connection: &mut SqliteConnection, store: &str) -> Result<SchemaSteps, OpenError> {
+    let fault = |cause| OpenError::Migrate { store: store.to_owned(), cause };
     let known = known_steps().map_err(fault)?;
     let steps = connection.immediate_transaction(|connection| {
         let mut all = connection.applied_migrations()?.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -314,7 +314,7 @@ fn migrate(connection: &mut SqliteConnection, place: &str) -> Result<SchemaSteps
         all.sort();
         Ok::<_, Box<dyn std::error::Error + Send + Sync>>(Ok(SchemaSteps { all, applied }))
     });
-    steps.map_err(fault)?.map_err(|step| OpenError::Newer { place: place.to_owned(), step })
+    steps.map_err(fault)?.map_err(|step| OpenError::Newer { store: store.to_owned(), step })
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ where
 }
 
 /// The number of placeholders in a text.
-const fn places(mut parts: &[&str]) -> usize {
+const fn placeholders(mut parts: &[&str]) -> usize {
     let mut number = 0;
     while let [part, others @ ..] = parts {
         let (bytes, mut at) = (part.as_bytes(), 0);
@@ -137,7 +137,7 @@ const fn places(mut parts: &[&str]) -> usize {
 
 impl<T: Text, V: Values, Row> QueryFragment<Sqlite> for Statement<T, V, Row> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        const { assert!(places(T::PARTS) == V::NUMBER, "as many values as places are needed") };
+        const { assert!(placeholders(T::PARTS) == V::NUMBER, "as many values as placeholders are needed") };
         let mut pieces = T::PARTS.iter().flat_map(|part| part.split_inclusive('?'));
         self.values.walk(&mut pieces, &mut out)?;
         pieces.for_each(|piece| out.push_sql(piece));

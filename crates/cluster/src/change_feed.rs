@@ -2,23 +2,21 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use domain::account::cache::CallerCache;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::chat::ChatService;
-use domain::id::ChatId;
 use domain::node::CLEARED_WITHIN;
 use domain::ports::Clock;
 use domain::store::StoreError;
 use futures_util::future::join;
 use measure::Outage;
-use tokio::time::{Instant, MissedTickBehavior, sleep};
+use tokio::time::{Instant, MissedTickBehavior};
 use ws_gateway::Hub;
 
 use crate::cluster_member::ClusterMember;
-use crate::stale_chats::{StaleChats, Unread, revalidate};
+use crate::revalidator::Revalidator;
 
 /// The interval of reads. It keeps the lease of the caller cache
 /// ([`domain::account::cache::LOG_TRUSTED_FOR`]), and makes a revocation by another process effective
@@ -31,8 +29,7 @@ const READ_LIMIT: u32 = 500;
 /// How long entries are stored, at least.
 const RETENTION: Duration = Duration::from_secs(60 * 60);
 
-/// The maximum number of attempts to apply entries, or to revalidate chats, while the log itself can
-/// be read.
+/// The maximum number of attempts to apply entries while the log itself can be read.
 const FAILURES: u32 = 20;
 
 /// How long an event of another server may take, so that a removed participant receives it before
@@ -52,17 +49,6 @@ pub struct ChangeFeed {
     revalidator: Arc<Revalidator>,
 }
 
-/// The chats that participants have left. Their subscriptions are compared with the store beside the
-/// log, so that no later revocation waits for hundreds of reads.
-struct Revalidator {
-    hub: Arc<Hub>,
-    chats: Arc<ChatService>,
-    cluster_member: Option<Arc<ClusterMember>>,
-    stale_chats: StaleChats,
-    /// The last read of the log has succeeded.
-    is_log_read: AtomicBool,
-}
-
 impl ChangeFeed {
     /// Begins after the newest entry; must precede the first connection.
     ///
@@ -77,13 +63,8 @@ impl ChangeFeed {
         cluster_member: Option<Arc<ClusterMember>>,
     ) -> Result<Self, StoreError> {
         let position = log.newest_change().await?;
-        let revalidator = Arc::new(Revalidator {
-            hub: hub.clone(),
-            chats,
-            cluster_member: cluster_member.clone(),
-            stale_chats: StaleChats::default(),
-            is_log_read: AtomicBool::new(true),
-        });
+        let stale_chats = cluster_member.as_ref().map(|member| member.stale_chats()).unwrap_or_default();
+        let revalidator = Arc::new(Revalidator::new(hub.clone(), chats, stale_chats));
         let change_feed =
             Self { log, hub, callers, clock, cluster_member, position, failures: 0, revalidator };
         change_feed.load_remote_presence().await?;
@@ -108,7 +89,7 @@ impl ChangeFeed {
         cluster_member.refresh_presence_of(who.collect::<HashSet<_>>().into_iter().collect()).await
     }
 
-    /// Follows the log until it is dropped.
+    /// Follows the log, and revalidates stale chats, until it is dropped.
     pub async fn follow(self) {
         let revalidator = self.revalidator.clone();
         join(revalidator.run(), self.poll()).await;
@@ -121,25 +102,11 @@ impl ChangeFeed {
         loop {
             ticks.tick().await;
             let read = self.read().await;
-            self.revalidator.is_log_read.store(read.is_ok(), Ordering::Relaxed);
-            match read {
-                Ok(()) => {
-                    if let Some(lasted) = store.ends() {
-                        tracing::info!(duration_ms = lasted.as_millis(), "store available again");
-                    }
-                    if let Some(lasted) = followed.ends() {
-                        tracing::info!(duration_ms = lasted.as_millis(), "change log followed again");
-                    }
-                }
-                Err(error) => {
-                    if matches!(error, StoreError::Unavailable(_)) && store.begins() {
-                        tracing::warn!(error = ?error, "store unavailable");
-                    }
-                    if followed.begins() {
-                        tracing::warn!(error = ?error, "change log not followed");
-                    }
-                }
+            self.revalidator.log_read(read.is_ok());
+            if !matches!(read, Err(StoreError::Broken(_))) {
+                store.log(&read, "store unavailable", "store available again");
             }
+            followed.log(&read, "change log not followed", "change log followed again");
         }
     }
 
@@ -148,7 +115,9 @@ impl ChangeFeed {
             let begun = self.clock.steady();
             let changes = self.log.changes_after(self.position, READ_LIMIT).await?;
             let is_last = changes.len() < READ_LIMIT as usize;
-            if !changes.is_empty() && self.has_missed_changes().await? {
+            if let Some(first) = changes.first()
+                && self.has_missed_changes(first.position).await?
+            {
                 self.start_over().await?;
                 continue;
             }
@@ -161,9 +130,13 @@ impl ChangeFeed {
     }
 
     /// Returns whether entries may have been deleted before this process could read them: it was
-    /// suspended, or the store was away from it, for longer than entries are stored.
-    async fn has_missed_changes(&self) -> Result<bool, StoreError> {
-        Ok(self.position != ChangePosition::START && !self.log.has_change(self.position).await?)
+    /// suspended, or the store was away from it, for longer than entries are stored. `first` is the
+    /// entry that it has read now.
+    async fn has_missed_changes(&self, first: ChangePosition) -> Result<bool, StoreError> {
+        if self.position == ChangePosition::START {
+            return Ok(first != ChangePosition::FIRST);
+        }
+        Ok(!self.log.has_change(self.position).await?)
     }
 
     /// Goes on after the newest entry, without anything that an earlier one may have ended.
@@ -188,7 +161,7 @@ impl ChangeFeed {
             self.start_resync(change);
             self.hub.follow(change);
             if let Change::ParticipantsRemoved(chat) = change {
-                self.revalidator.stale_chats.add(chat);
+                self.revalidator.stale_chats().add(chat, self.bus_grace());
             }
         }
         if let Err(error) = self.refresh_presence_of(part).await {
@@ -216,6 +189,12 @@ impl ChangeFeed {
         Ok(())
     }
 
+    /// How long events of other nodes may still take.
+    fn bus_grace(&self) -> Duration {
+        let is_linked = self.cluster_member.as_ref().is_some_and(|member| member.resync().is_linked());
+        if is_linked { BUS_GRACE } else { Duration::ZERO }
+    }
+
     /// Starts a resynchronization when events of another node may be lost: it reported the loss, or
     /// it died before it sent them.
     fn start_resync(&self, change: Change) {
@@ -227,40 +206,6 @@ impl ChangeFeed {
         if let Some(cluster_member) = &self.cluster_member {
             cluster_member.resync().record_receive_loss(since);
         }
-    }
-}
-
-impl Revalidator {
-    /// Revalidates the chats, until it is dropped.
-    async fn run(&self) {
-        let mut failures = 0;
-        loop {
-            let stale = self.stale_chats.take().await;
-            if self.cluster_member.as_ref().is_some_and(|member| member.resync().is_linked()) {
-                sleep(BUS_GRACE).await;
-            }
-            if !self.revalidate(stale, &mut failures).await {
-                sleep(POLL_INTERVAL).await;
-            }
-        }
-    }
-
-    /// Returns `false` if some chats must be tried again; not forever, since their subscriptions may
-    /// have lost their access.
-    async fn revalidate(&self, stale: HashSet<ChatId>, failures: &mut u32) -> bool {
-        let Err(Unread { chats, error }) = revalidate(&self.hub, &self.chats, stale).await else {
-            *failures = 0;
-            return true;
-        };
-        *failures += u32::from(self.is_log_read.load(Ordering::Relaxed));
-        if *failures == FAILURES {
-            tracing::warn!(error = %error, "closing all sockets: participants of chats cannot be read");
-            self.hub.end_sockets();
-            *failures = 0;
-            return true;
-        }
-        self.stale_chats.extend(chats);
-        false
     }
 }
 

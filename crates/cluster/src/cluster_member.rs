@@ -26,6 +26,7 @@ use crate::node::{LocalNode, NodeState, PendingWrites};
 use crate::node_events::NodeEvents;
 use crate::remote_presence::RemotePresence;
 use crate::resync::Resync;
+use crate::revalidator::StaleChats;
 
 /// The pause after a failed write.
 const RETRY: Duration = Duration::from_millis(500);
@@ -79,12 +80,17 @@ impl ClusterMember {
         self.events.hub()
     }
 
+    /// The chats to be compared with the store.
+    pub(crate) fn stale_chats(&self) -> Arc<StaleChats> {
+        self.events.stale_chats()
+    }
+
     /// The current id of the node.
     pub fn node(&self) -> NodeId {
         self.node.id()
     }
 
-    /// Resynchronisation after events were lost.
+    /// Resynchronization after events were lost.
     pub fn resync(&self) -> &Resync {
         &self.resync
     }
@@ -95,19 +101,14 @@ impl ClusterMember {
         loop {
             self.node.queued().await;
             while let Some(batch) = self.node.take_pending() {
-                match self.write(batch).await {
-                    Ok(()) => {
-                        if let Some(lasted) = outage.ends() {
-                            let duration_ms = lasted.as_millis();
-                            tracing::info!(duration_ms, "presence of this node stored again");
-                        }
-                    }
-                    Err(error) => {
-                        if outage.begins() {
-                            tracing::warn!(error = %error, "presence of this node cannot be stored, retrying");
-                        }
-                        sleep(RETRY).await;
-                    }
+                let written = self.write(batch).await;
+                outage.log(
+                    &written,
+                    "presence of this node cannot be stored, retrying",
+                    "presence of this node stored again",
+                );
+                if written.is_err() {
+                    sleep(RETRY).await;
                 }
             }
         }
@@ -210,20 +211,17 @@ impl ClusterMember {
             // A hanging connection must not cost the lease: the next attempt uses another one.
             let renewed = timeout(RENEWED_EVERY, self.renew()).await;
             let hangs = || Err(StoreError::Unavailable("no answer in time".into()));
-            match renewed.unwrap_or_else(|_| hangs()) {
-                Ok(()) => {
-                    renewed_at = Instant::now();
-                    of(contact).renewed(renewed_at.into_std());
-                    if let Some(lasted) = outage.ends() {
-                        tracing::info!(duration_ms = lasted.as_millis(), "lease of this node renewed again");
-                    }
-                }
-                Err(error) => {
-                    if outage.begins() {
-                        tracing::warn!(error = %error, "lease of this node cannot be renewed, retrying");
-                    }
-                    of(contact).lost();
-                }
+            let renewed = renewed.unwrap_or_else(|_| hangs());
+            outage.log(
+                &renewed,
+                "lease of this node cannot be renewed, retrying",
+                "lease of this node renewed again",
+            );
+            if renewed.is_ok() {
+                renewed_at = Instant::now();
+                of(contact).renewed(renewed_at.into_std());
+            } else {
+                of(contact).lost();
             }
         }
     }

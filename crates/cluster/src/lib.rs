@@ -5,10 +5,11 @@
 //! - [`cluster_member`](ClusterMember): the lease, the claims, and presence on the other nodes
 //!   (`remote_presence`);
 //! - [`node_events`](NodeEvents): events of this node and of others on their way to its sockets;
-//!   chats whose participants changed according to others are compared with the store
-//!   (`stale_chats`), and joins that were announced are remembered (`recent_joins`);
+//!   joins that were announced are remembered (`recent_joins`);
 //! - [`change_feed`](ChangeFeed): follows the change log, also on a single server, whose store is
 //!   changed by commands as well;
+//! - `revalidator`: compares subscriptions with the store, for chats whose participants changed
+//!   according to events of others or to the change log;
 //! - `resync`: reads the store after events were lost.
 //!
 //! A single server has the change feed alone; its hub reports to
@@ -22,7 +23,7 @@ mod node_events;
 mod recent_joins;
 mod remote_presence;
 mod resync;
-mod stale_chats;
+mod revalidator;
 
 pub use change_feed::{ChangeFeed, forget_changes};
 pub use cluster_member::ClusterMember;

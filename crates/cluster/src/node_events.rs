@@ -7,30 +7,22 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::chat::ChatService;
 use domain::event::DomainEvent;
 use domain::id::ChatId;
 use domain::node::Entrant;
 use domain::ports::{Clock, EventPublisher};
-use tokio::time::sleep;
 use ws_gateway::Hub;
 use ws_gateway::topic::Topic;
 
 use crate::recent_joins::RecentJoins;
-use crate::stale_chats::{StaleChats, revalidate};
-
-/// The time during which stale chats accumulate, so that a chat with many events is read once.
-const PAUSE: Duration = Duration::from_millis(50);
-
-/// The pause after a failure of the store.
-const RETRY: Duration = Duration::from_millis(500);
+use crate::revalidator::StaleChats;
 
 /// The events of a node in a cluster, on their way to its sockets. As a publisher, it takes those
 /// that the node itself has made.
 pub struct NodeEvents {
     hub: Arc<Hub>,
     clock: Arc<dyn Clock>,
-    stale_chats: StaleChats,
+    stale_chats: Arc<StaleChats>,
     recent_joins: Mutex<RecentJoins>,
 }
 
@@ -60,33 +52,23 @@ impl NodeEvents {
         let Entrant { entered_at, who, chat, role } = entrant;
         let room = chat.id;
         let is_for_here = self.hub.has_subscribers(Topic::rooms_of(who));
-        let has_human_subscribers =
+        let has_room_subscribers =
             Topic::of_room(room).into_iter().any(|topic| self.hub.has_subscribers(topic));
-        if !(is_for_here || has_human_subscribers) || self.recent_joins().was_sent(who, room, entered_at) {
+        if !(is_for_here || has_room_subscribers) || self.recent_joins().was_sent(who, room, entered_at) {
             return;
         }
         if is_for_here {
             self.hub.publish(DomainEvent::RoomAdded { to: who, chat, role });
         }
-        if has_human_subscribers {
-            self.stale_chats.add(room);
+        if has_room_subscribers {
+            self.stale_chats.add(room, Duration::ZERO);
         }
         self.recent_joins().record(who, room, entered_at, self.clock.now());
     }
 
-    /// Revalidates stale chats, until it is dropped.
-    pub async fn revalidate_stale_chats(&self, chats: &ChatService) {
-        loop {
-            let stale = self.stale_chats.take().await;
-            let pause = match revalidate(&self.hub, chats, stale).await {
-                Ok(()) => PAUSE,
-                Err(unread) => {
-                    self.stale_chats.extend(unread.chats);
-                    RETRY
-                }
-            };
-            sleep(pause).await;
-        }
+    /// The chats whose participants have changed according to other nodes.
+    pub(crate) fn stale_chats(&self) -> Arc<StaleChats> {
+        self.stale_chats.clone()
     }
 
     fn recent_joins(&self) -> MutexGuard<'_, RecentJoins> {
@@ -128,7 +110,7 @@ impl EventPublisher for RemoteEventSink {
             // A final event is true whenever it arrives.
             _ => return events.publish(event),
         };
-        events.stale_chats.add(chat);
+        events.stale_chats.add(chat, Duration::ZERO);
     }
 
     fn has_human_subscribers(&self, chat: ChatId) -> bool {

@@ -1,10 +1,10 @@
-//! Resynchronisation from the store after events were lost between servers: an outage of NATS only delays them.
+//! Resynchronization from the store after events were lost between servers: an outage of NATS only delays them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::bus::{Healing, Loss, RunningBus};
-use domain::node::{EntrantPlace, NodeRepository};
+use domain::node::{EntrantPosition, NodeRepository};
 use domain::ports::Clock;
 use domain::store::StoreError;
 use domain::time::Timestamp;
@@ -30,7 +30,7 @@ const LAST: Duration = Duration::from_secs(1);
 /// The maximum number of joins per read.
 const PAGE: u32 = 1_000;
 
-/// Resynchronises in the background.
+/// Resynchronizes in the background.
 pub struct Resync {
     node: Arc<LocalNode>,
     events: Arc<NodeEvents>,
@@ -70,7 +70,7 @@ impl Resync {
         lock(&self.unlogged).record(self.clock.now());
     }
 
-    /// Resynchronises, until it is dropped.
+    /// Resynchronizes, until it is dropped.
     pub async fn run(&self) {
         let mut logged_at = None::<Instant>;
         loop {
@@ -129,11 +129,11 @@ impl Resync {
 
     /// Sends `room_added` to the local sockets for all joins since then, unless it was sent.
     pub(crate) async fn catch_up(&self, since: Timestamp) -> Result<(), StoreError> {
-        let mut place = EntrantPlace::before(since);
+        let mut position = EntrantPosition::before(since);
         loop {
-            let page = self.nodes.entrants(place, PAGE).await?;
+            let page = self.nodes.entrants(position, PAGE).await?;
             let Some(last) = page.last() else { return Ok(()) };
-            place = last.place();
+            position = last.position();
             for entrant in page {
                 self.events.has_entered(entrant);
             }

@@ -66,62 +66,58 @@ pub enum Change {
     },
 }
 
-impl Change {
-    /// The word that stores keep, and the subject.
-    pub fn parts(self) -> (&'static str, SubjectId) {
-        let (kind, subject) = match self {
-            Self::KeyRevoked(key) => ("key_revoked", key.uuid()),
-            Self::AgentDeleted(agent) => ("agent_deleted", agent.uuid()),
-            Self::TokensEnded { user, .. } => ("tokens_ended", user.uuid()),
-            Self::SessionEnded(session) => ("session_ended", session.uuid()),
-            Self::Disabled(ParticipantId::User(user)) => ("user_disabled", user.uuid()),
-            Self::Disabled(ParticipantId::Agent(agent)) => ("agent_disabled", agent.uuid()),
-            Self::Enabled(ParticipantId::User(user)) => ("user_enabled", user.uuid()),
-            Self::Enabled(ParticipantId::Agent(agent)) => ("agent_enabled", agent.uuid()),
-            Self::UserUpdated(user) => ("user_updated", user.uuid()),
-            Self::UserMoved(user) => ("user_moved", user.uuid()),
-            Self::AgentUpdated(agent) => ("agent_updated", agent.uuid()),
-            Self::PlanAssigned(organization) => ("plan_assigned", organization.uuid()),
-            Self::PlansConfigured => ("plans_configured", SubjectId::NIL.uuid()),
-            Self::ConnectionsChanged(ParticipantId::User(user)) => ("user_whereabouts", user.uuid()),
-            Self::ConnectionsChanged(ParticipantId::Agent(agent)) => ("agent_whereabouts", agent.uuid()),
-            Self::NodeCleared(node) => ("node_cleared", node.uuid()),
-            Self::ParticipantsRemoved(chat) => ("roster_shrunk", chat.uuid()),
-            Self::WorkRetried(chat) => ("work_retried", chat.uuid()),
-            Self::EventsLost { by, .. } => ("events_lost", by.uuid()),
-        };
-        (kind, SubjectId::new(subject))
-    }
+/// Declares the stored word of every change, once for both directions: a change that is written can be read.
+///
+/// Each row has the word, the type of the subject `id`, and the change. Stored words never change, even if a variant is
+/// renamed: logs and older servers contain them.
+macro_rules! stored_words {
+    (($id:ident, $at:ident) $($word:literal $($subject:ident)? { $($change:tt)+ })+) => {
+        impl Change {
+            /// The word that stores keep, and the subject.
+            #[expect(unused_variables, reason = "the time of a change is that of its entry")]
+            pub fn parts(self) -> (&'static str, SubjectId) {
+                match self {
+                    $(Self::$($change)+ => ($word, stored_words!(@subject $($subject $id)?)),)+
+                }
+            }
 
-    /// Reads [`Self::parts`] back, for an entry made at `at`; `None` if this program does not know
-    /// the word.
-    pub fn from_parts(kind: &str, subject: SubjectId, at: Timestamp) -> Option<Self> {
-        let subject = subject.uuid();
-        let agent = AgentId::new(subject);
-        let (user, bot) = (ParticipantId::User(UserId::new(subject)), ParticipantId::Agent(agent));
-        let all = [
-            Self::KeyRevoked(ApiKeyId::new(subject)),
-            Self::AgentDeleted(agent),
-            Self::Disabled(user),
-            Self::Disabled(bot),
-            Self::Enabled(user),
-            Self::Enabled(bot),
-            Self::TokensEnded { user: UserId::new(subject), password_set_at: at },
-            Self::SessionEnded(SessionId::new(subject)),
-            Self::UserUpdated(UserId::new(subject)),
-            Self::UserMoved(UserId::new(subject)),
-            Self::AgentUpdated(agent),
-            Self::PlanAssigned(OrganizationId::new(subject)),
-            Self::PlansConfigured,
-            Self::ConnectionsChanged(user),
-            Self::ConnectionsChanged(bot),
-            Self::NodeCleared(NodeId::new(subject)),
-            Self::ParticipantsRemoved(ChatId::new(subject)),
-            Self::WorkRetried(ChatId::new(subject)),
-            Self::EventsLost { by: NodeId::new(subject), since: at },
-        ];
-        all.into_iter().find(|change| change.parts().0 == kind)
-    }
+            /// Reads [`Self::parts`] back, for an entry made at a time; `None` if this program does
+            /// not know the word.
+            pub fn from_parts(kind: &str, subject: SubjectId, $at: Timestamp) -> Option<Self> {
+                match kind {
+                    $($word => {
+                        $(let $id = $subject::new(subject.uuid());)?
+                        Some(Self::$($change)+)
+                    })+
+                    _ => None,
+                }
+            }
+        }
+    };
+    (@subject) => { SubjectId::NIL };
+    (@subject $subject:ident $id:ident) => { SubjectId::new($id.uuid()) };
+}
+
+stored_words! { (id, at)
+    "key_revoked" ApiKeyId { KeyRevoked(id) }
+    "agent_deleted" AgentId { AgentDeleted(id) }
+    "tokens_ended" UserId { TokensEnded { user: id, password_set_at: at } }
+    "session_ended" SessionId { SessionEnded(id) }
+    "user_disabled" UserId { Disabled(ParticipantId::User(id)) }
+    "agent_disabled" AgentId { Disabled(ParticipantId::Agent(id)) }
+    "user_enabled" UserId { Enabled(ParticipantId::User(id)) }
+    "agent_enabled" AgentId { Enabled(ParticipantId::Agent(id)) }
+    "user_updated" UserId { UserUpdated(id) }
+    "user_moved" UserId { UserMoved(id) }
+    "agent_updated" AgentId { AgentUpdated(id) }
+    "plan_assigned" OrganizationId { PlanAssigned(id) }
+    "plans_configured" { PlansConfigured }
+    "user_whereabouts" UserId { ConnectionsChanged(ParticipantId::User(id)) }
+    "agent_whereabouts" AgentId { ConnectionsChanged(ParticipantId::Agent(id)) }
+    "node_cleared" NodeId { NodeCleared(id) }
+    "roster_shrunk" ChatId { ParticipantsRemoved(id) }
+    "work_retried" ChatId { WorkRetried(id) }
+    "events_lost" NodeId { EventsLost { by: id, since: at } }
 }
 
 /// A position in the log.
@@ -131,6 +127,9 @@ pub struct ChangePosition(pub i64);
 impl ChangePosition {
     /// Before all entries.
     pub const START: Self = Self(0);
+    /// The first entry that a store has ever had. A store that skips positions, because a change was undone, may
+    /// have none here.
+    pub const FIRST: Self = Self(1);
 }
 
 /// An entry of the log.
@@ -170,36 +169,40 @@ mod tests {
 
     use super::*;
 
+    /// Logs contain these words.
+    const STORED: [&str; 19] = [
+        "key_revoked",
+        "agent_deleted",
+        "tokens_ended",
+        "session_ended",
+        "user_disabled",
+        "agent_disabled",
+        "user_enabled",
+        "agent_enabled",
+        "user_updated",
+        "user_moved",
+        "agent_updated",
+        "plan_assigned",
+        "plans_configured",
+        "user_whereabouts",
+        "agent_whereabouts",
+        "node_cleared",
+        "roster_shrunk",
+        "work_retried",
+        "events_lost",
+    ];
+
     #[test]
-    fn changes_are_read_as_they_were_written() {
-        let (subject, at) = (Uuid::from_u128(7), Timestamp::from_micros(8));
-        let agent = AgentId::new(subject);
-        let (user, bot) = (ParticipantId::User(UserId::new(subject)), ParticipantId::Agent(agent));
-        for change in [
-            Change::KeyRevoked(ApiKeyId::new(subject)),
-            Change::AgentDeleted(agent),
-            Change::Disabled(user),
-            Change::Disabled(bot),
-            Change::Enabled(user),
-            Change::Enabled(bot),
-            Change::TokensEnded { user: UserId::new(subject), password_set_at: at },
-            Change::SessionEnded(SessionId::new(subject)),
-            Change::UserUpdated(UserId::new(subject)),
-            Change::UserMoved(UserId::new(subject)),
-            Change::AgentUpdated(agent),
-            Change::PlanAssigned(OrganizationId::new(subject)),
-            Change::ConnectionsChanged(user),
-            Change::ConnectionsChanged(bot),
-            Change::NodeCleared(NodeId::new(subject)),
-            Change::ParticipantsRemoved(ChatId::new(subject)),
-            Change::WorkRetried(ChatId::new(subject)),
-            Change::EventsLost { by: NodeId::new(subject), since: at },
-        ] {
-            let (kind, about) = change.parts();
-            assert_eq!((Change::from_parts(kind, about, at), about.uuid()), (Some(change), subject));
+    fn stored_words_are_read_back() {
+        let (subject, at) = (SubjectId::new(Uuid::from_u128(7)), Timestamp::from_micros(8));
+        for word in STORED {
+            let about = if word == "plans_configured" { SubjectId::NIL } else { subject };
+            let change = Change::from_parts(word, subject, at);
+            assert_eq!(change.map(Change::parts), Some((word, about)));
         }
-        let (kind, about) = Change::PlansConfigured.parts();
-        assert_eq!(Change::from_parts(kind, about, at), Some(Change::PlansConfigured));
-        assert_eq!(Change::from_parts("something_new", about, at), None);
+        let user = UserId::new(subject.uuid());
+        let ended = Change::TokensEnded { user, password_set_at: at };
+        assert_eq!(Change::from_parts("tokens_ended", subject, at), Some(ended));
+        assert_eq!(Change::from_parts("something_new", subject, at), None);
     }
 }

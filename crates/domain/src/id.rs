@@ -76,7 +76,7 @@ id_type! {
     ApiKeyId,
     /// A session that a log-in has opened.
     SessionId,
-    /// One run of a server that is one of several.
+    /// A node: one run of a server in a cluster.
     NodeId,
     /// Something that an agent remembers.
     MemoryId,
@@ -94,9 +94,9 @@ id_type! {
     AccountId,
     /// An entry of the audit log.
     AuditEntryId,
-    /// What an entry of the change log or the audit log is about; a word beside it says its kind.
+    /// What an entry of the change log or the audit log is about; a word stored with it says its kind.
     SubjectId,
-    /// A record whose kind follows from the place that it is named in: the last one of a page, what
+    /// A record whose kind follows from where the id is used: the last one of a page, what
     /// a repeated request created, or what a caller names as a contact.
     RecordId,
 }
@@ -120,7 +120,7 @@ is_a!(AccountId: UserId, AgentId, ParticipantId);
 is_a!(RecordId: UserId, AgentId, ParticipantId, ChatId, MessageId, ApiKeyId, MemoryId);
 is_a!(RecordId: InvitationId, ContactId, ContactRequestId, AuditEntryId);
 
-/// The place of a message in its chat, counted from 1 without gaps; 0 is before the first. Deleted
+/// The number of a message in its chat, counted from 1 without gaps; 0 is before the first. Deleted
 /// messages keep theirs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -97,7 +97,7 @@ pub struct IdempotencyClaim {
     /// The operation.
     pub operation: Operation,
     /// The chat; `None` where the chat is what is created.
-    pub place: Option<ChatId>,
+    pub chat: Option<ChatId>,
     /// The request.
     pub once: IdempotentRequest,
 }

@@ -4,6 +4,7 @@
 //! Areas:
 //!
 //! - [`account`]: users, agents, their handles and API keys;
+//! - [`login`]: passwords, the sessions that they open, and registration;
 //! - [`organization`]: members, roles, and invitations;
 //! - [`plan`]: the limits of an organization;
 //! - [`peer`]: users and agents whom a caller may add to chats;
@@ -14,15 +15,22 @@
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
 //! - [`work`]: open deliveries, as seen by those who are responsible for the agents;
 //! - [`idempotency`]: repeated requests with one effect;
-//! - [`activity`]: the short-lived "is working" indicator.
+//! - [`activity`]: the short-lived "is working" indicator;
+//! - [`audit`]: who made, removed, revoked, or deleted what.
 //!
-//! Beside them are [`bus`], the events between the nodes of a cluster, [`node`], their leases and
-//! connections, [`secret`], secrets that they share, and [`archive`], export and import of a store;
-//! [`tally`] aggregates frequent events for the log, and [`status`] has the totals of a store for
-//! the operator. [`services`] builds every use case from its ports.
+//! What several areas share: [`caller`], the authenticated caller of a use case; [`event`], what is
+//! published after a change; [`change`], the log by which every server learns of revocations;
+//! [`id`], [`time`], [`text`], and [`page`]; and [`store`], the errors and the hook of a commit.
 //!
-//! Each area has its rules as pure functions, its use cases (`<verb>.rs`) and one port trait
-//! (`port.rs`) behind which a store stands. Time, ids, secrets and the event bus are ports too.
+//! For several servers: [`bus`], the events between the nodes of a cluster; [`node`], their leases
+//! and connections; [`secret`], secrets that they share.
+//!
+//! For the operator: [`archive`], export and import of a store; [`status`], the totals of a store;
+//! [`tally`], which aggregates frequent events for the log.
+//!
+//! Each area has its rules as pure functions and its use cases (`<verb>.rs`). What it needs of a
+//! store is in its port traits, mostly one in `port.rs`. The clock, ids, keys, and the publisher of
+//! events are ports too ([`ports`]). [`services`] builds every use case from its ports.
 //!
 //! Dependency rule: this crate uses none of our other crates; adapters and edges use it.
 #![warn(missing_docs)]

@@ -12,7 +12,7 @@ use crate::id::RecordId;
 /// The position of a reader in a list: the sort key of the last row that was read.
 ///
 /// It contains the key itself and not only the row, so that the reader continues from the same
-/// place whatever happens to the row. `key` is the chat's sequence or a time in microseconds; `id`
+/// position whatever happens to the row. `key` is the chat's sequence or a time in microseconds; `id`
 /// breaks ties between equal keys and is nil if keys are unique.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Position {

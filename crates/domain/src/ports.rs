@@ -67,7 +67,7 @@ pub trait Presence: Send + Sync {
 
     /// Returns whether the user or agent is present. A platform agent, which is not external, needs
     /// no socket.
-    fn is_there(&self, who: ParticipantId, is_external: Option<bool>) -> bool {
+    fn is_present(&self, who: ParticipantId, is_external: Option<bool>) -> bool {
         is_external == Some(false) || self.is_online(who)
     }
 }

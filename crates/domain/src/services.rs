@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::account::cache::{CacheInvalidation, CallerCache};
 use crate::account::{
-    AccountRepository, AccountService, AdministrationRepository, AdministrationService, KeyRepository,
-    TokenService,
+    AccountPorts, AccountRepository, AccountService, AdministrationRepository, AdministrationService,
+    KeyRepository, TokenService,
 };
 use crate::activity::ActivityService;
 use crate::archive::ArchiveRepository;
@@ -135,15 +135,16 @@ impl Services {
         let events: Arc<dyn EventPublisher> = Arc::new(CacheInvalidation::new(callers.clone(), ports.events));
         let tokens = TokenService::new(store.clone(), clock.clone(), ports.tokens, callers.clone());
         let tokens = Arc::new(tokens);
-        let accounts = AccountService::new(
-            store.clone(),
-            store.clone(),
-            events.clone(),
-            clock.clone(),
-            ids.clone(),
-            keys.clone(),
-            callers.clone(),
-        );
+        let accounts = AccountService::new(AccountPorts {
+            accounts: store.clone(),
+            keys: store.clone(),
+            participants: store.clone(),
+            events: events.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            mint: keys.clone(),
+            callers: callers.clone(),
+        });
         let contacts = ContactService::new(
             store.clone(),
             presence.clone(),

@@ -48,7 +48,7 @@ pub fn single_line(text: &str, max_chars: usize) -> Result<String, TextFault> {
     Ok(trimmed.to_owned())
 }
 
-/// Trims `text` and checks that it can stand as a name beside other names: one line of 1 to
+/// Trims `text` and checks that it can be a name among other names: one line of 1 to
 /// `max_chars` characters, none of them hidden, and no mention marker.
 pub fn display_name(text: &str, max_chars: usize) -> Result<String, TextFault> {
     let name = single_line(text, max_chars)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use domain::account::{AuthenticateError, IssueToken, IssueTokenError, KeyScope, UserHandle};
+use domain::account::{ActAsError, AuthenticateError, IssueToken, IssueTokenError, KeyScope, UserHandle};
 use domain::caller::Caller;
 use domain::chat::{AddParticipantError, AddRefused, ParticipantStatus, ReadChatError, Role};
 use domain::delivery::DeliveryKey;
@@ -93,7 +93,7 @@ async fn a_key_acts_as_itself_and_as_its_owners_agents() {
     }
     let sibling = world.agent(&ann, "Sibling").await;
     let outcome = world.accounts.act_as(sibling.caller.into(), KeyScope::default(), bot.id).await;
-    assert!(matches!(outcome, Err(AuthenticateError::NotThisAgent)));
+    assert!(matches!(outcome, Err(ActAsError::NotThisAgent(agent)) if agent == bot.id));
 }
 
 #[tokio::test]

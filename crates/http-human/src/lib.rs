@@ -1,4 +1,4 @@
-//! The human interface under `/api/v1/me`, and the generic paths beside it.
+//! The human interface under `/api/v1/me`, and the generic paths.
 //!
 //! [`configure`] mounts it. [`routes`] shows every path on one screen; a handler turns a body
 //! into a command, calls one use case, and renders the result.

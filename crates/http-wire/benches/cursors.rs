@@ -16,10 +16,10 @@ fn cursors(criterion: &mut Criterion) {
     let seal = CursorSeal::new(Secret([7; 32]));
     let (reader, room) = (Uuid::from_u128(1), Uuid::from_u128(2));
     let scope = || CursorScope::list("agent/chats/context").of(black_box(reader)).of(black_box(room));
-    let place = Position::at(123_456, RecordId::new(Uuid::from_u128(3)));
-    let cursor = scope().encode(&seal, &place);
+    let position = Position::at(123_456, RecordId::new(Uuid::from_u128(3)));
+    let cursor = scope().encode(&seal, &position);
     group.bench_function("sealed", |bencher| {
-        bencher.iter(|| scope().encode(&seal, black_box(&place)));
+        bencher.iter(|| scope().encode(&seal, black_box(&position)));
     });
     group.bench_function("opened", |bencher| {
         bencher.iter(|| scope().decode(&seal, black_box(&cursor)).unwrap());

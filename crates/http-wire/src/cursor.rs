@@ -144,7 +144,7 @@ impl Fingerprint {
 mod tests {
     use super::*;
 
-    fn place() -> Position {
+    fn position() -> Position {
         Position { key: -7, text: "Größe".to_owned(), id: RecordId::new(Uuid::from_u128(9)) }
     }
 
@@ -159,15 +159,15 @@ mod tests {
     #[test]
     fn a_cursor_comes_back_as_the_position_it_was_made_from() {
         let scope = CursorScope::list("chats").of(Uuid::from_u128(1)).filtered("status", "all");
-        for place in [place(), Position::at(i64::MAX, RecordId::MAX)] {
-            assert_eq!(scope.decode(&seal(), &scope.encode(&seal(), &place)).unwrap(), place);
+        for position in [position(), Position::at(i64::MAX, RecordId::MAX)] {
+            assert_eq!(scope.decode(&seal(), &scope.encode(&seal(), &position)).unwrap(), position);
         }
     }
 
     #[test]
     fn it_belongs_to_its_list_and_its_filters() {
         let chats = CursorScope::list("chats").of(Uuid::from_u128(1));
-        let cursor = chats.encode(&seal(), &place());
+        let cursor = chats.encode(&seal(), &position());
         assert_eq!(
             code(CursorScope::list("agents").of(Uuid::from_u128(1)), &cursor),
             ErrorCode::ValidationError
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn no_byte_of_it_can_be_changed_or_read() {
         let scope = CursorScope::list("chats");
-        let cursor = scope.encode(&seal(), &place());
+        let cursor = scope.encode(&seal(), &position());
         let sealed = URL_SAFE_NO_PAD.decode(&cursor).unwrap();
         for at in 0..sealed.len() {
             let mut changed = sealed.clone();
@@ -190,7 +190,7 @@ mod tests {
             assert_eq!(code(scope, &URL_SAFE_NO_PAD.encode(&changed)), ErrorCode::ValidationError, "{at}");
             assert_eq!(code(scope, &URL_SAFE_NO_PAD.encode(&sealed[..at])), ErrorCode::ValidationError);
         }
-        assert!(!sealed.windows(16).any(|window| window == place().id.uuid().as_bytes()));
+        assert!(!sealed.windows(16).any(|window| window == position().id.uuid().as_bytes()));
         let elsewhere = CursorSeal::new(Secret([8; 32]));
         assert!(scope.decode(&elsewhere, &cursor).is_err(), "made by another installation");
     }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn anything_else_is_refused() {
         let scope = CursorScope::list("chats");
-        let cursor = scope.encode(&seal(), &place());
+        let cursor = scope.encode(&seal(), &position());
         let mut longer = cursor.clone();
         longer.push('A');
         let unsealed = URL_SAFE_NO_PAD.encode([VERSION; NONCE_LEN + FIXED_BYTES + 16]);

@@ -1,4 +1,4 @@
-//! Successful responses: `{"data": …}`, lists with `metadata` beside it.
+//! Successful responses: `{"data": …}`, lists also with `metadata`.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::ContentType;

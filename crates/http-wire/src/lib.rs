@@ -37,6 +37,6 @@ pub mod request_scope;
 pub mod response_budget;
 pub mod services;
 pub mod strict_json;
+pub mod tracked_body;
 pub mod turn;
-pub mod unread;
 pub mod view;

@@ -69,7 +69,7 @@ impl PageQuery {
         Ok(Window { request, scope, seal: self.seal, numbers: count })
     }
 
-    /// The number of rows for a reader that specifies the place in the list by other means; `None`
+    /// The number of rows for a reader that specifies the position in the list by other means; `None`
     /// if a cursor or a page is given as well.
     pub fn limit_only(&self) -> Option<u32> {
         let alone = self.cursor.is_none() && !self.numbered();
@@ -300,9 +300,9 @@ mod tests {
 
     #[test]
     fn a_cursor_goes_with_limit_only() {
-        let place = domain::page::Position::at(4, domain::id::RecordId::NIL);
-        let cursor = SCOPE().encode(&seal(), &place);
-        let slice = Slice::After { after: Some(place), limit: 9 };
+        let position = domain::page::Position::at(4, domain::id::RecordId::NIL);
+        let cursor = SCOPE().encode(&seal(), &position);
+        let slice = Slice::After { after: Some(position), limit: 9 };
         assert_eq!(
             request(&format!("cursor={cursor}&limit=9")).unwrap(),
             PageRequest { slice, count: false }
@@ -357,8 +357,8 @@ mod tests {
         assert_eq!(metadata(&counted)["total_count"], 9);
         assert_eq!(metadata(&counted).get("page"), None);
         assert_eq!(metadata(&window("limit=2")).get("total_count"), None);
-        let place = domain::page::Position::at(4, domain::id::RecordId::NIL);
-        let cursor = SCOPE().encode(&seal(), &place);
+        let position = domain::page::Position::at(4, domain::id::RecordId::NIL);
+        let cursor = SCOPE().encode(&seal(), &position);
         assert!(!window(&format!("cursor={cursor}")).with_total().request.count);
     }
 

@@ -168,7 +168,7 @@ impl QueryReader {
     }
 
     /// Words of a table, in the order in which they are given: separated by commas, or as the
-    /// parameter repeated, or both. The pointer of a fault names the item's place.
+    /// parameter repeated, or both. The pointer of a fault names the item's index.
     pub fn items<T: Copy>(
         &mut self,
         name: &'static str,
@@ -181,10 +181,10 @@ impl QueryReader {
         let texts = given.iter().flat_map(|value| value.split(',')).take(MAX_ITEMS);
         let mut rejected = None;
         let mut items = Vec::new();
-        for (place, text) in texts.enumerate() {
+        for (index, text) in texts.enumerate() {
             match find(table, text) {
                 Some((_, item)) => items.push(item),
-                None => rejected = Some(self.fault(&format!("{name}/{place}"), UNKNOWN_WORD)),
+                None => rejected = Some(self.fault(&format!("{name}/{index}"), UNKNOWN_WORD)),
             }
         }
         rejected.map_or(Ok(items), Err)
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_item_is_named_by_its_place() {
+    fn a_wrong_item_is_named_by_its_index() {
         let pointers = |text: &str| {
             let error = read(text).map(|_| ()).unwrap_err();
             error.details().keys().cloned().collect::<Vec<_>>()

@@ -29,8 +29,8 @@ use crate::browser::{self, PageOrigin};
 use crate::error::ApiError;
 use crate::error::render::{self, REQUEST_ID_HEADER};
 use crate::response_budget::{self, FREE_BYTES, ResponsePermit};
+use crate::tracked_body::TrackedBody;
 use crate::turn::Turn;
-use crate::unread::TrackedBody;
 
 /// The middleware; wraps the whole application, outermost.
 #[derive(Clone, Copy, Debug)]

@@ -59,11 +59,11 @@ struct Share {
 pub struct ResponsePermit {
     _of_all: OwnedSemaphorePermit,
     _of_address: Option<OwnedSemaphorePermit>,
-    _seat: Seat,
+    _share_use: ShareUse,
 }
 
 /// Keeps the share of an address in the table.
-struct Seat {
+struct ShareUse {
     budget: Arc<ResponseBudget>,
     address: Option<u128>,
 }
@@ -78,10 +78,10 @@ impl ResponseBudget {
     /// Room for `bytes`, if there is some now. The source `None` counts in all only.
     pub fn try_take(self: &Arc<Self>, source: Option<Source>, bytes: u64) -> Option<ResponsePermit> {
         let units = self.units(bytes);
-        let (seat, free) = self.seat(source);
+        let (share_use, free) = self.share_use(source);
         let of_address = free.map(|free| free.try_acquire_many_owned(units)).transpose().ok()?;
         let of_all = self.total.clone().try_acquire_many_owned(units).ok()?;
-        Some(ResponsePermit { _of_all: of_all, _of_address: of_address, _seat: seat })
+        Some(ResponsePermit { _of_all: of_all, _of_address: of_address, _share_use: share_use })
     }
 
     /// The source of a connection; `None` for a trusted proxy, which stands for many.
@@ -115,7 +115,7 @@ impl ResponseBudget {
         units(bytes).min(units(self.limit.per_address)).min(units(self.limit.total))
     }
 
-    fn seat(self: &Arc<Self>, source: Option<Source>) -> (Seat, Option<Arc<Semaphore>>) {
+    fn share_use(self: &Arc<Self>, source: Option<Source>) -> (ShareUse, Option<Arc<Semaphore>>) {
         let address = source.map(Source::key);
         let free = address.map(|address| {
             let mut addresses = self.addresses();
@@ -126,7 +126,7 @@ impl ResponseBudget {
             share.users += 1;
             share.free.clone()
         });
-        (Seat { budget: self.clone(), address }, free)
+        (ShareUse { budget: self.clone(), address }, free)
     }
 
     fn addresses(&self) -> MutexGuard<'_, HashMap<u128, Share>> {
@@ -134,7 +134,7 @@ impl ResponseBudget {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ShareUse {
     fn drop(&mut self) {
         let Some(address) = self.address else { return };
         let mut addresses = self.budget.addresses();

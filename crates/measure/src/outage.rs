@@ -1,5 +1,6 @@
 //! Outages: the log has one line when an outage begins, and one when it ends.
 
+use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 /// The start of an outage, if there is one.
@@ -17,6 +18,22 @@ impl Outage {
     /// Records a success. Returns the duration of the outage that it ends, if there was one.
     pub fn ends(&mut self) -> Option<Duration> {
         self.0.take().map(|since| since.elapsed())
+    }
+
+    /// Records an outcome: logs once that an operation fails, and once that it works again.
+    pub fn log<T, E: Debug>(&mut self, outcome: &Result<T, E>, failing: &str, works_again: &str) {
+        match outcome {
+            Err(error) => {
+                if self.begins() {
+                    tracing::warn!(error = ?error, "{failing}");
+                }
+            }
+            Ok(_) => {
+                if let Some(lasted) = self.ends() {
+                    tracing::info!(duration_ms = lasted.as_millis(), "{works_again}");
+                }
+            }
+        }
     }
 }
 

@@ -1,30 +1,22 @@
-//! The command line.
+//! The command line: its commands, and arguments that several of them share. The arguments of one
+//! command are in `commands`, beside the command.
 
-use std::path::PathBuf;
+use clap::{Args, Parser, Subcommand};
 
-use clap::{Args, Parser, Subcommand, ValueHint};
-
+use crate::commands::agent::AgentCommand;
+use crate::commands::audit::AuditArguments;
+use crate::commands::backup::BackupArguments;
+use crate::commands::chat::ChatCommand;
+use crate::commands::config::ConfigCommand;
+use crate::commands::export::ExportArguments;
+use crate::commands::import::ImportArguments;
+use crate::commands::key::KeyCommand;
+use crate::commands::org::OrgCommand;
+use crate::commands::plan::PlanCommand;
+use crate::commands::token::TokenCommand;
+use crate::commands::user::UserCommand;
+use crate::commands::work::WorkCommand;
 use crate::config::{LeadingFlags, ServerFlags};
-
-mod account;
-mod chat;
-mod org;
-mod work;
-
-pub use account::{
-    AgentArguments, AgentCommand, CreateAgentArguments, CreateUserArguments, DeleteAgentArguments,
-    DeleteUserArguments, ListAgentsArguments, ListUsersArguments, MaxAttemptsArgument,
-    ResetPasswordArguments, SetAgentArguments, UserArguments, UserCommand,
-};
-pub use chat::{ChatCommand, DeleteChatArguments, ListChatsArguments, ShowChatArguments};
-pub use org::{
-    CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand,
-    RenameOrgArguments, RoleArgument, SetRoleArguments, ShowOrgArguments,
-};
-pub use work::{
-    DeadLetterWorkArguments, FilterWorkArguments, ListWorkArguments, RetryWorkArguments, ShowWorkArguments,
-    WhichWorkArguments, WorkCommand,
-};
 
 /// A self-hosted server where agents and humans share chat rooms.
 ///
@@ -182,234 +174,12 @@ impl Command {
     }
 }
 
-/// What to do with the configuration.
-#[derive(Subcommand, Debug)]
-pub enum ConfigCommand {
-    /// List all invalid settings. Exits with a non-zero status if there are any.
-    #[command(after_help = "Example:\n  parlance config check --config /etc/parlance/parlance.toml")]
-    Check(ExamineArguments),
-    /// Print every setting with its value and its origin. Passwords are hidden.
-    #[command(after_help = "Example:\n  parlance config show --json | jq '.settings.listen'")]
-    Show(ExamineArguments),
-    /// Print a reference of all settings, as Markdown.
-    #[command(alias = "describe", after_help = "Example:\n  parlance config reference | less")]
-    Reference,
-}
-
-/// Where a backup goes.
-#[derive(Args, Debug)]
-pub struct BackupArguments {
-    /// What to do, other than writing a backup.
-    #[command(subcommand)]
-    pub command: Option<BackupCommand>,
-    /// Directory for the file, which is named after the time [default: the current directory].
-    #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
-    pub to: Option<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What to do with backups.
-#[derive(Subcommand, Debug)]
-pub enum BackupCommand {
-    /// Check that a backup is complete and undamaged, without a store. Exits with a non-zero status if it is not.
-    #[command(after_help = "Example:\n  \
-        parlance backup verify /var/backups/parlance-20261123T040000Z.jsonl")]
-    Verify(VerifyBackupArguments),
-}
-
-/// Which backup to check.
-#[derive(Args, Debug)]
-pub struct VerifyBackupArguments {
-    /// Backup file.
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Where an archive goes.
-#[derive(Args, Debug)]
-pub struct ExportArguments {
-    /// File to write, which appears once it is complete; or a pipe or device [default: standard output].
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub to: Option<PathBuf>,
-    /// Print JSON about the written file.
-    #[arg(long, requires = "to")]
-    pub json: bool,
-}
-
-/// Where an archive comes from.
-#[derive(Args, Debug)]
-pub struct ImportArguments {
-    /// File to read [default: standard input].
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub from: Option<PathBuf>,
-    /// Resume an interrupted import of the same archive.
-    #[arg(long)]
-    pub resume: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What to do with API keys.
-#[derive(Subcommand, Debug)]
-pub enum KeyCommand {
-    /// List the valid keys of a user or an agent, without their secrets.
-    #[command(after_help = "Examples:\n  parlance key list ann\n  \
-        parlance key list ann/echo --json")]
-    List(ListKeysArguments),
-    /// Create another key for a user, and print it once.
-    #[command(after_help = "Examples:\n  parlance key create --user ann --name laptop --days 90\n  \
-        parlance key create --user ann --name dashboard --read-only")]
-    Create(CreateKeyArguments),
-    /// Replace an agent's key, and print the new one once.
-    #[command(after_help = "Example:\n  parlance key rotate ann/echo --json")]
-    Rotate(RotateKeyArguments),
-    /// Revoke keys.
-    ///
-    /// Within a second, running servers reject them and close the sockets that they opened.
-    #[command(after_help = "Examples:\n  parlance key revoke thnv_u_1790000000_AbCdEfGh\n  \
-        parlance key revoke --all-of ann/echo")]
-    Revoke(RevokeKeyArguments),
-}
-
-/// Whose keys.
-#[derive(Args, Debug)]
-pub struct ListKeysArguments {
-    /// Handle of the user, or of the agent: owner/slug.
-    pub handle: String,
-    #[command(flatten)]
-    pub print: TableArguments,
-}
-
-/// The key to be made.
-#[derive(Args, Debug)]
-pub struct CreateKeyArguments {
-    /// Handle of the user.
-    #[arg(long, value_name = "HANDLE")]
-    pub user: String,
-    /// Name of the key, for the user.
-    #[arg(long)]
-    pub name: Option<String>,
-    /// Days until the key expires [default: the setting `key_ttl_days`; by default, keys do not expire].
-    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
-    pub days: Option<u32>,
-    /// Make a key that can only read.
-    #[arg(long)]
-    pub read_only: bool,
-    /// Limit the key to this chat.
-    #[arg(long, value_name = "ID")]
-    pub chat: Option<String>,
-    /// Limit the key to this agent of the user: owner/slug.
-    #[arg(long, value_name = "HANDLE")]
-    pub agent: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Whose key is to be replaced.
-#[derive(Args, Debug)]
-pub struct RotateKeyArguments {
-    /// Handle of the agent: owner/slug.
-    pub handle: String,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Which keys are to be revoked.
-#[derive(Args, Debug)]
-#[command(group(clap::ArgGroup::new("which").required(true)))]
-pub struct RevokeKeyArguments {
-    /// Beginning of the key, as `parlance key list` shows it; or its id, or the whole key.
-    #[arg(group = "which")]
-    pub key: Option<String>,
-    /// Revoke all keys of the user or agent with this handle.
-    #[arg(long, group = "which", value_name = "HANDLE")]
-    pub all_of: Option<String>,
-    #[command(flatten)]
-    pub print: TableArguments,
-}
-
-/// Which entries of the audit log, or what else to do with it.
-#[derive(Args, Debug)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct AuditArguments {
-    /// What to do, other than printing entries.
-    #[command(subcommand)]
-    pub command: Option<AuditCommand>,
-    /// Show only entries of the organization with this name.
-    #[arg(long, value_name = "NAME")]
-    pub org: Option<String>,
-    /// Show only entries from this time on, such as 2026-11-22T08:00:00Z.
-    #[arg(long, value_name = "TIME")]
-    pub since: Option<String>,
-    /// Maximum number of entries.
-    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
-    pub limit: u32,
-    #[command(flatten)]
-    pub print: TableArguments,
-}
-
-/// What to do with the audit log.
-#[derive(Subcommand, Debug)]
-pub enum AuditCommand {
-    /// Check that no sealed entry was changed, removed, or moved.
-    ///
-    /// Prints the newest seal, an anchor to keep elsewhere. Exits with a non-zero status if something is wrong.
-    #[command(after_help = "Examples:\n  parlance audit verify\n  \
-        parlance audit verify --anchor \"$(cat /mnt/elsewhere/audit-anchor)\"")]
-    Verify(VerifyArguments),
-}
-
-/// How to check the audit log.
-#[derive(Args, Debug)]
-pub struct VerifyArguments {
-    /// Seal that an earlier check printed (NUMBER:DIGEST). Checks that the log still contains what it contained then.
-    #[arg(long, value_name = "SEAL")]
-    pub anchor: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What to do with plans.
-#[derive(Subcommand, Debug)]
-pub enum PlanCommand {
-    /// List all plans with their limits. A hyphen means no limit.
-    ///
-    /// The server stores the plans of its configuration when it starts.
-    #[command(after_help = "Examples:\n  parlance plan list\n  parlance plan list --json | jq '.plans[0]'")]
-    List(TableArguments),
-    /// Assign a plan to an organization.
-    ///
-    /// Running servers apply quotas immediately, and everything else within a second.
-    #[command(after_help = "Examples:\n  parlance plan set free --org acme\n  \
-        parlance plan set enterprise --user ann")]
-    Set(SetPlanArguments),
-}
-
 /// How to print.
 #[derive(Args, Debug)]
 pub struct ListArguments {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
-}
-
-/// How to print, and the settings to look at.
-#[derive(Args, Debug)]
-pub struct ExamineArguments {
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub settings: ServerFlags,
 }
 
 /// How to print a list.
@@ -421,59 +191,4 @@ pub struct TableArguments {
     /// Print exact times (UTC) instead of relative ones.
     #[arg(long)]
     pub utc: bool,
-}
-
-/// Whose plan, and which.
-#[derive(Args, Debug)]
-#[command(group(clap::ArgGroup::new("whose").required(true)))]
-pub struct SetPlanArguments {
-    /// Name of the plan.
-    pub plan: String,
-    /// Name of the organization.
-    #[arg(long, group = "whose", value_name = "NAME")]
-    pub org: Option<String>,
-    /// Handle of a user in the organization.
-    #[arg(long, group = "whose", value_name = "HANDLE")]
-    pub user: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What to do with tokens.
-#[derive(Subcommand, Debug)]
-pub enum TokenCommand {
-    /// Issue an access token for a user, and print it.
-    #[command(after_help = "Example:\n  parlance token issue --user ann --ttl 300")]
-    Issue(IssueTokenArguments),
-    /// Sign new tokens with a new key.
-    ///
-    /// A running server uses it within a second.
-    #[command(after_help = "Examples:\n  parlance token rotate-keys\n  parlance token rotate-keys --forget")]
-    RotateKeys(RotateKeysArguments),
-}
-
-/// What becomes of tokens that were made before.
-#[derive(Args, Debug)]
-pub struct RotateKeysArguments {
-    /// Reject all earlier tokens from now on, instead of when they expire.
-    #[arg(long)]
-    pub forget: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// The token to be made.
-#[derive(Args, Debug)]
-pub struct IssueTokenArguments {
-    /// Handle of the user.
-    #[arg(long, value_name = "HANDLE")]
-    pub user: String,
-    /// Lifetime of the token in seconds, at most 900.
-    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
-    pub ttl: u64,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
 }

@@ -81,7 +81,7 @@ mod tests {
     use testkit::{FixedClock, NOON, Stores, World};
 
     use super::*;
-    use crate::ports::SystemClock;
+    use crate::adapters::SystemClock;
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -3,61 +3,47 @@
 //!
 //! Nothing here decides a rule; `wiring` is the only place where a port meets its implementation.
 
-mod agent;
+mod adapters;
 pub mod api_document;
 #[cfg(feature = "swagger-ui")]
 mod api_page;
 mod archive;
-mod audit;
-mod backup;
 mod bus;
-mod chat;
 pub mod cli;
+mod commands;
 pub mod config;
 mod disk;
-mod doctor;
 mod erasure_clock;
-mod export;
 mod failure;
 mod health;
-mod import;
 mod invitation_page;
-mod key;
+mod jwt;
 mod listen;
 mod lock;
 mod metrics;
-mod migrate;
 mod nearest;
-mod openapi;
-mod org;
 mod output;
 pub mod passwords;
-mod plan;
-mod ports;
 mod progress;
-mod serve;
-mod settings;
 mod static_files;
-mod status;
 pub mod store;
 mod system;
 mod telemetry;
 mod tls;
-mod token;
 mod token_keys;
-mod tokens;
 mod traces;
 mod upkeep;
-mod user;
-mod version;
 mod welcome;
 mod wiring;
-mod work;
 
 pub use failure::Failure;
 
 use clap::CommandFactory;
-use cli::{Cli, Command, PlanCommand, TokenCommand};
+use cli::{Cli, Command};
+use commands::{
+    agent, audit, backup, chat, doctor, export, import, key, migrate, openapi, org, plan, serve, status,
+    token, user, version, work,
+};
 use config::{Config, Flags, ServerFlags};
 
 /// Runs one command to its end.
@@ -82,7 +68,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Doctor(arguments) => {
             runtime()?.block_on(doctor::run(Config::examine(flags), arguments.json))
         }
-        Command::Config { command } => settings::run(flags, command),
+        Command::Config { command } => commands::config::run(flags, command),
         Command::Openapi => openapi::print(),
         Command::Completions { shell } => completions(shell),
         Command::Version(arguments) => version::print(&arguments),
@@ -94,18 +80,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::User { command } => with(flags, async |config| user::run(&config, command).await),
         Command::Audit(arguments) => with(flags, async |config| audit::run(&config, arguments).await),
         Command::Key { command } => with(flags, async |config| key::run(&config, command).await),
-        Command::Token { command: TokenCommand::Issue(arguments) } => {
-            with(flags, async |config| token::issue(&config, arguments).await)
-        }
-        Command::Token { command: TokenCommand::RotateKeys(arguments) } => {
-            with(flags, async |config| token::rotate_keys(&config, &arguments))
-        }
-        Command::Plan { command: PlanCommand::List(arguments) } => {
-            with(flags, async |config| plan::list(&config, arguments).await)
-        }
-        Command::Plan { command: PlanCommand::Set(arguments) } => {
-            with(flags, async |config| plan::set(&config, arguments).await)
-        }
+        Command::Token { command } => with(flags, async |config| token::run(&config, command).await),
+        Command::Plan { command } => with(flags, async |config| plan::run(&config, command).await),
         Command::Org { command } => with(flags, async |config| org::run(&config, command).await),
         Command::Agent { command } => with(flags, async |config| agent::run(&config, command).await),
         Command::Chat { command } => with(flags, async |config| chat::run(&config, command).await),

@@ -1,4 +1,4 @@
-//! The lock that allows one server per data directory, and none beside an import.
+//! The lock that allows one server per data directory, and none during an import.
 //!
 //! Events reach sockets within one process; two servers on one embedded store would not see each
 //! other's events. The lock ends with the process, however that ends.

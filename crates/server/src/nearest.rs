@@ -6,8 +6,8 @@ use domain::chat::ChatFilter;
 use domain::id::ParticipantId;
 use domain::page::{PageRequest, Slice};
 
+use crate::commands::user::AT_ONCE;
 use crate::store::Store;
-use crate::user::AT_ONCE;
 use crate::wiring;
 
 /// The maximum number of names of a kind that a mistyped one is compared with.

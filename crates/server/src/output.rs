@@ -9,9 +9,9 @@ use domain::time::Timestamp;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
+use crate::adapters::SystemClock;
 use crate::cli::TableArguments;
 use crate::failure::Failure;
-use crate::ports::SystemClock;
 use crate::progress::stop_spinning;
 
 /// The number of rows that are held to align their columns.

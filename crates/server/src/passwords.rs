@@ -20,8 +20,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
+use crate::adapters::{RandomKeys, SystemClock, random};
 use crate::failure::Failure;
-use crate::ports::{RandomKeys, SystemClock, random};
 
 /// The maximum number of queued hashes per running one.
 const WAITING: usize = 16;
@@ -44,11 +44,11 @@ pub struct PasswordConfig {
 
 /// Hashes by Argon2id.
 pub(crate) struct Argon2Hasher {
-    work: Arc<Work>,
-    /// The running ones.
-    turns: Arc<Semaphore>,
-    /// The running and the queued ones.
-    places: Arc<Semaphore>,
+    setup: Arc<Setup>,
+    /// A permit for each running hash.
+    running: Arc<Semaphore>,
+    /// A permit for each running or queued hash.
+    admitted: Arc<Semaphore>,
     threads: Threads,
 }
 
@@ -67,8 +67,8 @@ impl Threads {
         Ok(Self(Some(runtime)))
     }
 
-    fn spawn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
-        self.0.as_ref().map(|runtime| runtime.spawn_blocking(work))
+    fn spawn<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
+        self.0.as_ref().map(|runtime| runtime.spawn_blocking(job))
     }
 }
 
@@ -88,7 +88,8 @@ fn come_last() {
     }
 }
 
-struct Work {
+/// Argon2 with its parameters.
+struct Setup {
     argon2: Argon2<'static>,
     params: Params,
     /// The hash to compare with if there is no other.
@@ -103,27 +104,27 @@ impl Argon2Hasher {
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone());
         let nobodys = hash(&argon2, RandomKeys.mint(KeyKind::Reset, SystemClock.now()).reveal());
         Ok(Self {
-            work: Arc::new(Work { argon2, params, nobodys }),
-            turns: Arc::new(Semaphore::new(config.at_once)),
-            places: Arc::new(Semaphore::new(config.at_once * (WAITING + 1))),
+            setup: Arc::new(Setup { argon2, params, nobodys }),
+            running: Arc::new(Semaphore::new(config.at_once)),
+            admitted: Arc::new(Semaphore::new(config.at_once * (WAITING + 1))),
             threads: Threads::new(config.at_once)?,
         })
     }
 
-    /// Runs the work in turn, on a separate thread.
-    async fn work<T: Send + 'static>(
+    /// Runs `job` on a separate thread, when a permit for it is free.
+    async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Work) -> T + Send + 'static,
+        job: impl FnOnce(&Setup) -> T + Send + 'static,
     ) -> Result<T, HasherBusy> {
-        let place = self.places.clone().try_acquire_owned().map_err(|_| HasherBusy)?;
-        let turn = self.turns.clone().acquire_owned().await.map_err(|_| HasherBusy)?;
-        let with = self.work.clone();
-        // The caller may stop waiting; the turn ends with the work.
+        let admitted = self.admitted.clone().try_acquire_owned().map_err(|_| HasherBusy)?;
+        let running = self.running.clone().acquire_owned().await.map_err(|_| HasherBusy)?;
+        let setup = self.setup.clone();
+        // The caller may stop waiting; the permits are held until the job ends.
         let done = self.threads.spawn(move || {
             let hashing = measure::hashing();
-            let done = work(&with);
+            let done = job(&setup);
             drop(hashing);
-            drop((turn, place));
+            drop((running, admitted));
             done
         });
         done.ok_or(HasherBusy)?.await.map_err(|_| HasherBusy)
@@ -133,7 +134,7 @@ impl Argon2Hasher {
 #[async_trait]
 impl PasswordHasher for Argon2Hasher {
     async fn hash(&self, password: Password) -> Result<PasswordHash, HasherBusy> {
-        self.work(move |work| PasswordHash::new(hash(&work.argon2, password.reveal()))).await
+        self.run(move |setup| PasswordHash::new(hash(&setup.argon2, password.reveal()))).await
     }
 
     async fn verify(
@@ -141,11 +142,11 @@ impl PasswordHasher for Argon2Hasher {
         password: Password,
         against: Option<PasswordHash>,
     ) -> Result<PasswordCheck, HasherBusy> {
-        self.work(move |work| {
-            let known = against.as_ref().map_or(work.nobodys.as_str(), PasswordHash::as_str);
+        self.run(move |setup| {
+            let known = against.as_ref().map_or(setup.nobodys.as_str(), PasswordHash::as_str);
             let Ok(known) = Phc::new(known) else { return PasswordCheck::Wrong };
-            let right = work.argon2.verify_password(password.reveal().as_bytes(), &known).is_ok();
-            match (right && against.is_some(), is_current(&known, &work.params)) {
+            let right = setup.argon2.verify_password(password.reveal().as_bytes(), &known).is_ok();
+            match (right && against.is_some(), is_current(&known, &setup.params)) {
                 (false, _) => PasswordCheck::Wrong,
                 (true, true) => PasswordCheck::Right,
                 (true, false) => PasswordCheck::RightButOutdated,
@@ -211,15 +212,15 @@ mod tests {
 
     /// However many arrive, the numbers of running and queued ones are bounded.
     #[tokio::test]
-    async fn who_comes_when_all_places_are_taken_is_sent_away() {
+    async fn a_hash_beyond_the_queue_is_refused() {
         let hasher = Argon2Hasher::new(CHEAP).unwrap();
-        let turn = hasher.turns.clone().acquire_owned().await.unwrap();
+        let running = hasher.running.clone().acquire_owned().await.unwrap();
         let mut waiting = (0..=WAITING).map(|_| Box::pin(hasher.hash(password("x")))).collect::<Vec<_>>();
         for one in &mut waiting {
             assert!(tokio::time::timeout(Duration::ZERO, one).await.is_err());
         }
         assert_eq!(hasher.hash(password("x")).await, Err(HasherBusy));
-        drop(turn);
+        drop(running);
         for one in waiting {
             one.await.unwrap();
         }

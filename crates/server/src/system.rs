@@ -11,8 +11,8 @@ use http_wire::query::{NoQuery, StrictQuery};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::adapters::SystemClock;
 use crate::health::{self, Readiness};
-use crate::ports::SystemClock;
 
 /// The version of the program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -17,9 +17,9 @@ use domain::account::TokenClaims;
 use domain::ports::TokenMint;
 use tokio::time::Instant;
 
+use crate::adapters::random;
 use crate::failure::Failure;
-use crate::ports::random;
-use crate::tokens::SignedTokens;
+use crate::jwt::SignedTokens;
 
 /// A key, and its id in tokens.
 pub(crate) struct TokenKey {

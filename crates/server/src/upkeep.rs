@@ -22,9 +22,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use ws_gateway::{Hub, Redeliverer};
 
+use crate::adapters::SystemClock;
 use crate::config::Config;
 use crate::erasure_clock::ErasureClock;
-use crate::ports::SystemClock;
 use crate::store::Store;
 use crate::wiring::Wiring;
 
@@ -70,7 +70,7 @@ pub(crate) fn start(
     for walk in config.retention.clone() {
         tasks.spawn(erase_old(wiring.services.messages.clone(), clock.clone(), walk));
     }
-    let rule = RedeliveryPolicy::after(config.sockets.redelivery_after);
+    let rule = RedeliveryPolicy::usual(config.sockets.redelivery_after, config.work.stuck_after);
     tasks.spawn(Redeliverer::new(wiring.hub.clone(), wiring.services.deliveries.clone(), rule).run());
     tasks
 }
@@ -93,22 +93,6 @@ async fn end_sockets_in_doubt(
         }
         tracing::warn!("closing all sockets: outcome of a commit was unknown, so events may be missing");
         wiring.hub.end_sockets();
-    }
-}
-
-/// Logs once that an operation fails, and once that it works again.
-fn log_outage<T>(outage: &mut Outage, outcome: &Result<T, StoreError>, failing: &str, works_again: &str) {
-    match outcome {
-        Err(error) => {
-            if outage.begins() {
-                tracing::warn!(error = %error, "{failing}");
-            }
-        }
-        Ok(_) => {
-            if let Some(lasted) = outage.ends() {
-                tracing::info!(duration_ms = lasted.as_millis(), "{works_again}");
-            }
-        }
     }
 }
 
@@ -155,12 +139,21 @@ async fn report_failures(limits: Arc<RateLimits>) {
 async fn forget_logins(logins: Arc<LoginService>, clock: Arc<ErasureClock>) {
     let mut ticks = interval(Duration::from_secs(60));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut outage = Outage::default();
     loop {
         ticks.tick().await;
         let Some(now) = clock.now().await else { continue };
-        while logins.forget_some(now).await.unwrap_or(0) > 0 {
-            tokio::task::yield_now().await;
-        }
+        let forgotten = async {
+            while logins.forget_some(now).await? > 0 {
+                tokio::task::yield_now().await;
+            }
+            Ok::<_, StoreError>(())
+        };
+        outage.log(
+            &forgotten.await,
+            "expired sessions cannot be removed, retrying",
+            "expired sessions removed again",
+        );
     }
 }
 
@@ -174,12 +167,7 @@ async fn count_bytes(plans: Arc<PlanService>) {
     loop {
         let begun = Instant::now();
         let counted = plans.count_bytes().await;
-        log_outage(
-            &mut outage,
-            &counted,
-            "content bytes cannot be counted, retrying",
-            "content bytes counted again",
-        );
+        outage.log(&counted, "content bytes cannot be counted, retrying", "content bytes counted again");
         let pause = match counted {
             Ok(bytes) => {
                 measure::content_bytes(bytes);
@@ -198,8 +186,7 @@ async fn write_key_uses(accounts: Arc<AccountService>) {
     let mut outage = Outage::default();
     loop {
         ticks.tick().await;
-        log_outage(
-            &mut outage,
+        outage.log(
             &accounts.write_key_uses().await,
             "time of last use of keys cannot be stored, retrying",
             "time of last use of keys stored again",
@@ -229,7 +216,7 @@ async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, mut anc
             Ok::<_, StoreError>((holds, audit.state().await?))
         };
         let kept = kept.await;
-        log_outage(&mut outage, &kept, "audit log not up to date, retrying", "audit log up to date again");
+        outage.log(&kept, "audit log not up to date, retrying", "audit log up to date again");
         let Ok((holds, state)) = kept else { continue };
         if let (false, Some(seal)) = (holds, seen) {
             tracing::error!(audit.anchor = %seal, "the audit log was changed: it no longer has this seal");
@@ -257,11 +244,20 @@ async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, mut anc
 /// the next start.
 async fn erase_work(accounts: Arc<AccountService>) {
     let mut ticks = interval(Duration::from_secs(1));
+    let mut outage = Outage::default();
     loop {
         ticks.tick().await;
-        while accounts.erase_some().await.unwrap_or(false) {
-            tokio::task::yield_now().await;
-        }
+        let erased = async {
+            while accounts.erase_some().await? {
+                tokio::task::yield_now().await;
+            }
+            Ok::<_, StoreError>(())
+        };
+        outage.log(
+            &erased.await,
+            "records of deleted agents cannot be erased, retrying",
+            "records of deleted agents erased again",
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bus;
 use cluster::{ChangeFeed, ClusterMember, LocalNode, NodeEvents};
 use domain::account::cache::CacheInvalidation;
-use domain::account::{AccountService, AdministrationService, TokenService};
+use domain::account::{AccountPorts, AccountService, AdministrationService, TokenService};
 use domain::bus::{EventBus, RunningBus, SharedEvents};
 use domain::chat::ChatService;
 use domain::contact::RequestLifetime;
@@ -20,13 +20,13 @@ use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::response_budget::{ResponseBudget, ResponseLimit};
 use tokio::task::JoinSet;
-use ws_gateway::fault::LosesMessages;
+use ws_gateway::fault::LossyPublisher;
 use ws_gateway::{Hub, HubConfig};
 
+use crate::adapters::{NobodyListens, RandomIds, RandomKeys, SystemClock, random};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::passwords::Argon2Hasher;
-use crate::ports::{NobodyListens, RandomIds, RandomKeys, SystemClock, random};
 use crate::store::{Store, StoreAt};
 use crate::token_keys::{self, KeyFile};
 
@@ -40,22 +40,23 @@ pub(crate) struct Wiring {
     pub(crate) bus: Option<Arc<dyn RunningBus>>,
     pub(crate) services: Services,
     pub(crate) limits: Arc<RateLimits>,
-    pub(crate) answers: Arc<ResponseBudget>,
+    pub(crate) responses: Arc<ResponseBudget>,
     pub(crate) cursors: CursorSeal,
 }
 
 /// The account use cases alone, for commands.
 pub(crate) fn accounts(store: Arc<dyn Store>) -> AccountService {
     let (events, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
-    AccountService::new(
-        store.clone(),
-        store,
+    AccountService::new(AccountPorts {
+        accounts: store.clone(),
+        keys: store.clone(),
+        participants: store,
         events,
         clock,
-        Arc::new(RandomIds),
-        Arc::new(RandomKeys),
-        Arc::default(),
-    )
+        ids: Arc::new(RandomIds),
+        mint: Arc::new(RandomKeys),
+        callers: Arc::default(),
+    })
 }
 
 /// The use cases of operators on accounts.
@@ -179,7 +180,7 @@ fn events(
     };
     let Some(one_of) = config.sockets.lose_messages else { return events };
     tracing::warn!(one_of, "FOR TESTS ONLY: dropping new messages on their way to sockets");
-    Arc::new(LosesMessages::new(events, one_of))
+    Arc::new(LossyPublisher::new(events, one_of))
 }
 
 impl Wiring {
@@ -206,17 +207,14 @@ impl Wiring {
         begun.await.map_err(|cause| Failure::new("cannot read the change log", cause))
     }
 
-    /// Starts to follow other servers, if there are any: their events go to the local sockets, and
-    /// invalidate cached callers; what was learned of them is revalidated, also without a bus.
+    /// Starts to receive the events of other servers, if there is a bus: they go to the local
+    /// sockets, and invalidate cached callers.
     pub(crate) fn hear_others(&self) -> JoinSet<()> {
-        let Some((_, events)) = self.node.clone() else { return JoinSet::new() };
         let mut tasks = JoinSet::new();
-        if let Some(bus) = &self.bus {
+        if let (Some((_, events)), Some(bus)) = (&self.node, &self.bus) {
             let others = CacheInvalidation::new(self.services.callers.clone(), Arc::new(events.of_others()));
             tasks.spawn(bus.clone().run(Arc::new(others)));
         }
-        let chats = self.services.chats.clone();
-        tasks.spawn(async move { events.revalidate_stale_chats(&chats).await });
         tasks
     }
 
@@ -245,7 +243,7 @@ impl Wiring {
         let ports = ports(config, store.clone(), token_mint(config)?, events, hub.clone())?;
         Ok(Self {
             services: Services::new(ports),
-            answers: ResponseBudget::new(ResponseLimit {
+            responses: ResponseBudget::new(ResponseLimit {
                 per_address: config.http.unread_per_address,
                 total: config.http.unread_bytes,
                 trusted_proxies: config.rates.trusted_proxies.clone(),

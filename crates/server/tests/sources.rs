@@ -1,14 +1,14 @@
 //! Rules for the text of the sources: no file is too long, and tests wait for facts.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 /// The maximum number of lines of a Rust file.
 const MOST_LINES: usize = 500;
 
-/// How often test code sleeps. All other tests wait with `testkit`'s `until`, `elapse`, and `pace`.
+/// How often test code calls `sleep`. All other tests wait with `testkit`'s `until`, `elapse`, and `pace`.
 const SLEEPS: [(&str, usize); 6] = [
     // It looks so often that it meets the program on its way.
     ("crates/server/tests/archive/kills.rs", 1),
@@ -22,6 +22,30 @@ const SLEEPS: [(&str, usize); 6] = [
     ("tests/src/server.rs", 2),
     // The wait that tells whether something was so in time.
     ("tests/src/soon.rs", 1),
+];
+
+/// How often tests let a fixed time pass, because nothing shows that it is over.
+const ELAPSES: [(&str, usize); 10] = [
+    // NATS hangs while a node ends; a beat that must not come.
+    ("crates/adapters-nats/tests/bus/carrying.rs", 2),
+    // The second of two joins begins later than the first.
+    ("crates/adapters-nats/tests/bus/failures.rs", 1),
+    // Tries to take a lock leave no trace.
+    ("crates/adapters-postgres/tests/store_lock.rs", 2),
+    // The function itself.
+    ("crates/testkit/src/waits.rs", 1),
+    // A history is complete if nothing is added to it.
+    ("tests/src/proof/actors.rs", 1),
+    // How long failures last.
+    ("tests/src/proof/world.rs", 8),
+    // Nothing is pushed again to a client that does not read.
+    ("tests/tests/at_least_once.rs", 1),
+    // A body that takes longer than its credential is trusted.
+    ("tests/tests/logins.rs", 1),
+    // A database that is away for longer than a lease.
+    ("tests/tests/nodes/main.rs", 1),
+    // A server in the middle of its drain.
+    ("tests/tests/stop.rs", 1),
 ];
 
 /// Every Rust file of the repository by its path, without what was built or installed.
@@ -63,18 +87,48 @@ fn no_source_is_too_long() {
 
 #[test]
 fn tests_wait_for_facts() {
-    const SLEEP: &str = concat!("sleep", "(");
-    let sleeps = sources().into_iter().map(|(path, text)| {
-        let code = test_code(&path, &text).lines().filter(|line| !line.trim_start().starts_with("//"));
-        let count = code.filter(|line| line.contains(SLEEP)).count();
-        (path, count)
-    });
-    let sleeps = sleeps.filter(|(_, count)| *count > 0).collect::<BTreeMap<_, _>>();
-    let allowed = SLEEPS.map(|(path, count)| (path.to_owned(), count));
-    assert_eq!(sleeps, BTreeMap::from(allowed), "the files that sleep, and those that may");
+    let sources = sources();
+    let calls = |function: &str| {
+        let counts = sources.iter().map(|(path, text)| {
+            let code = test_code(path, text).lines().filter(|line| !line.trim_start().starts_with("//"));
+            (path.as_str(), code.filter(|line| line.contains(function)).count())
+        });
+        counts.filter(|(_, count)| *count > 0).collect::<BTreeMap<_, _>>()
+    };
+    let sleeps = calls(concat!("sleep", "("));
+    assert_eq!(sleeps, BTreeMap::from(SLEEPS), "the files that sleep, and those that may");
+    let elapses = calls(concat!("elapse", "("));
+    assert_eq!(elapses, BTreeMap::from(ELAPSES), "the files that let a fixed time pass, and those that may");
 }
 
-/// The files of the domain that may name the type of an id without a kind, beside tests.
+/// The macros of the contract name its cases by hand, and a case that they do not name never runs.
+#[test]
+fn every_case_of_the_contract_is_named_and_runs() {
+    let (mut written, mut listed) = (BTreeSet::new(), BTreeSet::new());
+    for (path, text) in &sources() {
+        let Some(file) = path.strip_prefix("crates/testkit/src/contract") else { continue };
+        let area = file.trim_start_matches('/').trim_end_matches(".rs");
+        for function in text.split("\npub async fn ").skip(1) {
+            let (name, parameters) = function.split_once('(').unwrap();
+            if parameters.starts_with("world: World") || parameters.starts_with("nodes: Nodes") {
+                written.insert(format!("{area}::{name}"));
+            }
+        }
+        for (marker, area) in [("@area $make, ", None), ("@each $make,", Some(area))] {
+            for list in text.split(marker).skip(1).map(|rest| rest.split('}').next().unwrap()) {
+                let (area, names) = area.map_or_else(|| list.split_once(':').unwrap(), |area| (area, list));
+                let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+                listed.extend(names.map(|name| format!("{area}::{name}")));
+            }
+        }
+    }
+    assert!(written.len() > 200, "the cases were not found: {}", written.len());
+    let unnamed = written.difference(&listed).collect::<Vec<_>>();
+    let unknown = listed.difference(&written).collect::<Vec<_>>();
+    assert!(unnamed.is_empty() && unknown.is_empty(), "never run: {unnamed:?}; not found: {unknown:?}");
+}
+
+/// The files of the domain that may name the type of an id without a kind, except for tests.
 const UNTYPED_IDS: [&str; 4] = [
     // A value of any column.
     "crates/domain/src/archive/value.rs",

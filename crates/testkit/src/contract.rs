@@ -10,16 +10,16 @@ pub mod answers;
 pub mod archives;
 pub mod audit;
 pub mod callers;
-pub mod changes;
+pub mod change_log;
 pub mod chats;
 pub mod contacts;
 pub mod dead_letters;
 pub mod deliveries;
+pub mod edits;
 pub mod effects;
 pub mod history;
 pub mod invitations;
 pub mod keys;
-pub mod log;
 pub mod logins;
 pub mod members;
 pub mod memories;
@@ -43,37 +43,37 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, accounts:
             handles_and_addresses_are_taken_once, only_an_empty_store_gets_a_first_user,
             names_are_unique_and_slugs_are_numbered, keys_stand_for_their_holders, agents_are_listed_newest_first,
-            agents_are_listed_as_wanted, a_reader_by_name_misses_nobody_who_keeps_theirs,
+            agents_are_listed_as_wanted, paging_by_name_misses_no_unrenamed_agent,
         }
         $crate::contract_tests! { @area $make, keys:
-            keys_are_listed_newest_first, keys_keep_their_limits, a_key_expires, new_keys_expire_by_default, a_revoked_key_is_good_for_nothing,
-            nobody_has_more_keys_than_anybody_may, an_agent_has_one_key, the_last_use_is_written_down,
+            keys_are_listed_newest_first, keys_keep_their_limits, a_key_expires, new_keys_expire_by_default, a_revoked_key_is_rejected,
+            the_number_of_keys_is_limited, an_agent_has_one_key, the_time_of_last_use_is_stored,
         }
         $crate::contract_tests! { @area $make, callers:
-            what_is_changed_here_holds_for_the_next_request, what_is_changed_elsewhere_holds_once_the_log_was_read,
-            who_is_disabled_elsewhere_is_out_once_the_log_was_read, what_ends_elsewhere_ends_once_the_log_was_read,
-            what_is_changed_elsewhere_holds_while_the_log_is_stuck, who_is_known_is_looked_at_by_the_clock,
-            a_clock_that_jumps_ages_nothing,
+            local_changes_apply_to_the_next_request, remote_changes_apply_after_log_read,
+            remote_disabling_applies_after_log_read, remote_revocations_apply_after_log_read,
+            remote_changes_apply_while_the_log_is_stuck, cached_credentials_still_expire,
+            a_clock_jump_expires_no_cache_entry,
         }
         $crate::contract_tests! { @area $make, audit:
-            what_is_done_is_audited, what_is_refused_is_not_audited, entries_stay_in_their_organization,
+            changes_are_audited, refused_changes_are_not_audited, entries_stay_in_their_organization,
             only_admins_read_the_log, entries_keep_the_names_of_their_time, edits_are_audited,
             sealed_entries_form_a_chain, many_sealers_make_one_chain,
         }
         $crate::contract_tests! { @area $make, logins:
-            who_knows_the_password_is_let_in, a_used_up_account_answers_like_a_wrong_password, an_outdated_hash_is_made_anew, a_refresh_token_is_good_once,
-            a_refresh_token_at_the_same_moment, who_logs_out_is_out, what_was_looked_at_meanwhile_counts_no_more, another_password_ends_what_was_open,
-            users_list_and_end_their_sessions, the_password_is_asked_for_again, a_reset_token_is_good_once, old_sessions_are_forgotten, who_is_disabled_does_not_log_in,
+            the_right_password_logs_in, a_used_up_account_answers_like_a_wrong_password, an_outdated_hash_is_replaced, a_refresh_token_works_once,
+            concurrent_refreshes_with_one_token, logging_out_ends_the_session, a_password_replaced_meanwhile_opens_no_session, a_changed_password_ends_open_sessions,
+            users_list_and_end_their_sessions, sensitive_changes_require_the_password, a_reset_token_works_once, old_sessions_are_forgotten, a_disabled_user_cannot_log_in,
         }
         $crate::contract_tests! { @area $make, administration:
-            all_accounts_are_listed_by_handle, all_chats_are_listed_newest_first, who_is_disabled_is_let_in_nowhere,
-            since_when_somebody_is_disabled_is_known, who_is_disabled_is_nobodys_peer, who_is_deleted_is_nowhere,
+            all_accounts_are_listed_by_handle, all_chats_are_listed_newest_first, a_disabled_account_is_rejected_everywhere,
+            the_time_of_disabling_is_stored, a_disabled_account_is_not_a_peer, a_deleted_user_is_found_nowhere,
             the_last_admin_of_members_is_not_deleted, an_organization_without_members_is_deleted,
         }
         $crate::contract_tests! { @area $make, registering:
-            whoever_registers_is_in, a_guest_registers_into_the_organization, who_may_register_is_said_by_the_operator,
+            a_registered_user_is_logged_in, a_guest_registers_into_the_organization, the_operator_decides_who_may_register,
         }
-        $crate::contract_tests! { @area $make, log:
+        $crate::contract_tests! { @area $make, change_log:
             what_ends_is_logged, what_callers_carry_is_logged, who_leaves_a_room_is_logged,
             a_reader_of_the_log_misses_nothing, old_entries_are_forgotten,
         }
@@ -85,39 +85,39 @@ macro_rules! contract_tests {
             the_operator_marks_agents, a_profile_is_changed_in_parts,
         }
         $crate::contract_tests! { @area $make, memories:
-            what_is_remembered_is_read_again, memories_stay_in_their_organization,
-            lists_of_memories_are_narrowed, humans_read_what_concerns_them, memories_go_with_their_agent_or_stay,
+            stored_memories_are_read_unchanged, memories_stay_in_their_organization,
+            lists_of_memories_are_narrowed, humans_read_what_concerns_them, private_memories_are_deleted_with_their_agent,
             heavy_memories_end_a_page_early,
         }
         $crate::contract_tests! { @area $make, plans:
             exactly_as_many_agents_as_the_plan_allows, exactly_as_many_rooms_as_the_plan_allows,
             exactly_as_many_participants_as_the_plan_allows, exactly_as_many_messages_as_the_plan_allows,
-            what_an_organization_keeps_is_counted_and_limited,
+            stored_bytes_are_counted_and_limited,
             memories_count_towards_the_bytes_of_their_organization,
-            plans_are_taken_up_and_kept_while_in_use, organizations_are_named_once,
+            configured_plans_replace_all_but_those_in_use, organizations_are_named_once,
         }
         $crate::contract_tests! { @area $make, invitations:
-            a_guest_comes_in_once, only_who_is_meant_comes_in_while_it_is_open,
-            of_many_guests_with_one_token_one_comes_in, invitations_are_for_admins,
-            invitations_are_listed_newest_first, there_are_never_too_many_invitations,
+            an_invitation_admits_one_guest_once, an_open_invitation_admits_only_its_addressee,
+            concurrent_guests_with_one_token_admit_one, only_admins_manage_invitations,
+            invitations_are_listed_newest_first, the_number_of_open_invitations_is_limited,
         }
         $crate::contract_tests! { @area $make, members:
-            an_organization_never_lacks_an_admin, roles_are_for_admins_to_give, organizations_are_renamed_once,
-            members_are_listed_oldest_first, who_goes_falls_back_to_their_own,
+            an_organization_never_lacks_an_admin, only_admins_assign_roles, organizations_are_renamed_once,
+            members_are_listed_oldest_first, a_leaving_member_returns_to_their_own_organization,
         }
         $crate::contract_tests! { @area $make, moves:
-            an_invitation_moves_whoever_accepts_it, agents_must_fit_where_they_come,
-            as_many_come_in_as_the_plan_has_room_for, what_the_organization_showed_is_not_seen_any_more,
-            tokens_end_with_a_move, nobody_comes_back_by_an_invitation_of_their_own,
-            the_last_admins_do_not_go_at_once, who_moves_while_making_things_makes_them_in_one_place,
-            moves_are_written_down,
+            an_invitation_moves_whoever_accepts_it, agents_of_a_moving_user_must_fit_the_plan,
+            as_many_users_move_in_as_the_plan_allows, a_moved_user_no_longer_sees_the_old_organization,
+            tokens_end_with_a_move, invitations_end_with_the_membership_of_their_maker,
+            the_last_admins_cannot_all_move_at_once, records_made_during_a_move_belong_to_one_organization,
+            moves_are_audited,
         }
         $crate::contract_tests! { @area $make, archives:
             an_import_is_marked_until_it_has_ended,
-            what_is_moved_is_the_same_elsewhere, what_comes_from_elsewhere_is_the_same_here,
-            a_snapshot_stays_as_it_was, rows_are_never_changed,
+            exported_rows_are_imported_unchanged, rows_of_another_store_are_imported_unchanged,
+            a_snapshot_stays_as_it_was, rows_are_never_changed, rows_agree_on_who_is_mentioned,
         }
-        $crate::contract_tests! { @area $make, status: the_store_is_seen_at_a_glance }
+        $crate::contract_tests! { @area $make, status: the_status_summarizes_the_store }
         $crate::contract_tests! { @area $make, work:
             open_work_is_listed_oldest_first, work_is_narrowed, flags_are_found_as_they_are_shown,
             work_is_for_those_who_answer_for_it, a_text_that_is_gone_is_no_work,
@@ -128,33 +128,33 @@ macro_rules! contract_tests {
             work_that_has_moved_on_is_not_changed, only_the_responsible_change_work, work_is_changed_by_filter,
         }
         $crate::contract_tests! { @area $make, secrets:
-            a_secret_stays_as_it_was_first,
+            a_secret_never_changes,
         }
         $crate::contract_tests! { @area $make, peers:
-            peers_are_whom_one_may_add, pages_of_peers_have_totals, rooms_are_left_out, the_directory_is_for_all,
+            peers_are_those_who_may_be_added, pages_of_peers_have_totals, rooms_are_left_out, the_directory_is_for_all,
             colleagues_and_what_they_share_are_peers, contacts_are_peers,
         }
         $crate::contract_tests! { @area $make, chats:
             rooms_are_listed_newest_first_without_those_left_or_deleted, rosters_are_for_participants,
-            who_comes_back_is_as_new, refusals_leave_no_trace, a_deleted_room_is_gone,
+            a_returning_participant_starts_anew, refusals_leave_no_trace, a_deleted_room_is_not_found,
         }
         $crate::contract_tests! { @area $make, messages:
             the_sequence_has_no_gaps_under_many_writers, refused_messages_leave_no_trace,
             a_caller_that_has_gone_changes_nothing, a_cursor_sees_every_row_once_while_others_write,
-            pages_have_totals, history_can_be_narrowed, context_is_ones_own_part,
-            every_message_tells_the_handle_of_its_sender,
+            pages_have_totals, history_can_be_narrowed, context_contains_only_the_callers_part,
+            every_message_has_the_handle_of_its_sender,
         }
         $crate::contract_tests! { @area $make, rooms:
-            rooms_are_listed_as_wanted, what_one_left_is_not_listed, rows_hold_the_parts_that_are_wanted,
+            rooms_are_listed_as_wanted, rooms_that_were_left_are_not_listed, rows_hold_the_parts_that_are_wanted,
             long_rosters_are_cut, a_room_shows_whether_its_agents_work, messages_are_counted_by_kind,
             owners_observe_the_rooms_of_their_agents, rooms_are_renamed_by_their_owners,
             heavy_rooms_end_a_page_early,
         }
         $crate::contract_tests! { @area $make, retention:
-            what_is_too_old_is_erased, a_walk_goes_on_where_it_was,
+            old_messages_are_erased, an_interrupted_erasure_continues,
         }
         $crate::contract_tests! { @area $make, history:
-            kinds_are_chosen, a_position_remembers_since_when, an_instant_is_found_among_gaps,
+            history_is_filtered_by_kind, a_position_remembers_since_when, an_instant_is_found_among_gaps,
             surroundings_of_a_message,
             heavy_messages_end_a_page_early, long_errors_are_cut_where_they_are_shown,
             every_list_is_exact_while_eight_write,
@@ -169,6 +169,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, redelivery:
             what_is_new_is_found_for_those_who_listen, only_what_is_new_is_found,
             new_messages_are_read_by_those_they_are_for, what_is_new_is_told_before_every_step_on_it,
+            work_on_a_backlog_is_found,
         }
         $crate::contract_tests! { @area $make, answers:
             one_key_makes_one_message_under_many_senders, one_key_makes_one_event,
@@ -176,7 +177,7 @@ macro_rules! contract_tests {
             a_first_answer_outlives_a_change_of_the_room, a_key_belongs_to_sender_operation_and_room,
             one_key_makes_one_room, old_answers_are_forgotten_in_batches,
         }
-        $crate::contract_tests! { @area $make, changes:
+        $crate::contract_tests! { @area $make, edits:
             an_edit_changes_the_text_and_nothing_else, a_deleted_text_is_nowhere,
             work_on_a_deleted_text_is_not_found, only_its_sender_changes_a_text,
             a_deleted_text_makes_room_for_another, a_repeated_request_does_not_bring_a_text_back,
@@ -184,7 +185,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, effects:
             changes_move_the_rooms_times, a_room_is_titled_once, a_title_is_made_of_what_everybody_may_read, a_title_follows_its_text, an_agent_that_shows_itself_becomes_active,
-            what_is_read_is_what_was_written, unasked_work_adds_nothing_to_the_context,
+            stored_messages_are_read_unchanged, unaddressed_work_adds_nothing_to_the_context,
         }
         $crate::contract_tests! { @area $make, contacts:
             requests_walk_through_their_states, handles_name_pending_requests, inverse_requests_are_approved,

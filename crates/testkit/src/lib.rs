@@ -14,9 +14,9 @@ mod fixture;
 pub mod nats;
 pub mod nodes;
 pub mod parity;
-mod ports;
 pub mod postgres;
 pub mod sql;
+mod tcp_ports;
 mod waits;
 mod world;
 
@@ -24,6 +24,6 @@ pub use fakes::{
     FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
 };
 pub use fixture::Fixture;
-pub use ports::free_port;
+pub use tcp_ports::free_port;
 pub use waits::{elapse, pace, pace_thread, until, until_or};
 pub use world::{NOON, Stores, TestAgent, TestUser, World};

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::id::{AgentId, NodeId, ParticipantId, UserId};
 use domain::node::{
-    AgentClaim, Connected, Entrant, EntrantPlace, Granted, Holder, NodeRepository, PresenceChange,
+    AgentClaim, Connected, Entrant, EntrantPosition, Granted, Holder, NodeRepository, PresenceChange,
     Registered, SocketNumber,
 };
 use domain::store::StoreError;
@@ -64,7 +64,7 @@ impl MemoryNodes {
     pub fn enter_room(&self, entrant: Entrant) {
         let mut rows = self.lock();
         rows.entrants.push(entrant);
-        rows.entrants.sort_by_key(Entrant::place);
+        rows.entrants.sort_by_key(Entrant::position);
     }
 
     fn lock(&self) -> MutexGuard<'_, Rows> {
@@ -245,9 +245,9 @@ impl NodeRepository for MemoryNodes {
         Ok(())
     }
 
-    async fn entrants(&self, after: EntrantPlace, limit: u32) -> Result<Vec<Entrant>, StoreError> {
+    async fn entrants(&self, after: EntrantPosition, limit: u32) -> Result<Vec<Entrant>, StoreError> {
         let rows = self.rows()?;
-        let behind = rows.entrants.iter().filter(|entrant| entrant.place() > after);
+        let behind = rows.entrants.iter().filter(|entrant| entrant.position() > after);
         Ok(behind.take(usize::try_from(limit).unwrap()).cloned().collect())
     }
 }

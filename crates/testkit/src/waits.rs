@@ -1,4 +1,5 @@
-//! Waiting: for a fact, for a fixed time, and between two requests of a load. Other test code does not sleep.
+//! Waiting: for a fact, for a fixed time, and between two requests of a load. `crates/server/tests/sources.rs` lists the
+//! few other sleeps of test code, and every use of [`elapse`], with the reasons.
 
 use std::time::Duration;
 

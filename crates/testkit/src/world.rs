@@ -92,7 +92,7 @@ pub struct Stores {
     /// Peers and the directory.
     pub peers: Arc<dyn PeerRepository>,
     /// Requests that count once.
-    pub answers: Arc<dyn IdempotencyRepository>,
+    pub idempotency: Arc<dyn IdempotencyRepository>,
     /// Contacts and contact requests.
     pub contacts: Arc<dyn ContactRepository>,
     /// The memories of agents.
@@ -132,7 +132,7 @@ impl Stores {
             organizations: store.clone(),
             secrets: store.clone(),
             status: store.clone(),
-            answers: store.clone(),
+            idempotency: store.clone(),
             contacts: store.clone(),
             archive: store.clone(),
             close: Arc::new(move || close(&closing)),
@@ -245,7 +245,7 @@ impl World {
 
     /// A new user with this handle who comes by the invitation of this token.
     pub async fn guest(&self, handle: &str, token: &str) -> Result<TestUser, CreateUserError> {
-        let initial_organization = self.accounts.by_invitation(token);
+        let initial_organization = InitialOrganization::Invited(self.ports.keys.digest(token));
         self.try_user(handle, initial_organization, PlanName::enterprise()).await
     }
 

@@ -63,7 +63,7 @@ async fn each_database_is_empty_and_may_be_written() {
 }
 
 #[tokio::test]
-async fn a_database_goes_with_its_handle_though_somebody_is_connected() {
+async fn dropping_the_handle_drops_a_database_in_use() {
     let (database, other) = (server().database(), server().database());
     let connected = connect(&database.url()).await.unwrap();
     let name = database.name().to_owned();

@@ -4,9 +4,9 @@ use actix_web::body::BodyStream;
 use actix_web::http::header::{AUTHORIZATION, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use actix_web::web::{Data, Payload, Query};
 use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
-use domain::account::{AuthenticateError, Authenticated, Presented};
+use domain::account::{ActAsError, AuthenticateError, Authenticated, Presented};
 use domain::caller::Caller;
-use domain::id::AgentId;
+use domain::id::{AgentId, ParticipantId};
 use http_wire::auth::Credential;
 use http_wire::auth::credential::{MAX_KEY_BYTES, MAX_TOKEN_BYTES};
 use http_wire::error::{ApiError, ErrorCode};
@@ -53,8 +53,8 @@ pub(crate) async fn connect(
     let machine = Machine::new(parameters.version, caller, context.hub.config().max_topics)
         .limited_to(presented.scope());
     let outbox = Outbox::new(machine, inbox, claim.receipts());
-    let slot = claim.slot.take();
-    let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake, slot)));
+    let permit = claim.permit.take();
+    let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake, permit)));
     let inbound = inbound
         .max_frame_size(MAX_INBOUND_BYTES)
         .aggregate_continuations()
@@ -80,8 +80,8 @@ impl Parameters {
             .map_err(|_| forbidden("The query string is not valid. Percent-encode its values."))?
             .into_inner();
         let mut take = |name: &str| {
-            let place = pairs.iter().position(|(given, _)| given == name)?;
-            Some(pairs.swap_remove(place).1)
+            let index = pairs.iter().position(|(given, _)| given == name)?;
+            Some(pairs.swap_remove(index).1)
         };
         let vsn = take("vsn");
         let version = Version::of_parameter(vsn.as_deref()).ok_or_else(|| {
@@ -150,7 +150,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Authenticates the client and takes a connection slot: in the name of the caller, or in that of
+/// Authenticates the client and takes a socket permit: in the name of the caller, or in that of
 /// the credential's holder if it may not act as the agent it asked for.
 async fn admit(
     context: &SocketContext,
@@ -163,24 +163,21 @@ async fn admit(
         Ok(holder) => {
             let caller = act_as(context, holder, asked.agent).await;
             let counted = caller.as_ref().unwrap_or(&holder.caller).participant();
-            (counted, caller.map(|caller| (caller, holder.presented)))
+            (
+                counted,
+                caller.map(|caller| (caller, holder.presented)).map_err(|error| not_acting(error, counted)),
+            )
         }
-        Err(AuthenticateError::Disabled(who)) => (who, Err(AuthenticateError::Disabled(who))),
-        Err(error) => return Err(not_admitted(error, asked)),
+        Err(AuthenticateError::Disabled(who)) => (who, Err(AuthenticateError::Disabled(who).into())),
+        // Not 401: clients take that for a temporary failure and retry without end.
+        Err(AuthenticateError::Unauthorized) => return Err(forbidden(rejected(asked.credential))),
+        Err(AuthenticateError::Store(error)) => return Err(unavailable().with_cause(error)),
     };
-    if matches!(admitted, Err(AuthenticateError::NotThisAgent)) {
-        let agent = asked.agent.map(|agent| agent.to_string());
-        tracing::info!(
-            participant = %counted.uuid(),
-            agent.id = agent,
-            "socket refused: this credential cannot act as the agent named by agent_id"
-        );
-    }
     let rate = limits.spend(counted, Class::Connect).transpose().map_err(too_many)?;
     match (admitted, rate) {
         (Ok((caller, presented)), rate) => Ok((caller, presented, rate)),
-        (Err(error), Some(rate)) => Err(limit::with_rate(not_admitted(error, asked), rate)),
-        (Err(error), None) => Err(not_admitted(error, asked)),
+        (Err(error), Some(rate)) => Err(limit::with_rate(error, rate)),
+        (Err(error), None) => Err(error),
     }
 }
 
@@ -192,8 +189,8 @@ async fn authenticate_rate_limited(
     credential: Credential<'_>,
 ) -> Result<Result<Authenticated, AuthenticateError>, ApiError> {
     let proof = |holder: &Result<_, AuthenticateError>| match holder {
-        Ok(_) | Err(AuthenticateError::Disabled(_) | AuthenticateError::OutOfScope(_)) => Proof::Good,
-        Err(AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent) => Proof::Bad,
+        Ok(_) | Err(AuthenticateError::Disabled(_)) => Proof::Good,
+        Err(AuthenticateError::Unauthorized) => Proof::Bad,
         Err(AuthenticateError::Store(_)) => Proof::Undecided,
     };
     let checked = limits.check(request, credential, identify(context, credential), proof).await;
@@ -224,16 +221,10 @@ async fn act_as(
     context: &SocketContext,
     holder: Authenticated,
     agent: Option<AgentId>,
-) -> Result<Caller, AuthenticateError> {
-    let Authenticated { caller, permits, presented } = holder;
-    match agent {
-        // The plan decides whether a user may connect, as it does for requests.
-        None if matches!(caller, Caller::User(_)) && !permits.human_interface => {
-            Err(AuthenticateError::NotThisAgent)
-        }
-        None => Ok(caller),
-        Some(agent) => context.accounts.act_as(caller, presented.scope(), agent).await.map(Caller::Agent),
-    }
+) -> Result<Caller, ActAsError> {
+    let Some(agent) = agent else { return holder.as_itself() };
+    let acting = context.accounts.act_as(holder.caller, holder.presented.scope(), agent).await;
+    acting.map(Caller::Agent)
 }
 
 /// Some clients send their key in the place of a token. A token contains dots, a key never does.
@@ -241,17 +232,23 @@ fn token_or_key(text: &str) -> Credential<'_> {
     if text.contains('.') { Credential::Token(text) } else { Credential::Key(text) }
 }
 
-fn not_admitted(error: AuthenticateError, asked: Asked<'_>) -> ApiError {
+/// The refusal of a holder whose credential is valid.
+fn not_acting(error: ActAsError, holder: ParticipantId) -> ApiError {
     match error {
-        // Not 401: clients take that for a temporary failure and retry without end.
-        AuthenticateError::Unauthorized => forbidden(rejected(asked.credential)),
-        AuthenticateError::NotThisAgent if asked.agent.is_none() => {
-            forbidden("Your plan does not include the API for humans. Ask the operator of the server.")
+        // A handshake has one code for whatever the caller may not do.
+        ActAsError::PlanExcludesHumans => {
+            ApiError::new(ErrorCode::Forbidden, ApiError::from(error).message())
         }
-        AuthenticateError::NotThisAgent
-        | AuthenticateError::Disabled(_)
-        | AuthenticateError::OutOfScope(_) => ApiError::from(error),
-        AuthenticateError::Store(error) => unavailable().with_cause(error),
+        ActAsError::Store(error) => unavailable().with_cause(error),
+        ActAsError::NotThisAgent(agent) => {
+            tracing::info!(
+                participant = %holder.uuid(),
+                agent.id = %agent,
+                "socket refused: this credential cannot act as the agent named by agent_id"
+            );
+            error.into()
+        }
+        ActAsError::Disabled(_) | ActAsError::OutOfScope(_) => error.into(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! For tests: an event bus that loses messages on purpose, between the commit and the sockets.
+//! For tests: an event publisher that drops messages on purpose, between the commit and the sockets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,20 +9,20 @@ use domain::ports::EventPublisher;
 
 /// Drops one of every `one_of` events of the kind `message_created`, starting with the first; all
 /// other events pass.
-pub struct LosesMessages {
+pub struct LossyPublisher {
     to: Arc<dyn EventPublisher>,
     one_of: u64,
     count: AtomicU64,
 }
 
-impl LosesMessages {
+impl LossyPublisher {
     /// Drops one of `one_of` events on the way to `to`; 1 drops all of them.
     pub fn new(to: Arc<dyn EventPublisher>, one_of: u64) -> Self {
         Self { to, one_of: one_of.max(1), count: AtomicU64::new(0) }
     }
 }
 
-impl EventPublisher for LosesMessages {
+impl EventPublisher for LossyPublisher {
     fn publish(&self, event: DomainEvent) {
         if matches!(event, DomainEvent::MessageCreated { .. }) {
             let number = self.count.fetch_add(1, Ordering::Relaxed);

@@ -1,8 +1,9 @@
 //! The hub: connected sockets, their subscriptions, and the fan-out of events.
 //!
 //! It combines three parts that share no state: `OpenSockets`, `Subscriptions`, and `PresenceTable`.
-//! `Hub::publish` is called after the commit and in commit order, by one thread. It puts the event
-//! into the inbox of every subscribed socket that may see it, and never waits for a socket.
+//! `Hub::publish` puts an event into the inbox of every subscribed socket that may see it, and never
+//! waits for a socket. The store calls it after a commit, in commit order; activity, the task of the
+//! bus, and resynchronization call it at any time, so it may run on several threads at once.
 
 pub(crate) mod claim;
 mod config;
@@ -14,7 +15,8 @@ mod publish;
 mod quotas;
 mod subscriptions;
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::change::Change;
@@ -39,7 +41,7 @@ pub(crate) use domain::node::OnConflict;
 pub use figures::Figures;
 pub use open_sockets::ClaimRefused;
 pub use presence::Departure;
-pub(crate) use quotas::ConnectionSlot;
+pub(crate) use quotas::SocketPermit;
 
 /// The sockets of this process.
 pub struct Hub {
@@ -49,6 +51,8 @@ pub struct Hub {
     subscriptions: Subscriptions,
     presence: PresenceTable,
     receipts: Arc<ReceiptBuffer>,
+    /// The chats in which work was retried since the last round of redelivery.
+    retried: Mutex<HashSet<ChatId>>,
     others: Arc<dyn OtherNodes>,
 }
 
@@ -66,6 +70,7 @@ impl Hub {
             subscriptions: Subscriptions::new(),
             presence: PresenceTable::new(clock.clone()),
             receipts: Arc::default(),
+            retried: Mutex::default(),
             others,
             config,
             clock,
@@ -75,11 +80,6 @@ impl Hub {
     /// The limits of sockets.
     pub fn config(&self) -> &HubConfig {
         &self.config
-    }
-
-    /// The number of open sockets.
-    pub fn socket_count(&self) -> usize {
-        self.open_sockets.count()
     }
 
     /// The current figures.
@@ -107,8 +107,8 @@ impl Hub {
         drain::shut_down(&self.open_sockets);
     }
 
-    /// Does the same, but spreads the closes evenly over this time, so that the clients do not all
-    /// reconnect at once. The full time passes even if few sockets are open, since a load balancer
+    /// Closes every socket and refuses new ones, like [`Self::shut_down`], but spreads the closes
+    /// evenly over this time, so that the clients do not all reconnect at once. The full time passes even if few sockets are open, since a load balancer
     /// may need it to notice that the server is not ready. If the future is dropped, the remaining
     /// sockets stay open.
     pub async fn drain(&self, over: Duration) {
@@ -121,6 +121,14 @@ impl Hub {
         if let Change::AgentDeleted(agent) = change {
             self.subscriptions.end_observers(agent);
         }
+        if let Change::WorkRetried(chat) = change {
+            self.retried.lock().unwrap_or_else(PoisonError::into_inner).insert(chat);
+        }
+    }
+
+    /// The chats in which work was retried since the last call.
+    pub(crate) fn take_retried(&self) -> HashSet<ChatId> {
+        std::mem::take(&mut *self.retried.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Ends the sockets whose keys and tokens have expired; must be called about once a second.
@@ -217,7 +225,7 @@ impl Hub {
     }
 
     fn push_added(&self, chat: ChatId, participant: &Participant) {
-        let online = || ports::Presence::is_there(self, participant.id, participant.is_external);
+        let online = || ports::Presence::is_present(self, participant.id, participant.is_external);
         let make = || payload::participant_added(participant, online());
         self.subscriptions.push(Topic::RoomParticipants(chat), make);
     }

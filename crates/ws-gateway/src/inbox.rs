@@ -18,8 +18,8 @@ use domain::id::MessageId;
 
 use crate::topic::Topic;
 
-/// The approximate cost of an event beside its payload.
-const OVERHEAD_BYTES: usize = 256;
+/// The approximate cost of an event in addition to its payload.
+const EVENT_OVERHEAD_BYTES: usize = 256;
 
 /// The number of queued events that are searched for an older state of a message.
 pub(crate) const SEARCHED: usize = 256;
@@ -134,13 +134,13 @@ struct Waiting {
 
 impl Waiting {
     /// Removes the queued state of a message.
-    fn take_older(&mut self, stay: SubscriptionId, message: MessageId) -> Option<Event> {
+    fn take_older(&mut self, subscription: SubscriptionId, message: MessageId) -> Option<Event> {
         let is_older = |item: &InboxItem| {
-            let InboxItem::Event(Event { subscription, payload, .. }) = item else { return false };
-            *subscription == stay && payload.updates == Some(message)
+            let InboxItem::Event(event) = item else { return false };
+            event.subscription == subscription && event.payload.updates == Some(message)
         };
-        let place = self.queued.iter().rev().take(SEARCHED).position(is_older)?;
-        match self.queued.remove(self.queued.len() - 1 - place)? {
+        let from_end = self.queued.iter().rev().take(SEARCHED).position(is_older)?;
+        match self.queued.remove(self.queued.len() - 1 - from_end)? {
             InboxItem::Event(event) => Some(event),
             _ => None,
         }
@@ -274,13 +274,12 @@ impl Reader {
         }
     }
 
-    /// The next item if it precedes the first one of the subscription `stay` to a topic: an
-    /// event, or the end of a subscription.
-    pub(crate) fn next_before(&mut self, stay: SubscriptionId) -> Option<InboxItem> {
+    /// The next item if it precedes the first one of this subscription: an event, or its end.
+    pub(crate) fn next_before(&mut self, subscription: SubscriptionId) -> Option<InboxItem> {
         let item = self.next()?;
         match &item {
-            InboxItem::Event(Event { subscription, .. }) | InboxItem::End { subscription, .. }
-                if *subscription == stay =>
+            InboxItem::Event(Event { subscription: of, .. }) | InboxItem::End { subscription: of, .. }
+                if *of == subscription =>
             {
                 self.taken.push_front(item);
                 None
@@ -359,7 +358,7 @@ fn keep(waker: &mut Option<Waker>, context: &Context<'_>) {
 
 /// The number of bytes that an event counts in the inbox.
 pub(crate) fn cost(payload: &Payload) -> usize {
-    payload.json.len() + OVERHEAD_BYTES
+    payload.json.len() + EVENT_OVERHEAD_BYTES
 }
 
 #[cfg(test)]

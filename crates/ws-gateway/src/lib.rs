@@ -22,7 +22,7 @@ mod context;
 pub mod fault;
 pub mod frame;
 #[cfg(test)]
-mod fuzz;
+mod generated_input;
 mod hub;
 mod inbound;
 pub mod inbox;

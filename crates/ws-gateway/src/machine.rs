@@ -2,7 +2,7 @@
 //!
 //! Frames and events go in, [`Action`]s come out; the driver of the machine carries them out in
 //! order. A join of a chat takes two steps: [`Action::Authorize`] asks, and the answer comes back
-//! through [`Machine::authorized`] before the next frame is handed in.
+//! through [`Machine::on_decision`] before the next frame is handed in.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub enum Action {
     /// Send this text.
     Send(String),
     /// Find out whether the caller takes part in the chat, and return with
-    /// [`Machine::authorized`]. The socket must already be subscribed to the topic when the
+    /// [`Machine::on_decision`]. The socket must already be subscribed to the topic when the
     /// store is read, so that no event is lost in between.
     Authorize(PendingJoin),
     /// End the subscription to the topic.
@@ -139,7 +139,7 @@ impl Machine {
     }
 
     /// Answers a join. The reply of the new subscription precedes the close of the old one.
-    pub fn authorized(&mut self, join: PendingJoin, verdict: JoinDecision) -> Vec<Action> {
+    pub fn on_decision(&mut self, join: PendingJoin, decision: JoinDecision) -> Vec<Action> {
         let PendingJoin { topic, text, join_ref, reference, .. } = join;
         let answer = |status, response: &str| {
             let payload = reply_payload(status, response);
@@ -148,7 +148,7 @@ impl Machine {
                 frame::write(self.version, join_ref, reference.as_deref(), &text, "phx_reply", &payload);
             Action::Send(frame)
         };
-        let (response, subscription) = match verdict {
+        let (response, subscription) = match decision {
             JoinDecision::Granted { response, subscription } => (response, subscription),
             JoinDecision::Refused(reason) => {
                 let mut actions = vec![answer("error", &reason_payload(reason))];

@@ -23,7 +23,7 @@ use domain::id::MessageId;
 use futures_core::Stream;
 use tokio::time::sleep;
 
-use crate::hub::ConnectionSlot;
+use crate::hub::SocketPermit;
 use crate::inbox::{CommandSignal, Event, InboxItem, Payload, Reader, SEARCHED, cost};
 use crate::machine::Machine;
 use crate::receipts::ReceiptSink;
@@ -35,7 +35,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const CONTROL_BYTES: usize = 125;
 
 /// The approximate overhead of a frame: an empty one has a cost too.
-const OVERHEAD_BYTES: usize = 64;
+const FRAME_OVERHEAD_BYTES: usize = 64;
 
 /// The part of the limit that replies to the client may use. Events are shared by all receivers,
 /// replies are not: each of a caller's sockets has its own.
@@ -84,7 +84,7 @@ pub(crate) struct OutboxBody {
     _handshake: BoxBody,
     /// Counts the connection until it has taken the end of this body. The connection itself may
     /// buffer it for longer.
-    _seat: Option<ConnectionSlot>,
+    _permit: Option<SocketPermit>,
 }
 
 impl Outbox {
@@ -129,8 +129,8 @@ impl Outbox {
     }
 
     /// Makes the body of the response in place of `handshake`.
-    pub(crate) fn body(&self, handshake: BoxBody, slot: Option<ConnectionSlot>) -> OutboxBody {
-        OutboxBody { queue: self.0.clone(), _handshake: handshake, _seat: slot }
+    pub(crate) fn body(&self, handshake: BoxBody, permit: Option<SocketPermit>) -> OutboxBody {
+        OutboxBody { queue: self.0.clone(), _handshake: handshake, _permit: permit }
     }
 
     /// Queues a text; returns `false` if that exceeds the limit.
@@ -224,8 +224,8 @@ impl Item {
     /// The number of bytes that it counts in the queue.
     fn cost(&self) -> usize {
         match self {
-            Self::Text(text) => text.len() + OVERHEAD_BYTES,
-            Self::Pong(bytes) => bytes.len() + OVERHEAD_BYTES,
+            Self::Text(text) => text.len() + FRAME_OVERHEAD_BYTES,
+            Self::Pong(bytes) => bytes.len() + FRAME_OVERHEAD_BYTES,
             Self::Event { payload, .. } => cost(payload),
         }
     }
@@ -245,8 +245,8 @@ impl Queue {
             Item::Event { head, payload } => payload.updates == Some(message) && **head == *of,
             Item::Text(_) | Item::Pong(_) => false,
         };
-        let Some(place) = self.items.iter().rev().take(SEARCHED).position(is_older) else { return };
-        if let Some(older) = self.items.remove(self.items.len() - 1 - place) {
+        let Some(from_end) = self.items.iter().rev().take(SEARCHED).position(is_older) else { return };
+        if let Some(older) = self.items.remove(self.items.len() - 1 - from_end) {
             self.inbox.budget().give_back(older.cost());
         }
     }
@@ -287,11 +287,11 @@ impl Queue {
     fn write(&mut self, item: Item, out: &mut BytesMut) {
         match item {
             Item::Text(text) => {
-                self.own -= text.len() + OVERHEAD_BYTES;
+                self.own -= text.len() + FRAME_OVERHEAD_BYTES;
                 Parser::write_message(out, text.as_bytes(), OpCode::Text, true, false);
             }
             Item::Pong(bytes) => {
-                self.own -= bytes.len() + OVERHEAD_BYTES;
+                self.own -= bytes.len() + FRAME_OVERHEAD_BYTES;
                 let short = &bytes[..bytes.len().min(CONTROL_BYTES)];
                 Parser::write_message(out, short, OpCode::Pong, true, false);
             }

@@ -101,19 +101,14 @@ impl ReceiptBuffer {
             if self.waiting().closed {
                 return;
             }
-            match written {
-                Ok(()) => {
-                    if let Some(lasted) = outage.ends() {
-                        tracing::info!(duration_ms = lasted.as_millis(), "delivery receipts stored again");
-                    }
-                }
-                Err(error) => {
-                    if outage.begins() {
-                        tracing::warn!(error = %error, "delivery receipts cannot be stored, retrying");
-                    }
-                    sleep(RETRY).await;
-                    self.some.notify_one();
-                }
+            outage.log(
+                &written,
+                "delivery receipts cannot be stored, retrying",
+                "delivery receipts stored again",
+            );
+            if written.is_err() {
+                sleep(RETRY).await;
+                self.some.notify_one();
             }
         }
     }

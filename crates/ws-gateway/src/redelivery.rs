@@ -65,11 +65,12 @@ impl Redeliverer {
     /// Runs one round, and returns the number of messages that were pushed. Subscriptions for which
     /// the store failed are part of the next round, and do not stop this one.
     pub async fn round(&mut self) -> usize {
+        self.schedule.begin_round(self.hub.take_retried());
         let (mut idle, mut count) = (Vec::with_capacity(LISTENERS), 0);
         for part in 0..self.hub.parts() {
             for listener in self.hub.listening(part) {
                 if !listener.is_idle {
-                    self.schedule.meet(listener.listening);
+                    self.schedule.keep(&listener.listening);
                     continue;
                 }
                 idle.push(listener.listening);

@@ -1,5 +1,5 @@
 //! The sub-protocol of newer Phoenix clients. A browser can send no header with an upgrade, so they
-//! carry their token as the name of a second sub-protocol beside `phoenix`.
+//! carry their token as the name of a second sub-protocol in addition to `phoenix`.
 
 use actix_web::http::header::{HeaderMap, SEC_WEBSOCKET_PROTOCOL};
 use base64::Engine;

@@ -35,12 +35,12 @@ pub(crate) struct Socket {
 /// The next step of the loop.
 #[derive(PartialEq, Eq)]
 enum Flow {
-    Goes,
+    Continue,
     /// Continue after this join has been decided.
-    Joins(Box<PendingJoin>),
+    Join(Box<PendingJoin>),
     /// End with this code after other nodes know that the client has left.
-    Leaves(CloseCode),
-    Ends,
+    Leave(CloseCode),
+    End,
 }
 
 impl Socket {
@@ -56,7 +56,7 @@ impl Socket {
                 let flow = tokio::select! {
                     // Input counts before the timeout, however long the last frame took.
                     biased;
-                    () = commands.came() => self.hear(),
+                    () = commands.came() => self.run_commands(),
                     message = inbound.next() => {
                         silent_until = deadline(idle);
                         match message {
@@ -69,14 +69,14 @@ impl Socket {
                 };
                 let flow = match flow {
                     // Boxed, so that a socket uses no memory for a join while none is pending.
-                    Flow::Joins(join) => Box::pin(self.join(&commands, *join)).await,
-                    Flow::Leaves(code) => {
+                    Flow::Join(join) => Box::pin(self.join(&commands, *join)).await,
+                    Flow::Leave(code) => {
                         Box::pin(self.claim.is_free_everywhere()).await;
                         self.end(code, "")
                     }
                     flow => flow,
                 };
-                if flow == Flow::Ends {
+                if flow == Flow::End {
                     break;
                 }
             }
@@ -85,30 +85,30 @@ impl Socket {
     }
 
     /// Carries out all pending commands.
-    fn hear(&mut self) -> Flow {
+    fn run_commands(&mut self) -> Flow {
         while let Some(command) = self.outbox.next_command() {
-            if self.on_command(command) == Flow::Ends {
-                return Flow::Ends;
+            if self.on_command(command) == Flow::End {
+                return Flow::End;
             }
         }
-        Flow::Goes
+        Flow::Continue
     }
 
     fn on_message(&mut self, message: AggregatedMessage) -> Flow {
         // Commands that precede a frame are carried out before its reply.
-        if self.hear() == Flow::Ends {
-            return Flow::Ends;
+        if self.run_commands() == Flow::End {
+            return Flow::End;
         }
         match message {
             AggregatedMessage::Text(text) => self.on_text(&text),
             AggregatedMessage::Ping(bytes) => self.unless_full(self.outbox.pong(bytes)),
-            AggregatedMessage::Pong(_) => Flow::Goes,
+            AggregatedMessage::Pong(_) => Flow::Continue,
             AggregatedMessage::Binary(_) => self.end(CloseCode::Unsupported, "frames must be text"),
             AggregatedMessage::Close(reason) => {
                 // Released first: the client may reconnect as soon as it sees the reply.
                 self.claim.release(Departure::Closed);
                 let code = reason.map_or(CloseCode::Normal, |reason| answer_to(reason.code));
-                Flow::Leaves(code)
+                Flow::Leave(code)
             }
         }
     }
@@ -116,11 +116,11 @@ impl Socket {
     fn on_text(&mut self, text: &str) -> Flow {
         for action in self.outbox.machine(|machine| machine.on_text(text)) {
             let flow = self.carry_out(action);
-            if flow != Flow::Goes {
+            if flow != Flow::Continue {
                 return flow;
             }
         }
-        Flow::Goes
+        Flow::Continue
     }
 
     /// Subscribes first and reads the store then: events in between wait in the inbox, behind the
@@ -131,8 +131,8 @@ impl Socket {
             tokio::select! {
                 biased;
                 turn = &mut turn => break turn,
-                () = commands.came() => if self.hear() == Flow::Ends {
-                    return Flow::Ends;
+                () = commands.came() => if self.run_commands() == Flow::End {
+                    return Flow::End;
                 },
             }
         };
@@ -157,29 +157,29 @@ impl Socket {
         // Items of an earlier subscription to the topic may have arrived after the last look at the
         // inbox.
         while let Some(command) = self.outbox.next_command_before(subscription) {
-            if self.on_command(command) == Flow::Ends {
+            if self.on_command(command) == Flow::End {
                 // The machine does not know this subscription, so it must be ended here.
                 self.claim.unsubscribe(topic, subscription);
-                return Flow::Ends;
+                return Flow::End;
             }
         }
-        let verdict = match self.admit(&join, subscription).await {
+        let decision = match self.admit(&join, subscription).await {
             Ok(response) => JoinDecision::Granted { response, subscription },
             Err(reason) => {
                 self.claim.unsubscribe(topic, subscription);
                 JoinDecision::Refused(reason)
             }
         };
-        self.answer(join, verdict)
+        self.answer(join, decision)
     }
 
-    fn answer(&self, join: PendingJoin, verdict: JoinDecision) -> Flow {
-        for action in self.outbox.machine(|machine| machine.authorized(join, verdict)) {
-            if self.carry_out(action) == Flow::Ends {
-                return Flow::Ends;
+    fn answer(&self, join: PendingJoin, decision: JoinDecision) -> Flow {
+        for action in self.outbox.machine(|machine| machine.on_decision(join, decision)) {
+            if self.carry_out(action) == Flow::End {
+                return Flow::End;
             }
         }
-        Flow::Goes
+        Flow::Continue
     }
 
     /// The response to a granted join, or the reason for refusing it.
@@ -216,14 +216,14 @@ impl Socket {
             Action::Send(text) => self.unless_full(self.outbox.text(text)),
             Action::Unsubscribe(topic, subscription) => {
                 self.claim.unsubscribe(topic, subscription);
-                Flow::Goes
+                Flow::Continue
             }
             Action::Unreadable if self.version == Version::V1 => {
                 self.end(CloseCode::Error, "not a frame of version 1; was vsn=2.0.0 meant?")
             }
             Action::Unreadable => self.end(CloseCode::Unsupported, "not a frame"),
             // It is the last action of a text.
-            Action::Authorize(join) => Flow::Joins(Box::new(join)),
+            Action::Authorize(join) => Flow::Join(Box::new(join)),
         }
     }
 
@@ -231,11 +231,11 @@ impl Socket {
         match command {
             InboxItem::Event(event) => {
                 self.outbox.event(event);
-                Flow::Goes
+                Flow::Continue
             }
             InboxItem::End { topic, subscription } => {
                 let action = self.outbox.machine(|machine| machine.on_end(topic, subscription));
-                action.map_or(Flow::Goes, |action| self.carry_out(action))
+                action.map_or(Flow::Continue, |action| self.carry_out(action))
             }
             InboxItem::Superseded { payload } => {
                 self.outbox.drop_backlog();
@@ -278,17 +278,17 @@ impl Socket {
     /// Ends a socket whose queue exceeds its limit.
     fn unless_full(&self, fits: bool) -> Flow {
         if fits {
-            return Flow::Goes;
+            return Flow::Continue;
         }
         self.context.hub.count_too_slow();
         tracing::info!(participant = %self.claim.caller.participant(), "socket closed: client reads too slowly");
         self.outbox.cut(CloseCode::Again, "client reads too slowly");
-        Flow::Ends
+        Flow::End
     }
 
     fn end(&self, code: CloseCode, why: &str) -> Flow {
         self.outbox.close(code, why);
-        Flow::Ends
+        Flow::End
     }
 }
 

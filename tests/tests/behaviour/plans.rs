@@ -3,7 +3,7 @@
 
 use std::process::Output;
 
-use e2e::{Answer, Api, Server, soon, until};
+use e2e::{Answer, Api, Server, Socket, soon, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -160,6 +160,9 @@ async fn case_40_a_plan_may_forbid_the_human_interface() {
         assert_eq!(refusal(&ann.get(path).await), (403, "plan_required"), "{path}");
     }
     assert_eq!(refusal(&ann.at(&server, "/v1").get("/agents").await), (403, "plan_required"));
+    let socket = async |key: &str| Socket::connect(&server, "vsn=2.0.0", &[("x-api-key", key)]).await;
+    assert_eq!(socket(&ann.key).await.err(), Some(403));
+    assert!(socket(&bot.key).await.is_ok(), "agents go on");
     assert_eq!(bot.get("/me").await.status, 200, "agents go on");
     printed(&server, &["plan", "set", "enterprise", "--org", "ANN", "--json"]);
     assert!(soon(async || ann.get("/profile").await.status == 200).await);

@@ -215,7 +215,7 @@ async fn mistyped_names_get_a_suggestion() {
 
 /// Commands print whole sentences on success and on refusal.
 #[tokio::test]
-async fn what_is_said_are_sentences() {
+async fn output_is_full_sentences() {
     let server = Server::start_with(&[("PARLANCE_LOG", "error")]).await;
     let run = |arguments: &[&str]| {
         let mut command = server.command();

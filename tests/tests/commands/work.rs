@@ -175,8 +175,8 @@ async fn work_that_fails_is_taken_out_and_offered_again() {
     let audited = printed(&server, &["audit", "--json"]);
     assert_eq!(audited.matches("\"work.dead_lettered\"").count(), 4, "{audited}");
     assert_eq!(audited.matches("\"work.retried\"").count(), 3, "{audited}");
-    let item = ann.get(&format!("/work/{last}/{}", bot.id)).await;
-    assert_eq!((&item.data()["state"], &item.data()["flags"]), (&json!("dead"), &json!(["dead"])));
+    let item = ann.get(&format!("/work/{last}/{}", bot.id)).await.data();
+    assert_eq!((&item["state"], &item["flags"]), (&json!("dead"), &json!(["dead"])));
 
     for wrong in [
         &["work", "dead-letter", "--reason", "x"][..],

@@ -1,4 +1,4 @@
-//! Every operation, with a request that would be accepted.
+//! Every operation, with a well-formed request.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// The callers of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Callers {
-    /// Humans, under `/api/v1/me` and `/api/v1/auth`.
+    /// Humans, under `/api/v1/me`, and with their password under `/api/v1/auth`.
     Users,
     /// Agents, under `/api/v1/agent`.
     Agents,
@@ -14,7 +14,12 @@ pub(crate) enum Callers {
     UsersOnGenericPath,
     /// Both, on a generic path.
     Anybody,
+    /// Clients without a credential.
+    Public,
 }
+
+/// A member whose wrong value is refused with another status than 422: pointer, whether the value is a text, status.
+pub(crate) type Exception = (&'static str, bool, u16);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
@@ -26,9 +31,7 @@ pub(crate) struct Operation {
     pub(crate) body: Value,
     /// The refusal of ids of another tenant.
     pub(crate) foreign: (u16, &'static str),
-    /// Members whose wrong values are refused with another status than 422: pointer, whether the
-    /// value is a text, status.
-    exceptions: &'static [(&'static str, bool, u16)],
+    pub(crate) exceptions: &'static [Exception],
 }
 
 impl Operation {
@@ -44,14 +47,12 @@ impl Operation {
         self.body.is_object()
     }
 
-    /// The status for `value` at `pointer`.
-    pub(crate) fn refusal_of(&self, pointer: &str, value: &Value) -> u16 {
-        let exception =
-            self.exceptions.iter().find(|(at, text, _)| *at == pointer && *text == value.is_string());
-        exception.map_or(422, |(_, _, status)| *status)
+    /// The exception for `value` at `pointer`.
+    pub(crate) fn exception_at(&self, pointer: &str, value: &Value) -> Option<&'static Exception> {
+        self.exceptions.iter().find(|(at, text, _)| *at == pointer && *text == value.is_string())
     }
 
-    fn except(mut self, exceptions: &'static [(&'static str, bool, u16)]) -> Self {
+    fn except(mut self, exceptions: &'static [Exception]) -> Self {
         self.exceptions = exceptions;
         self
     }
@@ -90,13 +91,13 @@ fn message() -> Value {
 }
 
 /// An id that is not a string has the wrong type; a string that is not an id is not found.
-const NOBODY: &[(&str, bool, u16)] = &[("/participant/participant_id", true, 404)];
+const NOBODY: &[Exception] = &[("/participant/participant_id", true, 404)];
 
 /// A malformed handle is one fault in a lookup.
-const ANY_HANDLE: &[(&str, bool, u16)] = &[("/handle", true, 400), ("/handle", false, 400)];
+const ANY_HANDLE: &[Exception] = &[("/handle", true, 400), ("/handle", false, 400)];
 
 /// A string that is not a handle is malformed; one that is not an id is not found.
-const HANDLES: &[(&str, bool, u16)] = &[
+const HANDLES: &[Exception] = &[
     ("/handle", true, 400),
     ("/contact_request/recipient_handle", true, 400),
     ("/contact_id", true, 404),
@@ -104,7 +105,8 @@ const HANDLES: &[(&str, bool, u16)] = &[
 ];
 
 pub(crate) fn operations() -> Vec<Operation> {
-    let mut all = account();
+    let mut all = public();
+    all.extend(account());
     all.extend(organization());
     all.extend(rooms("/api/v1/me"));
     all.extend(rooms("/api/v1/agent"));
@@ -170,6 +172,28 @@ fn contacts(base: &str) -> Vec<Operation> {
         operation.except(if resolves { ANY_HANDLE } else { HANDLES })
     };
     all.into_iter().map(except).collect()
+}
+
+fn public() -> Vec<Operation> {
+    let registration = json!({
+        "handle": "zoe", "email": "zoe@example.org", "name": "Zoe", "password": "battery staple",
+        "invitation": "thnv_i_unknown",
+    });
+    let refresh = json!({"refresh_token": "thnv_r_unknown"});
+    let all = [
+        get("/"),
+        get("/health"),
+        get("/ready"),
+        get("/version"),
+        get("/api/version"),
+        get("/api/v1/health"),
+        post("/api/v1/auth/register", registration),
+        post("/api/v1/auth/login", json!({"login": "nobody", "password": "correct horse"})),
+        post("/api/v1/auth/refresh", refresh.clone()),
+        post("/api/v1/auth/logout", refresh),
+        post("/api/v1/auth/reset", json!({"reset_token": "unknown", "new_password": "battery staple"})),
+    ];
+    all.map(|operation| Operation { callers: Callers::Public, ..operation }).into()
 }
 
 fn account() -> Vec<Operation> {

@@ -53,11 +53,11 @@ pub(super) async fn create_user_on(
     if !plan_exists_on(db, &new.plan).await? {
         return Ok(Err(CreateUserRefused::NoSuchPlan));
     }
-    let place = match place_on(db, new).await? {
-        Ok(place) => place,
+    let membership = match initial_membership_on(db, new).await? {
+        Ok(membership) => membership,
         Err(refused) => return Ok(Err(refused)),
     };
-    insert_on(db, new, place).await.map(Ok)
+    insert_on(db, new, membership).await.map(Ok)
 }
 
 /// The store already has a user.
@@ -71,15 +71,15 @@ pub(super) async fn create_first_user_on(
     if select(exists(users::table.select(users::id))).get_result(&mut db).await? {
         return Ok(Err(NotEmpty));
     }
-    match place_on(db, new).await? {
-        Ok(place) => insert_on(db, new, place).await.map(Ok),
+    match initial_membership_on(db, new).await? {
+        Ok(membership) => insert_on(db, new, membership).await.map(Ok),
         // An empty store has no invitations.
         Err(_) => Ok(Err(NotEmpty)),
     }
 }
 
 /// The organization of a new user.
-struct Place {
+struct InitialMembership {
     organization: OrganizationId,
     role: OrganizationRole,
     /// Set if it is created with the user, and is the user's own.
@@ -88,8 +88,8 @@ struct Place {
     invitation: Option<InvitationId>,
 }
 
-async fn insert_on(mut db: &Db, new: &NewUser, place: Place) -> Result<User, Fault> {
-    let Place { organization, role, is_own, invitation } = place;
+async fn insert_on(mut db: &Db, new: &NewUser, membership: InitialMembership) -> Result<User, Fault> {
+    let InitialMembership { organization, role, is_own, invitation } = membership;
     let user = User { organization, organization_role: role, ..new.user.clone() };
     let own = is_own.then_some(organization.uuid());
     diesel::insert_into(users::table)
@@ -110,7 +110,10 @@ async fn insert_on(mut db: &Db, new: &NewUser, place: Place) -> Result<User, Fau
 }
 
 /// The organization of the user; created if it does not exist. Names are locked.
-async fn place_on(db: &Db, new: &NewUser) -> Result<Result<Place, CreateUserRefused>, Fault> {
+async fn initial_membership_on(
+    db: &Db,
+    new: &NewUser,
+) -> Result<Result<InitialMembership, CreateUserRefused>, Fault> {
     let user = &new.user;
     let (organization, role, invitation) = match &new.initial_organization {
         InitialOrganization::Own => {
@@ -129,13 +132,13 @@ async fn place_on(db: &Db, new: &NewUser) -> Result<Result<Place, CreateUserRefu
         }
     };
     let role = role.on_coming(member::count_on(db, organization).await?);
-    Ok(Ok(Place { organization, role, is_own: false, invitation }))
+    Ok(Ok(InitialMembership { organization, role, is_own: false, invitation }))
 }
 
 /// Creates an organization of this name for the user.
-async fn make_on(db: &Db, new: &NewUser, name: &str) -> Result<Place, Fault> {
+async fn make_on(db: &Db, new: &NewUser, name: &str) -> Result<InitialMembership, Fault> {
     let user = &new.user;
     show::insert_on(db, user.organization, name, &new.plan, user.created_at).await?;
     let (organization, role) = (new.user.organization, OrganizationRole::Admin);
-    Ok(Place { organization, role, is_own: true, invitation: None })
+    Ok(InitialMembership { organization, role, is_own: true, invitation: None })
 }

@@ -69,11 +69,16 @@ async fn belongings_on(mut db: &Db, user: &User) -> Result<Belongings, Fault> {
 
 /// Erases identifying data and credentials of the user.
 async fn erase_on(mut db: &Db, user: &User, command: &DeleteUser) -> Result<(), Fault> {
-    let (id, mut also, mut too) = (user.id.uuid(), db, db);
-    let password = diesel::delete(passwords::table.find(id)).execute(&mut also);
-    let reset = diesel::delete(resets::table.find(id)).execute(&mut too);
-    let guest = invitation::forget_guest_on(db, user.id);
-    try_join3(async { Ok(password.await?) }, async { Ok(reset.await?) }, guest).await?;
+    let id = user.id.uuid();
+    let password = async {
+        let mut db = db;
+        Ok(diesel::delete(passwords::table.find(id)).execute(&mut db).await?)
+    };
+    let reset = async {
+        let mut db = db;
+        Ok(diesel::delete(resets::table.find(id)).execute(&mut db).await?)
+    };
+    try_join3(password, reset, invitation::forget_guest_on(db, user.id)).await?;
     let (deleted, now) = (user.deleted(command.now), At(command.now));
     diesel::update(users::table.find(id))
         .set((

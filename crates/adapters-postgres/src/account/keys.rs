@@ -148,7 +148,7 @@ async fn page_on(mut db: &Db, holder: ParticipantId, page: &PageRequest) -> Resu
     let mut rows = of(holder);
     if let Some(Position { key, id, .. }) = page.slice.after() {
         let key = At(Timestamp::from_micros(key));
-        // The first condition is redundant; it lets the index scan start at the right place.
+        // The first condition is redundant; it lets the index scan start at the right row.
         let older = api_keys::created_at.lt(key);
         let as_old = api_keys::created_at.eq(key).and(api_keys::id.lt(id.uuid()));
         rows = rows.filter(api_keys::created_at.le(key)).filter(older.or(as_old));

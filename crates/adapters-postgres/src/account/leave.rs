@@ -15,10 +15,9 @@ use crate::run::Db;
 use crate::schema::{chats, participants};
 use crate::statement::statement;
 
-/// Makes an heir the owner of every chat that the participant alone owns: the first among the
-/// remaining participants in the order of [`domain::chat::succession::heir`], repeated here so that
-/// one statement handles all chats. A case of the stores' contract compares the two. The values are
-/// the participant, three times.
+/// Makes the first of the remaining participants the owner of every chat that the participant alone
+/// owns, in the order of [`delete_agent`](domain::account::AgentRepository::delete_agent). The
+/// values are the participant, three times.
 const HEIRS: &str = "UPDATE participants SET role = 'owner' WHERE (chat_id, participant_id) IN (\
      SELECT own.chat_id, (\
          SELECT next.participant_id FROM participants AS next \

@@ -149,12 +149,12 @@ fn sorted(owner: UserId, listing: &AgentListing, page: &PageRequest) -> Boxed {
     };
     let mut rows = of(owner, listing);
     if let Some(Position { key, text, id }) = page.slice.after() {
-        let place = sql::<Bool>(&format!("({column}, id) {beyond} ("));
+        let after = sql::<Bool>(&format!("({column}, id) {beyond} ("));
         rows = match listing.sort {
             AgentSort::Name => rows.filter(
                 // Without the collation, the value would be lower-cased in the locale of the
                 // database.
-                place
+                after
                     .sql("lower(")
                     .bind::<Text, _>(text)
                     .sql(" COLLATE \"C\"), ")
@@ -164,7 +164,7 @@ fn sorted(owner: UserId, listing: &AgentListing, page: &PageRequest) -> Boxed {
             AgentSort::Created | AgentSort::Updated => {
                 let key = At(Timestamp::from_micros(key));
                 rows.filter(
-                    place.bind::<Timestamptz, _>(key).sql(", ").bind::<SqlUuid, _>(id.uuid()).sql(")"),
+                    after.bind::<Timestamptz, _>(key).sql(", ").bind::<SqlUuid, _>(id.uuid()).sql(")"),
                 )
             }
         };

@@ -29,7 +29,7 @@ pub(super) async fn register_agent_on(
     };
     // Names and handles are assigned to one agent of the owner after the other.
     lock::users_on(db, &[new.owner]).await?;
-    if place_on(db, new.owner).await?.is_none() {
+    if handle_and_organization_on(db, new.owner).await?.is_none() {
         return Ok(Err(RegisterRefused::OwnerGone));
     }
     let same_name = agents::table
@@ -50,22 +50,25 @@ pub(super) async fn register_agent_on(
 
 /// The owner's handle, which never changes, and the owner's organization, which is locked.
 async fn held_place_on(db: &Db, owner: UserId) -> Result<Option<(String, OrganizationId)>, Fault> {
-    let Some(mut place) = place_on(db, owner).await? else { return Ok(None) };
+    let Some(mut owned_by) = handle_and_organization_on(db, owner).await? else { return Ok(None) };
     loop {
-        quota::hold_for_agents_on(db, place.1).await?;
-        let Some(now) = place_on(db, owner).await? else { return Ok(None) };
-        if now.1 == place.1 {
+        quota::hold_for_agents_on(db, owned_by.1).await?;
+        let Some(now) = handle_and_organization_on(db, owner).await? else { return Ok(None) };
+        if now.1 == owned_by.1 {
             return Ok(Some(now));
         }
         // The owner moved before the lock was taken.
-        place = now;
+        owned_by = now;
     }
 }
 
-async fn place_on(mut db: &Db, owner: UserId) -> Result<Option<(String, OrganizationId)>, Fault> {
-    let place = users::table.find(owner.uuid()).filter(users::deleted_at.is_null());
-    let place = place.select((users::handle, users::organization_id));
-    let found = place.first::<(String, Uuid)>(&mut db).await.optional()?;
+async fn handle_and_organization_on(
+    mut db: &Db,
+    owner: UserId,
+) -> Result<Option<(String, OrganizationId)>, Fault> {
+    let owned_by = users::table.find(owner.uuid()).filter(users::deleted_at.is_null());
+    let owned_by = owned_by.select((users::handle, users::organization_id));
+    let found = owned_by.first::<(String, Uuid)>(&mut db).await.optional()?;
     Ok(found.map(|(handle, organization)| (handle, OrganizationId::new(organization))))
 }
 

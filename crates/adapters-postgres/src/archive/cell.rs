@@ -30,8 +30,8 @@ pub(super) struct Cells(pub(super) Row);
 impl QueryableByName<Pg> for Cells {
     fn build<'r>(row: &impl NamedRow<'r, Pg>) -> deserialize::Result<Self> {
         let mut values = Vec::with_capacity(row.field_count());
-        for place in 0..row.field_count() {
-            let field = Fields::get(row, place).ok_or("a row has lost a column")?;
+        for index in 0..row.field_count() {
+            let field = Fields::get(row, index).ok_or("a row has lost a column")?;
             values.push(field.value().map_or(Ok(Value::Null), value_of)?);
         }
         Ok(Self(values))

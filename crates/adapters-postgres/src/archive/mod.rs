@@ -6,6 +6,8 @@
 mod cell;
 mod mark;
 mod read;
+#[path = "../../../sql-rows/archive.rs"]
+mod rules;
 mod snapshot;
 mod write;
 
@@ -52,15 +54,15 @@ impl ArchiveRepository for PostgresStore {
         ended.await?.map_err(|never: Never| match never {})
     }
 
-    async fn analyse(&self) -> Result<(), StoreError> {
+    async fn analyze(&self) -> Result<(), StoreError> {
         let connect = self.connect.clone();
-        self.in_task(async move { Ok(analyse(&connect).await?) }).await?
+        self.in_task(async move { Ok(analyze(&connect).await?) }).await?
     }
 }
 
-/// Analyses the store's own tables, one after the other, without a time limit. The database may
+/// Analyzes the store's own tables, one after the other, without a time limit. The database may
 /// contain tables that the role does not own.
-async fn analyse(connect: &Connect) -> Result<(), Fault> {
+async fn analyze(connect: &Connect) -> Result<(), Fault> {
     let connection = connect.bare().await.map_err(|cause| Fault::NoConnection(Box::new(cause)))?;
     let mut db = &connection;
     for table in &TABLES {
@@ -76,6 +78,6 @@ fn names(columns: &[Column]) -> String {
 }
 
 /// So many placeholders.
-fn places(number: usize) -> String {
+fn placeholders(number: usize) -> String {
     vec!["?"; number].join(", ")
 }

@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use domain::archive::{Row, Table, Value};
 
 use super::cell::{Cells, bind, bind_all};
-use super::{names, places};
+use super::{names, placeholders};
 use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
@@ -23,7 +23,7 @@ pub(super) async fn rows_on(
     limit: usize,
 ) -> Result<Vec<Row>, Fault> {
     let key = names(table.key_columns());
-    let behind = after.map_or_else(String::new, |_| format!("WHERE ({key}) > ({})", places(table.key)));
+    let behind = after.map_or_else(String::new, |_| format!("WHERE ({key}) > ({})", placeholders(table.key)));
     let text =
         format!("SELECT {} FROM \"{}\" {behind} ORDER BY {key} LIMIT ?", names(table.columns), table.name);
     let mut query = statement::<Untyped>(text);
@@ -41,11 +41,11 @@ pub(super) async fn rows_like_on(mut db: &Db, table: &Table, rows: &[Row]) -> Re
         "SELECT {} FROM \"{}\" WHERE ({key}) IN (SELECT * FROM unnest({}))",
         names(table.columns),
         table.name,
-        places(table.key)
+        placeholders(table.key)
     );
     let mut query = statement::<Untyped>(text);
-    for (place, column) in table.key_columns().iter().enumerate() {
-        query = bind_all(query, column.kind, rows.iter().map(|row| &row[place]))?;
+    for (index, column) in table.key_columns().iter().enumerate() {
+        query = bind_all(query, column.kind, rows.iter().map(|row| &row[index]))?;
     }
     Ok(query.load::<Cells>(&mut db).await?.into_iter().map(|cells| cells.0).collect())
 }

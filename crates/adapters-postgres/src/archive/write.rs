@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use diesel::result::{DatabaseErrorKind, Error};
+use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::archive::{Row, Table, Value, WriteRefused, Written};
 
 use super::cell::bind_all;
 use super::read::rows_like_on;
-use super::{names, places};
+use super::{names, placeholders, rules};
 use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
@@ -38,6 +39,9 @@ pub(super) async fn write_on(
     table: &'static Table,
     kept: &Kept,
 ) -> Result<Result<Written, WriteRefused>, Fault> {
+    if let Some(refused) = rules::repeated_mention(table, &kept.rows) {
+        return Ok(Err(refused));
+    }
     let new = match insert_on(db, table, &kept.rows).await {
         Ok(new) => new,
         Err(Fault::Driver(error)) => return breaks(table, error).map(Err),
@@ -53,7 +57,34 @@ pub(super) async fn write_on(
             }
         }
     }
-    Ok(Ok(Written { new, replaced: kept.replaced }))
+    let written = Written { new, replaced: kept.replaced };
+    Ok(unmentioned_on(db, table, &kept.rows).await?.map_or(Ok(written), Err))
+}
+
+/// Refuses an addressed delivery of a message that does not mention its agent.
+async fn unmentioned_on(mut db: &Db, table: &Table, rows: &[Row]) -> Result<Option<WriteRefused>, Fault> {
+    let addressed = rules::addressed(table, rows);
+    if addressed.is_empty() {
+        return Ok(None);
+    }
+    let count = i64::try_from(addressed.len()).unwrap_or(i64::MAX);
+    let mentions = statement::<(BigInt, Text)>(
+        "SELECT wanted.place, messages.mentions FROM unnest(?, ?, ?) AS wanted (place, chat_id, sequence) \
+         JOIN messages ON messages.chat_id = wanted.chat_id AND messages.sequence = wanted.sequence",
+    )
+    .bind::<Array<BigInt>, _>((0..count).collect::<Vec<_>>())
+    .bind::<Array<SqlUuid>, _>(addressed.iter().map(|delivery| delivery.chat).collect::<Vec<_>>())
+    .bind::<Array<BigInt>, _>(addressed.iter().map(|delivery| delivery.sequence).collect::<Vec<_>>())
+    .load::<(i64, String)>(&mut db)
+    .await?;
+    for (place, mentions) in mentions {
+        let delivery = usize::try_from(place).ok().and_then(|place| addressed.get(place));
+        let delivery = delivery.ok_or_else(|| Fault::Row(format!("the delivery {place}")))?;
+        if let Some(refused) = delivery.unmentioned(&mentions)? {
+            return Ok(Some(refused));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the number of inserted rows.
@@ -62,12 +93,12 @@ async fn insert_on(mut db: &Db, table: &Table, rows: &[Row]) -> Result<usize, Fa
         "INSERT INTO \"{}\" ({}) SELECT * FROM unnest({}) ON CONFLICT ({}) DO NOTHING",
         table.name,
         names(table.columns),
-        places(table.columns.len()),
+        placeholders(table.columns.len()),
         names(table.key_columns())
     );
     let mut insert = statement::<()>(text);
-    for (place, column) in table.columns.iter().enumerate() {
-        insert = bind_all(insert, column.kind, rows.iter().map(|row| &row[place]))?;
+    for (index, column) in table.columns.iter().enumerate() {
+        insert = bind_all(insert, column.kind, rows.iter().map(|row| &row[index]))?;
     }
     Ok(insert.execute(&mut db).await?)
 }

@@ -113,12 +113,12 @@ pub(super) async fn heads_on(
          head.joined_at, head.account_id, users.handle, users.first_name, users.last_name, \
          agents.handle, agents.name, agents.description, agents.kind \
          FROM (SELECT chat_id, participant_id, kind, role, status, joined_at, account_id, \
-               row_number() OVER (PARTITION BY chat_id ORDER BY participant_id) AS place, \
+               row_number() OVER (PARTITION BY chat_id ORDER BY participant_id) AS rank, \
                count(*) OVER (PARTITION BY chat_id) AS number \
                FROM participants WHERE chat_id = ANY(?) AND left_at IS NULL {only}) AS head \
          LEFT JOIN users ON head.kind = 'User' AND users.id = head.participant_id \
          LEFT JOIN agents ON head.kind = 'Agent' AND agents.id = head.participant_id \
-         WHERE head.place <= {SHOWN_PARTICIPANTS}"
+         WHERE head.rank <= {SHOWN_PARTICIPANTS}"
     ));
     let rows = rows.bind::<Array<SqlUuid>, _>(uuids(rooms)).load::<HeadRow>(&mut db).await?;
     let mut heads: HashMap<ChatId, RosterHead> = HashMap::with_capacity(rooms.len());

@@ -65,19 +65,23 @@ pub(crate) async fn membership_on(
 
 /// The standing of a viewer in a chat that is not deleted.
 pub(crate) async fn standing_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Standing, Fault> {
-    Ok(sight_on(db, viewer, chat).await?.standing)
+    Ok(viewed_chat_on(db, viewer, chat).await?.standing)
 }
 
-/// The relation of a viewer to a chat.
+/// A chat as a viewer sees it.
 #[derive(Default)]
-pub(super) struct Sight {
+pub(super) struct ViewedChat {
     pub(super) standing: Standing,
     /// The chat and its last sequence, if the viewer has any standing in it.
     pub(super) seen: Option<(ChatRow, i64)>,
 }
 
 /// The viewer's standing in a chat that is not deleted, with the chat: one statement for both.
-pub(super) async fn sight_on(mut db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Sight, Fault> {
+pub(super) async fn viewed_chat_on(
+    mut db: &Db,
+    viewer: ParticipantId,
+    chat: ChatId,
+) -> Result<ViewedChat, Fault> {
     let rows = participants::table
         .inner_join(chats::table)
         .filter(participants::chat_id.eq(chat.uuid()))
@@ -93,12 +97,12 @@ pub(super) async fn sight_on(mut db: &Db, viewer: ParticipantId, chat: ChatId) -
             rows.filter(participants::participant_id.eq(agent.uuid())).load(&mut db).await?
         }
     };
-    let mut sight = Sight::default();
+    let mut found = ViewedChat::default();
     for (membership, chat, last_sequence) in rows {
-        membership.add_to(viewer, &mut sight.standing)?;
-        sight.seen = Some((chat, last_sequence));
+        membership.add_to(viewer, &mut found.standing)?;
+        found.seen = Some((chat, last_sequence));
     }
-    Ok(sight)
+    Ok(found)
 }
 
 /// All participants of a chat, or only `who`; oldest first.

@@ -8,23 +8,23 @@ use domain::message::{MessageKind, counts_by_kind};
 use futures_util::future::try_join;
 
 use super::details::details_on;
-use super::load::{participants_on, sight_on};
+use super::load::{participants_on, viewed_chat_on};
 use crate::error::Fault;
 use crate::row;
 use crate::run::Db;
 use crate::statement::statement;
 
 pub(super) async fn find_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, Fault> {
-    let sight = sight_on(db, viewer, chat).await?;
-    let seen = sight.seen.filter(|_| sight.standing.may_read());
+    let found = viewed_chat_on(db, viewer, chat).await?;
+    let seen = found.seen.filter(|_| found.standing.may_read());
     seen.map(|(chat, _)| chat.into_chat()).transpose()
 }
 
 pub(super) async fn entrance_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, Fault> {
-    let sight = sight_on(db, viewer, chat).await?;
-    Ok(match sight.seen {
-        Some((_, last_sequence)) if sight.standing.may_read() => {
-            Entrance { standing: sight.standing, last_sequence: Sequence::new(last_sequence) }
+    let found = viewed_chat_on(db, viewer, chat).await?;
+    Ok(match found.seen {
+        Some((_, last_sequence)) if found.standing.may_read() => {
+            Entrance { standing: found.standing, last_sequence: Sequence::new(last_sequence) }
         }
         _ => Entrance::default(),
     })

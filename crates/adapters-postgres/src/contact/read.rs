@@ -69,7 +69,7 @@ async fn records_on(mut db: &Db, owner: ParticipantId, page: &PageRequest) -> Re
         .into_boxed();
     if let Some(Position { key, id, .. }) = page.slice.after() {
         let key = At(Timestamp::from_micros(key));
-        // The first condition is redundant; it lets the index scan start at the right place.
+        // The first condition is redundant; it lets the index scan start at the right row.
         rows = rows.filter(contacts::created_at.le(key));
         let older = contacts::created_at.lt(key);
         rows = rows.filter(older.or(contacts::created_at.eq(key).and(contacts::id.lt(id.uuid()))));

@@ -10,7 +10,7 @@ mod unacknowledged;
 
 use async_trait::async_trait;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, ChatSelection, DeliveryFilter, DeliveryKey,
+    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, ChatSelection, DeliveryFilter, DeliveryKey,
     DeliveryRepository, Listening, NextMessage, Order, Searched,
 };
 use domain::id::{AgentId, ChatId, MessageId, Sequence};
@@ -100,6 +100,18 @@ impl DeliveryRepository for PostgresStore {
         let given = (listening, limit);
         self.ask(given, |db, (listening, limit)| {
             unacknowledged::unacknowledged_on(db, listening, *limit).boxed()
+        })
+        .await
+    }
+
+    async fn backlog_work(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        until: Sequence,
+    ) -> Result<BacklogWork, StoreError> {
+        self.ask((agent, chat, until), |db, (agent, chat, until)| {
+            unacknowledged::backlog_work_on(db, *agent, *chat, *until).boxed()
         })
         .await
     }

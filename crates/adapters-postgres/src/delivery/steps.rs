@@ -105,7 +105,7 @@ impl group_commit::Decided<Advanced, AdvanceRefused> for DecidedSteps {
         self.outcomes
     }
 
-    fn apart(&self) -> &[usize] {
+    fn deferred(&self) -> &[usize] {
         &self.apart
     }
 }

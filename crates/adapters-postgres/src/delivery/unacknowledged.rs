@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use diesel::sql_types::{Array, BigInt, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{EXAMINED, Listening, Searched, Unacknowledged};
+use domain::delivery::{BacklogWork, EXAMINED, Listening, Searched, Unacknowledged};
 use domain::id::{AgentId, ChatId, ParticipantId, Sequence};
 use domain::message::Message;
 use domain::page::{NUMBERED_PAGE_BYTES, Order};
@@ -67,6 +67,38 @@ pub(super) async fn unacknowledged_on(
         }
     }
     Ok(searched)
+}
+
+static WORK: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT max(started_at) FILTER (WHERE failed_at IS NULL), max(failed_at), \
+         (SELECT processed_at FROM deliveries WHERE agent_id = ? AND chat_id = ? AND sequence < ( \
+         SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL AND dead_at IS NULL \
+         AND addressed ORDER BY sequence LIMIT 1) ORDER BY sequence DESC LIMIT 1) \
+         FROM (SELECT started_at, failed_at FROM deliveries WHERE agent_id = ? AND chat_id = ? \
+         AND processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0 AND addressed AND sequence <= ? \
+         ORDER BY sequence LIMIT {EXAMINED}) AS at_work"
+    )
+});
+
+pub(super) async fn backlog_work_on(
+    mut db: &Db,
+    agent: AgentId,
+    chat: ChatId,
+    until: Sequence,
+) -> Result<BacklogWork, Fault> {
+    type Times = (Nullable<Timestamptz>, Nullable<Timestamptz>, Nullable<Timestamptz>);
+    let mut asked = statement::<Times>(WORK.as_str());
+    for _ in 0..3 {
+        asked = asked.bind::<SqlUuid, _>(agent.uuid()).bind::<SqlUuid, _>(chat.uuid());
+    }
+    let (begun_at, failed_at, processed_at) = asked
+        .bind::<BigInt, _>(until.get())
+        .get_result::<(Option<At>, Option<At>, Option<At>)>(&mut db)
+        .await?;
+    let [begun_at, failed_at, processed_at] =
+        [begun_at, failed_at, processed_at].map(|at| at.map(|At(at)| at));
+    Ok(BacklogWork { begun_at, ended_at: failed_at.max(processed_at) })
 }
 
 /// Locks them, which every change of them does first.

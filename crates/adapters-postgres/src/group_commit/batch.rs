@@ -70,11 +70,11 @@ impl<W: BatchWork> Batch<W> {
         self.changes.len() < MAX_BATCH && self.bytes < MAX_BATCH_BYTES
     }
 
-    /// Takes out the changes at these places, which ascend.
-    pub(super) fn remove(&mut self, places: &[usize]) -> Vec<Job<W>> {
+    /// Takes out the changes at these indexes, which ascend.
+    pub(super) fn remove(&mut self, indexes: &[usize]) -> Vec<Job<W>> {
         let take =
-            |place: &usize| Job { change: self.changes.remove(*place), reply: self.replies.remove(*place) };
-        let mut removed = places.iter().rev().map(take).collect::<Vec<_>>();
+            |index: &usize| Job { change: self.changes.remove(*index), reply: self.replies.remove(*index) };
+        let mut removed = indexes.iter().rev().map(take).collect::<Vec<_>>();
         removed.reverse();
         removed
     }

@@ -1,4 +1,4 @@
-//! Changes that are written apart from the others: those of rows that another transaction has
+//! Changes that are written separately from the others: those of rows that another transaction has
 //! locked, for example a change of another process that hangs.
 //!
 //! They are written lane by lane, so that only they wait. Further changes of such a lane queue
@@ -15,7 +15,7 @@ use super::batch::Job;
 use super::{BatchWork, QUEUE};
 use crate::error::crowded;
 
-/// The queues of the lanes that are written apart.
+/// The queues of the lanes that are written separately.
 pub(super) struct Lanes<W: BatchWork> {
     /// The number of lanes. Only the task that queues changes adds one.
     open: AtomicUsize,
@@ -34,7 +34,7 @@ impl<W: BatchWork> Lanes<W> {
         Self { open: AtomicUsize::new(0), queues }
     }
 
-    /// Queues the change if its lane is written apart; else returns it.
+    /// Queues the change if its lane is written separately; else returns it.
     pub(super) fn queue(&self, job: Job<W>) -> Option<Job<W>> {
         if self.open.load(Ordering::Acquire) == 0 {
             return Some(job);
@@ -52,7 +52,7 @@ impl<W: BatchWork> Lanes<W> {
     }
 
     /// Queues changes of one lane, and refuses those for which there is no room. Returns `true` if the
-    /// lane was not written apart yet: the caller must then drain it.
+    /// lane was not written separately yet: the caller must then drain it.
     pub(super) fn defer(&self, lane: Uuid, mut jobs: Vec<Job<W>>) -> bool {
         let mut queues = self.queues();
         let room = QUEUE.saturating_sub(queues.changes);

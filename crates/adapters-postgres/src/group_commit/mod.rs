@@ -150,14 +150,14 @@ pub(crate) trait BatchWork: Send + Sync + Sized + 'static {
 
 /// A batch that is decided.
 pub(crate) trait Decided<Stored, Refused>: Send + Sync + 'static {
-    /// The outcomes of the changes, in order, without those [`Self::apart`].
+    /// The outcomes of the changes, in order, without the [deferred](Self::deferred) ones.
     fn outcomes(&self) -> &[Result<Stored, Refused>];
 
     fn into_outcomes(self) -> Vec<Result<Stored, Refused>>;
 
-    /// The places of changes that need a transaction with a long wait for locks; ascending. There are none
-    /// in such a transaction.
-    fn apart(&self) -> &[usize] {
+    /// The indexes of changes, ascending, that are left to a transaction with a long wait for locks. There
+    /// are none in such a transaction.
+    fn deferred(&self) -> &[usize] {
         &[]
     }
 }
@@ -226,24 +226,25 @@ impl<W: BatchWork> Writer<W> {
     async fn run(self: Arc<Self>, mut jobs: Receiver<Job<W>>) {
         while let Some(first) = jobs.recv().await {
             let mut batch = Batch::default();
-            self.take(first, &mut batch);
+            self.add(first, &mut batch);
             while batch.has_room()
                 && let Ok(job) = jobs.try_recv()
             {
-                self.take(job, &mut batch);
+                self.add(job, &mut batch);
             }
             self.write(batch, LockWait::Brief).await;
         }
     }
 
-    /// Adds a change to the batch, unless its lane is written apart, or its caller has given up waiting.
-    fn take(&self, job: Job<W>, batch: &mut Batch<W>) {
+    /// Adds a change to the batch, or to its lane if that is written separately.
+    fn add(&self, job: Job<W>, batch: &mut Batch<W>) {
         if let Some(job) = self.lanes.queue(job) {
-            self.take_up(job, batch);
+            self.add_unless_expired(job, batch);
         }
     }
 
-    fn take_up(&self, job: Job<W>, batch: &mut Batch<W>) {
+    /// Adds a change to the batch, unless its caller has given up waiting.
+    fn add_unless_expired(&self, job: Job<W>, batch: &mut Batch<W>) {
         if job.reply.since.elapsed() < self.pool.limit() {
             batch.push(job);
         } else {
@@ -310,7 +311,7 @@ impl<W: BatchWork> Writer<W> {
             while batch.has_room()
                 && let Some(job) = jobs.next()
             {
-                self.take_up(job, &mut batch);
+                self.add_unless_expired(job, &mut batch);
             }
             self.write(batch, LockWait::Long).await;
         }
@@ -321,10 +322,10 @@ impl<W: BatchWork> Writer<W> {
         let lease = self.pool.lease().await?;
         let locked = self.pool.timed(self.work.locked_on(lease.db(), &batch.changes)).await?;
         lease.release();
-        let (apart, rest) = std::mem::take(batch)
+        let (deferred, rest) = std::mem::take(batch)
             .jobs()
             .partition(|job| locked.is_empty() || locked.contains(&W::lane(&job.change)));
-        self.defer(apart);
+        self.defer(deferred);
         Vec::into_iter(rest).for_each(|job| batch.push(job));
         Ok(())
     }
@@ -367,7 +368,7 @@ impl<W: BatchWork> Writer<W> {
                     self.defer_locked(batch).await?;
                 }
                 Err(fault) if tries.again_after(&fault).await => {}
-                // A statement that is still under way may complete later; one that found the disk full is not.
+                // A statement without an answer may still commit; one that found the disk full cannot.
                 Err(_) if doubted => {
                     self.commit_order.record_in_doubt();
                     return Err(Fault::Uncertain);
@@ -407,7 +408,7 @@ impl<W: BatchWork> Writer<W> {
             Err(fault) => return Err(self.failed(lease, fault).await),
         };
         *in_doubt = None;
-        self.defer(batch.remove(decided.apart()));
+        self.defer(batch.remove(decided.deferred()));
         if decided.outcomes().iter().all(Result::is_err) {
             self.roll_back(lease).await;
             batch.answer(decided);

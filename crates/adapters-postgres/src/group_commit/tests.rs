@@ -21,7 +21,7 @@ enum What {
     /// It violates a constraint.
     Broken,
     Panic,
-    Apart,
+    Deferred,
     /// The connection is lost before the first commit.
     LostBefore,
     /// The connection is lost after the first commit.
@@ -49,7 +49,7 @@ type Sizes = Arc<Mutex<Vec<usize>>>;
 #[derive(Default)]
 struct DecidedIds {
     outcomes: Vec<Result<Uuid, ()>>,
-    apart: Vec<usize>,
+    deferred: Vec<usize>,
 }
 
 impl Decided<Uuid, ()> for DecidedIds {
@@ -61,8 +61,8 @@ impl Decided<Uuid, ()> for DecidedIds {
         self.outcomes
     }
 
-    fn apart(&self) -> &[usize] {
-        &self.apart
+    fn deferred(&self) -> &[usize] {
+        &self.deferred
     }
 }
 
@@ -104,10 +104,10 @@ impl BatchWork for Ids {
             }
         }
         let mut decided = DecidedIds::default();
-        for (place, change) in changes.iter().enumerate() {
+        for (index, change) in changes.iter().enumerate() {
             match change.what {
                 What::Refused => decided.outcomes.push(Err(())),
-                What::Apart if lock_wait == LockWait::Brief => decided.apart.push(place),
+                What::Deferred if lock_wait == LockWait::Brief => decided.deferred.push(index),
                 _ => decided.outcomes.push(Ok(change.id)),
             }
         }
@@ -156,7 +156,7 @@ struct Scene {
     sizes: Sizes,
     running: watch::Sender<()>,
     published: Arc<Mutex<Vec<Uuid>>>,
-    /// A connection beside the pool's.
+    /// A connection in addition to the pool's.
     client: Client,
     _database: Database,
 }
@@ -306,7 +306,7 @@ async fn a_locked_row_delays_only_its_own_changes() {
 
 /// The tasks of the queue and of its lanes end once everything is written.
 #[tokio::test]
-async fn what_was_queued_before_the_close_is_written() {
+async fn changes_queued_before_the_close_are_written() {
     let scene = Scene::new().await;
     let lock = format!("BEGIN; SELECT 1 FROM lanes WHERE id = '{}' FOR UPDATE", LANES[0]);
     scene.client.batch_execute(&lock).await.unwrap();
@@ -325,9 +325,9 @@ async fn what_was_queued_before_the_close_is_written() {
 }
 
 #[tokio::test]
-async fn a_change_apart_is_written_beside_the_others() {
+async fn a_deferred_change_is_written_in_a_transaction_of_its_own() {
     let scene = Scene::new().await;
-    for written in scene.write_all(&[What::Fine, What::Apart, What::Fine, What::Apart]).await {
+    for written in scene.write_all(&[What::Fine, What::Deferred, What::Fine, What::Deferred]).await {
         written.unwrap().unwrap();
     }
     assert_eq!(scene.stored().await, ids(1..=4));

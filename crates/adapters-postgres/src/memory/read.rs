@@ -232,15 +232,15 @@ impl Wanted {
     /// scan all of them.
     async fn rows_on(&self, mut db: &Db, page: &PageRequest) -> Result<Vec<MemoryRow>, Fault> {
         let listed = statement::<MemoryTypes>(format!(
-            "SELECT shown.* FROM (SELECT place.id, place.created_at \
+            "SELECT shown.* FROM (SELECT listed.id, listed.created_at \
                FROM unnest(?) AS wanted (status) CROSS JOIN LATERAL \
                (SELECT memory.id, memory.created_at FROM memories AS memory \
                 WHERE memory.status = wanted.status AND {} AND (memory.created_at, memory.id) < (?, ?) \
-                ORDER BY memory.created_at DESC, memory.id DESC LIMIT ?) AS place \
-               ORDER BY place.created_at DESC, place.id DESC LIMIT ? OFFSET ?) AS place \
+                ORDER BY memory.created_at DESC, memory.id DESC LIMIT ?) AS listed \
+               ORDER BY listed.created_at DESC, listed.id DESC LIMIT ? OFFSET ?) AS listed \
              CROSS JOIN LATERAL (SELECT {COLUMNS} FROM memories AS memory {NAMES} \
-               WHERE memory.id = place.id OFFSET 0) AS shown \
-             ORDER BY place.created_at DESC, place.id DESC",
+               WHERE memory.id = listed.id OFFSET 0) AS shown \
+             ORDER BY listed.created_at DESC, listed.id DESC",
             self.conditions.join(" AND "),
         ));
         let after = page.slice.after().unwrap_or(Position::at(i64::MAX, RecordId::MAX));

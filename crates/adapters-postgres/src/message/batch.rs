@@ -7,8 +7,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
-use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, Sequence};
-use domain::idempotency::{IdempotencyClaim, StoredAnswer, Verdict};
+use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, RecordId, Sequence};
+use domain::idempotency::{StoredAnswer, Verdict};
 use domain::message::{
     AppendRefused, Appended, Message, NewMessage, PriorResult, RoomPlan, RoomState, Titling,
 };
@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{insert, title};
 use crate::error::Fault;
 use crate::group_commit::LockWait;
-use crate::idempotency_record;
+use crate::idempotency_record::{self, Key, key};
 use crate::plan::quota::{bytes_of, limit_of};
 use crate::row::{self, At};
 use crate::run::{Db, execute};
@@ -85,11 +85,11 @@ const PLANS: &str = "SELECT chats.id, plans.name, plans.messages, plans.bytes, o
 
 /// One seek per pair: the statement is planned while the tables are empty, and must not scan all
 /// participants later.
-const MEMBERS: &str = "SELECT stay.chat_id, stay.participant_id, stay.status \
+const MEMBERS: &str = "SELECT member.chat_id, member.participant_id, member.status \
      FROM unnest(?, ?) AS wanted (chat_id, participant_id) CROSS JOIN LATERAL (\
          SELECT participants.* FROM participants WHERE participants.chat_id = wanted.chat_id \
          AND participants.participant_id = wanted.participant_id AND participants.left_at IS NULL \
-         OFFSET 0) AS stay";
+         OFFSET 0) AS member";
 
 /// Begins a transaction, locks the chats, and decides; nothing is written yet.
 pub(super) async fn decide_on(
@@ -109,17 +109,19 @@ pub(super) async fn decide_on(
         }
     }
     agents_on(db, &mut rooms).await?;
+    let claims = news.iter().filter_map(|new| new.claim.as_ref()).collect::<Vec<_>>();
+    let recorded = idempotency_record::recorded_on(db, &claims).await?;
     let mut decided = DecidedAppends::on(rooms, members);
     let mut claimed = HashMap::new();
-    for (place, new) in news.iter().enumerate() {
-        let outcome = match earlier_on(db, &claimed, &decided.outcomes, new).await? {
-            PriorResult::Nothing => decided.decide(place, new),
+    for (index, new) in news.iter().enumerate() {
+        let outcome = match earlier_on(db, &recorded, &claimed, &decided.outcomes, new).await? {
+            PriorResult::Nothing => decided.decide(index, new),
             PriorResult::Message(first) => Err(AppendRefused::Repeated(first)),
             PriorResult::Deleted(first) => Err(AppendRefused::RepeatedDeleted(first)),
             PriorResult::AnotherRequest => Err(AppendRefused::KeyReused),
         };
         if let (Ok(_), Some(claim)) = (&outcome, &new.claim) {
-            claimed.insert(key(claim), (place, new));
+            claimed.insert(key(claim), (index, new));
         }
         decided.outcomes.push(outcome);
     }
@@ -146,26 +148,19 @@ fn rooms_of(news: &[NewMessage]) -> Vec<Uuid> {
     news.iter().map(|new| new.chat.uuid()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The identity of a claim within a batch.
-type Key<'n> = (Uuid, &'static str, Option<Uuid>, &'n str);
-
-fn key(claim: &IdempotencyClaim) -> Key<'_> {
-    let place = claim.place.map(ChatId::uuid);
-    (claim.sender.uuid(), claim.operation.as_str(), place, claim.once.key.as_str())
-}
-
 /// The recorded request with the message's claim, from earlier or from this batch.
 async fn earlier_on(
     db: &Db,
+    recorded: &HashMap<Key<'_>, StoredAnswer>,
     claimed: &HashMap<Key<'_>, (usize, &NewMessage)>,
     outcomes: &[Outcome],
     new: &NewMessage,
 ) -> Result<PriorResult, Fault> {
     let Some(claim) = &new.claim else { return Ok(PriorResult::Nothing) };
-    let Some((place, first)) = claimed.get(&key(claim)) else {
-        return idempotency_record::earlier_on(db, claim).await;
+    let Some((index, first)) = claimed.get(&key(claim)) else {
+        return idempotency_record::prior_result_on(db, claim, recorded.get(&key(claim)).copied()).await;
     };
-    let (Some(Ok(appended)), Some(first_claim)) = (outcomes.get(*place), &first.claim) else {
+    let (Some(Ok(appended)), Some(first_claim)) = (outcomes.get(*index), &first.claim) else {
         return Ok(PriorResult::Nothing);
     };
     let remembered =
@@ -298,7 +293,7 @@ impl DecidedAppends {
     }
 
     /// Decides one message, after all before it.
-    pub(super) fn decide(&mut self, place: usize, new: &NewMessage) -> Outcome {
+    pub(super) fn decide(&mut self, index: usize, new: &NewMessage) -> Outcome {
         let Some(room) = self.rooms.get_mut(&new.chat) else { return Err(AppendRefused::NotParticipant) };
         let sender = MemberKey::new(new.chat, new.sender);
         let is_present = |who| self.members.contains_key(&MemberKey::new(new.chat, who));
@@ -309,7 +304,7 @@ impl DecidedAppends {
             self.activated.insert(sender);
         }
         if let Some(titling) = placed.titling {
-            room.titling = Some((place, titling));
+            room.titling = Some((index, titling));
         }
         Ok(Appended { message: placed.message, titled: None })
     }
@@ -321,11 +316,9 @@ pub(super) async fn write_on(
     news: &[NewMessage],
     decided: &mut DecidedAppends,
 ) -> Result<(), Fault> {
-    for (new, outcome) in news.iter().zip(&decided.outcomes) {
-        if let (Ok(_), Some(claim)) = (outcome, &new.claim) {
-            idempotency_record::remember_on(db, claim, new.id.into(), new.now).await?;
-        }
-    }
+    let accepted = news.iter().zip(&decided.outcomes).filter(|(_, outcome)| outcome.is_ok());
+    let made = accepted.filter_map(|(new, _)| Some((new.claim.as_ref()?, RecordId::from(new.id), new.now)));
+    idempotency_record::remember_all_on(db, &made.collect::<Vec<_>>()).await?;
     activate_on(db, &decided.activated).await?;
     let kept = decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<_>>();
     let titlings = decided.rooms.values_mut().filter_map(|room| room.titling.take()).collect::<Vec<_>>();
@@ -338,8 +331,8 @@ pub(super) async fn write_on(
     let (messages, deliveries, rooms) = join3(messages, deliveries, rooms).await;
     messages.and(deliveries)?;
     decided.version = rooms?;
-    for (place, titling) in titlings {
-        if let Some(Ok(appended)) = decided.outcomes.get_mut(place) {
+    for (index, titling) in titlings {
+        if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {
             let Message { id, chat_id, .. } = appended.message;
             appended.titled = title::give_on(db, chat_id, id, titling).await?;
         }

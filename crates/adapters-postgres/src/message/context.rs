@@ -20,7 +20,7 @@ use crate::statement::statement;
 /// entries are read. Bounding the range by the agent on both sides keeps every plan from scanning
 /// all that others sent. Values: chat, agent, sequence to begin after, agent, limit; the same once
 /// more without the second agent; limit, offset.
-const PLACES: &str = "(SELECT sequence FROM messages WHERE chat_id = ? AND sender_kind = 'Agent' AND (sender_id, sequence) > (?, ?) \
+const SEQUENCES: &str = "(SELECT sequence FROM messages WHERE chat_id = ? AND sender_kind = 'Agent' AND (sender_id, sequence) > (?, ?) \
        AND (sender_id, sequence) <= (?, 9223372036854775807) ORDER BY sender_id, sequence LIMIT ?) \
      UNION ALL \
      (SELECT sequence FROM deliveries \
@@ -40,26 +40,31 @@ pub(super) async fn context_on(
     let total = async { if page.count { total_on(db, agent, chat).await.map(Some) } else { Ok(None) } };
     let membership = membership_on(db, ParticipantId::Agent(agent), chat);
     // Callers without access are rare, so the reads run concurrently.
-    let (membership, total, mut places) =
-        try_join3(membership, total, places_on(db, agent, chat, page)).await?;
+    let (membership, total, mut sequences) =
+        try_join3(membership, total, sequences_on(db, agent, chat, page)).await?;
     if membership.is_none() {
         return Ok(None);
     }
     let limit = page.slice.limit() as usize;
-    let more = places.len() > limit;
-    places.truncate(limit);
+    let more = sequences.len() > limit;
+    sequences.truncate(limit);
     let (rows, cut) =
-        part_on(db, chat, &places, Order::Ascending, Records::Of(agent), page.max_bytes()).await?;
+        part_on(db, chat, &sequences, Order::Ascending, Records::Of(agent), page.max_bytes()).await?;
     Ok(Some(Page::part(rows, more || cut, total, position)))
 }
 
 /// The sequences of a page's messages in the chat, and one more.
-async fn places_on(mut db: &Db, agent: AgentId, chat: ChatId, page: &PageRequest) -> Result<Vec<i64>, Fault> {
+async fn sequences_on(
+    mut db: &Db,
+    agent: AgentId,
+    chat: ChatId,
+    page: &PageRequest,
+) -> Result<Vec<i64>, Fault> {
     let behind = page.slice.after().map_or(0, |after| after.key);
     let (limit, offset) = (i64::from(page.slice.limit()) + 1, page.slice.offset());
-    let places = statement::<BigInt>(PLACES);
+    let sequences = statement::<BigInt>(SEQUENCES);
     let reach = limit.saturating_add(offset);
-    let places = places
+    let sequences = sequences
         .bind::<SqlUuid, _>(chat.uuid())
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<BigInt, _>(behind)
@@ -69,8 +74,8 @@ async fn places_on(mut db: &Db, agent: AgentId, chat: ChatId, page: &PageRequest
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<BigInt, _>(behind)
         .bind::<BigInt, _>(reach);
-    let places = places.bind::<BigInt, _>(limit).bind::<BigInt, _>(offset);
-    Ok(places.load(&mut db).await?)
+    let sequences = sequences.bind::<BigInt, _>(limit).bind::<BigInt, _>(offset);
+    Ok(sequences.load(&mut db).await?)
 }
 
 async fn total_on(mut db: &Db, agent: AgentId, chat: ChatId) -> Result<u64, Fault> {

@@ -11,7 +11,7 @@ use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::load::{Records, part_on};
-use super::places::{SequenceRange, count_on, places_on};
+use super::sequences::{SequenceRange, count_on, sequences_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row::At;
@@ -46,19 +46,20 @@ pub(super) async fn history_on(
         };
         let span = (i64::from(page.slice.limit()) + 1, page.slice.offset());
         let part = SequenceRange(floor, ceiling);
-        let places = places_on(db, chat, filter.kinds, part, Order::Descending, span);
-        let (total, places) = try_join(total, places).await?;
-        Ok((floor, total, places))
+        let sequences = sequences_on(db, chat, filter.kinds, part, Order::Descending, span);
+        let (total, sequences) = try_join(total, sequences).await?;
+        Ok((floor, total, sequences))
     };
     // Callers without access are rare, so the reads run concurrently.
-    let (standing, (floor, total, mut places)) = try_join(standing_on(db, viewer, chat), found).await?;
+    let (standing, (floor, total, mut sequences)) = try_join(standing_on(db, viewer, chat), found).await?;
     if !standing.may_read() {
         return Ok(None);
     }
     let limit = page.slice.limit() as usize;
-    let more = places.len() > limit;
-    places.truncate(limit);
-    let (rows, cut) = part_on(db, chat, &places, Order::Descending, Records::All, page.max_bytes()).await?;
+    let more = sequences.len() > limit;
+    sequences.truncate(limit);
+    let (rows, cut) =
+        part_on(db, chat, &sequences, Order::Descending, Records::All, page.max_bytes()).await?;
     let end = RecordId::new(Uuid::from_u128(u128::from(floor.cast_unsigned())));
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence.get(), end))))
 }

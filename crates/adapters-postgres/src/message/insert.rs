@@ -91,16 +91,16 @@ pub(super) fn bind_rooms<'r, Row>(
     statement: Statement<'r, Row>,
     rooms: impl Iterator<Item = (ChatId, &'r RoomState)>,
 ) -> Statement<'r, Row> {
-    let (mut ids, mut places, mut newest, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut ids, mut sequences, mut newest, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (id, state) in rooms {
         ids.push(id.uuid());
-        places.push(state.last_sequence.get());
+        sequences.push(state.last_sequence.get());
         newest.push(state.newest.map(At));
         bytes.push(state.content_bytes);
     }
     statement
         .bind::<Array<SqlUuid>, _>(ids)
-        .bind::<Array<BigInt>, _>(places)
+        .bind::<Array<BigInt>, _>(sequences)
         .bind::<Array<Nullable<Timestamptz>>, _>(newest)
         .bind::<Array<BigInt>, _>(bytes)
 }

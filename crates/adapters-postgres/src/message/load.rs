@@ -109,22 +109,22 @@ pub(crate) fn position(message: &Message) -> Position {
     Position::at(message.sequence.get(), RecordId::NIL)
 }
 
-/// The messages of a chat with these sequences, in the order of `places`, which is ascending or
+/// The messages of a chat with these sequences, in the order of `sequences`, which is ascending or
 /// descending. Messages at the end that would exceed `budget` are not read; returns whether there
 /// were any.
 pub(crate) async fn part_on(
     db: &Db,
     chat: ChatId,
-    places: &[i64],
+    sequences: &[i64],
     order: Order,
     records: Records,
     budget: usize,
 ) -> Result<(Vec<Message>, bool), Fault> {
-    if places.is_empty() {
+    if sequences.is_empty() {
         return Ok((Vec::new(), false));
     }
-    let rows = rows_at_on(db, chat, places, order, budget);
-    let (mut rows, mut found) = try_join(rows, records_at_on(db, chat, places, records)).await?;
+    let rows = rows_at_on(db, chat, sequences, order, budget);
+    let (mut rows, mut found) = try_join(rows, records_at_on(db, chat, sequences, records)).await?;
     let weigh = |row: &MessageRow| {
         let records = found.get(&row.id.0).into_iter().flatten().map(DeliveryRow::weight).sum::<usize>();
         row.weight() + records
@@ -132,7 +132,7 @@ pub(crate) async fn part_on(
     rows.truncate(fitting(budget, rows.iter().map(weigh)));
     let kept = rows.iter().map(|row| row.id.0).collect::<HashSet<_>>();
     found.retain(|id, _| kept.contains(id));
-    let cut = rows.len() < places.len();
+    let cut = rows.len() < sequences.len();
     Ok((assembled_on(db, rows, found).await?, cut))
 }
 
@@ -166,7 +166,7 @@ async fn row_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Vec<Mes
 async fn rows_at_on(
     mut db: &Db,
     chat: ChatId,
-    places: &[i64],
+    sequences: &[i64],
     order: Order,
     budget: usize,
 ) -> Result<Vec<MessageRow>, Fault> {
@@ -185,7 +185,7 @@ async fn rows_at_on(
     let rows = rows
         .bind::<Integer, _>(i32::try_from(weight::MESSAGE_BYTES).unwrap_or(0))
         .bind::<SqlUuid, _>(chat.uuid())
-        .bind::<Array<BigInt>, _>(places)
+        .bind::<Array<BigInt>, _>(sequences)
         .bind::<BigInt, _>(i64::try_from(budget).unwrap_or(i64::MAX));
     Ok(rows.load(&mut db).await?)
 }
@@ -208,7 +208,7 @@ async fn records_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result
 async fn records_at_on(
     mut db: &Db,
     chat: ChatId,
-    places: &[i64],
+    sequences: &[i64],
     wanted: Records,
 ) -> Result<RecordRows, Fault> {
     let records = statement::<(SqlUuid, RecordColumns)>(format!(
@@ -217,7 +217,7 @@ async fn records_at_on(
         record_columns(),
         wanted.joined(),
     ));
-    let records = wanted.bind(records).bind::<SqlUuid, _>(chat.uuid()).bind::<Array<BigInt>, _>(places);
+    let records = wanted.bind(records).bind::<SqlUuid, _>(chat.uuid()).bind::<Array<BigInt>, _>(sequences);
     Ok(by_message(records.load(&mut db).await?))
 }
 

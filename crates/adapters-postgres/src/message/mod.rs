@@ -1,19 +1,19 @@
 //! The store of messages.
 
+mod amend;
 pub(crate) mod append;
 pub(crate) mod batch;
-mod change;
 mod context;
 pub(crate) mod erase;
 mod history;
 mod insert;
 pub(crate) mod load;
 mod optimistic;
-mod places;
 pub(crate) mod record_key;
 mod retention;
 #[path = "../../../sql-rows/message.rs"]
 pub(crate) mod row;
+mod sequences;
 mod surroundings;
 pub(crate) mod title;
 
@@ -49,7 +49,7 @@ impl MessageRepository for PostgresStore {
     ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError> {
         self.change(
             command,
-            |db, command| change::edit_on(db, command).boxed(),
+            |db, command| amend::edit_on(db, command).boxed(),
             move |edited| on_commit.run(edited),
         )
         .await
@@ -62,7 +62,7 @@ impl MessageRepository for PostgresStore {
     ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError> {
         self.change(
             command,
-            |db, command| change::delete_on(db, command).boxed(),
+            |db, command| amend::delete_on(db, command).boxed(),
             move |deleted| on_commit.run(deleted),
         )
         .await

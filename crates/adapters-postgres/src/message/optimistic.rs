@@ -83,8 +83,8 @@ impl VersionCache {
             rooms.entry(key.chat).or_insert_with(|| Room::at(room.state.clone(), room.version.clone()));
         }
         let mut decided = DecidedAppends::on(rooms, members);
-        for (place, new) in news.iter().enumerate() {
-            let outcome = decided.decide(place, new);
+        for (index, new) in news.iter().enumerate() {
+            let outcome = decided.decide(index, new);
             decided.outcomes.push(outcome);
         }
         decided.is_plain().then_some(decided)
@@ -282,7 +282,7 @@ mod tests {
         cache
     }
 
-    fn places(decided: Option<DecidedAppends>) -> Vec<i64> {
+    fn sequences(decided: Option<DecidedAppends>) -> Vec<i64> {
         let decided = decided.unwrap();
         let all = decided.outcomes.into_iter().map(|outcome| outcome.unwrap().message.sequence.get());
         all.collect()
@@ -292,8 +292,8 @@ mod tests {
     fn a_room_is_remembered_as_it_was_left() {
         let mut cache = cached(state(true), ParticipantStatus::Inactive);
         // The first message has given the title and made its sender active.
-        assert_eq!(places(cache.decide(&[message(&[]), message(&[])], 1)), [6, 7]);
-        assert_eq!(places(cache.decide(&[message(&[])], 1)), [6], "what is only decided is not cached");
+        assert_eq!(sequences(cache.decide(&[message(&[]), message(&[])], 1)), [6, 7]);
+        assert_eq!(sequences(cache.decide(&[message(&[])], 1)), [6], "what is only decided is not cached");
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
             fingerprint: Fingerprint::new([1; 32]),
         };
         let sender = message(&[]).sender;
-        let claim = IdempotencyClaim { sender, operation: Operation::SendMessage, place: None, once };
+        let claim = IdempotencyClaim { sender, operation: Operation::SendMessage, chat: None, once };
         let claimed = NewMessage { claim: Some(claim), ..message(&[]) };
         assert!(known().decide(&[claimed], 1).is_none(), "whether it was sent before");
         assert!(known().decide(&[message(&[])], 2).is_none(), "another connection");

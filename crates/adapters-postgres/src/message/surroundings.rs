@@ -9,7 +9,7 @@ use domain::page::{Order, PAGE_BYTES};
 use futures_util::future::try_join;
 
 use super::load::{Records, part_on};
-use super::places::{SequenceRange, places_on};
+use super::sequences::{SequenceRange, sequences_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::run::Db;
@@ -23,35 +23,35 @@ pub(super) async fn surroundings_on(
     kinds: Kinds,
     limit: u32,
 ) -> Result<Result<Surroundings, SurroundingsRefused>, Fault> {
-    let (standing, place) =
+    let (standing, sequence) =
         try_join(standing_on(db, viewer, chat), place_on(db, chat, anchor.message())).await?;
     if !standing.may_read() {
         return Ok(Err(SurroundingsRefused::ChatNotFound));
     }
-    let Some(place) = place else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
+    let Some(sequence) = sequence else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
     let room = Room { chat, kinds };
     let limit = limit as usize;
     Ok(Ok(match anchor {
         Anchor::After(_) => {
-            let older = room.places_on(db, Side::Before(place + 1), 1);
+            let older = room.sequences_on(db, Side::Before(sequence + 1), 1);
             let ((rows, has_newer), older) =
-                try_join(room.read_on(db, Side::After(place), limit), older).await?;
+                try_join(room.read_on(db, Side::After(sequence), limit), older).await?;
             Surroundings { rows, has_older: !older.is_empty(), has_newer }
         }
         Anchor::Before(_) => {
-            let newer = room.places_on(db, Side::After(place - 1), 1);
+            let newer = room.sequences_on(db, Side::After(sequence - 1), 1);
             let ((rows, has_older), newer) =
-                try_join(room.read_on(db, Side::Before(place), limit), newer).await?;
+                try_join(room.read_on(db, Side::Before(sequence), limit), newer).await?;
             Surroundings { rows, has_older, has_newer: !newer.is_empty() }
         }
-        Anchor::Around(_) => room.around_on(db, place, limit).await?,
+        Anchor::Around(_) => room.around_on(db, sequence, limit).await?,
     }))
 }
 
 /// The sequence of the message in the chat.
 async fn place_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Option<i64>, Fault> {
-    let place = messages::table.find(message.uuid()).filter(messages::chat_id.eq(chat.uuid()));
-    Ok(place.select(messages::sequence).first(&mut db).await.optional()?)
+    let sequence = messages::table.find(message.uuid()).filter(messages::chat_id.eq(chat.uuid()));
+    Ok(sequence.select(messages::sequence).first(&mut db).await.optional()?)
 }
 
 /// The maximum size of content on either side of a message.
@@ -81,30 +81,30 @@ impl Side {
 
 impl Room {
     /// The nearest sequences on one side, nearest first.
-    async fn places_on(self, db: &Db, side: Side, limit: usize) -> Result<Vec<i64>, Fault> {
+    async fn sequences_on(self, db: &Db, side: Side, limit: usize) -> Result<Vec<i64>, Fault> {
         let part = match side {
-            Side::Before(place) => SequenceRange(0, place),
-            Side::After(place) => SequenceRange(place, i64::MAX),
+            Side::Before(sequence) => SequenceRange(0, sequence),
+            Side::After(sequence) => SequenceRange(sequence, i64::MAX),
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        places_on(db, self.chat, self.kinds, part, side.order(), (limit, 0)).await
+        sequences_on(db, self.chat, self.kinds, part, side.order(), (limit, 0)).await
     }
 
     /// The nearest messages on one side, and whether there are more of them.
     async fn read_on(self, db: &Db, side: Side, limit: usize) -> Result<(Vec<Message>, bool), Fault> {
-        let mut places = self.places_on(db, side, limit + 1).await?;
-        let more = places.len() > limit;
-        places.truncate(limit);
-        let (rows, cut) = part_on(db, self.chat, &places, side.order(), Records::All, PAGE_BYTES).await?;
+        let mut sequences = self.sequences_on(db, side, limit + 1).await?;
+        let more = sequences.len() > limit;
+        sequences.truncate(limit);
+        let (rows, cut) = part_on(db, self.chat, &sequences, side.order(), Records::All, PAGE_BYTES).await?;
         Ok((rows, more || cut))
     }
 
-    /// The message with the sequence `place` and both its sides, newest first.
-    async fn around_on(self, db: &Db, place: i64, limit: usize) -> Result<Surroundings, Fault> {
-        let older = self.places_on(db, Side::Before(place), limit);
-        let (older, newer) = try_join(older, self.places_on(db, Side::After(place), limit)).await?;
+    /// The message with the sequence `sequence` and both its sides, newest first.
+    async fn around_on(self, db: &Db, sequence: i64, limit: usize) -> Result<Surroundings, Fault> {
+        let older = self.sequences_on(db, Side::Before(sequence), limit);
+        let (older, newer) = try_join(older, self.sequences_on(db, Side::After(sequence), limit)).await?;
         let (older_shown, newer_shown) = share(limit - 1, older.len(), newer.len());
-        let mut down = vec![place];
+        let mut down = vec![sequence];
         down.extend(&older[..older_shown]);
         let up = &newer[..newer_shown];
         let above = part_on(db, self.chat, up, Order::Ascending, Records::All, SIDE_BYTES);

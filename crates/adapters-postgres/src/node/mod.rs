@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use domain::change::Change;
 use domain::id::{AgentId, NodeId, ParticipantId, UserId};
 use domain::node::{
-    AgentClaim, Connected, Entrant, EntrantPlace, NodeRepository, PresenceChange, Registered,
+    AgentClaim, Connected, Entrant, EntrantPosition, NodeRepository, PresenceChange, Registered,
 };
 use domain::store::StoreError;
 use domain::time::Timestamp;
@@ -107,7 +107,7 @@ impl NodeRepository for PostgresStore {
         Ok(())
     }
 
-    async fn entrants(&self, after: EntrantPlace, limit: u32) -> Result<Vec<Entrant>, StoreError> {
+    async fn entrants(&self, after: EntrantPosition, limit: u32) -> Result<Vec<Entrant>, StoreError> {
         self.ask((after, limit), |db, (after, limit)| read::entrants_on(db, *after, *limit).boxed()).await
     }
 }

@@ -5,7 +5,7 @@ use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::Role;
 use domain::id::{AgentId, NodeId, ParticipantId, ParticipantKind, UserId};
-use domain::node::{Connected, Entrant, EntrantPlace, SocketNumber};
+use domain::node::{Connected, Entrant, EntrantPosition, SocketNumber};
 use uuid::Uuid;
 
 use crate::chat::row::ChatRow;
@@ -70,8 +70,12 @@ pub(super) async fn users_on(
     Ok(rows.load::<(Uuid, Uuid)>(&mut db).await?.into_iter().map(user).collect())
 }
 
-pub(super) async fn entrants_on(mut db: &Db, after: EntrantPlace, limit: u32) -> Result<Vec<Entrant>, Fault> {
-    let EntrantPlace { entered_at, chat, who } = after;
+pub(super) async fn entrants_on(
+    mut db: &Db,
+    after: EntrantPosition,
+    limit: u32,
+) -> Result<Vec<Entrant>, Fault> {
+    let EntrantPosition { entered_at, chat, who } = after;
     let (chat, who) = (chat.uuid(), who.uuid());
     let same_room = participants::chat_id.eq(chat).and(participants::participant_id.gt(who));
     let same_time =

@@ -39,7 +39,7 @@ const TAKE: &str = "INSERT INTO agent_sockets (agent_id, node_id, number, since)
 
 const APPEND: &str = "INSERT INTO change_log (kind, subject_id, changed_at) \
      SELECT entry.kind, entry.subject_id, clock_timestamp() \
-     FROM unnest(?, ?) WITH ORDINALITY AS entry (kind, subject_id, place) ORDER BY entry.place RETURNING id";
+     FROM unnest(?, ?) WITH ORDINALITY AS entry (kind, subject_id, number) ORDER BY entry.number RETURNING id";
 
 /// Takes the lock of the change log for a short change: if this server stops or disappears during
 /// it, the others wait for two seconds, and not until the lease expires.
@@ -57,9 +57,9 @@ pub(super) async fn append_changes_on(mut db: &Db, changes: Vec<Change>) -> Resu
     let (kinds, subjects): (Vec<_>, Vec<_>) = changes.into_iter().map(parts).unzip();
     let append =
         statement::<BigInt>(APPEND).bind::<Array<Text>, _>(kinds).bind::<Array<SqlUuid>, _>(subjects);
-    let mut places = append.load::<i64>(&mut db).await?;
-    places.sort_unstable();
-    Ok(places)
+    let mut positions = append.load::<i64>(&mut db).await?;
+    positions.sort_unstable();
+    Ok(positions)
 }
 
 pub(super) async fn register_on(
@@ -80,10 +80,10 @@ pub(super) async fn register_on(
     let granted = granted.collect::<Vec<_>>();
     let claimed = granted.iter().map(|agent| Change::ConnectionsChanged(ParticipantId::Agent(*agent)));
     let moved_count = moved.len();
-    let places =
+    let positions =
         append_changes_on(db, moved.into_iter().map(Change::ConnectionsChanged).chain(claimed).collect())
             .await?;
-    let mut numbers = places.into_iter().skip(moved_count).map(SocketNumber);
+    let mut numbers = positions.into_iter().skip(moved_count).map(SocketNumber);
     let answers = decided.into_iter().map(|granted| if granted { numbers.next() } else { None });
     let answers = answers.collect::<Vec<Granted>>();
     take_on(db, node, claims, &answers).await?;

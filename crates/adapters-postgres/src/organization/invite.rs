@@ -98,7 +98,7 @@ async fn page_on(
     let mut rows = of(organization);
     if let Some(Position { key, id, .. }) = page.slice.after() {
         let key = At(Timestamp::from_micros(key));
-        // The first condition is redundant; it lets the index scan start at the right place.
+        // The first condition is redundant; it lets the index scan start at the right row.
         let older = invitations::created_at.lt(key);
         let as_old = invitations::created_at.eq(key).and(invitations::id.lt(id.uuid()));
         rows = rows.filter(invitations::created_at.le(key)).filter(older.or(as_old));

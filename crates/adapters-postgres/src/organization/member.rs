@@ -78,7 +78,7 @@ async fn page_on(
     let mut rows = of(organization);
     if let Some(Position { key, id, .. }) = page.slice.after() {
         let key = At(Timestamp::from_micros(key));
-        // The first condition is redundant; it lets the index scan start at the right place.
+        // The first condition is redundant; it lets the index scan start at the right row.
         let younger = users::created_at.gt(key);
         let as_old = users::created_at.eq(key).and(users::id.gt(id.uuid()));
         rows = rows.filter(users::created_at.ge(key)).filter(younger.or(as_old));

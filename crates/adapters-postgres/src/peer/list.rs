@@ -1,6 +1,6 @@
 //! Listing peers: one statement over all reasons for being a peer.
 //!
-//! The network of a caller is small beside the store: every arm of the union runs along an index of
+//! The network of a caller is small compared to the store: every arm of the union runs along an index of
 //! just that part, so the cost of a list is proportional to the network.
 
 use diesel::prelude::*;
@@ -23,7 +23,7 @@ use crate::statement::{Statement, statement};
 /// The registry of an agent: its owner, its siblings, agents that colleagues of its owner share,
 /// and the global agents. The values are its owner, its owner, the agent.
 const REGISTRY_OF_AGENT: &str = "\
-    SELECT id, 'User' AS kind, 0 AS place FROM users WHERE id = ? \
+    SELECT id, 'User' AS kind, 0 AS rank FROM users WHERE id = ? \
     UNION ALL \
     SELECT id, 'Agent', 0 FROM agents WHERE owner_id = ? AND deleted_at IS NULL \
     AND (SELECT registry_access FROM agents WHERE id = ?)";
@@ -31,7 +31,7 @@ const REGISTRY_OF_AGENT: &str = "\
 /// The registry of a human: own agents, colleagues, agents that they share, and the global agents.
 /// The values are the organization and the human.
 const REGISTRY_OF_USER: &str = "\
-    SELECT id, 'User' AS kind, 0 AS place FROM users WHERE organization_id = ? \
+    SELECT id, 'User' AS kind, 0 AS rank FROM users WHERE organization_id = ? \
     UNION ALL \
     SELECT id, 'Agent', 0 FROM agents WHERE owner_id = ? AND deleted_at IS NULL";
 
@@ -46,8 +46,8 @@ const EVERYBODYS: &str = "\
     UNION ALL \
     SELECT contact_id, contact_kind, 1 FROM contacts WHERE owner_id = ?";
 
-/// Columns of a listed peer; `found` has id, kind, and place. The value is the caller.
-const COLUMNS: &str = "found.id, found.kind, found.place, \
+/// Columns of a listed peer; `found` has id, kind, and rank. The value is the caller.
+const COLUMNS: &str = "found.id, found.kind, found.rank, \
     agent.name, coalesce(agent.handle, account.handle), account.first_name, account.last_name, \
     agent.description, agent.kind, agent.listed_in_directory, agent.is_global, agent.tags, \
     EXISTS (SELECT 1 FROM contacts WHERE owner_id = ? AND contact_id = found.id)";
@@ -61,7 +61,7 @@ const ACCOUNTS: &str = "\
 const ENABLED: &str =
     "agent.disabled_at IS NULL AND account.disabled_at IS NULL AND owner.disabled_at IS NULL";
 
-const ORDER: &str = "ORDER BY found.place, coalesce(agent.created_at, account.created_at), found.id";
+const ORDER: &str = "ORDER BY found.rank, coalesce(agent.created_at, account.created_at), found.id";
 
 /// The types of [`COLUMNS`].
 type PeerTypes = (
@@ -84,7 +84,7 @@ type PeerTypes = (
 struct PeerRow {
     id: Uuid,
     kind: String,
-    place: i32,
+    rank: i32,
     name: Option<String>,
     handle: String,
     first_name: Option<String>,
@@ -114,7 +114,7 @@ impl PeerRow {
             listed_in_directory: self.listed,
             is_global: self.is_global.unwrap_or(false),
             tags: self.tags.map_or_else(|| Ok(Vec::new()), |tags| row::json(&tags))?,
-            source: if self.place == 0 { PeerSource::Registry } else { PeerSource::Contact },
+            source: if self.rank == 0 { PeerSource::Registry } else { PeerSource::Contact },
             is_contact: self.is_contact,
         })
     }
@@ -151,7 +151,7 @@ impl Wanted {
         let registry = match (self, caller) {
             (Self::Directory, _) => {
                 return format!(
-                    "(SELECT id, 'Agent' AS kind, 0 AS place FROM agents \
+                    "(SELECT id, 'Agent' AS kind, 0 AS rank FROM agents \
                      WHERE listed_in_directory AND deleted_at IS NULL) AS found {ACCOUNTS} WHERE {ENABLED}"
                 );
             }
@@ -160,7 +160,7 @@ impl Wanted {
         };
         // A null chat has no participants.
         format!(
-            "(SELECT id, kind, min(place) AS place FROM ({registry} UNION ALL {EVERYBODYS}) AS known \
+            "(SELECT id, kind, min(rank) AS rank FROM ({registry} UNION ALL {EVERYBODYS}) AS known \
              WHERE id <> ? GROUP BY id, kind) AS found {ACCOUNTS} \
              WHERE coalesce(agent.id, account.id) IS NOT NULL AND {ENABLED} AND found.kind = ANY(?) \
              AND NOT EXISTS (SELECT 1 FROM participants \

@@ -40,11 +40,11 @@ pub(super) fn create_user_on(
     if !plan_exists_on(connection, &new.plan)? {
         return Ok(Err(CreateUserRefused::NoSuchPlan));
     }
-    let place = match place_on(connection, new)? {
-        Ok(place) => place,
+    let membership = match initial_membership_on(connection, new)? {
+        Ok(membership) => membership,
         Err(refused) => return Ok(Err(refused)),
     };
-    insert_on(connection, new, place).map(Ok)
+    insert_on(connection, new, membership).map(Ok)
 }
 
 /// The store already has a user.
@@ -57,15 +57,15 @@ pub(super) fn create_first_user_on(
     if select(exists(users::table.select(users::id))).get_result(connection)? {
         return Ok(Err(NotEmpty));
     }
-    match place_on(connection, new)? {
-        Ok(place) => insert_on(connection, new, place).map(Ok),
+    match initial_membership_on(connection, new)? {
+        Ok(membership) => insert_on(connection, new, membership).map(Ok),
         // An empty store has no invitations.
         Err(_) => Ok(Err(NotEmpty)),
     }
 }
 
 /// The organization of a new user.
-struct Place {
+struct InitialMembership {
     organization: OrganizationId,
     role: OrganizationRole,
     /// Set if it is created with the user, and is the user's own.
@@ -74,8 +74,12 @@ struct Place {
     invitation: Option<InvitationId>,
 }
 
-fn insert_on(connection: &mut SqliteConnection, new: &NewUser, place: Place) -> Result<User, Fault> {
-    let Place { organization, role, is_own, invitation } = place;
+fn insert_on(
+    connection: &mut SqliteConnection,
+    new: &NewUser,
+    membership: InitialMembership,
+) -> Result<User, Fault> {
+    let InitialMembership { organization, role, is_own, invitation } = membership;
     let user = User { organization, organization_role: role, ..new.user.clone() };
     let own = is_own.then(|| row::bytes(organization.uuid()));
     diesel::insert_into(users::table)
@@ -95,10 +99,10 @@ fn insert_on(connection: &mut SqliteConnection, new: &NewUser, place: Place) -> 
 }
 
 /// The organization of the user; created if it does not exist.
-fn place_on(
+fn initial_membership_on(
     connection: &mut SqliteConnection,
     new: &NewUser,
-) -> Result<Result<Place, CreateUserRefused>, Fault> {
+) -> Result<Result<InitialMembership, CreateUserRefused>, Fault> {
     let user = &new.user;
     let (organization, role, invitation) = match &new.initial_organization {
         InitialOrganization::Own => {
@@ -117,13 +121,13 @@ fn place_on(
         }
     };
     let role = role.on_coming(member::count_on(connection, organization)?);
-    Ok(Ok(Place { organization, role, is_own: false, invitation }))
+    Ok(Ok(InitialMembership { organization, role, is_own: false, invitation }))
 }
 
 /// Creates an organization of this name for the user.
-fn make_on(connection: &mut SqliteConnection, new: &NewUser, name: &str) -> Result<Place, Fault> {
+fn make_on(connection: &mut SqliteConnection, new: &NewUser, name: &str) -> Result<InitialMembership, Fault> {
     let user = &new.user;
     show::insert_on(connection, user.organization, name, &new.plan, user.created_at)?;
     let (organization, role) = (new.user.organization, OrganizationRole::Admin);
-    Ok(Place { organization, role, is_own: true, invitation: None })
+    Ok(InitialMembership { organization, role, is_own: true, invitation: None })
 }

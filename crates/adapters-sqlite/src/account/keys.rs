@@ -132,7 +132,7 @@ pub(super) fn list_on(
     };
     let mut rows = of(holder);
     if let Some(Position { key, id, .. }) = page.slice.after() {
-        // The first condition is redundant; it lets the index scan start at the right place.
+        // The first condition is redundant; it lets the index scan start at the right row.
         let older = api_keys::created_at.lt(key);
         let as_old = api_keys::created_at.eq(key).and(api_keys::id.lt(row::bytes(id.uuid())));
         rows = rows.filter(api_keys::created_at.le(key)).filter(older.or(as_old));

@@ -12,9 +12,8 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::{chats, participants};
 
-/// Makes an heir the owner of every chat that `?2` alone owns: the first among the remaining
-/// participants in the order of [`domain::chat::succession::heir`], repeated here so that one
-/// statement handles all chats. A case of the stores' contract compares the two.
+/// Makes the first of the remaining participants the owner of every chat that `?2` alone owns, in
+/// the order of [`delete_agent`](domain::account::AgentRepository::delete_agent).
 const HEIRS: &str = "UPDATE participants SET role = 'owner' WHERE (chat_id, participant_id) IN (\
      SELECT own.chat_id, (\
          SELECT next.participant_id FROM participants AS next INDEXED BY participants_of_account \

@@ -102,11 +102,11 @@ fn sorted(
     };
     let mut rows = of(owner, listing);
     if let Some(Position { key, text, id }) = page.slice.after() {
-        // The first condition is redundant; it lets the index scan start at the right place.
-        let place = format!("{column} {beyond}= ");
+        // The first condition is redundant; it lets the index scan start at the right row.
+        let after = format!("{column} {beyond}= ");
         let tie = format!("({column}, id) {beyond} (");
         rows = match listing.sort {
-            AgentSort::Name => rows.filter(sql::<Bool>(&place).bind::<Text, _>(text.clone())).filter(
+            AgentSort::Name => rows.filter(sql::<Bool>(&after).bind::<Text, _>(text.clone())).filter(
                 sql::<Bool>(&tie)
                     .bind::<Text, _>(text)
                     .sql(", ")
@@ -114,7 +114,7 @@ fn sorted(
                     .sql(")"),
             ),
             AgentSort::Created | AgentSort::Updated => {
-                rows.filter(sql::<Bool>(&place).bind::<BigInt, _>(key)).filter(
+                rows.filter(sql::<Bool>(&after).bind::<BigInt, _>(key)).filter(
                     sql::<Bool>(&tie)
                         .bind::<BigInt, _>(key)
                         .sql(", ")

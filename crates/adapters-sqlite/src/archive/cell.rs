@@ -44,8 +44,8 @@ enum Cell {
 impl QueryableByName<Sqlite> for Cells {
     fn build<'r>(row: &impl NamedRow<'r, Sqlite>) -> deserialize::Result<Self> {
         let mut cells = Vec::with_capacity(row.field_count());
-        for place in 0..row.field_count() {
-            let field = Fields::get(row, place).ok_or("a row has lost a column")?;
+        for index in 0..row.field_count() {
+            let field = Fields::get(row, index).ok_or("a row has lost a column")?;
             let Some(value) = field.value() else {
                 cells.push(Cell::Null);
                 continue;

@@ -6,6 +6,8 @@
 mod cell;
 mod mark;
 mod read;
+#[path = "../../../sql-rows/archive.rs"]
+mod rules;
 mod snapshot;
 mod write;
 
@@ -54,7 +56,7 @@ impl ArchiveRepository for SqliteStore {
     /// Does nothing: without statistics every statement uses its index. With statistics of small
     /// tables SQLite would scan them, and continue to do so when they have grown, since the
     /// statistics are not renewed.
-    async fn analyse(&self) -> Result<(), StoreError> {
+    async fn analyze(&self) -> Result<(), StoreError> {
         Ok(())
     }
 }
@@ -66,6 +68,6 @@ fn names<'c>(columns: impl IntoIterator<Item = &'c domain::archive::Column>) -> 
 }
 
 /// So many placeholders, in parentheses.
-fn places(number: usize) -> String {
+fn placeholders(number: usize) -> String {
     format!("({})", vec!["?"; number].join(", "))
 }

@@ -6,7 +6,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::archive::{Row, Table, Value};
 
 use super::cell::{Cells, bind};
-use super::{names, places};
+use super::{names, placeholders};
 use crate::error::Fault;
 
 pub(super) fn count_on(connection: &mut SqliteConnection, table: &Table) -> Result<u64, Fault> {
@@ -27,7 +27,7 @@ pub(super) fn rows_on(
     limit: usize,
 ) -> Result<Vec<Row>, Fault> {
     let key = names(table.key_columns());
-    let behind = after.map_or_else(String::new, |_| format!("WHERE ({key}) > {}", places(table.key)));
+    let behind = after.map_or_else(String::new, |_| format!("WHERE ({key}) > {}", placeholders(table.key)));
     let text =
         format!("SELECT {} FROM \"{}\" {behind} ORDER BY {key} LIMIT ?", names(table.columns), table.name);
     let mut query = diesel::sql_query(text).into_boxed();
@@ -50,7 +50,7 @@ pub(super) fn row_on(
         names(table.columns),
         table.name,
         names(table.key_columns()),
-        places(table.key)
+        placeholders(table.key)
     );
     let mut query = diesel::sql_query(text).into_boxed();
     for (column, value) in table.key_columns().iter().zip(key) {

@@ -2,13 +2,16 @@
 
 use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error};
+use diesel::sql_types::{BigInt, Binary, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::archive::{Row, Table, WriteRefused, Written};
 
 use super::cell::bind;
 use super::read::row_on;
-use super::{names, places};
+use super::{names, placeholders, rules};
 use crate::error::Fault;
+use crate::row;
+use crate::statement::statement;
 
 /// The number of rows per statement.
 const AT_ONCE: usize = 64;
@@ -18,6 +21,9 @@ pub(super) fn write_on(
     table: &'static Table,
     rows: &[Row],
 ) -> Result<Result<Written, WriteRefused>, Fault> {
+    if let Some(refused) = rules::repeated_mention(table, rows) {
+        return Ok(Err(refused));
+    }
     let mut written = Written::default();
     for rows in rows.chunks(AT_ONCE) {
         let new = match insert_on(connection, table, rows) {
@@ -35,7 +41,28 @@ pub(super) fn write_on(
             }
         }
     }
-    Ok(Ok(written))
+    Ok(unmentioned_on(connection, table, rows)?.map_or(Ok(written), Err))
+}
+
+/// Refuses an addressed delivery of a message that does not mention its agent.
+fn unmentioned_on(
+    connection: &mut SqliteConnection,
+    table: &Table,
+    rows: &[Row],
+) -> Result<Option<WriteRefused>, Fault> {
+    for delivery in rules::addressed(table, rows) {
+        let mentions = statement!("SELECT mentions FROM messages WHERE chat_id = ? AND sequence = ?" => Text);
+        let mentions = mentions
+            .bind::<Binary, _>(row::bytes(delivery.chat))
+            .bind::<BigInt, _>(delivery.sequence)
+            .get_result::<String>(connection)
+            .optional()?;
+        if let Some(refused) = mentions.map(|mentions| delivery.unmentioned(&mentions)).transpose()?.flatten()
+        {
+            return Ok(Some(refused));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the number of inserted rows.
@@ -44,7 +71,7 @@ fn insert_on(connection: &mut SqliteConnection, table: &Table, rows: &[Row]) -> 
         "INSERT INTO \"{}\" ({}) VALUES {} ON CONFLICT ({}) DO NOTHING",
         table.name,
         names(table.columns),
-        vec![places(table.columns.len()); rows.len()].join(", "),
+        vec![placeholders(table.columns.len()); rows.len()].join(", "),
         names(table.key_columns())
     );
     let mut query = diesel::sql_query(text).into_boxed();

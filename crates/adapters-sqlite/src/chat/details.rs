@@ -141,12 +141,12 @@ pub(super) fn heads_on(
          agents.handle AS agent_handle, agents.name AS agent_name, agents.description, \
          agents.kind AS agent_kind \
          FROM (SELECT chat_id, participant_id, kind, role, status, joined_at, account_id, \
-               row_number() OVER (PARTITION BY chat_id ORDER BY participant_id) AS place, \
+               row_number() OVER (PARTITION BY chat_id ORDER BY participant_id) AS rank, \
                count(*) OVER (PARTITION BY chat_id) AS number \
                FROM participants WHERE chat_id IN ({}) AND left_at IS NULL {only}) AS head \
          LEFT JOIN users ON head.kind = 'User' AND users.id = head.participant_id \
          LEFT JOIN agents ON head.kind = 'Agent' AND agents.id = head.participant_id \
-         WHERE head.place <= {SHOWN_PARTICIPANTS}",
+         WHERE head.rank <= {SHOWN_PARTICIPANTS}",
         in_list(rooms)
     ));
     let mut heads: HashMap<ChatId, RosterHead> = HashMap::with_capacity(rooms.len());

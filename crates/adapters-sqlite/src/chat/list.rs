@@ -57,7 +57,7 @@ struct Number {
 }
 
 #[derive(QueryableByName)]
-struct Place {
+struct ListedId {
     #[diesel(sql_type = Binary)]
     id: Vec<u8>,
 }
@@ -104,20 +104,20 @@ impl Chosen {
             ChatSort::Created => ["participants.chat_created_at", "participants.chat_id"],
             ChatSort::Updated => ["chats.updated_at", "chats.id"],
         };
-        // The first condition on the place is redundant; it lets the index scan start there.
+        // The first condition on the position is redundant; it lets the index scan start there.
         let (beyond, direction, start) = match self.listing.order {
             Order::Ascending => (">", "ASC", Position::at(i64::MIN, RecordId::NIL)),
             Order::Descending => ("<", "DESC", Position::at(i64::MAX, RecordId::MAX)),
         };
         let after = page.slice.after().unwrap_or(start);
         let [status, kind] = self.words();
-        let places = diesel::sql_query(format!(
+        let ids = diesel::sql_query(format!(
             "SELECT DISTINCT {key} AS key, {id} AS id {} \
              AND {key} {beyond}= ?4 AND ({key} {beyond} ?4 OR {id} {beyond} ?5) \
              ORDER BY {key} {direction}, {id} {direction} LIMIT ?6 OFFSET ?7",
             self.body()
         ));
-        let places = places
+        let ids = ids
             .bind::<Binary, _>(&self.viewer)
             .bind::<Text, _>(status)
             .bind::<Text, _>(kind)
@@ -125,8 +125,8 @@ impl Chosen {
             .bind::<Binary, _>(row::bytes(after.id.uuid()))
             .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
             .bind::<BigInt, _>(page.slice.offset())
-            .load::<Place>(connection)?;
-        places.iter().map(|place| row::chat_id(&place.id)).collect()
+            .load::<ListedId>(connection)?;
+        ids.iter().map(|listed| row::chat_id(&listed.id)).collect()
     }
 }
 

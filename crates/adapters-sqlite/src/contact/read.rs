@@ -50,7 +50,7 @@ pub(super) fn contacts_on(
         if page.count { Some(own.clone().select(count_star()).get_result::<i64>(connection)?) } else { None };
     let mut rows = own.select(ContactRow::as_select()).into_boxed();
     if let Some(Position { key, id, .. }) = page.slice.after() {
-        // The first condition is redundant; it lets the index scan start at the right place.
+        // The first condition is redundant; it lets the index scan start at the right row.
         rows = rows.filter(contacts::created_at.le(key));
         let older = contacts::created_at.lt(key);
         rows =

@@ -8,7 +8,7 @@ mod unacknowledged;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, ChatSelection, DeliveryFilter, DeliveryKey,
+    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, ChatSelection, DeliveryFilter, DeliveryKey,
     DeliveryRepository, Listening, NextMessage, Order, Searched,
 };
 use domain::id::{AgentId, ChatId, MessageId, Sequence};
@@ -80,6 +80,15 @@ impl DeliveryRepository for SqliteStore {
         limit: u32,
     ) -> Result<Vec<Searched>, StoreError> {
         self.read(move |connection| unacknowledged::unacknowledged_on(connection, &listening, limit)).await
+    }
+
+    async fn backlog_work(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        until: Sequence,
+    ) -> Result<BacklogWork, StoreError> {
+        self.read(move |connection| unacknowledged::backlog_work_on(connection, agent, chat, until)).await
     }
 
     async fn new_messages(

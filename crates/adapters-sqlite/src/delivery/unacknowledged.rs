@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable};
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{EXAMINED, Listening, Searched, Unacknowledged};
+use domain::delivery::{BacklogWork, EXAMINED, Listening, Searched, Unacknowledged};
 use domain::id::{AgentId, ChatId, ParticipantId, Sequence};
 use domain::message::Message;
 use domain::page::{NUMBERED_PAGE_BYTES, Order};
@@ -80,6 +80,41 @@ pub(super) fn unacknowledged_on(
         }
     }
     Ok(searched)
+}
+
+#[derive(QueryableByName)]
+struct Work {
+    #[diesel(sql_type = Nullable<BigInt>)]
+    begun: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    failed: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    processed: Option<i64>,
+}
+
+pub(super) fn backlog_work_on(
+    connection: &mut SqliteConnection,
+    agent: AgentId,
+    chat: ChatId,
+    until: Sequence,
+) -> Result<BacklogWork, Fault> {
+    let work = diesel::sql_query(format!(
+        "SELECT max(started_at) FILTER (WHERE failed_at IS NULL) AS begun, max(failed_at) AS failed, \
+         (SELECT processed_at FROM deliveries WHERE agent_id = ?1 AND chat_id = ?2 AND sequence < ( \
+         SELECT sequence FROM deliveries INDEXED BY deliveries_open \
+         WHERE agent_id = ?1 AND chat_id = ?2 AND processed_at IS NULL AND dead_at IS NULL AND addressed = 1 \
+         ORDER BY sequence LIMIT 1) ORDER BY sequence DESC LIMIT 1) AS processed \
+         FROM (SELECT started_at, failed_at FROM deliveries INDEXED BY deliveries_at_work \
+         WHERE agent_id = ?1 AND chat_id = ?2 AND processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0 \
+         AND addressed = 1 AND sequence <= ?3 ORDER BY sequence LIMIT {EXAMINED})"
+    ));
+    let work = work
+        .bind::<Binary, _>(row::bytes(agent.uuid()))
+        .bind::<Binary, _>(row::bytes(chat.uuid()))
+        .bind::<BigInt, _>(until.get())
+        .get_result::<Work>(connection)?;
+    let ended_at = work.failed.max(work.processed).map(row::time);
+    Ok(BacklogWork { begun_at: work.begun.map(row::time), ended_at })
 }
 
 pub(super) fn new_messages_on(

@@ -274,7 +274,7 @@ impl Wanted {
 
     /// The rows of a page and one more: those of each state in the order of the index, merged.
     fn listed(&mut self, page: &PageRequest) -> String {
-        // The first condition on the place lets the index scan start there.
+        // The first condition on the position lets the index scan start there.
         let after = page.slice.after().unwrap_or(Position::at(i64::MAX, RecordId::MAX));
         let (key, id) = (self.given(Value::Number(after.key)), self.given(Value::Id(after.id.uuid())));
         self.must(&format!("memory.created_at <= {key} AND (memory.created_at < {key} OR memory.id < {id})"));

@@ -23,7 +23,7 @@ use crate::statement::statement;
 /// offset.
 ///
 /// With `+ 0` the plan does not depend on the value of the limit, so it holds for all.
-const PLACES: &str = "SELECT sequence FROM messages \
+const SEQUENCES: &str = "SELECT sequence FROM messages \
      WHERE sender_kind = 'Agent' AND sender_id = ? AND chat_id = ? AND sequence > ? \
      UNION ALL \
      SELECT sequence FROM deliveries \
@@ -58,7 +58,7 @@ pub(super) fn context_on(
         None
     };
     let behind = page.slice.after().map_or(0, |after| after.key);
-    let mut sequences = statement!(PLACES => BigInt)
+    let mut sequences = statement!(SEQUENCES => BigInt)
         .bind::<Binary, _>(&agent_column)
         .bind::<Binary, _>(&chat_column)
         .bind::<BigInt, _>(behind)

@@ -9,7 +9,7 @@ use domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::load::{Records, part_on};
-use super::places::{SequenceRange, count_on, places_on};
+use super::sequences::{SequenceRange, count_on, sequences_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row;
@@ -39,11 +39,12 @@ pub(super) fn history_on(
     let total = if page.count { Some(total_on(connection, chat, kinds, floor)?) } else { None };
     let span = (i64::from(page.slice.limit()) + 1, page.slice.offset());
     let part = SequenceRange(floor, ceiling);
-    let mut places = places_on(connection, chat, kinds, part, Order::Descending, span)?;
+    let mut sequences = sequences_on(connection, chat, kinds, part, Order::Descending, span)?;
     let limit = page.slice.limit() as usize;
-    let more = places.len() > limit;
-    places.truncate(limit);
-    let (rows, cut) = part_on(connection, chat, &places, Order::Descending, Records::All, page.max_bytes())?;
+    let more = sequences.len() > limit;
+    sequences.truncate(limit);
+    let (rows, cut) =
+        part_on(connection, chat, &sequences, Order::Descending, Records::All, page.max_bytes())?;
     let end = RecordId::new(Uuid::from_u128(u128::from(floor.cast_unsigned())));
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence.get(), end))))
 }

@@ -32,25 +32,25 @@ pub(crate) fn position(message: &Message) -> Position {
     Position::at(message.sequence.get(), RecordId::NIL)
 }
 
-/// The messages of a chat with these sequences, in the order of `places`, which is ascending or
+/// The messages of a chat with these sequences, in the order of `sequences`, which is ascending or
 /// descending. Messages at the end that would exceed `budget` are not read; returns whether there
 /// were any.
 pub(crate) fn part_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
-    places: &[i64],
+    sequences: &[i64],
     order: Order,
     records: Records,
     budget: usize,
 ) -> Result<(Vec<Message>, bool), Fault> {
-    if places.is_empty() {
+    if sequences.is_empty() {
         return Ok((Vec::new(), false));
     }
-    let all = places.len();
-    let places = &places[..fitting(budget, weights_on(connection, chat, places)?)];
+    let all = sequences.len();
+    let sequences = &sequences[..fitting(budget, weights_on(connection, chat, sequences)?)];
     let wanted = messages::table
         .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
-        .filter(Listed::new(messages::sequence, row::to_json(&places)?))
+        .filter(Listed::new(messages::sequence, row::to_json(&sequences)?))
         .select(MessageRow::as_select());
     let mut rows = match order {
         Order::Ascending => wanted.order(messages::sequence.asc()).load(connection)?,
@@ -66,20 +66,24 @@ pub(crate) fn part_on(
     Ok((with_attempts_on(connection, rows, found)?, cut))
 }
 
-/// The minimum sizes of the messages with these sequences, in the order of `places`, without
+/// The minimum sizes of the messages with these sequences, in the order of `sequences`, without
 /// reading their contents: the weights of [`MessageRow::weight`] without the JSON escapes of the
 /// content. A single message is not weighed, as it is read in any case.
-fn weights_on(connection: &mut SqliteConnection, chat: ChatId, places: &[i64]) -> Result<Vec<usize>, Fault> {
-    if places.len() == 1 {
+fn weights_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+    sequences: &[i64],
+) -> Result<Vec<usize>, Fault> {
+    if sequences.len() == 1 {
         return Ok(vec![0]);
     }
     let weighed = statement!(
         "SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0) \
-         FROM json_each(?) AS place CROSS JOIN messages ON sequence = place.value AND chat_id = ? \
-         ORDER BY place.key" => BigInt
+         FROM json_each(?) AS listed CROSS JOIN messages ON sequence = listed.value AND chat_id = ? \
+         ORDER BY listed.key" => BigInt
     );
     let weighed = weighed
-        .bind::<Text, _>(row::to_json(&places)?)
+        .bind::<Text, _>(row::to_json(&sequences)?)
         .bind::<Binary, _>(row::bytes(chat.uuid()))
         .load::<i64>(connection)?;
     let weight = |bytes: i64| weight::MESSAGE_BYTES.saturating_add(usize::try_from(bytes).unwrap_or(0));
@@ -172,8 +176,8 @@ fn records_of(
         }
     };
     let mut records = rows.iter().map(|_| Vec::new()).collect::<Vec<_>>();
-    for (place, record) in found {
-        records[listed(place)?].push(record);
+    for (index, record) in found {
+        records[listed(index)?].push(record);
     }
     for records in &mut records {
         records.sort_unstable_by_key(|record: &DeliveryRow| record.agent_id);
@@ -232,16 +236,16 @@ pub(crate) fn earlier_on(
         .bind::<BigInt, _>(error_bytes())
         .bind::<Text, _>(row::to_json(&list.collect::<Vec<_>>())?)
         .load::<(i64, i32, At, At, Option<Vec<u8>>)>(connection)?;
-    for (place, number, At(started_at), At(completed_at), error) in found {
+    for (index, number, At(started_at), At(completed_at), error) in found {
         let attempt = stored_attempt(number, started_at, completed_at, error.map(shown_error))?;
-        earlier.entry(wanted[listed(place)?].0).or_default().push(attempt);
+        earlier.entry(wanted[listed(index)?].0).or_default().push(attempt);
     }
     Ok(earlier)
 }
 
 /// The index in a list, as `json_each` returns it.
 fn listed(key: i64) -> Result<usize, Fault> {
-    usize::try_from(key).map_err(|_| Fault::Row(format!("the place {key} in a list")))
+    usize::try_from(key).map_err(|_| Fault::Row(format!("the index {key} in a list")))
 }
 
 /// One message of a chat by id, with all delivery records.

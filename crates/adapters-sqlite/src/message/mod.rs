@@ -1,14 +1,14 @@
 //! The store of messages.
 
+mod amend;
 mod append;
-mod change;
 mod context;
 mod history;
 pub(crate) mod load;
-mod places;
 mod retention;
 #[path = "../../../sql-rows/message.rs"]
 pub(crate) mod row;
+mod sequences;
 mod surroundings;
 pub(crate) mod title;
 
@@ -47,7 +47,7 @@ impl MessageRepository for SqliteStore {
         command: EditMessage,
         on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| change::edit_on(connection, &command);
+        let work = move |connection: &mut SqliteConnection| amend::edit_on(connection, &command);
         self.change(work, |edited| on_commit.run(edited)).await
     }
 
@@ -56,7 +56,7 @@ impl MessageRepository for SqliteStore {
         command: DeleteMessage,
         on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| change::delete_on(connection, &command);
+        let work = move |connection: &mut SqliteConnection| amend::delete_on(connection, &command);
         self.change(work, |deleted| on_commit.run(deleted)).await
     }
 

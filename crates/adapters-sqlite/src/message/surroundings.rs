@@ -8,7 +8,7 @@ use domain::message::{Anchor, Kinds, Message, Surroundings, SurroundingsRefused}
 use domain::page::{Order, PAGE_BYTES};
 
 use super::load::{Records, part_on};
-use super::places::{SequenceRange, places_on};
+use super::sequences::{SequenceRange, sequences_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row;
@@ -25,27 +25,27 @@ pub(super) fn surroundings_on(
     if !standing_on(connection, viewer, chat)?.may_read() {
         return Ok(Err(SurroundingsRefused::ChatNotFound));
     }
-    let place = messages::table
+    let sequence = messages::table
         .find(row::bytes(anchor.message().uuid()))
         .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
         .select(messages::sequence)
         .get_result::<i64>(connection)
         .optional()?;
-    let Some(place) = place else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
+    let Some(sequence) = sequence else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
     let room = Room { chat, kinds };
     let limit = limit as usize;
     Ok(Ok(match anchor {
         Anchor::After(_) => {
-            let (rows, has_newer) = room.read_on(connection, Side::After(place), limit)?;
-            let older = room.places_on(connection, Side::Before(place + 1), 1)?;
+            let (rows, has_newer) = room.read_on(connection, Side::After(sequence), limit)?;
+            let older = room.sequences_on(connection, Side::Before(sequence + 1), 1)?;
             Surroundings { rows, has_older: !older.is_empty(), has_newer }
         }
         Anchor::Before(_) => {
-            let (rows, has_older) = room.read_on(connection, Side::Before(place), limit)?;
-            let newer = room.places_on(connection, Side::After(place - 1), 1)?;
+            let (rows, has_older) = room.read_on(connection, Side::Before(sequence), limit)?;
+            let newer = room.sequences_on(connection, Side::After(sequence - 1), 1)?;
             Surroundings { rows, has_older, has_newer: !newer.is_empty() }
         }
-        Anchor::Around(_) => room.around_on(connection, place, limit)?,
+        Anchor::Around(_) => room.around_on(connection, sequence, limit)?,
     }))
 }
 
@@ -76,18 +76,18 @@ impl Side {
 
 impl Room {
     /// The nearest sequences on one side, nearest first.
-    fn places_on(
+    fn sequences_on(
         self,
         connection: &mut SqliteConnection,
         side: Side,
         limit: usize,
     ) -> Result<Vec<i64>, Fault> {
         let part = match side {
-            Side::Before(place) => SequenceRange(0, place),
-            Side::After(place) => SequenceRange(place, i64::MAX),
+            Side::Before(sequence) => SequenceRange(0, sequence),
+            Side::After(sequence) => SequenceRange(sequence, i64::MAX),
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        places_on(connection, self.chat, self.kinds, part, side.order(), (limit, 0))
+        sequences_on(connection, self.chat, self.kinds, part, side.order(), (limit, 0))
     }
 
     /// The nearest messages on one side, and whether there are more of them.
@@ -97,24 +97,24 @@ impl Room {
         side: Side,
         limit: usize,
     ) -> Result<(Vec<Message>, bool), Fault> {
-        let mut places = self.places_on(connection, side, limit + 1)?;
-        let more = places.len() > limit;
-        places.truncate(limit);
-        let (rows, cut) = part_on(connection, self.chat, &places, side.order(), Records::All, PAGE_BYTES)?;
+        let mut sequences = self.sequences_on(connection, side, limit + 1)?;
+        let more = sequences.len() > limit;
+        sequences.truncate(limit);
+        let (rows, cut) = part_on(connection, self.chat, &sequences, side.order(), Records::All, PAGE_BYTES)?;
         Ok((rows, more || cut))
     }
 
-    /// The message with the sequence `place` and both its sides, newest first.
+    /// The message with the sequence `sequence` and both its sides, newest first.
     fn around_on(
         self,
         connection: &mut SqliteConnection,
-        place: i64,
+        sequence: i64,
         limit: usize,
     ) -> Result<Surroundings, Fault> {
-        let older = self.places_on(connection, Side::Before(place), limit)?;
-        let newer = self.places_on(connection, Side::After(place), limit)?;
+        let older = self.sequences_on(connection, Side::Before(sequence), limit)?;
+        let newer = self.sequences_on(connection, Side::After(sequence), limit)?;
         let (older_shown, newer_shown) = share(limit - 1, older.len(), newer.len());
-        let mut down = vec![place];
+        let mut down = vec![sequence];
         down.extend(&older[..older_shown]);
         let up = &newer[..newer_shown];
         let (mut rows, cut_newer) =

@@ -66,7 +66,7 @@ pub(super) fn list_on(
     let total = if page.count { Some(count_on(connection, organization)?) } else { None };
     let mut rows = of(organization);
     if let Some(Position { key, id, .. }) = page.slice.after() {
-        // The first condition is redundant; it lets the index scan start at the right place.
+        // The first condition is redundant; it lets the index scan start at the right row.
         let younger = users::created_at.gt(key);
         let as_old = users::created_at.eq(key).and(users::id.gt(row::bytes(id.uuid())));
         rows = rows.filter(users::created_at.ge(key)).filter(younger.or(as_old));

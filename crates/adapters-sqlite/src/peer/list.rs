@@ -1,6 +1,6 @@
 //! Listing peers: one statement over all reasons for being a peer.
 //!
-//! The network of a caller is small beside the store: every arm of the union runs along an index of
+//! The network of a caller is small compared to the store: every arm of the union runs along an index of
 //! just that part, so the cost of a list is proportional to the network.
 
 use diesel::prelude::*;
@@ -20,7 +20,7 @@ use crate::row::{self, Id};
 /// The registry of an agent: its owner, its siblings, agents that colleagues of its owner share,
 /// and the global agents. `?1` is the caller, `?2` the accountable user, `?3` their organization.
 const REGISTRY_OF_AGENT: &str = "\
-    SELECT id, 'User' AS kind, 0 AS place FROM users WHERE id = ?2 \
+    SELECT id, 'User' AS kind, 0 AS rank FROM users WHERE id = ?2 \
     UNION ALL \
     SELECT id, 'Agent', 0 FROM agents INDEXED BY agents_by_owner \
     WHERE owner_id = ?2 AND deleted_at IS NULL \
@@ -28,7 +28,7 @@ const REGISTRY_OF_AGENT: &str = "\
 
 /// The registry of a human: own agents, colleagues, agents that they share, and the global agents.
 const REGISTRY_OF_USER: &str = "\
-    SELECT id, 'User' AS kind, 0 AS place FROM users WHERE organization_id = ?3 \
+    SELECT id, 'User' AS kind, 0 AS rank FROM users WHERE organization_id = ?3 \
     UNION ALL \
     SELECT id, 'Agent', 0 FROM agents INDEXED BY agents_by_owner \
     WHERE owner_id = ?2 AND deleted_at IS NULL";
@@ -44,8 +44,8 @@ const EVERYBODYS: &str = "\
     UNION ALL \
     SELECT contact_id, contact_kind, 1 FROM contacts WHERE owner_id = ?1";
 
-/// Columns and order of a listed peer; `found` has id, kind, and place.
-const COLUMNS: &str = "found.id, found.kind, found.place, \
+/// Columns and order of a listed peer; `found` has id, kind, and rank.
+const COLUMNS: &str = "found.id, found.kind, found.rank, \
     agent.name, coalesce(agent.handle, user.handle) AS handle, user.first_name, user.last_name, \
     agent.description, agent.kind AS runs, agent.listed_in_directory AS listed, agent.is_global, agent.tags, \
     EXISTS (SELECT 1 FROM contacts WHERE owner_id = ?1 AND contact_id = found.id) AS is_contact";
@@ -58,7 +58,7 @@ const ACCOUNTS: &str = "\
 /// A disabled user or agent is no peer.
 const ENABLED: &str = "agent.disabled_at IS NULL AND user.disabled_at IS NULL AND owner.disabled_at IS NULL";
 
-const ORDER: &str = "ORDER BY found.place, coalesce(agent.created_at, user.created_at), found.id";
+const ORDER: &str = "ORDER BY found.rank, coalesce(agent.created_at, user.created_at), found.id";
 
 #[derive(QueryableByName)]
 struct PeerRow {
@@ -67,7 +67,7 @@ struct PeerRow {
     #[diesel(sql_type = Text)]
     kind: String,
     #[diesel(sql_type = BigInt)]
-    place: i64,
+    rank: i64,
     #[diesel(sql_type = Nullable<Text>)]
     name: Option<String>,
     #[diesel(sql_type = Text)]
@@ -107,7 +107,7 @@ impl PeerRow {
             listed_in_directory: self.listed,
             is_global: self.is_global.unwrap_or(false),
             tags: self.tags.map_or_else(|| Ok(Vec::new()), |tags| row::json(&tags))?,
-            source: if self.place == 0 { PeerSource::Registry } else { PeerSource::Contact },
+            source: if self.rank == 0 { PeerSource::Registry } else { PeerSource::Contact },
             is_contact: self.is_contact,
         })
     }
@@ -147,7 +147,7 @@ pub(super) fn peers_on(
         Some(ParticipantKind::Agent) => "AND found.kind = 'Agent'",
     };
     let found = format!(
-        "FROM (SELECT id, kind, min(place) AS place FROM ({registry} UNION ALL {EVERYBODYS}) \
+        "FROM (SELECT id, kind, min(rank) AS rank FROM ({registry} UNION ALL {EVERYBODYS}) \
          WHERE id <> ?1 GROUP BY id, kind) AS found {ACCOUNTS} \
          WHERE coalesce(agent.id, user.id) IS NOT NULL AND {ENABLED} AND {absent} {kind}"
     );
@@ -160,7 +160,7 @@ pub(super) fn directory_on(
     page: PageRequest,
 ) -> Result<Page<Peer>, Fault> {
     let found = format!(
-        "FROM (SELECT id, 'Agent' AS kind, 0 AS place FROM agents INDEXED BY agents_listed \
+        "FROM (SELECT id, 'Agent' AS kind, 0 AS rank FROM agents INDEXED BY agents_listed \
          WHERE listed_in_directory = 1 AND deleted_at IS NULL) AS found {ACCOUNTS} \
          WHERE {ENABLED} AND ?4 IS NULL"
     );

@@ -36,7 +36,7 @@ impl PlanRepository for SqliteStore {
     }
 
     async fn count_bytes(&self) -> Result<u64, StoreError> {
-        // Added up beside the writer, which only runs for sums that have changed.
+        // Added up outside the writer, which only runs for sums that have changed.
         let mut sums = self.read(bytes::sums_on).await?;
         let all = sums.iter().map(|sum| bytes_of(sum.counted)).sum();
         sums.retain(|sum| sum.counted != sum.noted);

@@ -12,6 +12,7 @@ use ws_gateway::topic::Topic;
 use ws_gateway::{HubConfig, SocketClaim};
 
 use super::*;
+use crate::revalidator::{FAILURES, RETRY};
 
 /// The clock of an entry's writer may be wrong by any time, and so may this machine's: neither
 /// removes an entry that another node may not have read.
@@ -84,7 +85,7 @@ fn of_a_closed_store(_: &World) -> Arc<ChatService> {
 }
 
 #[tokio::test]
-async fn whoever_was_removed_by_another_process_is_subscribed_no_longer() {
+async fn a_participant_removed_by_another_process_is_unsubscribed() {
     let scene = Scene::new(|world| world.chats.clone()).await;
     assert!(scene.is_subscribed());
     let following = timeout(Duration::from_secs(20), scene.feed.follow());
@@ -103,7 +104,7 @@ async fn chats_that_cannot_be_revalidated_hold_up_no_later_entry() {
     let mut scene = Scene::new(of_a_closed_store).await;
     scene.feed.read().await.unwrap();
     assert_eq!(scene.feed.position, scene.world.stores.changes.newest_change().await.unwrap());
-    assert!(scene.is_subscribed(), "it is compared with the store beside the log");
+    assert!(scene.is_subscribed(), "it is compared with the store in a task of its own");
 }
 
 /// Only while the log can be read: an outage of the store closes no socket.
@@ -112,19 +113,18 @@ async fn chats_that_can_never_be_revalidated_end_all_sockets() {
     let mut scene = Scene::new(of_a_closed_store).await;
     scene.feed.read().await.unwrap();
     let revalidator = &scene.feed.revalidator;
-    let mut failures = 0;
-    let mut again =
-        async || revalidator.revalidate(revalidator.stale_chats.take().await, &mut failures).await;
-    revalidator.is_log_read.store(false, Ordering::Relaxed);
+    let take = || revalidator.stale_chats().take(Instant::now() + RETRY);
+    revalidator.log_read(false);
     for _ in 0..2 * FAILURES {
-        assert!(!again().await);
+        revalidator.revalidate(take()).await;
     }
-    revalidator.is_log_read.store(true, Ordering::Relaxed);
+    revalidator.log_read(true);
     for _ in 1..FAILURES {
-        assert!(!again().await);
+        revalidator.revalidate(take()).await;
     }
     assert_eq!(scene.socket.by_ref().count(), 0);
-    assert!(again().await, "nothing is tried again");
+    revalidator.revalidate(take()).await;
+    assert!(take().is_empty(), "nothing is tried again");
     let received = scene.socket.by_ref().collect::<Vec<_>>();
     assert!(matches!(received[..], [InboxItem::Stop]), "{received:?}");
 }
@@ -153,5 +153,22 @@ async fn entries_that_were_deleted_unread_end_all_sockets() {
     log.forget_changes(log.newest_change().await.unwrap(), READ_LIMIT).await.unwrap();
     scene.feed.read().await.unwrap();
     assert_eq!(scene.feed.position, log.newest_change().await.unwrap());
+    assert_eq!(scene.socket.by_ref().filter(|item| matches!(item, InboxItem::Stop)).count(), 1);
+}
+
+/// The same for a process that began before the first entry.
+#[tokio::test]
+async fn entries_that_were_deleted_unread_after_an_empty_log_end_all_sockets() {
+    let mut scene = Scene::new(|world| world.chats.clone()).await;
+    let log = scene.world.stores.changes.clone();
+    assert_eq!(scene.feed.position, ChangePosition::START);
+    assert_eq!(log.newest_change().await.unwrap(), ChangePosition::FIRST, "the removal");
+    let ben = scene.world.user("ben").await;
+    let bot = scene.world.agent(&ben, "Bot").await;
+    scene.world.accounts.rotate_key(ben.id, bot.id).await.unwrap();
+    let newest = log.newest_change().await.unwrap();
+    log.forget_changes(newest, READ_LIMIT).await.unwrap();
+    scene.feed.read().await.unwrap();
+    assert_eq!(scene.feed.position, newest);
     assert_eq!(scene.socket.by_ref().filter(|item| matches!(item, InboxItem::Stop)).count(), 1);
 }

@@ -160,7 +160,7 @@ async fn the_newest_socket_wins_on_whichever_node() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_a_hundred_that_come_at_once_one_stays() {
+async fn one_of_a_hundred_concurrent_sockets_stays() {
     let (mut nodes, _) = several(3).await;
     let mut opening = JoinSet::new();
     for number in 0..100 {
@@ -180,7 +180,7 @@ async fn of_a_hundred_that_come_at_once_one_stays() {
 
 /// A closed socket releases its claim on all nodes before the reply.
 #[tokio::test]
-async fn who_has_said_good_bye_is_in_nobodys_way() {
+async fn a_closed_socket_releases_its_claim_before_the_reply() {
     let (mut nodes, _) = several(2).await;
     let (claim, _inbox) = nodes[0].open(agent(1)).await;
     claim.release(Departure::Closed);
@@ -192,7 +192,7 @@ async fn who_has_said_good_bye_is_in_nobodys_way() {
 }
 
 #[tokio::test]
-async fn all_nodes_hear_who_comes_and_goes() {
+async fn presence_is_announced_on_all_nodes() {
     let (mut nodes, _) = several(3).await;
     let mut inboxes = Vec::new();
     for node in &nodes {
@@ -238,7 +238,7 @@ async fn all_nodes_hear_who_comes_and_goes() {
 /// A broken connection counts for ten seconds on all nodes, so a user who returns on another node
 /// was never absent.
 #[tokio::test]
-async fn a_return_on_another_node_is_no_news() {
+async fn a_reconnect_on_another_node_is_not_announced() {
     let (mut nodes, _) = several(2).await;
     let (_human, mut inbox) = nodes[0].listener().await;
     let (claim, _socket) = nodes[0].open(agent(1)).await;
@@ -268,7 +268,7 @@ async fn a_return_on_another_node_is_no_news() {
 }
 
 #[tokio::test]
-async fn a_dead_nodes_people_are_gone() {
+async fn accounts_on_an_expired_node_are_absent() {
     let (mut nodes, store) = several(2).await;
     let (_human, mut inbox) = nodes[0].listener().await;
     let _agent = nodes[1].open(agent(1)).await;
@@ -288,7 +288,7 @@ async fn a_dead_nodes_people_are_gone() {
 
 /// It was suspended for longer than its lease, and its sockets are still open.
 #[tokio::test]
-async fn a_node_that_comes_back_keeps_the_sockets_that_nobody_took() {
+async fn a_returning_node_keeps_sockets_not_superseded_elsewhere() {
     let (mut nodes, store) = several(2).await;
     let (_kept, mut kept) = nodes[0].open(agent(1)).await;
     let (_taken, mut taken) = nodes[0].open(agent(2)).await;
@@ -320,7 +320,7 @@ async fn a_node_that_comes_back_keeps_the_sockets_that_nobody_took() {
 }
 
 #[tokio::test]
-async fn while_the_store_is_away_agents_are_told_to_come_back() {
+async fn agents_are_refused_while_the_store_is_unavailable() {
     let (mut nodes, store) = several(2).await;
     let (agent_claim, _inbox) = nodes[0].open(agent(1)).await;
     let (user_claim, _inbox) = nodes[0].open(user(200)).await;
@@ -340,7 +340,7 @@ async fn while_the_store_is_away_agents_are_told_to_come_back() {
 
 /// A starting node reads the presence at once.
 #[tokio::test]
-async fn who_looks_around_sees_everybody() {
+async fn a_starting_node_reads_the_presence() {
     let (mut nodes, _) = several(2).await;
     let held =
         (nodes[1].open(agent(1)).await, nodes[1].open(user(200)).await, nodes[0].open(user(200)).await);
@@ -390,7 +390,7 @@ async fn a_claim_that_nobody_waits_for_any_more_is_not_made() {
 
 /// A list that was read may be older than a claim that was granted meanwhile.
 #[tokio::test]
-async fn what_was_read_before_a_claim_ends_nothing() {
+async fn presence_read_before_a_claim_ends_no_socket() {
     let (nodes, store) = several(2).await;
     let _older = nodes[1].open(agent(1)).await;
     let who = agent(1).participant();

@@ -99,7 +99,7 @@ async fn events_reach_the_sockets_of_another_node() {
 }
 
 #[tokio::test]
-async fn what_nobody_elsewhere_wants_is_not_sent() {
+async fn events_without_interest_are_not_sent() {
     let two = Pair::new();
     let (_human, _of_human) = listen(&two.one, user(100)).await;
     let (agent, _of_agent) = listen(&two.two, agent(1)).await;
@@ -153,7 +153,7 @@ async fn the_last_of_many_listeners_ends_the_interest() {
 }
 
 #[tokio::test]
-async fn what_comes_twice_or_mixed_up_is_told_once() {
+async fn duplicated_and_reordered_events_are_pushed_once() {
     let two = Pair::new();
     let (_human, mut of_human) = listen(&two.two, user(100)).await;
     two.wire.deliver();
@@ -171,7 +171,7 @@ async fn what_comes_twice_or_mixed_up_is_told_once() {
 /// Missed interests of another node are detected by its next heartbeat; until then everything is
 /// sent.
 #[tokio::test]
-async fn interests_that_were_lost_are_asked_for() {
+async fn lost_interests_are_requested_again() {
     let two = Pair::new();
     let (_human, mut of_human) = listen(&two.two, user(100)).await;
     two.wire.deliver_as(|_| Vec::new());

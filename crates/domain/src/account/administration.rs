@@ -60,9 +60,9 @@ pub trait AdministrationRepository: Send + Sync {
 
     /// Deletes a user who has no agents: keys, sessions, and password are removed, contacts,
     /// requests and open invitations end, the user leaves all chats, and [`User::deleted`] remains.
-    /// Chats that only the user owned get another owner according to
-    /// [`crate::chat::succession::heir`]; empty ones are closed. The change log gets the revoked
-    /// keys, the ended sessions, and the user as disabled and renamed.
+    /// Chats that only the user owned get another owner by the rule of
+    /// [`delete_agent`](super::AgentRepository::delete_agent); empty ones are closed. The change
+    /// log gets the revoked keys, the ended sessions, and the user as disabled and renamed.
     async fn delete_user(
         &self,
         command: DeleteUser,

@@ -14,15 +14,29 @@ pub enum AuthenticateError {
     /// Unknown, revoked, expired, or its holder was deleted; the answer does not distinguish them.
     #[error("the credential is not valid")]
     Unauthorized,
-    /// The key is valid, but may not act as the requested agent.
-    #[error("the credential may not act as this agent")]
-    NotThisAgent,
-    /// The key is valid, but its scope excludes the request.
-    #[error(transparent)]
-    OutOfScope(#[from] OutOfScope),
     /// The credential is valid, but its holder is disabled, or the owner of that agent.
     #[error("the account is disabled")]
     Disabled(ParticipantId),
+    /// The store is unavailable or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The reason why an authenticated caller may not act, as itself or as an agent.
+#[derive(Debug, thiserror::Error)]
+pub enum ActAsError {
+    /// The plan of a user's organization does not include the API for humans.
+    #[error("the plan does not include the API for humans")]
+    PlanExcludesHumans,
+    /// The requested agent is not the caller, and not an agent of the caller.
+    #[error("the credential may not act as this agent")]
+    NotThisAgent(AgentId),
+    /// The scope of the key excludes the requested agent.
+    #[error(transparent)]
+    OutOfScope(#[from] OutOfScope),
+    /// The requested agent is disabled.
+    #[error("the agent is disabled")]
+    Disabled(AgentId),
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -37,6 +51,16 @@ pub struct Authenticated {
     pub permits: Permits,
     /// The credential.
     pub presented: Presented,
+}
+
+impl Authenticated {
+    /// The caller as itself: an agent always, a user only if the plan includes the API for humans.
+    pub fn as_itself(self) -> Result<Caller, ActAsError> {
+        match self.caller {
+            Caller::User(_) if !self.permits.human_interface => Err(ActAsError::PlanExcludesHumans),
+            caller => Ok(caller),
+        }
+    }
 }
 
 /// A presented credential: what it opened ends with it.
@@ -143,19 +167,19 @@ impl AccountService {
         caller: Caller,
         scope: KeyScope,
         agent: AgentId,
-    ) -> Result<AgentCaller, AuthenticateError> {
+    ) -> Result<AgentCaller, ActAsError> {
         scope.permits(Reach::Agent(agent), true)?;
         match caller {
             Caller::Agent(caller) if caller.agent == agent => Ok(caller),
-            Caller::Agent(_) => Err(AuthenticateError::NotThisAgent),
+            Caller::Agent(_) => Err(ActAsError::NotThisAgent(agent)),
             Caller::User(caller) => match self.accounts.find_agent(agent).await? {
                 Some(found) if found.owner == caller.user && found.disabled_at.is_some() => {
-                    Err(AuthenticateError::Disabled(ParticipantId::Agent(agent)))
+                    Err(ActAsError::Disabled(agent))
                 }
                 Some(found) if found.owner == caller.user => {
                     Ok(AgentCaller { agent, owner: caller.user, organization: caller.organization })
                 }
-                _ => Err(AuthenticateError::NotThisAgent),
+                _ => Err(ActAsError::NotThisAgent(agent)),
             },
         }
     }

@@ -5,7 +5,7 @@ use super::key_port::{CreateKeyRefused, MAX_KEYS, NewUserKey};
 use super::scope::KeyScope;
 use super::service::AccountService;
 use crate::audit::Actor;
-use crate::id::{ApiKeyId, UserId};
+use crate::id::{ApiKeyId, ParticipantId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -16,7 +16,7 @@ pub struct CreateKey {
     pub name: Option<KeyName>,
     /// The expiry; `None` for the default, see [`AccountService::with_key_days`].
     pub expires_at: Option<Timestamp>,
-    /// Its scope. The edge has checked that the user may read the chat.
+    /// Its scope.
     pub scope: KeyScope,
 }
 
@@ -41,6 +41,9 @@ pub enum CreateKeyError {
     /// The agent of the scope is not the human's.
     #[error("the user has no such agent")]
     AgentNotFound,
+    /// The human cannot read the chat of the scope, or it does not exist.
+    #[error("there is no such chat for the user")]
+    ChatNotFound,
     /// The human's account was deleted.
     #[error("there is no such user")]
     UserGone,
@@ -69,6 +72,11 @@ impl AccountService {
         if let Some(agent) = command.scope.agent {
             let found = self.accounts.find_agent(agent).await?;
             found.filter(|found| found.owner == user).ok_or(CreateKeyError::AgentNotFound)?;
+        }
+        if let Some(chat) = command.scope.chat
+            && !self.participants.entrance(ParticipantId::User(user), chat).await?.standing.may_read()
+        {
+            return Err(CreateKeyError::ChatNotFound);
         }
         let key = self.mint.mint(KeyKind::User, now);
         let new = self.new_key(&key, now);

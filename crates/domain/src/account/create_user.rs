@@ -93,11 +93,6 @@ impl AccountService {
         self.mint.mint(KeyKind::User, self.clock.now())
     }
 
-    /// Membership in the organization of an invitation; `token` is the text that its guest has.
-    pub fn by_invitation(&self, token: &str) -> InitialOrganization {
-        InitialOrganization::Invited(self.mint.digest(token.trim()))
-    }
-
     fn compose_user(&self, command: CreateUser, role: UserRole, key: &ApiKey) -> NewUser {
         let now = self.clock.now();
         let mut new = NewUser::compose(command, role, &*self.ids, now);

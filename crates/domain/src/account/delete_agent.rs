@@ -1,9 +1,9 @@
 //! Deleting an agent.
 //!
 //! Its key is invalid at once, its contacts and pending requests end, and it leaves all its chats;
-//! a chat that it alone owned gets another owner, see [`crate::chat::succession`]. Its messages
-//! stay, with the name they were sent under. Its deliveries and attempts are erased in batches
-//! afterwards, so that deleting a busy agent does not block others.
+//! a chat that it alone owned gets another owner. Its messages stay, with the name they were sent
+//! under. Its deliveries and attempts are erased in batches afterwards, so that deleting a busy
+//! agent does not block others.
 
 use super::agent::Agent;
 use super::port::{DeleteAgent, DeleteAgentRefused, DeletedAgent};

@@ -2,10 +2,10 @@
 //!
 //! The user's agents are deleted one after the other ([`super::delete_agent`]), and the user last,
 //! in one write: keys, sessions and password go, contacts and open invitations end, and the user
-//! leaves all chats; a chat that only the user owned gets another owner
-//! ([`crate::chat::succession`]). The row of the user stays, since messages and chats refer to it,
-//! without the name and the e-mail address. It keeps the handle, which nobody else may get: clients
-//! identify senders by it. Messages keep the name under which they were sent.
+//! leaves all chats; a chat that only the user owned gets another owner. The row of the user stays,
+//! since messages and chats refer to it, without the name and the e-mail address. It keeps the
+//! handle, which nobody else may get: clients identify senders by it. Messages keep the name under
+//! which they were sent.
 //!
 //! The user is disabled before the first agent goes, so that nothing is added meanwhile. If the
 //! process ends in the middle, the user stays disabled, and the same command does the rest.

@@ -38,7 +38,7 @@ pub use agent::{
     Agent, AgentBio, AgentDescription, AgentKind, AgentName, AgentTag, ModelType, NewAgent, NewRun,
 };
 pub use authenticate::{
-    AuthenticateError, Authenticated, Presented, PresentedKey, PresentedSession, PresentedToken,
+    ActAsError, AuthenticateError, Authenticated, Presented, PresentedKey, PresentedSession, PresentedToken,
 };
 pub use create_key::{CreateKey, CreateKeyError, CreatedKey};
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};
@@ -64,7 +64,7 @@ pub use register::{CreatePlatformAgent, RegisterAgent, RegisterError, Registered
 pub use revoke_key::RevokeKeyError;
 pub use rotate_key::RotateKeyError;
 pub use scope::{KeyScope, OutOfScope, Reach};
-pub use service::AccountService;
+pub use service::{AccountPorts, AccountService};
 pub use token::{IssueToken, IssueTokenError, IssuedToken, MAX_TOKEN_LIFETIME, TokenClaims, TokenService};
 pub use update_agent::{AgentChanges, UpdateAgentError};
 pub use user::{InitialOrganization, NewUser, PersonName, PersonNamePart, User, UserRole};

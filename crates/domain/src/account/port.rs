@@ -237,8 +237,9 @@ pub trait AgentRepository: Send + Sync {
     ) -> Result<Option<Agent>, StoreError>;
 
     /// Deletes an agent: its key is invalid, it has left every chat, and its name is free (its
-    /// handle is not). A chat that it alone owned gets another owner according to
-    /// [`crate::chat::succession::heir`]; an empty one is closed.
+    /// handle is not). A chat that it alone owned gets another owner: of the remaining participants
+    /// the oldest admin, else the oldest human, else the oldest member. An empty chat is closed. The
+    /// rule is in the statements of the stores, so that one handles all chats.
     async fn delete_agent(
         &self,
         command: DeleteAgent,

@@ -7,12 +7,34 @@ use super::cache::CallerCache;
 use super::key_port::KeyRepository;
 use super::key_uses::KeyUses;
 use super::port::AccountRepository;
+use crate::chat::ParticipantRepository;
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
+
+/// The dependencies of an [`AccountService`].
+pub struct AccountPorts {
+    /// Users and agents.
+    pub accounts: Arc<dyn AccountRepository>,
+    /// Their keys.
+    pub keys: Arc<dyn KeyRepository>,
+    /// Who may read the chat that a key is limited to.
+    pub participants: Arc<dyn ParticipantRepository>,
+    /// Receives every event.
+    pub events: Arc<dyn EventPublisher>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Generates ids.
+    pub ids: Arc<dyn IdGenerator>,
+    /// Generates keys.
+    pub mint: Arc<dyn KeyMint>,
+    /// The cache of authenticated callers.
+    pub callers: Arc<CallerCache>,
+}
 
 /// Use cases on users, agents and keys.
 pub struct AccountService {
     pub(super) accounts: Arc<dyn AccountRepository>,
     pub(super) keys: Arc<dyn KeyRepository>,
+    pub(super) participants: Arc<dyn ParticipantRepository>,
     pub(super) events: Arc<dyn EventPublisher>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
@@ -24,17 +46,10 @@ pub struct AccountService {
 
 impl AccountService {
     /// Wires the area to its ports.
-    pub fn new(
-        accounts: Arc<dyn AccountRepository>,
-        keys: Arc<dyn KeyRepository>,
-        events: Arc<dyn EventPublisher>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<dyn IdGenerator>,
-        mint: Arc<dyn KeyMint>,
-        cache: Arc<CallerCache>,
-    ) -> Self {
+    pub fn new(ports: AccountPorts) -> Self {
+        let AccountPorts { accounts, keys, participants, events, clock, ids, mint, callers: cache } = ports;
         let uses = KeyUses::default();
-        Self { accounts, keys, events, clock, ids, mint, uses, cache, key_lifetime: None }
+        Self { accounts, keys, participants, events, clock, ids, mint, uses, cache, key_lifetime: None }
     }
 
     /// New keys for which no expiry is requested expire after `days`; 0 for never.

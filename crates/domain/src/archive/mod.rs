@@ -6,7 +6,7 @@
 //!
 //! Reads use one [`Snapshot`]: the store at one moment, whatever is written meanwhile. Writes are
 //! by rows, and can be repeated: an identical row is skipped, and one with other content is
-//! refused. An interrupted transfer can therefore start again, anywhere before the place that it
+//! refused. An interrupted transfer can therefore start again, anywhere before the position that it
 //! had reached.
 //!
 //! No rule is checked here: the data was checked when it was created.

@@ -76,7 +76,7 @@ pub trait ArchiveRepository: Send + Sync {
     async fn end_import(&self) -> Result<(), StoreError>;
 
     /// Updates statistics after many writes, so that reads are planned for them.
-    async fn analyse(&self) -> Result<(), StoreError>;
+    async fn analyze(&self) -> Result<(), StoreError>;
 }
 
 /// A snapshot of a store.

@@ -2,7 +2,7 @@
 //!
 //! Entries are written with the change that they record, and sealed shortly after: a seal gives an
 //! entry the next number, and a digest over the entry and the digest before it. A change, removal,
-//! or move of a sealed entry breaks the chain at that place. See `docs/adr/0013-audit-chain.md`.
+//! or move of a sealed entry breaks the chain at that entry. See `docs/adr/0013-audit-chain.md`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ impl fmt::Display for ChainDigest {
     }
 }
 
-/// A place in the chain: the number of entries sealed so far, and the digest over all of them.
+/// A position in the chain: the number of entries sealed so far, and the digest over all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChainLink {
     /// The number of the entry; the first is 1.
@@ -63,8 +63,8 @@ impl FromStr for ChainLink {
         if digest.len() != 64 || !digest.is_ascii() {
             return Err(fault());
         }
-        for (place, byte) in bytes.iter_mut().enumerate() {
-            let pair = &digest[place * 2..place * 2 + 2];
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let pair = &digest[index * 2..index * 2 + 2];
             *byte = u8::from_str_radix(pair, 16).map_err(|_| fault())?;
         }
         Ok(Self { number, digest: ChainDigest(bytes) })
@@ -97,7 +97,7 @@ pub struct StoredEntry {
     pub action: String,
     /// The subject.
     pub subject: StoredObject,
-    /// The place or the beneficiary.
+    /// What the subject belongs to, or who the action was for: the chat of a participant, the holder of a key.
     pub place: StoredObject,
     /// The detail.
     pub detail: Option<String>,

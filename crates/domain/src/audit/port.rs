@@ -75,7 +75,7 @@ pub struct AuditRecord {
     pub action: AuditAction,
     /// The subject.
     pub subject: NamedObject,
-    /// The place or the beneficiary.
+    /// What the subject belongs to, or who the action was for: the chat of a participant, the holder of a key.
     pub place: Option<NamedObject>,
     /// The detail.
     pub detail: Option<String>,

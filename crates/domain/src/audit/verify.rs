@@ -17,7 +17,7 @@ const MOST_FINDINGS: usize = 100;
 /// The age from which an entry without a seal is a fault, on any machine and with any clock.
 const SEALED_WITHIN: Duration = Duration::from_secs(60);
 
-/// The number of misplaced entries whose original place is searched; each costs a digest per entry
+/// The number of misplaced entries whose original position is searched; each costs a digest per entry
 /// of the log.
 const MAX_SOUGHT: usize = 16;
 

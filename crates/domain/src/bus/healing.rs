@@ -1,4 +1,4 @@
-//! Resynchronisation after a loss of events between nodes: the period that must be read from the
+//! Resynchronization after a loss of events between nodes: the period that must be read from the
 //! store.
 
 use std::time::Duration;

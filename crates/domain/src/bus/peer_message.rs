@@ -1,4 +1,4 @@
-//! Messages of nodes about themselves, beside events: heartbeats and interests.
+//! Messages of nodes about themselves, in addition to events: heartbeats and interests.
 
 use super::route::Interest;
 use crate::id::NodeId;

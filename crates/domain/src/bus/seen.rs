@@ -51,7 +51,7 @@ impl Seen {
 
 impl Window {
     fn take(&mut self, number: u64) -> bool {
-        let (page, place) = (number / PAGE, number % PAGE);
+        let (page, offset) = (number / PAGE, number % PAGE);
         if page < self.first {
             return false;
         }
@@ -59,7 +59,7 @@ impl Window {
             self.first = page + 1 - PAGES;
             self.pages = self.pages.split_off(&self.first);
         }
-        let (word, bit) = (usize::try_from(place / 64).unwrap_or(0), 1 << (place % 64));
+        let (word, bit) = (usize::try_from(offset / 64).unwrap_or(0), 1 << (offset % 64));
         let came = &mut self.pages.entry(page).or_insert_with(|| Box::new([0; WORDS]))[word];
         let is_first = *came & bit == 0;
         *came |= bit;

@@ -64,7 +64,7 @@ impl ChatService {
         let claim = once.map(|once| IdempotencyClaim {
             sender: creator,
             operation: Operation::CreateChat,
-            place: None,
+            chat: None,
             once,
         });
         let new = NewChat {

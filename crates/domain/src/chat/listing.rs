@@ -1,4 +1,4 @@
-//! Chats in lists, with optional parts beside the records.
+//! Chats in lists, with optional parts in addition to the records.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ impl ChatSort {
     }
 }
 
-/// The requested parts beside the records of chats; every part costs a fixed number of statements.
+/// The requested parts in addition to the records of chats; every part costs a fixed number of statements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChatParts {
     /// [`ListedChat::details`].
@@ -116,7 +116,7 @@ impl WorkStatus {
     }
 }
 
-/// The parts of a chat that humans see beside its record.
+/// The parts of a chat that humans see in addition to its record.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ChatDetails {
     /// The first of its agents by id, at most [`SHOWN_PARTICIPANTS`].

@@ -6,8 +6,8 @@
 //! All others do not learn that the chat exists.
 //!
 //! Rules: [`membership`] decides on adding and removing participants, [`standing`] on reading,
-//! renaming, and deleting; [`title`] makes a title from the first message; [`succession`] selects
-//! the successor of an owner who was deleted.
+//! renaming, and deleting; [`title`] makes a title from the first message. The stores select the
+//! new owner if one is deleted ([`delete_agent`](crate::account::AgentRepository::delete_agent)).
 //!
 //! Invariants: a chat always has an owner; a deleted chat is in no answer; messages and
 //! participants of one chat are changed by its participants only, and read by them and its
@@ -27,7 +27,6 @@ mod rename;
 mod room;
 mod service;
 pub mod standing;
-pub mod succession;
 pub mod title;
 
 pub use add_participant::{AddParticipantCommand, AddParticipantError};

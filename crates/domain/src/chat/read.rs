@@ -95,6 +95,6 @@ impl ChatService {
 
     /// Returns whether any socket of a participant is open; an internal agent needs none.
     pub fn is_online(&self, participant: &Participant) -> bool {
-        self.presence.is_there(participant.id, participant.is_external)
+        self.presence.is_present(participant.id, participant.is_external)
     }
 }

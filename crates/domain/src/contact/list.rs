@@ -43,7 +43,7 @@ impl ContactService {
     ) -> Result<Page<ListedContact>, StoreError> {
         let page = self.contacts.list_contacts(caller.into().participant(), page).await?;
         Ok(page.map(|contact| {
-            let online = self.presence.is_there(contact.with.id, contact.with.is_external);
+            let online = self.presence.is_present(contact.with.id, contact.with.is_external);
             ListedContact { contact, online }
         }))
     }

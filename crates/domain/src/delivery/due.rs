@@ -26,13 +26,20 @@ impl DeliveryService {
         schedule: &mut RedeliverySchedule,
         listening: Vec<Listening>,
     ) -> Result<Vec<Due>, StoreError> {
-        let met = listening.iter().map(|one| schedule.meet(*one)).collect::<Vec<_>>();
+        let at = self.clock.now();
+        let met = listening.iter().map(|one| schedule.meet(*one, at)).collect::<Vec<_>>();
         let limit = schedule.policy().in_flight;
         let searched = self.deliveries.unacknowledged(met.clone(), limit).await?;
-        let at = self.clock.now();
         let mut all = Vec::new();
         for ((listening, met), searched) in listening.into_iter().zip(met).zip(searched) {
-            let sequences = schedule.due(met, &searched, at);
+            let mut sequences = schedule.due(listening, met, &searched, at);
+            let Listening { agent, chat, since, .. } = listening;
+            if sequences.first().is_some_and(|first| *first <= since) {
+                let work = self.deliveries.backlog_work(agent, chat, since).await?;
+                if schedule.leaves_backlog(listening, work, at) {
+                    sequences.retain(|sequence| *sequence > since);
+                }
+            }
             if !sequences.is_empty() {
                 all.push(Due { listening, sequences, at });
             }

@@ -28,7 +28,8 @@ pub use port::{
 };
 pub use read::ReadDeliveriesError;
 pub use redelivery::{
-    EXAMINED, Listening, RedeliveryPolicy, RedeliverySchedule, Searched, SubscriptionId, Unacknowledged,
+    BacklogWork, EXAMINED, Listening, RedeliveryPolicy, RedeliverySchedule, Searched, SubscriptionId,
+    Unacknowledged,
 };
 pub use service::DeliveryService;
 pub use state::{

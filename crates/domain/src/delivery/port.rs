@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::redelivery::{Listening, Searched};
+use super::redelivery::{BacklogWork, Listening, Searched};
 use super::state::{Delivery, FailureText, StepRefused};
 use crate::chat::ParticipantStatus;
 use crate::id::{AgentId, ChatId, MessageId, Sequence};
@@ -165,6 +165,16 @@ pub trait DeliveryRepository: Send + Sync {
         listening: Vec<Listening>,
         limit: u32,
     ) -> Result<Vec<Searched>, StoreError>;
+
+    /// The agent's latest work on the messages of the chat up to `until`, read along indexes of open
+    /// work: the cost does not depend on the number of processed messages. At most
+    /// [`EXAMINED`](super::EXAMINED) deliveries with attempts are read.
+    async fn backlog_work(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        until: Sequence,
+    ) -> Result<BacklogWork, StoreError>;
 
     /// Announces the messages of the chat at `sequences` that are still new for `agent`, in order and
     /// with its own record only; nothing if there are none, or if it is no participant. Messages

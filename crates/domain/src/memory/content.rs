@@ -46,7 +46,7 @@ impl MemoryThought {
     }
 }
 
-/// Free-form data beside it, at most 65,536 bytes as JSON.
+/// Free-form data of a memory, at most 65,536 bytes as JSON.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct MemoryMetadata(Map<String, Value>);
 

@@ -1,6 +1,6 @@
 //! Deleting a text.
 
-use super::change::ChangeMessageError;
+use super::amend::ChangeMessageError;
 use super::model::Message;
 use super::port::{ChangedMessage, DeleteMessage};
 use super::service::MessageService;

@@ -1,6 +1,6 @@
 //! Editing a text.
 
-use super::change::ChangeMessageError;
+use super::amend::ChangeMessageError;
 use super::content::MessageContent;
 use super::model::Message;
 use super::port::{ChangedMessage, EditMessage};

@@ -37,8 +37,8 @@ impl Kinds {
     }
 
     fn bit(kind: MessageKind) -> u8 {
-        let place = MessageKind::ALL.iter().position(|known| *known == kind).unwrap_or(0);
-        1 << place
+        let index = MessageKind::ALL.iter().position(|known| *known == kind).unwrap_or(0);
+        1 << index
     }
 }
 
@@ -89,12 +89,12 @@ impl Anchor {
 }
 
 /// The number of messages before and after an anchor that are shown, if there are `older` and
-/// `newer` ones and `places` for both sides together: half each, and one side gets what the other
+/// `newer` ones and `limit` for both sides together: half each, and one side gets what the other
 /// does not use.
-pub fn share(places: usize, older: usize, newer: usize) -> (usize, usize) {
-    let half = places / 2;
-    let newer_shown = newer.min(half.max(places.saturating_sub(older)));
-    (older.min(places - newer_shown), newer_shown)
+pub fn share(limit: usize, older: usize, newer: usize) -> (usize, usize) {
+    let half = limit / 2;
+    let newer_shown = newer.min(half.max(limit.saturating_sub(older)));
+    (older.min(limit - newer_shown), newer_shown)
 }
 
 #[cfg(test)]
@@ -122,9 +122,9 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_of_an_anchor_share_the_places() {
-        // Places, older, newer; shown of each.
-        for (places, older, newer, shown) in [
+    fn both_sides_of_an_anchor_share_the_limit() {
+        // Limit, older, newer; shown of each.
+        for (limit, older, newer, shown) in [
             (10, 100, 100, (5, 5)),
             (9, 100, 100, (5, 4)),
             (10, 100, 2, (8, 2)),
@@ -134,7 +134,7 @@ mod tests {
             (1, 0, 100, (0, 1)),
             (0, 5, 5, (0, 0)),
         ] {
-            assert_eq!(share(places, older, newer), shown, "{places} {older} {newer}");
+            assert_eq!(share(limit, older, newer), shown, "{limit} {older} {newer}");
         }
     }
 }

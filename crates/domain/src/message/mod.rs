@@ -5,15 +5,15 @@
 //! names a participant who is to answer; a *reference* names one without a delivery.
 //!
 //! Rules: [`mention`] resolves mentions, [`content`] checks and rewrites texts, [`RoomState`]
-//! assigns sequences, [`change`] decides on edits and deletions, [`retention`] limits the age of
+//! assigns sequences, [`amend`] decides on edits and deletions, [`retention`] limits the age of
 //! messages.
 //!
 //! Invariants: an accepted message is stored with all its deliveries or not at all; the chat's
 //! sequence orders everything, and the sequence of a deleted message is not used again; refused
 //! input leaves no trace.
 
+pub mod amend;
 mod append;
-pub mod change;
 pub mod content;
 mod delete;
 mod edit;
@@ -27,8 +27,8 @@ pub mod retention;
 mod send;
 mod service;
 
+pub use amend::{ChangeMessageError, ChangeMessageRefused};
 pub use append::{Placed, RoomPlan, RoomState, Titling};
-pub use change::{ChangeMessageError, ChangeMessageRefused};
 pub use content::{EventContent, EventMetadata, MessageContent};
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
 pub use history::{ReadMessagesError, ReadSurroundingsError};

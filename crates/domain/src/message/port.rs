@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::change::ChangeMessageRefused;
+use super::amend::ChangeMessageRefused;
 use super::content::MessageContent;
 use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;

@@ -79,7 +79,7 @@ impl MessageService {
         let claim = once.map(|once| IdempotencyClaim {
             sender,
             operation: Operation::PostEvent,
-            place: Some(chat),
+            chat: Some(chat),
             once,
         });
         match self.try_post(sender, chat, command, claim.clone()).await {

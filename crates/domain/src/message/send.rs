@@ -66,7 +66,7 @@ impl MessageService {
         let claim = once.map(|once| IdempotencyClaim {
             sender,
             operation: Operation::SendMessage,
-            place: Some(chat),
+            chat: Some(chat),
             once,
         });
         let refused = match self.try_send(sender, chat, command, claim.clone()).await {

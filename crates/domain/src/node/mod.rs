@@ -25,6 +25,6 @@ pub use lease::{
     CLEARED_EVERY, CLEARED_WITHIN, GRACE, LEASE, MIN_REMAINING_LEASE, RENEWED_EVERY, StoreContinuity,
 };
 pub use port::{
-    AgentClaim, Connected, Entrant, EntrantPlace, Granted, NodeRepository, PresenceChange, Registered,
+    AgentClaim, Connected, Entrant, EntrantPosition, Granted, NodeRepository, PresenceChange, Registered,
     SocketNumber,
 };

@@ -73,15 +73,15 @@ pub struct Entrant {
 }
 
 impl Entrant {
-    /// The place after this one.
-    pub fn place(&self) -> EntrantPlace {
-        EntrantPlace { entered_at: self.entered_at, chat: self.chat.id, who: self.who.into() }
+    /// The position after this one.
+    pub fn position(&self) -> EntrantPosition {
+        EntrantPosition { entered_at: self.entered_at, chat: self.chat.id, who: self.who.into() }
     }
 }
 
-/// A place in the order of all joins: by time, chat, and participant.
+/// A position in the order of all joins: by time, chat, and participant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct EntrantPlace {
+pub struct EntrantPosition {
     /// The time of the join.
     pub entered_at: Timestamp,
     /// The chat.
@@ -90,8 +90,8 @@ pub struct EntrantPlace {
     pub who: AccountId,
 }
 
-impl EntrantPlace {
-    /// The place before all joins at this time or later.
+impl EntrantPosition {
+    /// The position before all joins at this time or later.
     pub fn before(entered_at: Timestamp) -> Self {
         Self { entered_at, chat: ChatId::NIL, who: AccountId::NIL }
     }
@@ -150,6 +150,6 @@ pub trait NodeRepository: Send + Sync {
     /// the others.
     async fn record_event_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError>;
 
-    /// The first joins after this place, in order.
-    async fn entrants(&self, after: EntrantPlace, limit: u32) -> Result<Vec<Entrant>, StoreError>;
+    /// The first joins after this position, in order.
+    async fn entrants(&self, after: EntrantPosition, limit: u32) -> Result<Vec<Entrant>, StoreError>;
 }

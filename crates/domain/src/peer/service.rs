@@ -29,7 +29,7 @@ impl PeerService {
 
     pub(super) fn with_presence(&self, page: Page<Peer>) -> Page<ListedPeer> {
         page.map(|peer| {
-            let online = self.presence.is_there(peer.id, peer.is_external);
+            let online = self.presence.is_present(peer.id, peer.is_external);
             ListedPeer { peer, online }
         })
     }

@@ -94,7 +94,7 @@ impl Plan {
     }
 }
 
-/// The permissions of a caller's plan beside quotas; known from authentication.
+/// The permissions of a caller's plan, apart from its quotas; known from authentication.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Permits {
     /// Set if humans may use their interface.

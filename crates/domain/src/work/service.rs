@@ -122,6 +122,6 @@ impl WorkService {
 
     /// Returns whether the agent of an item is connected; a platform agent always is.
     pub fn is_connected(&self, item: &WorkItem) -> bool {
-        self.presence.is_there(ParticipantId::Agent(item.agent.id), Some(item.agent.is_external))
+        self.presence.is_present(ParticipantId::Agent(item.agent.id), Some(item.agent.is_external))
     }
 }

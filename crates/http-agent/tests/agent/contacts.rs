@@ -331,7 +331,7 @@ async fn resolving() {
     assert_eq!(answer.refusal(), (400, "bad_request", vec!["/x"]));
 }
 
-/// No path of the area has methods beside its own.
+/// No path of the area has other methods than its own.
 #[actix_web::test]
 async fn other_methods_are_refused() {
     let api = Api::new().await;

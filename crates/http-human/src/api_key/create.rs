@@ -2,7 +2,6 @@
 
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, CreateKey, KeyName, KeyScope};
-use domain::chat::{ChatService, ReadChatError};
 use domain::id::{AgentId, ChatId};
 use domain::login::Password;
 use http_wire::auth::UserAuth;
@@ -50,24 +49,11 @@ pub(crate) async fn create(
     UserAuth(caller): UserAuth,
     confirmation: Confirmation,
     StrictJson { body, form }: StrictJson<CreateKeyBody>,
-    (accounts, chats): (web::Data<AccountService>, web::Data<ChatService>),
+    accounts: web::Data<AccountService>,
 ) -> Result<HttpResponse, ApiError> {
     let CreateKeyBody { key, current_password } = body;
     let confirmed = confirmation.check(current_password, "/api_key/current_password").await;
     confirmed.map_err(|error| form.explain(error))?;
-    if let Some(chat) = key.scope.chat {
-        chats.enter(caller.into(), chat).await.map_err(|error| form.explain(no_chat(error)))?;
-    }
     let created = accounts.create_key(caller.user, key).await.map_err(|error| form.explain(error))?;
     Ok(Data::created(CreatedKeyView::new(&created)))
-}
-
-/// A chat that the caller cannot read is refused like one that does not exist.
-fn no_chat(error: ReadChatError) -> ApiError {
-    match error {
-        ReadChatError::ChatNotFound => {
-            ApiError::validation().with_detail("/api_key/chat_id", "must be a chat that you can read")
-        }
-        ReadChatError::Store(error) => error.into(),
-    }
 }

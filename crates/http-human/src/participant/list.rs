@@ -56,8 +56,8 @@ fn part(participants: Vec<Participant>, request: &PageRequest) -> Page<Participa
     let offset = usize::try_from(request.slice.offset()).unwrap_or(usize::MAX);
     let last = request.slice.after().map(|last| (last.key, last.id));
     let seen = |participant: &Participant| {
-        let place = position(participant);
-        last.is_some_and(|last| (place.key, place.id) <= last)
+        let position = position(participant);
+        last.is_some_and(|last| (position.key, position.id) <= last)
     };
     let overfetch = request.slice.limit() as usize + 1;
     let rows = participants.into_iter().skip_while(seen).skip(offset).take(overfetch).collect();

@@ -1,6 +1,6 @@
 //! The credential of a request, and its kind.
 //!
-//! A key in `X-API-Key` takes precedence over all others: some clients send a token beside it, some
+//! A key in `X-API-Key` takes precedence over all others: some clients also send a token, some
 //! proxies a header of their own. Only one credential of a request is ever checked.
 
 use actix_web::http::header::{AUTHORIZATION, HeaderMap};
@@ -156,7 +156,7 @@ mod tests {
 
     type Read<'a> = Result<Credential<'a>, Unusable>;
 
-    /// The result of each place for the same headers: the interfaces, then the generic paths.
+    /// The result of each interface for the same headers: the interfaces, then the generic paths.
     #[test]
     fn every_place_reads_its_own_headers() {
         let (key, token) = (|text| Ok(Credential::Key(text)), |text| Ok(Credential::Token(text)));
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// The message names the right place for a credential in the wrong one.
+    /// The message for a credential in the wrong header names the right one.
     #[test]
     fn what_is_wrong_is_told_by_the_look_of_it() {
         let (key, token) = ("thnv_u_1790000000_abc", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln");
@@ -198,8 +198,8 @@ mod tests {
             Credential::Token(token).rejected(),
             Credential::Token(key).rejected(),
         ];
-        for (place, text) in messages.iter().enumerate() {
-            assert!(!messages[..place].contains(text), "{text}");
+        for (index, text) in messages.iter().enumerate() {
+            assert!(!messages[..index].contains(text), "{text}");
         }
         assert!(Credential::Token(key).rejected().contains("X-API-Key"));
         assert!(Credential::Key(token).rejected().contains("Bearer"));

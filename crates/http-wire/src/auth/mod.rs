@@ -29,7 +29,10 @@ pub async fn users_only<B: MessageBody + 'static>(
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
     let admitted = admit(&request, credential::of_interface, |admitted| match admitted.caller {
-        Caller::User(caller) => may_call(admitted).map(|()| UserAuth(caller)),
+        Caller::User(caller) => {
+            admitted.as_itself()?;
+            Ok(UserAuth(caller))
+        }
         Caller::Agent(_) => Err(forbidden("Agents cannot use this path. Send the credential of a user.")),
     });
     let admitted = admitted.await?;
@@ -55,9 +58,8 @@ pub async fn any_caller<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let admitted = admit(&request, credential::of_generic_path, |admitted| {
-        may_call(admitted).map(|()| CallerAuth(admitted.caller))
-    });
+    let admitted =
+        admit(&request, credential::of_generic_path, |admitted| Ok(CallerAuth(admitted.as_itself()?)));
     let admitted = admitted.await?;
     answer(request, next, admitted).await
 }
@@ -135,7 +137,7 @@ async fn answer<B: MessageBody + 'static>(
     drop(permit);
     let mut response = response?;
     if let BodySize::Sized(bytes) = response.response().body().size() {
-        limits.count_answer(who, bytes);
+        limits.count_response(who, bytes);
     }
     for (name, value) in rate.into_iter().flat_map(limit::headers) {
         response.headers_mut().insert(name, value);
@@ -226,17 +228,6 @@ fn reach(path: &str) -> Reach {
         (Some("chats"), Some(id), _) => ChatId::parse(id).map_or(Reach::Rest, Reach::Chat),
         (Some("agents"), Some(id), _) => AgentId::parse(id).map_or(Reach::Rest, Reach::Agent),
         _ => Reach::Rest,
-    }
-}
-
-/// Humans may only call if the plan permits it.
-fn may_call(admitted: Authenticated) -> Result<(), ApiError> {
-    match admitted.caller {
-        Caller::User(_) if !admitted.permits.human_interface => {
-            let message = "Your plan does not include the API for humans. Ask the operator of the server.";
-            Err(ApiError::new(ErrorCode::PlanRequired, message))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -65,7 +65,7 @@ impl FromBody for EditMessageBody {
 
 /// Reads a mention; the domain resolves it.
 ///
-/// Clients send nulls and empty texts beside the only identifier they know, and a name that is
+/// Clients send nulls and empty texts in addition to the only identifier they know, and a name that is
 /// ignored; old ones call the handle `username`.
 fn mention(item: &mut ObjectReader<'_>) -> Result<RequestedMention, Rejected> {
     item.describe("kind", Optionality::Optional, word(MentionKind::WORDS));

@@ -26,8 +26,8 @@ pub struct Connections {
     open: Mutex<HashMap<u128, u32>>,
 }
 
-/// An open connection, until it is dropped.
-pub struct ConnectionSeat(Option<(Arc<Connections>, u128)>);
+/// The permit of an open connection, until it is dropped.
+pub struct ConnectionPermit(Option<(Arc<Connections>, u128)>);
 
 impl Connections {
     /// Makes an empty count.
@@ -36,11 +36,11 @@ impl Connections {
     }
 
     /// Counts a connection from `address`; `None` if the limit is reached.
-    pub fn arrive(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionSeat> {
-        let Some(most) = self.limit.most else { return Some(ConnectionSeat(None)) };
+    pub fn arrive(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionPermit> {
+        let Some(most) = self.limit.most else { return Some(ConnectionPermit(None)) };
         let is_exempt = self.limit.exempt.iter().any(|network| network.holds(address));
         if is_exempt || (!self.limit.loopback && address.to_canonical().is_loopback()) {
-            return Some(ConnectionSeat(None));
+            return Some(ConnectionPermit(None));
         }
         let key = Source::new(address).key();
         let mut open = self.open();
@@ -50,7 +50,7 @@ impl Connections {
         }
         *count += 1;
         drop(open);
-        Some(ConnectionSeat(Some((self.clone(), key))))
+        Some(ConnectionPermit(Some((self.clone(), key))))
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u128, u32>> {
@@ -58,7 +58,7 @@ impl Connections {
     }
 }
 
-impl Drop for ConnectionSeat {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let Some((connections, key)) = self.0.take() else { return };
         let mut open = connections.open();

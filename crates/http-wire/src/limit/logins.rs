@@ -3,7 +3,7 @@
 //! Each attempt is charged to two quotas: that of the account from this address, which is paid back
 //! if the password was right, and that of the address, which is not, as each log-in costs a hash
 //! and a write. In addition, few attempts of one address are checked at the same time, so that one
-//! client cannot take all places. A third quota counts the account from all addresses without a
+//! client cannot use up the queue. A third quota counts the account from all addresses without a
 //! recent success. An attacker with many addresses exhausts that one; it does not lock the account,
 //! since then anyone could lock its owner out, but from then on each unknown address, and each IPv6
 //! network of one customer, has a single attempt per minute. The owner is therefore admitted from

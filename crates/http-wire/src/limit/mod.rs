@@ -6,6 +6,9 @@
 //! not affect other clients behind the same address. A credential that was rejected a moment ago is
 //! rejected again without a check: a client that repeats a revoked key is not guessing, and costs
 //! nothing.
+//!
+//! What bounds the number of something at the same time gives out *permits*: who holds one may go on,
+//! and dropping it lets the next one in. A read needs two, of its caller and of the server.
 
 pub mod address;
 mod auth_throttle;
@@ -32,13 +35,13 @@ pub use address::Network;
 pub use address::Source;
 use auth_throttle::{AuthThrottle, CredentialCheck};
 pub use class::Class;
-pub use connections::{ConnectionLimit, ConnectionSeat, Connections};
+pub use connections::{ConnectionLimit, ConnectionPermit, Connections};
 pub use logins::LoginName;
 use logins::{LoginRefused, Logins};
 use rate_limiter::RateLimiter;
 pub use rate_limiter::{Quota, RateState};
 use reads::Reads;
-pub use reads::{ReadLimit, ReadPermit, ReadSeat};
+pub use reads::{CallerReadPermit, ReadLimit, ReadPermit};
 
 use crate::auth::Credential;
 use crate::error::{ApiError, ErrorCode, unauthorized};
@@ -62,7 +65,7 @@ pub struct RateLimitConfig {
     /// Registrations, from one address.
     pub registrations: Option<Quota>,
     /// The size of read responses, in KiB.
-    pub answers: Option<Quota>,
+    pub responses: Option<Quota>,
     /// The concurrent reads; there is always a limit.
     pub reads: ReadLimit,
     /// Proxies whose statement of the client's address is trusted.
@@ -79,7 +82,7 @@ impl Default for RateLimitConfig {
             failures: Quota::new(2, 100),
             anonymous: Quota::new(100, 1000),
             registrations: Quota::per_hour(30),
-            answers: Quota::new(8192, 65_536),
+            responses: Quota::new(8192, 65_536),
             reads: ReadLimit::default(),
             trusted_proxies: Vec::new(),
         }
@@ -97,7 +100,7 @@ impl RateLimitConfig {
             failures: None,
             anonymous: None,
             registrations: None,
-            answers: None,
+            responses: None,
             reads: ReadLimit::default(),
             trusted_proxies: Vec::new(),
         }
@@ -115,7 +118,7 @@ pub struct RateLimits {
     logins: Option<Logins>,
     anonymous: Option<RateLimiter>,
     registrations: Option<RateLimiter>,
-    answers: Option<RateLimiter>,
+    responses: Option<RateLimiter>,
     reads: Arc<Reads>,
     trusted_proxies: Vec<Network>,
     failures: FailureTrace,
@@ -125,7 +128,7 @@ pub struct RateLimits {
 const FREE_BYTES: u64 = 64 * 1024;
 
 /// The amount by which responses may exceed the quota: a few are in flight when it is used up.
-const ANSWERS_DEBT: Duration = Duration::from_secs(10);
+const RESPONSES_DEBT: Duration = Duration::from_secs(10);
 
 impl RateLimits {
     /// Makes the limits, with this clock.
@@ -140,7 +143,7 @@ impl RateLimits {
             logins: config.failures.map(|_| Logins::new(clock.clone())),
             anonymous: limiter(config.anonymous),
             registrations: limiter(config.registrations),
-            answers: config.answers.map(|quota| RateLimiter::new(quota, ANSWERS_DEBT)),
+            responses: config.responses.map(|quota| RateLimiter::new(quota, RESPONSES_DEBT)),
             reads: Reads::new(config.reads),
             trusted_proxies: config.trusted_proxies,
             failures: FailureTrace::new(clock.clone()),
@@ -322,16 +325,16 @@ impl RateLimits {
     ///
     /// # Errors
     /// 429 if the caller has read too much or has too many queued reads, 503 after a long wait.
-    pub async fn may_read(&self, who: ParticipantId) -> Result<ReadSeat, ApiError> {
+    pub async fn may_read(&self, who: ParticipantId) -> Result<CallerReadPermit, ApiError> {
         let key = who.uuid().as_u128();
-        let seat = self.reads.seat(key).await?;
+        let permit = self.reads.caller_permit(key).await?;
         // Responses during the wait count as well.
         self.not_in_debt(key)?;
-        Ok(seat)
+        Ok(permit)
     }
 
     fn not_in_debt(&self, key: u128) -> Result<(), ApiError> {
-        let Some(rate) = self.answers.as_ref().and_then(|limiter| limiter.look(key, self.clock.steady()))
+        let Some(rate) = self.responses.as_ref().and_then(|limiter| limiter.look(key, self.clock.steady()))
         else {
             return Ok(());
         };
@@ -342,9 +345,9 @@ impl RateLimits {
 
     /// Counts the bytes of a response to `who`, unless they are few. An excess delays the next
     /// read.
-    pub fn count_answer(&self, who: ParticipantId, bytes: u64) {
+    pub fn count_response(&self, who: ParticipantId, bytes: u64) {
         if bytes > FREE_BYTES
-            && let Some(limiter) = &self.answers
+            && let Some(limiter) = &self.responses
         {
             let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
             limiter.charge_many(who.uuid().as_u128(), kib, self.clock.steady());

@@ -25,7 +25,7 @@ pub struct ReadLimit {
     pub per_caller: usize,
     /// Queued, of one caller.
     pub waiting: usize,
-    /// The maximum time that a read waits for a slot.
+    /// The maximum time that a read waits for a permit.
     pub patience: Duration,
 }
 
@@ -46,23 +46,23 @@ pub(super) struct Reads {
 #[derive(Default)]
 struct Queue {
     at_work: usize,
-    waiting: VecDeque<oneshot::Sender<Seat>>,
+    waiting: VecDeque<oneshot::Sender<CallerPermit>>,
 }
 
-/// One of a caller's slots for running reads.
-struct Seat {
+/// One of a caller's permits for running reads.
+struct CallerPermit {
     reads: Arc<Reads>,
     caller: u128,
 }
 
-/// One of a caller's slots for running reads; the read itself waits for a [`ReadPermit`].
-pub struct ReadSeat(Seat);
+/// One of a caller's permits for running reads; the read itself waits for a [`ReadPermit`].
+pub struct CallerReadPermit(CallerPermit);
 
 /// A running read, until this is dropped.
 pub struct ReadPermit {
-    // The permit is dropped first, so that the next holder of the slot finds it free.
+    // This is dropped first, so that the caller's next read finds it free.
     _permit: OwnedSemaphorePermit,
-    _seat: Seat,
+    _caller_permit: CallerPermit,
 }
 
 impl Reads {
@@ -71,22 +71,22 @@ impl Reads {
         Arc::new(Self { limit, permits, callers: Mutex::default() })
     }
 
-    /// Waits for a slot of the caller.
+    /// Waits for a permit of the caller.
     ///
     /// # Errors
     /// 429 if too many of the caller's reads are queued, 503 after a long wait.
-    pub(super) async fn seat(self: &Arc<Self>, caller: u128) -> Result<ReadSeat, ApiError> {
+    pub(super) async fn caller_permit(self: &Arc<Self>, caller: u128) -> Result<CallerReadPermit, ApiError> {
         let Some(wait) = self.enter(caller)? else {
-            return Ok(ReadSeat(Seat { reads: self.clone(), caller }));
+            return Ok(CallerReadPermit(CallerPermit { reads: self.clone(), caller }));
         };
         match timeout(self.limit.patience, wait).await {
-            Ok(Ok(seat)) => Ok(ReadSeat(seat)),
+            Ok(Ok(caller_permit)) => Ok(CallerReadPermit(caller_permit)),
             Ok(Err(_)) | Err(_) => Err(too_slow()),
         }
     }
 
-    /// Takes a free slot, or a place in the caller's queue.
-    fn enter(&self, caller: u128) -> Result<Option<oneshot::Receiver<Seat>>, ApiError> {
+    /// Takes a free permit, or a position in the caller's queue.
+    fn enter(&self, caller: u128) -> Result<Option<oneshot::Receiver<CallerPermit>>, ApiError> {
         let mut callers = self.callers();
         let queue = callers.entry(caller).or_default();
         if queue.at_work < self.limit.per_caller {
@@ -100,8 +100,8 @@ impl Reads {
                 return Err(too_many());
             }
         }
-        let (seat, wait) = oneshot::channel();
-        queue.waiting.push_back(seat);
+        let (caller_permit, wait) = oneshot::channel();
+        queue.waiting.push_back(caller_permit);
         Ok(Some(wait))
     }
 
@@ -109,9 +109,9 @@ impl Reads {
         self.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next waiting read that gets the released slot; `None` if none waits, and the slot is
+    /// The next waiting read that gets the released permit; `None` if none waits, and the permit is
     /// then free.
-    fn next(&self, caller: u128) -> Option<oneshot::Sender<Seat>> {
+    fn next(&self, caller: u128) -> Option<oneshot::Sender<CallerPermit>> {
         let mut callers = self.callers();
         let Entry::Occupied(mut queue) = callers.entry(caller) else { return None };
         while let Some(next) = queue.get_mut().waiting.pop_front() {
@@ -127,29 +127,29 @@ impl Reads {
     }
 }
 
-impl ReadSeat {
+impl CallerReadPermit {
     /// Waits for the permit of the read.
     ///
     /// # Errors
     /// 503 after a long wait.
     pub async fn permit(self) -> Result<ReadPermit, ApiError> {
-        let Self(seat) = self;
-        let permits = seat.reads.permits.clone();
+        let Self(caller_permit) = self;
+        let permits = caller_permit.reads.permits.clone();
         let permit = match permits.clone().try_acquire_owned() {
             Ok(permit) => permit,
-            Err(_) => match timeout(seat.reads.limit.patience, permits.acquire_owned()).await {
+            Err(_) => match timeout(caller_permit.reads.limit.patience, permits.acquire_owned()).await {
                 Ok(Ok(permit)) => permit,
                 Ok(Err(_)) | Err(_) => return Err(too_slow()),
             },
         };
-        Ok(ReadPermit { _permit: permit, _seat: seat })
+        Ok(ReadPermit { _permit: permit, _caller_permit: caller_permit })
     }
 }
 
-impl Drop for Seat {
+impl Drop for CallerPermit {
     fn drop(&mut self) {
         if let Some(next) = self.reads.next(self.caller) {
-            // If the receiver has just stopped waiting, the slot comes back and is dropped again.
+            // If the receiver has just stopped waiting, the permit comes back and is dropped again.
             let _ = next.send(Self { reads: self.reads.clone(), caller: self.caller });
         }
     }
@@ -180,7 +180,7 @@ mod tests {
 
     fn read(reads: &Arc<Reads>, caller: u128) -> Reading {
         let reads = reads.clone();
-        Box::pin(async move { reads.seat(caller).await?.permit().await })
+        Box::pin(async move { reads.caller_permit(caller).await?.permit().await })
     }
 
     fn poll(reading: &mut Reading) -> Poll<Result<ReadPermit, ErrorCode>> {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_callers_queue_holds_up_nobody_else() {
+    async fn the_queue_of_one_caller_delays_no_other() {
         let reads = Reads::new(LIMIT);
         let first = begun(&mut read(&reads, 1));
         let mut waiting = [read(&reads, 1), read(&reads, 1), read(&reads, 1)];
@@ -208,7 +208,10 @@ mod tests {
         assert!(poll(&mut third).is_pending());
         drop(first);
         let third = begun(&mut third);
-        assert!(poll(&mut waiting[0]).is_pending(), "it has the seat, and waits for a turn");
+        assert!(
+            poll(&mut waiting[0]).is_pending(),
+            "it has the permit of its caller, and waits for that of the server"
+        );
         drop(other);
         let mut again = read(&reads, 2);
         assert!(poll(&mut again).is_pending(), "its turn comes after that of the one who has waited");
@@ -240,9 +243,9 @@ mod tests {
         assert!(reads.callers().is_empty());
     }
 
-    /// A slot that was handed to a caller that has gone meanwhile is not lost.
+    /// A permit that was handed to a caller that has gone meanwhile is not lost.
     #[tokio::test]
-    async fn a_seat_is_never_lost() {
+    async fn a_callers_permit_is_never_lost() {
         let reads = Reads::new(LIMIT);
         let first = begun(&mut read(&reads, 1));
         let mut waiting = [read(&reads, 1), read(&reads, 1)];
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_ever() {
+    async fn a_waiting_read_times_out() {
         let reads = Reads::new(ReadLimit { patience: Duration::from_millis(20), ..LIMIT });
         let _mine = begun(&mut read(&reads, 1));
         let _theirs = begun(&mut read(&reads, 2));
@@ -263,6 +266,6 @@ mod tests {
             let refused = read(&reads, caller).await.err().unwrap();
             assert_eq!(refused.code(), ErrorCode::ServiceUnavailable, "{caller}");
         }
-        assert_eq!(reads.callers().len(), 2, "who gave up has no seat");
+        assert_eq!(reads.callers().len(), 2, "whoever gave up has no permit");
     }
 }

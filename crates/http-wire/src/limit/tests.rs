@@ -77,7 +77,7 @@ fn guarded(failures: Option<Quota>) -> (RateLimits, Arc<ManualClock>) {
 
 /// Guesses from one address are blocked there, and affect no others.
 #[actix_web::test]
-async fn who_guesses_is_shut_out_and_who_is_known_is_not() {
+async fn guesses_are_blocked_and_known_credentials_are_not() {
     let (limits, clock) = guarded(Quota::new(1, 3));
     let (here, there) = (from(1, &limits), from(2, &limits));
     assert_eq!(tried(&limits, here, "good", true).await, Ok(()));
@@ -101,7 +101,7 @@ async fn who_guesses_is_shut_out_and_who_is_known_is_not() {
 
 /// The count in the log shows the size of a flood, though most of it is refused unchecked.
 #[actix_web::test]
-async fn what_is_refused_unseen_counts_as_failed() {
+async fn attempts_refused_unchecked_count_as_failed() {
     let (limits, _) = guarded(Quota::new(1, 3));
     let (request, here) = (request_from(1), from(1, &limits));
     for guess in 0..20 {
@@ -210,7 +210,7 @@ async fn a_credential_is_known_for_a_while() {
 
 /// Concurrent guesses get no more checks than the same number in sequence.
 #[actix_web::test]
-async fn guesses_that_come_together_are_paid_for_one_by_one() {
+async fn concurrent_guesses_are_charged_one_by_one() {
     let (limits, _) = guarded(Quota::new(1, 5));
     let here = from(1, &limits);
     let names = (0..20).map(|number| format!("guess-{number}")).collect::<Vec<_>>();
@@ -226,7 +226,7 @@ async fn guesses_that_come_together_are_paid_for_one_by_one() {
 
 /// Clients that arrive together with valid credentials are all admitted, a few at a time.
 #[actix_web::test]
-async fn a_fleet_that_comes_at_once_is_let_in() {
+async fn concurrent_valid_clients_are_admitted() {
     let (limits, _) = guarded(Quota::new(1, 5));
     let here = from(1, &limits);
     let names = (0..20).map(|number| format!("good-{number}")).collect::<Vec<_>>();
@@ -290,9 +290,9 @@ fn a_refusal_says_when_to_come_back() {
 /// Large responses are charged after they are made; a few small ones cost nothing, and others are
 /// not affected.
 #[actix_web::test]
-async fn who_has_read_too_much_waits_with_the_next_read() {
-    let answers = Quota::new(1000, 4000);
-    let (limits, clock) = limits(RateLimitConfig { answers, ..RateLimitConfig::off() });
+async fn large_responses_delay_the_next_read() {
+    let responses = Quota::new(1000, 4000);
+    let (limits, clock) = limits(RateLimitConfig { responses, ..RateLimitConfig::off() });
     let [ann, ben] = [1, 2].map(|number| ParticipantId::User(UserId::new(Uuid::from_u128(number))));
     let may_read = async |who| {
         let error = limits.may_read(who).await.err()?;
@@ -300,19 +300,19 @@ async fn who_has_read_too_much_waits_with_the_next_read() {
         Some((error.code(), answer.headers().get("retry-after").unwrap().to_str().unwrap().to_owned()))
     };
     for _ in 0..100_000 {
-        limits.count_answer(ann, FREE_BYTES);
+        limits.count_response(ann, FREE_BYTES);
     }
     assert_eq!(may_read(ann).await, None);
     for kib in [2000, 1999, 2001] {
         assert_eq!(may_read(ann).await, None);
-        limits.count_answer(ann, kib * 1024);
+        limits.count_response(ann, kib * 1024);
     }
     assert_eq!(may_read(ann).await, Some((ErrorCode::RateLimited, "3".to_owned())), "it owes 2000 KiB");
     assert_eq!(may_read(ben).await, None);
     clock.advance(3);
     assert_eq!(may_read(ann).await, None);
     for _ in 0..100 {
-        limits.count_answer(ann, 8 * 1024 * 1024);
+        limits.count_response(ann, 8 * 1024 * 1024);
     }
     assert_eq!(
         may_read(ann).await,

@@ -255,8 +255,8 @@ impl<'f> ObjectReader<'f> {
         self.record(name, Optionality::Nullable, || list(&ObjectReader::schema_of(&read), max));
         let items = self.items(name, max)?;
         let read_all = items.into_iter().enumerate().map(|(index, item)| {
-            let place = format!("{}/{index}", escaped(name));
-            self.inside_at(&place, item, &read)
+            let path = format!("{}/{index}", escaped(name));
+            self.inside_at(&path, item, &read)
         });
         // All items are read first, so that every fault is reported.
         read_all.collect::<Vec<_>>().into_iter().collect()
@@ -296,11 +296,11 @@ impl<'f> ObjectReader<'f> {
 
     fn inside_at<T>(
         &mut self,
-        place: &str,
+        path: &str,
         value: Value,
         read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Rejected>,
     ) -> Result<T, Rejected> {
-        let pointer = format!("{}/{place}", self.pointer);
+        let pointer = format!("{}/{path}", self.pointer);
         let Value::Object(members) = value else {
             return Err(self.faults.wrong(pointer, expected("object", &value)));
         };

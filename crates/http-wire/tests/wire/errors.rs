@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use actix_web::ResponseError;
-use domain::account::{AuthenticateError, RegisterError};
+use domain::account::{ActAsError, AuthenticateError, RegisterError};
 use domain::chat::{
     AddParticipantError, AddRefused, CreateChatError, DeleteChatError, RemoveParticipantError, RemoveRefused,
 };
@@ -11,11 +11,12 @@ use domain::contact::{
     AnswerRequestError, RemoveContactError, RequestStatus, ResolveError, SendRefused, SendRequestError,
 };
 use domain::delivery::AdvanceError;
-use domain::id::ParticipantKind;
+use domain::id::{AgentId, ParticipantKind};
 use domain::message::{MentionError, PostEventError};
 use domain::store::StoreError;
 use http_wire::error::{ApiError, ErrorCode};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 /// Status, code and message, and the details.
 fn parts(error: impl Into<ApiError>) -> (u16, &'static str, String, Value) {
@@ -49,7 +50,8 @@ fn a_bare_status_has_a_code_of_that_status() {
 #[test]
 fn who_asks() {
     assert_eq!(short(AuthenticateError::Unauthorized), (401, "unauthorized"));
-    assert_eq!(short(AuthenticateError::NotThisAgent), (403, "forbidden"));
+    assert_eq!(short(ActAsError::NotThisAgent(AgentId::new(Uuid::nil()))), (403, "forbidden"));
+    assert_eq!(short(ActAsError::PlanExcludesHumans), (403, "plan_required"));
     assert_eq!(short(RegisterError::OwnerGone), (401, "unauthorized"));
     assert_eq!(short(CreateChatError::CreatorGone), (401, "unauthorized"));
     let (status, code, _, details) = parts(RegisterError::NameTaken);

@@ -84,8 +84,8 @@ impl Draft {
     pub(crate) fn finish_or_leave(mut self) -> Result<(), (io::Error, Option<PathBuf>)> {
         let path = self.names.as_ref().map(|names| names.path.clone());
         let finished = self.complete();
-        let place = self.names.take().map(|names| names.draft).or(path);
-        finished.map_err(|cause| (cause, place))
+        let left = self.names.take().map(|names| names.draft).or(path);
+        finished.map_err(|cause| (cause, left))
     }
 
     fn complete(&mut self) -> io::Result<()> {

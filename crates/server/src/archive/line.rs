@@ -143,8 +143,8 @@ pub(crate) fn former_name(name: &str) -> &str {
 pub(crate) fn write_row(out: &mut Vec<u8>, name: &str, table: &Table, row: &[Value]) {
     out.extend_from_slice(b"{\"t\":");
     write_json(out, &Json::from(name));
-    for (place, (column, value)) in table.columns.iter().zip(row).enumerate() {
-        out.extend_from_slice(if place == 0 { b",\"r\":{" } else { b"," });
+    for (index, (column, value)) in table.columns.iter().zip(row).enumerate() {
+        out.extend_from_slice(if index == 0 { b",\"r\":{" } else { b"," });
         write_json(out, &Json::from(column.name));
         out.push(b':');
         write_json(out, &to_json(value));

@@ -6,6 +6,6 @@
 
 pub(crate) mod draft;
 pub(crate) mod line;
-pub(crate) mod place;
+pub(crate) mod position;
 pub(crate) mod reader;
 pub(crate) mod writer;

@@ -78,22 +78,22 @@ pub(crate) fn without_password(url: &str) -> String {
         Err(_) => return HIDDEN.to_owned(),
     }
     let Some((scheme, rest)) = url.split_once("://") else { return HIDDEN.to_owned() };
-    let (user, place) = match rest.rsplit_once('@') {
-        Some((person, place)) => {
+    let (user, host) = match rest.rsplit_once('@') {
+        Some((person, host)) => {
             let (user, password) = person.split_once(':').map_or((person, ""), |(user, _)| (user, ":***"));
-            (format!("{user}{password}@"), place)
+            (format!("{user}{password}@"), host)
         }
         None => (String::new(), rest),
     };
-    let Some((place, parameters)) = place.split_once('?') else {
-        return format!("{scheme}://{user}{place}");
+    let Some((host, parameters)) = host.split_once('?') else {
+        return format!("{scheme}://{user}{host}");
     };
     let hide = |parameter: &str| match parameter.split_once('=') {
         Some((name, _)) if name.contains("pass") => format!("{name}=***"),
         _ => parameter.to_owned(),
     };
     let parameters = parameters.split('&').map(hide).collect::<Vec<_>>().join("&");
-    format!("{scheme}://{user}{place}?{parameters}")
+    format!("{scheme}://{user}{host}?{parameters}")
 }
 
 #[cfg(test)]

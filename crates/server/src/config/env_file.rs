@@ -2,7 +2,7 @@
 
 /// The assignments with their line numbers, or what is wrong with a line.
 pub(super) fn variables(text: &str) -> impl Iterator<Item = (usize, Result<(&str, String), &'static str>)> {
-    let lines = text.lines().enumerate().map(|(place, line)| (place + 1, line.trim()));
+    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with(['#', ';']));
     lines.map(|(number, line)| (number, assignment(line)))
 }

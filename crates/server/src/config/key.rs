@@ -1,6 +1,6 @@
-//! What a setting is called, and how it is written.
+//! The name and the form of a setting.
 
-/// Settings that were renamed, with the name that each has now; the old one is refused with the new one.
+/// Renamed settings with their new names. An old name is rejected with a hint at the new one.
 pub(super) const RENAMED: [(&str, &str); 4] = [
     ("database_statement_ms", "statement_timeout_ms"),
     ("database_wait_ms", "pool_timeout_ms"),
@@ -13,17 +13,17 @@ pub(super) const RENAMED: [(&str, &str); 4] = [
 pub(crate) struct Key {
     /// Its name in the file.
     pub(crate) name: &'static str,
-    /// What stands for its value in a description.
+    /// The placeholder for its value in descriptions.
     pub(crate) value: &'static str,
-    /// What holds when it is not set, as it would be written; or in words, if nothing can be written for it.
+    /// The default, as it would be written; a description if no value can be written for it.
     pub(crate) default: &'static str,
     /// How it is written in the file.
     pub(crate) form: Form,
-    /// What it is, in one or more whole sentences.
+    /// Its description, in full sentences.
     pub(crate) what: &'static str,
-    /// How it is shown without what is secret in it.
+    /// Removes secrets from a shown value.
     pub(crate) hide: Option<fn(&str) -> String>,
-    /// Only a flag or a variable, and told to nobody who does not know it.
+    /// Set if it is only a flag or a variable, and left out of all help and references.
     pub(crate) for_tests: bool,
 }
 

@@ -1,9 +1,9 @@
 //! The configuration: one typed tree, read once, checked as a whole.
 //!
 //! Every setting is a flag, a variable `PARLANCE_…` or a line in the file; a flag wins over the variable,
-//! the variable over the file. A setting has one home: the section that reads it says in the same place
-//! what it is called, what holds without it, what it is and how it is read. The command line, `parlance
-//! config` and `docs/configuration.md` are made from that.
+//! the variable over the file. The section that reads a setting also declares its name, default,
+//! description, and form. The command line, `parlance config`, and `docs/configuration.md` are generated
+//! from that.
 
 mod bus;
 mod cluster;
@@ -100,7 +100,7 @@ pub struct Config {
     pub retention: Vec<Retention>,
     /// Plan of organizations that are made without one.
     pub default_plan: PlanName,
-    /// Plans beside the one that is always there.
+    /// The plans in addition to the built-in one.
     pub plans: Vec<Plan>,
     /// What hashing a password costs.
     pub passwords: PasswordConfig,
@@ -288,7 +288,7 @@ impl Config {
         ))
     }
 
-    /// What the keys that sign tokens stand beside when the store is no file.
+    /// A path in the data directory: the keys that sign tokens are stored beside it if the store is not a file.
     pub(crate) fn key_place(&self) -> Result<PathBuf, Failure> {
         let directory = &self.data_dir;
         make_directory(directory)?;

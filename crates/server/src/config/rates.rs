@@ -35,7 +35,7 @@ pub(super) fn read(values: &mut Values) -> RateLimitConfig {
             "100/1000",
             "Requests without a credential from one address, except `/health` and `/ready`.",
         ),
-        answers: quota(
+        responses: quota(
             "rate_limit_answers",
             "8192/65536",
             "KiB of responses to one user or agent. Responses of up to 64 KiB are not counted. Beyond the limit, \
@@ -97,7 +97,7 @@ mod tests {
         let usual = RateLimitConfig::default();
         assert_eq!(limits.general, Quota::new(500, 1000));
         assert_eq!((limits.general, limits.work), (usual.general, usual.work));
-        assert_eq!(limits.answers, usual.answers);
+        assert_eq!(limits.responses, usual.responses);
         assert_eq!((limits.invitations, limits.connects), (usual.invitations, usual.connects));
         assert_eq!((limits.failures, limits.registrations), (usual.failures, usual.registrations));
         assert_eq!(limits.anonymous, usual.anonymous);

@@ -51,7 +51,8 @@ pub(super) fn read(values: &mut Values) -> SocketConfig {
         "redelivery_after_ms",
         "MS",
         "5000",
-        "Time until a message that no socket of an agent has taken is pushed again, in milliseconds. See \
+        "Time until a message that no socket of an agent has taken is pushed again, in milliseconds. An agent that \
+         joins a room has three times as long to fetch older messages before they are pushed. See \
          [realtime.md](realtime.md).",
     );
     let drain = Key::number(

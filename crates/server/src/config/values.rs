@@ -1,7 +1,7 @@
-//! What was set where, and which of it holds.
+//! The given values of all settings, their origins, and their precedence.
 //!
-//! Each section of the configuration asks for its settings by [`Key`]; so the one place that reads a
-//! setting also describes it, for the command line, for `config show` and for the reference.
+//! Each section of the configuration reads its settings by [`Key`], which also describes them for the
+//! command line, `config show`, and the reference.
 
 use std::collections::{BTreeMap, btree_map};
 use std::ffi::OsString;
@@ -20,8 +20,8 @@ use crate::nearest::nearest;
 /// The file that is read when no other is named; it need not exist.
 const DEFAULT_FILE: &str = "parlance.toml";
 
-/// Variables that begin like settings and are none: the API key in examples and scripts, the
-/// build's own, those of the project's tests, and those that Kubernetes makes for a service of this name.
+/// Variables with the prefix of settings that are not settings: the API key in examples and scripts, those
+/// of the build and of the project's tests, and those that Kubernetes sets for a service of this name.
 const NO_SETTINGS: [&str; 6] = [
     "PARLANCE_KEY",
     "PARLANCE_COMMIT",
@@ -31,13 +31,13 @@ const NO_SETTINGS: [&str; 6] = [
     "PARLANCE_PORT",
 ];
 
-/// The same by their beginning.
+/// The prefixes of further variables that are not settings.
 const NO_SETTINGS_BEGIN: [&str; 3] = ["PARLANCE_TEST_", "PARLANCE_SERVICE_", "PARLANCE_PORT_"];
 
 /// Where a value comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Origin {
-    /// Nobody set it.
+    /// It is not set.
     Default,
     /// This line of this file.
     File(PathBuf, usize),
@@ -236,8 +236,8 @@ impl Values {
             let given = Given { text, form: Some(form), origin };
             match self.given.entry(key) {
                 btree_map::Entry::Occupied(higher) => self.overruled.push((higher.key().clone(), given)),
-                btree_map::Entry::Vacant(place) => {
-                    place.insert(given);
+                btree_map::Entry::Vacant(entry) => {
+                    entry.insert(given);
                 }
             }
         }
@@ -248,7 +248,7 @@ impl Values {
         self.section = title;
     }
 
-    /// Reads a setting; if it is wrong, that is noted, and its default goes on in its place.
+    /// Reads a setting. A wrong value is recorded as a fault, and the default is used.
     pub(super) fn read<T>(&mut self, key: Key, parse: impl Fn(&str) -> Result<T, String>) -> T {
         let given = self.take(key, &parse);
         let value = given.map_or_else(|| parse(key.default), Ok);
@@ -292,7 +292,7 @@ impl Values {
         value
     }
 
-    /// Notes that the value of a setting that was read is wrong beside others.
+    /// Records that the value of a setting conflicts with other settings.
     pub(super) fn refuse(&mut self, key: &str, problem: String) {
         let set = self.settings.iter().find(|setting| setting.key.name == key);
         let origin = set.map_or(Origin::Default, |setting| setting.origin.clone());

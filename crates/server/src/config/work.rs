@@ -20,7 +20,8 @@ pub(super) fn read(values: &mut Values) -> WorkThresholds {
         "work_stuck_after_ms",
         "MS",
         "900000",
-        "Time until a message that an agent is processing is shown as `stuck`, in milliseconds since the attempt began.",
+        "Time until a message that an agent is processing is shown as `stuck`, in milliseconds since the attempt \
+         began. After that, the attempt no longer keeps older messages from being pushed to the agent.",
     );
     let failing = Key::number(
         "work_failing_attempts",

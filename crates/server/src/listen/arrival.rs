@@ -51,11 +51,11 @@ pub(super) struct Acceptor {
     connections: Arc<Connections>,
     patience: Patience,
     tls: Option<TlsAcceptor>,
-    answers: Arc<ResponseBudget>,
+    responses: Arc<ResponseBudget>,
 }
 
 impl Acceptor {
-    pub(super) fn new(config: &Config, tls: Option<TlsAcceptor>, answers: Arc<ResponseBudget>) -> Self {
+    pub(super) fn new(config: &Config, tls: Option<TlsAcceptor>, responses: Arc<ResponseBudget>) -> Self {
         let given = config.http.per_address;
         let connections = Connections::new(ConnectionLimit {
             most: Some(given.unwrap_or(USUAL)).filter(|most| *most > 0),
@@ -63,7 +63,7 @@ impl Acceptor {
             exempt: config.rates.trusted_proxies.clone(),
         });
         let patience = Patience { head: config.http.header_timeout, idle: config.http.idle_timeout };
-        Self { connections, patience, tls, answers }
+        Self { connections, patience, tls, responses }
     }
 
     /// Accepts a connection, or ends it.
@@ -87,7 +87,7 @@ impl Acceptor {
                 Err(_) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
             },
         };
-        let stall = Stall::new(self.answers.clone(), self.answers.peer(peer.ip()));
+        let stall = Stall::new(self.responses.clone(), self.responses.peer(peer.ip()));
         Ok((Connection::new(stream, counted, self.patience, stall), Protocol::Http1, Some(peer)))
     }
 }

@@ -16,7 +16,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http_wire::limit::ConnectionSeat;
+use http_wire::limit::ConnectionPermit;
 use http_wire::turn::Turn;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -36,7 +36,7 @@ pub(super) struct Connection {
     /// Set if readable data was left, for which no other wake-up will come.
     is_unheard: bool,
     /// Counts the connection for its address until it is dropped.
-    _counted: ConnectionSeat,
+    _counted: ConnectionPermit,
 }
 
 /// The stream, encrypted or not.
@@ -82,7 +82,7 @@ pub(super) struct Patience {
 }
 
 impl Connection {
-    pub(super) fn new(stream: Stream, counted: ConnectionSeat, patience: Patience, stall: Stall) -> Self {
+    pub(super) fn new(stream: Stream, counted: ConnectionPermit, patience: Patience, stall: Stall) -> Self {
         let intake = Intake::default();
         let clock = HeadClock::new(patience, intake.turn.clone());
         Self { stream, clock, intake, stall, is_unheard: false, _counted: counted }

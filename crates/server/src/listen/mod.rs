@@ -19,7 +19,7 @@ use actix_web::body::MessageBody;
 use actix_web::dev::{AppConfig, Server, Service};
 use actix_web::rt::net::TcpStream;
 use http_wire::response_budget::ResponseBudget;
-use http_wire::unread::PIECE;
+use http_wire::tracked_body::PIECE;
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::Config;
@@ -41,7 +41,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub(crate) fn bind<F, I, S, B>(
     config: &Config,
     tls: Option<TlsAcceptor>,
-    answers: Arc<ResponseBudget>,
+    responses: Arc<ResponseBudget>,
     app: F,
 ) -> Result<Server, Failure>
 where
@@ -56,7 +56,7 @@ where
     B: MessageBody + 'static,
 {
     let listen = config.listen.as_str();
-    let door = Arc::new(Acceptor::new(config, tls, answers));
+    let door = Arc::new(Acceptor::new(config, tls, responses));
     let (header_timeout, idle_timeout) = (config.http.header_timeout, config.http.idle_timeout);
     let server = Server::build().disable_signals().shutdown_timeout(GRACE_SECONDS);
     let stopping = server.graceful_shutdown_signal();

@@ -18,7 +18,7 @@ use x509_cert::Certificate;
 use x509_cert::der::Decode;
 use x509_cert::time::{Time, Validity};
 
-use crate::ports::SystemClock;
+use crate::adapters::SystemClock;
 
 pub(crate) use served::Tls;
 

@@ -171,7 +171,7 @@ async fn a_position_of_another_store_or_archive_is_not_believed() {
         place.export(&store, "moved");
         assert_eq!(place.rows("moved"), place.rows("first"));
     }
-    // A store with other rows beside those of the archive is not what the archive says.
+    // A store with other rows than those of the archive is not what the archive says.
     world.user("eve").await;
     let more = run(&place.url("first.db"), &["import", "--from", &place.path("first"), "--resume"]);
     assert!(refused(&more).contains("but the archive has"), "{more:?}");

@@ -1,4 +1,4 @@
-//! Runs a command beside a PostgreSQL of its own: `with-postgres COMMAND…`.
+//! Runs a command with a PostgreSQL of its own: `with-postgres COMMAND…`.
 //!
 //! The command finds the server's URL in `PARLANCE_TEST_DATABASE_URL`, PostgreSQL's programs in its path, and this
 //! program in `PARLANCE_TEST_WITH_POSTGRES`. If the first is set already nothing is started. The server goes when the

@@ -171,7 +171,7 @@ pub async fn agents_are_listed_as_wanted(world: World) {
 
 /// The place where a reader stands is a name, not an agent: whatever becomes of the agent, those
 /// that come after that name come once.
-pub async fn a_reader_by_name_misses_nobody_who_keeps_theirs(world: World) {
+pub async fn paging_by_name_misses_no_unrenamed_agent(world: World) {
     let ann = world.user("ann").await;
     let mut ids = Vec::new();
     for name in ["alpha", "beta", "gamma", "delta"] {

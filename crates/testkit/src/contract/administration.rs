@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::account::{
-    AgentChanges, AuthenticateError, Belongings, CreateUser, CreateUserError, DeleteUserError,
+    ActAsError, AgentChanges, AuthenticateError, Belongings, CreateUser, CreateUserError, DeleteUserError,
     InitialOrganization, IssueToken, IssueTokenError, KeyScope, SetDisabledOutcome, UserHandle,
     parse_person_name,
 };
@@ -126,7 +126,7 @@ fn at(agent: &TestAgent) -> ParticipantId {
 }
 
 /// By key, by token, as one's own agent; of a user the agents too; and what ends is logged, once.
-pub async fn who_is_disabled_is_let_in_nowhere(world: World) {
+pub async fn a_disabled_account_is_rejected_everywhere(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let (one, two) = (world.agent(&ann, "One").await, world.agent(&ann, "Two").await);
     let token = world.token(&ann).await;
@@ -140,7 +140,7 @@ pub async fn who_is_disabled_is_let_in_nowhere(world: World) {
     let as_agent = async |agent: AgentId| {
         world.accounts.act_as(Caller::from(ann.caller), KeyScope::default(), agent).await
     };
-    assert!(matches!(as_agent(one.id).await, Err(AuthenticateError::Disabled(who)) if who == at(&one)));
+    assert!(matches!(as_agent(one.id).await, Err(ActAsError::Disabled(agent)) if agent == one.id));
     as_agent(two.id).await.unwrap();
 
     assert_eq!(set(&world, of(&ann), true).await, SetDisabledOutcome::Done);
@@ -172,7 +172,7 @@ pub async fn who_is_disabled_is_let_in_nowhere(world: World) {
 }
 
 /// Existing accounts show since when; disabling creates none, and a deleted agent stays deleted.
-pub async fn since_when_somebody_is_disabled_is_known(world: World) {
+pub async fn the_time_of_disabling_is_stored(world: World) {
     let ann = world.user("ann").await;
     let (bot, gone) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Gone").await);
     world.accounts.delete_agent(ann.caller, gone.id, false).await.unwrap();
@@ -197,7 +197,7 @@ pub async fn since_when_somebody_is_disabled_is_known(world: World) {
 
 /// Nothing of the user is found any more but what was sent; agents go along, chats get another owner, and the address is
 /// free, but not the handle. Without `force`, nothing happens to a user who has agents or is in chats.
-pub async fn who_is_deleted_is_nowhere(world: World) {
+pub async fn a_deleted_user_is_found_nowhere(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let (bot, globe) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Globe").await);
     world.make_global(&globe).await;
@@ -335,7 +335,7 @@ pub async fn an_organization_without_members_is_deleted(world: World) {
 
 /// Neither the own list nor the directory offers them, nor can they be brought into a room; the rooms they are in
 /// keep them, and what is sent to them waits.
-pub async fn who_is_disabled_is_nobodys_peer(world: World) {
+pub async fn a_disabled_account_is_not_a_peer(world: World) {
     let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
     let (bot, globe) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Globe").await);
     world.make_global(&globe).await;

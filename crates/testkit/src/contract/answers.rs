@@ -95,7 +95,7 @@ pub async fn one_key_makes_one_event(world: World) {
 pub async fn a_key_is_remembered_until_it_is_forgotten(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let sent = say(&world, &ann, chat, &bot, once("k", 1)).await.unwrap();
-    let answers = world.stores.answers.clone();
+    let answers = world.stores.idempotency.clone();
     for passed in [LIFETIME.saturating_sub(Duration::from_secs(1)), Duration::from_secs(1)] {
         assert_eq!(forget_old_answers(&*answers, world.clock.now(), 2).await.unwrap(), 0);
         world.clock.advance(passed);
@@ -189,7 +189,7 @@ pub async fn old_answers_are_forgotten_in_batches(world: World) {
     }
     world.clock.advance(Duration::from_secs(1));
     let kept = say(&world, &ann, chat, &bot, once("new", 1)).await.unwrap();
-    let answers = world.stores.answers.clone();
+    let answers = world.stores.idempotency.clone();
     assert_eq!(forget_old_answers(&*answers, world.clock.now(), 2).await.unwrap(), 0);
     world.clock.advance(LIFETIME.saturating_sub(Duration::from_secs(1)));
     let before = world.clock.now().minus(LIFETIME);

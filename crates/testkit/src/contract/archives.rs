@@ -1,6 +1,7 @@
 //! A store as a whole: all of it is shown, and what is shown is held again by another store.
 
 use domain::archive::{ArchiveRepository, Row, Snapshot, TABLES, Table, Value, WriteRefused, Written};
+use domain::id::ParticipantId;
 use domain::ports::Clock;
 
 use crate::{Fixture, Stores, World};
@@ -41,7 +42,7 @@ async fn move_into(archive: &dyn ArchiveRepository, all: &[(&'static Table, Vec<
 }
 
 /// There and back: rows and what people read of them are the same in a store of another kind.
-pub async fn what_is_moved_is_the_same_elsewhere(world: World) {
+pub async fn exported_rows_are_imported_unchanged(world: World) {
     let fixture = Fixture::in_world(&world).await;
     let all = all_rows(&*world.stores.archive, 1000).await;
     for (table, rows) in &all {
@@ -66,7 +67,7 @@ pub async fn what_is_moved_is_the_same_elsewhere(world: World) {
 }
 
 /// Rows of another kind of store can be imported, and imported again.
-pub async fn what_comes_from_elsewhere_is_the_same_here(world: World) {
+pub async fn rows_of_another_store_are_imported_unchanged(world: World) {
     let elsewhere = World::on(Stores::in_memory());
     let fixture = Fixture::in_world(&elsewhere).await;
     let all = all_rows(&*elsewhere.stores.archive, 1000).await;
@@ -130,6 +131,53 @@ pub async fn rows_are_never_changed(world: World) {
     let written = archive.write(users, vec![of(ann.id.uuid()), fresh("cai")]).await.unwrap();
     assert_eq!(written, Ok(Written { new: 1, replaced: 0 }));
     assert_eq!(archive.write(users, Vec::new()).await.unwrap(), Ok(Written::default()));
+}
+
+/// Records are found by the mentions of their messages, so an archive whose rows contradict that is refused.
+pub async fn rows_agree_on_who_is_mentioned(world: World) {
+    let ann = world.user("ann").await;
+    let (bot, other) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Other").await);
+    let chat = world.chat(ann.caller, &[bot.id.into(), other.id.into()]).await;
+    world.send(ann.caller, chat, "hello", &[ParticipantId::Agent(bot.id)]).await;
+    let archive = world.stores.archive.clone();
+    let all = all_rows(&*archive, 1000).await;
+    let only = |name: &str| {
+        let (table, rows) = all.iter().find(|(table, _)| table.name == name).unwrap();
+        (*table, rows[0].clone())
+    };
+    let with = |(table, mut row): (&'static Table, Row), name: &str, value: Value| {
+        row[table.columns.iter().position(|column| column.name == name).unwrap()] = value;
+        (table, row)
+    };
+    let another = || {
+        let message = with(only("messages"), "id", Value::Id(uuid::Uuid::from_u128(2)));
+        with(message, "sequence", Value::Integer(2))
+    };
+    let mentions = another().1.into_iter().find_map(|value| match value {
+        Value::Text(text) if text.starts_with('[') => Some(text),
+        _ => None,
+    });
+    let mention = mentions.unwrap().trim_matches(['[', ']']).to_owned();
+    let twice = with(another(), "mentions", Value::Text(format!("[{mention},{mention}]")));
+    let unreadable = with(another(), "mentions", Value::Text("[{}]".to_owned()));
+    let unmentioned = with(only("deliveries"), "agent_id", Value::Id(other.id.uuid()));
+    for (table, row) in [twice, unreadable, unmentioned.clone()] {
+        let refused = archive.write(table, vec![row]).await.unwrap();
+        assert!(
+            matches!(refused, Err(WriteRefused::Breaks { table: of, .. }) if of == table.name),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(all_rows(&*archive, 1000).await, all);
+
+    let (table, message) = another();
+    assert!(archive.write(table, vec![message]).await.unwrap().is_ok());
+    // Work on a message that does not mention the agent, and a delivery whose message is being erased.
+    let unaddressed = with(unmentioned.clone(), "addressed", Value::Flag(false));
+    let erased = with(unmentioned, "sequence", Value::Integer(3));
+    for (table, row) in [unaddressed, erased] {
+        assert_eq!(archive.write(table, vec![row]).await.unwrap(), Ok(Written { new: 1, replaced: 0 }));
+    }
 }
 
 /// The mark of an import is set once, stays until it is removed, and is no part of what is shown. Where it begins, the

@@ -56,7 +56,7 @@ fn line(actor: &str, action: AuditAction, subject: &str, place: &str, detail: &s
 }
 
 /// One entry for whatever was done, in its order, by name.
-pub async fn what_is_done_is_audited(world: World) {
+pub async fn changes_are_audited(world: World) {
     use AuditAction as Did;
     let tick = || world.clock.advance(Duration::from_secs(1));
     let ann = world.user("ann").await;
@@ -162,7 +162,7 @@ pub async fn what_is_done_is_audited(world: World) {
 }
 
 /// Nothing is told of what was refused, or of what was done already.
-pub async fn what_is_refused_is_not_audited(world: World) {
+pub async fn refused_changes_are_not_audited(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let bot = world.agent(&ann, "Bot").await;
     let chat = world.chat(ann.caller, &[]).await;

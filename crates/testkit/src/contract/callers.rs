@@ -121,7 +121,7 @@ async fn organization(world: &World, key: &str) -> Option<domain::id::Organizati
 }
 
 /// The change log is not read: the response alone invalidates the cache.
-pub async fn what_is_changed_here_holds_for_the_next_request(world: World) {
+pub async fn local_changes_apply_to_the_next_request(world: World) {
     let cast = Cast::known(&world).await;
     let Cast { ann, bot, .. } = &cast;
 
@@ -182,7 +182,7 @@ async fn may_call(world: &World, key: &str) -> Option<bool> {
 }
 
 /// Kept out by the operator and let in again, by key and by token; of a user the agents too.
-pub async fn who_is_disabled_elsewhere_is_out_once_the_log_was_read(world: World) {
+pub async fn remote_disabling_applies_after_log_read(world: World) {
     let cast = Cast::known(&world).await;
     let Cast { ann, bot, .. } = &cast;
     let (other, here) = (elsewhere(&world), &world);
@@ -206,7 +206,7 @@ pub async fn who_is_disabled_elsewhere_is_out_once_the_log_was_read(world: World
 }
 
 /// An agent's record, a plan, the permissions of a plan, and the organization of a user.
-pub async fn what_is_changed_elsewhere_holds_once_the_log_was_read(world: World) {
+pub async fn remote_changes_apply_after_log_read(world: World) {
     let cast = Cast::known(&world).await;
     let Cast { ann, bot, .. } = &cast;
     let (other, here) = (elsewhere(&world), &world);
@@ -242,7 +242,7 @@ pub async fn what_is_changed_elsewhere_holds_once_the_log_was_read(world: World)
 }
 
 /// A password, keys and an agent.
-pub async fn what_ends_elsewhere_ends_once_the_log_was_read(world: World) {
+pub async fn remote_revocations_apply_after_log_read(world: World) {
     let cast = Cast::known(&world).await;
     let Cast { ann, bot, .. } = &cast;
     let (other, here) = (elsewhere(&world), &world);
@@ -263,7 +263,7 @@ pub async fn what_ends_elsewhere_ends_once_the_log_was_read(world: World) {
 }
 
 /// The change log is not read: cached callers are used for a second and no longer.
-pub async fn what_is_changed_elsewhere_holds_while_the_log_is_stuck(world: World) {
+pub async fn remote_changes_apply_while_the_log_is_stuck(world: World) {
     let cast = Cast::known(&world).await;
     let other = elsewhere(&world);
     other.accounts.revoke_keys(WhichKeys::AllOf(ParticipantId::User(cast.ann.id))).await.unwrap();
@@ -281,7 +281,7 @@ pub async fn what_is_changed_elsewhere_holds_while_the_log_is_stuck(world: World
 }
 
 /// A key and a token end when their time comes, though they are known; and what a key is used for is noted as ever.
-pub async fn who_is_known_is_looked_at_by_the_clock(world: World) {
+pub async fn cached_credentials_still_expire(world: World) {
     let cast = Cast::known(&world).await;
     let until = world.clock.now().plus(Duration::from_millis(500));
     let short = CreateKey { expires_at: Some(until), ..CreateKey::default() };
@@ -314,7 +314,7 @@ pub async fn who_is_known_is_looked_at_by_the_clock(world: World) {
 
 /// A clock that jumps a day and back ages nothing that is known, and a key that had expired by the wrong clock is good
 /// at once when it is right again.
-pub async fn a_clock_that_jumps_ages_nothing(world: World) {
+pub async fn a_clock_jump_expires_no_cache_entry(world: World) {
     let cast = Cast::known(&world).await;
     let (right, day) = (world.clock.now(), Duration::from_secs(24 * 60 * 60));
     let until = right.plus(Duration::from_secs(60 * 60));

@@ -87,7 +87,7 @@ pub async fn rosters_are_for_participants(world: World) {
 }
 
 /// A new role, status and time; and the deliveries that were left open.
-pub async fn who_comes_back_is_as_new(world: World) {
+pub async fn a_returning_participant_starts_anew(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let open = world.send(ann.caller, chat, "open", &[ParticipantId::Agent(bot.id)]).await.id;
     world.deliveries.next(bot.caller, chat).await.unwrap();
@@ -137,7 +137,7 @@ pub async fn refusals_leave_no_trace(world: World) {
 }
 
 /// No method of any port finds anything in it.
-pub async fn a_deleted_room_is_gone(world: World) {
+pub async fn a_deleted_room_is_not_found(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     world.send(ann.caller, chat, "hello", &[ParticipantId::Agent(bot.id)]).await;
     world.chats.delete(ann.caller, chat).await.unwrap();

@@ -218,7 +218,7 @@ pub async fn an_agent_that_shows_itself_becomes_active(world: World) {
 }
 
 /// Every member of a message, with its deliveries, as it was answered when it was stored.
-pub async fn what_is_read_is_what_was_written(world: World) {
+pub async fn stored_messages_are_read_unchanged(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let mut new = text(&world, chat, ParticipantId::User(ann.id), "Grüße, 'quoted' \"text\"\n🙂 \u{200b}");
     new.mentions = vec![Mention {
@@ -254,7 +254,7 @@ pub async fn what_is_read_is_what_was_written(world: World) {
 
 /// The record of work that nobody asked for is the humans' to see; the agent's own part of the
 /// room does not grow by it.
-pub async fn unasked_work_adds_nothing_to_the_context(world: World) {
+pub async fn unaddressed_work_adds_nothing_to_the_context(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let message = world.send(ann.caller, chat, "for nobody", &[]).await.id;
     world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Begin).await.unwrap();

@@ -42,7 +42,7 @@ async fn mixed(world: &World, count: i64) -> (TestUser, TestAgent, ChatId, Vec<M
 }
 
 /// Any set of kinds, followed by cursor and counted.
-pub async fn kinds_are_chosen(world: World) {
+pub async fn history_is_filtered_by_kind(world: World) {
     let (ann, _, chat, _) = mixed(&world, 12).await;
     let (texts, thoughts) = (Kinds::of(&[MessageKind::Text]), Kinds::of(&[MessageKind::Thought]));
     let errors = Kinds::of(&[MessageKind::Error]);

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use domain::account::{
-    AgentDescription, AgentName, AuthenticateError, CreateKey, CreateKeyError, CreatePlatformAgent,
-    CreateUser, InitialOrganization, KeyName, KeyScope, KeyUse, MAX_KEYS, PersonName, RegisterAgent,
-    RevokeKeyError, RotateKeyError, USE_RESOLUTION, UserHandle, WhichKeys,
+    ActAsError, AgentDescription, AgentName, AuthenticateError, CreateKey, CreateKeyError,
+    CreatePlatformAgent, CreateUser, InitialOrganization, KeyName, KeyScope, KeyUse, MAX_KEYS, PersonName,
+    RegisterAgent, RevokeKeyError, RotateKeyError, USE_RESOLUTION, UserHandle, WhichKeys,
 };
 use domain::audit::AuditObject;
 use domain::id::{ApiKeyId, ParticipantId, UserId};
@@ -74,6 +74,9 @@ pub async fn keys_keep_their_limits(world: World) {
     let scope = KeyScope { agent: Some(theirs.id), ..KeyScope::default() };
     let refused = world.accounts.create_key(ann.id, CreateKey { scope, ..named("x") }).await;
     assert!(matches!(refused, Err(CreateKeyError::AgentNotFound)), "{refused:?}");
+    let scope = KeyScope { chat: Some(world.chat(ben.caller, &[]).await), ..KeyScope::default() };
+    let refused = world.accounts.create_key(ann.id, CreateKey { scope, ..named("x") }).await;
+    assert!(matches!(refused, Err(CreateKeyError::ChatNotFound)), "{refused:?}");
     let one = KeyScope { agent: Some(bot.id), ..KeyScope::default() };
     let act_as = async |scope, agent| world.accounts.act_as(ann.caller.into(), scope, agent).await;
     assert_eq!(act_as(one, bot.id).await.unwrap().agent, bot.id);
@@ -83,7 +86,7 @@ pub async fn keys_keep_their_limits(world: World) {
         (one, world.agent(&ann, "Other").await.id),
     ] {
         let refused = act_as(scope, agent).await;
-        assert!(matches!(refused, Err(AuthenticateError::OutOfScope(_))), "{refused:?}");
+        assert!(matches!(refused, Err(ActAsError::OutOfScope(_))), "{refused:?}");
     }
 }
 
@@ -190,7 +193,7 @@ pub async fn new_keys_expire_by_default(world: World) {
 }
 
 /// By its holder or by the operator; once, and nothing else with it.
-pub async fn a_revoked_key_is_good_for_nothing(world: World) {
+pub async fn a_revoked_key_is_rejected(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let bot = world.agent(&ann, "Bot").await;
     let bots = world.accounts.list_keys(ParticipantId::Agent(bot.id), ALL).await.unwrap().rows[0].id;
@@ -238,7 +241,7 @@ pub async fn a_revoked_key_is_good_for_nothing(world: World) {
 }
 
 /// Also when many are made at once; what is revoked makes room.
-pub async fn nobody_has_more_keys_than_anybody_may(world: World) {
+pub async fn the_number_of_keys_is_limited(world: World) {
     let ann = world.user("ann").await;
     let mut last = None;
     for number in 1..MAX_KEYS - 2 {
@@ -306,7 +309,7 @@ pub async fn an_agent_has_one_key(world: World) {
 }
 
 /// Forwards only, in batches, and not more than once a minute.
-pub async fn the_last_use_is_written_down(world: World) {
+pub async fn the_time_of_last_use_is_stored(world: World) {
     let ann = world.user("ann").await;
     let last_use = async || {
         let page = world.accounts.list_keys(ParticipantId::User(ann.id), ALL).await.unwrap();

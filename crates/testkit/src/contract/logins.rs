@@ -75,7 +75,7 @@ async fn user_with_password(world: &World, handle: &str) -> TestUser {
 }
 
 /// By handle or by address, in any case; never without a password.
-pub async fn who_knows_the_password_is_let_in(world: World) {
+pub async fn the_right_password_logs_in(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let ben = world.user("ben").await;
     for name in ["ann", "@ann", " ANN ", "@ ann", "ann@example.org", "ANN@Example.ORG"] {
@@ -121,7 +121,7 @@ pub async fn a_used_up_account_answers_like_a_wrong_password(world: World) {
 }
 
 /// A hash of older costs is made anew when its password comes by, and is the same password.
-pub async fn an_outdated_hash_is_made_anew(world: World) {
+pub async fn an_outdated_hash_is_replaced(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let hash = async || {
         world.stores.logins.find_login(WhichLogin::User(ann.id)).await.unwrap().unwrap().password.unwrap()
@@ -138,7 +138,7 @@ pub async fn an_outdated_hash_is_made_anew(world: World) {
 }
 
 /// Each refresh token is good once; shown again, its session is over, and no other.
-pub async fn a_refresh_token_is_good_once(world: World) {
+pub async fn a_refresh_token_works_once(world: World) {
     user_with_password(&world, "ann").await;
     let (first, other) =
         (log_in(&world, "ann", FIRST).await.unwrap(), log_in(&world, "ann", FIRST).await.unwrap());
@@ -171,7 +171,7 @@ pub async fn a_refresh_token_is_good_once(world: World) {
 }
 
 /// Of many who show one token at once at most one goes on, and then the session is over.
-pub async fn a_refresh_token_at_the_same_moment(world: World) {
+pub async fn concurrent_refreshes_with_one_token(world: World) {
     user_with_password(&world, "ann").await;
     let open = log_in(&world, "ann", FIRST).await.unwrap();
     let showing = (0..8).map(|_| {
@@ -190,7 +190,7 @@ pub async fn a_refresh_token_at_the_same_moment(world: World) {
     assert!(refresh(&world, &went_on[0].refresh_token).await.is_none());
 }
 
-pub async fn who_logs_out_is_out(world: World) {
+pub async fn logging_out_ends_the_session(world: World) {
     user_with_password(&world, "ann").await;
     let (open, other) =
         (log_in(&world, "ann", FIRST).await.unwrap(), log_in(&world, "ann", FIRST).await.unwrap());
@@ -264,7 +264,7 @@ pub async fn users_list_and_end_their_sessions(world: World) {
 
 /// A session that was opened a while ago makes no lasting credential without the password; keys and tokens of the operator
 /// are good for that by themselves.
-pub async fn the_password_is_asked_for_again(world: World) {
+pub async fn sensitive_changes_require_the_password(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let open = log_in(&world, "ann", FIRST).await.unwrap();
     let session = world.tokens.authenticate(&open.access.token).await.unwrap().presented.session();
@@ -298,7 +298,7 @@ pub async fn the_password_is_asked_for_again(world: World) {
 
 /// One password is told from another by when it was set: a hash that is made anew is the same password, and whoever
 /// has looked at one that was replaced meanwhile neither gets in nor sets another.
-pub async fn what_was_looked_at_meanwhile_counts_no_more(world: World) {
+pub async fn a_password_replaced_meanwhile_opens_no_session(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let (store, now) = (world.stores.logins.clone(), world.clock.now());
     let known = store.find_login(WhichLogin::User(ann.id)).await.unwrap().unwrap().password.unwrap();
@@ -332,7 +332,7 @@ pub async fn what_was_looked_at_meanwhile_counts_no_more(world: World) {
 }
 
 /// Other sessions end with their access tokens; the change log reaches every server.
-pub async fn another_password_ends_what_was_open(world: World) {
+pub async fn a_changed_password_ends_open_sessions(world: World) {
     let ann = user_with_password(&world, "ann").await;
     user_with_password(&world, "ben").await;
     let (open, bens) =
@@ -355,7 +355,7 @@ pub async fn another_password_ends_what_was_open(world: World) {
 }
 
 /// Once, for a day, and only the newest.
-pub async fn a_reset_token_is_good_once(world: World) {
+pub async fn a_reset_token_works_once(world: World) {
     let ann = world.user("ann").await;
     let handle = UserHandle::new("ann").unwrap();
     let nobody = world.logins.issue_reset(&UserHandle::new("nobody").unwrap()).await;
@@ -414,7 +414,7 @@ pub async fn old_sessions_are_forgotten(world: World) {
 
 /// Neither with the password nor with what a session has; afterwards the password is good again, and the session is
 /// over.
-pub async fn who_is_disabled_does_not_log_in(world: World) {
+pub async fn a_disabled_user_cannot_log_in(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let open = log_in(&world, "ann", FIRST).await.unwrap();
     let who = ParticipantId::User(ann.id);

@@ -66,7 +66,7 @@ pub async fn an_organization_never_lacks_an_admin(world: World) {
 }
 
 /// Members give none, admins of another organization none here.
-pub async fn roles_are_for_admins_to_give(world: World) {
+pub async fn only_admins_assign_roles(world: World) {
     let (ann, zoe) = (world.user("ann").await, world.user("zoe").await);
     let ben = world.colleague("ben", "ann").await;
     let role = OrganizationRole::Admin;
@@ -151,7 +151,7 @@ pub async fn members_are_listed_oldest_first(world: World) {
 }
 
 /// To the organization that was made for them, if it is empty, otherwise to a new one.
-pub async fn who_goes_falls_back_to_their_own(world: World) {
+pub async fn a_leaving_member_returns_to_their_own_organization(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let alone = world.organizations.leave(ben.caller).await;
     assert!(matches!(alone, Err(LeaveError::Alone)), "{alone:?}");

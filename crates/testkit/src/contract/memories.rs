@@ -49,7 +49,7 @@ async fn of_human(world: &World, user: &TestUser, listing: MemoriesOfHuman) -> V
 }
 
 /// Every field, and what follows where nothing is said.
-pub async fn what_is_remembered_is_read_again(world: World) {
+pub async fn stored_memories_are_read_unchanged(world: World) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
     let metadata = json!({"tags": ["a"], "references": ["b"], "deep": {"c": [1, null]}});
@@ -272,7 +272,7 @@ pub async fn humans_read_what_concerns_them(world: World) {
 }
 
 /// Private memories are deleted; the others stay, without a source.
-pub async fn memories_go_with_their_agent_or_stay(world: World) {
+pub async fn private_memories_are_deleted_with_their_agent(world: World) {
     let ann = world.user("ann").await;
     let (bot, sibling) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Sibling").await);
     let private = remember(&world, &bot, plain("private")).await;

@@ -221,7 +221,7 @@ pub(super) async fn thought(world: &World, agent: &TestAgent, chat: ChatId) {
 }
 
 /// Everything that an agent sent, and texts addressed to it, but not those that only refer to it.
-pub async fn context_is_ones_own_part(world: World) {
+pub async fn context_contains_only_the_callers_part(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;
     world.add(ann.caller, chat, other.id.into(), Role::Member).await;
@@ -256,7 +256,7 @@ pub async fn context_is_ones_own_part(world: World) {
 }
 
 /// Wherever a message is read or announced; also when its sender is deleted, whose handle no other agent gets.
-pub async fn every_message_tells_the_handle_of_its_sender(world: World) {
+pub async fn every_message_has_the_handle_of_its_sender(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;
     world.add(ann.caller, chat, other.id.into(), Role::Member).await;

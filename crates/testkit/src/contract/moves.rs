@@ -92,7 +92,7 @@ pub async fn an_invitation_moves_whoever_accepts_it(world: World) {
 }
 
 /// The quotas of the new organization apply; a user who returns to an own organization is not limited.
-pub async fn agents_must_fit_where_they_come(world: World) {
+pub async fn agents_of_a_moving_user_must_fit_the_plan(world: World) {
     let ann = world.user_with_plan("ann", Plan { agents: Some(3), chats: Some(1), ..plan("tiny") }).await;
     let ben = world.user("ben").await;
     world.agent(&ann, "One").await;
@@ -131,7 +131,7 @@ pub async fn agents_must_fit_where_they_come(world: World) {
 }
 
 /// However many come at the same moment, and make agents there.
-pub async fn as_many_come_in_as_the_plan_has_room_for(world: World) {
+pub async fn as_many_users_move_in_as_the_plan_allows(world: World) {
     let ann = world.user_with_plan("ann", Plan { agents: Some(5), ..plan("tiny") }).await;
     let world = Arc::new(world);
     let mut attempts = Vec::new();
@@ -168,7 +168,7 @@ pub async fn as_many_come_in_as_the_plan_has_room_for(world: World) {
 }
 
 /// Colleagues, what they share, and what was remembered for the organization; rooms go on.
-pub async fn what_the_organization_showed_is_not_seen_any_more(world: World) {
+pub async fn a_moved_user_no_longer_sees_the_old_organization(world: World) {
     let (ann, ben, zoe) = (world.user("ann").await, world.user("ben").await, world.user("zoe").await);
     let (anns, bens, global) = (
         world.agent(&ann, "Shared").await,
@@ -237,7 +237,7 @@ pub async fn tokens_end_with_a_move(world: World) {
 }
 
 /// Invitations that users made end when they leave or step down, and so do those of an empty organization.
-pub async fn nobody_comes_back_by_an_invitation_of_their_own(world: World) {
+pub async fn invitations_end_with_the_membership_of_their_maker(world: World) {
     let (ann, ben, cai) = (world.user("ann").await, world.user("ben").await, world.user("cai").await);
     let admin = OrganizationRole::Admin;
     let house = ann.caller.organization;
@@ -267,7 +267,7 @@ pub async fn nobody_comes_back_by_an_invitation_of_their_own(world: World) {
 }
 
 /// Of two who are the admins of others one stays.
-pub async fn the_last_admins_do_not_go_at_once(world: World) {
+pub async fn the_last_admins_cannot_all_move_at_once(world: World) {
     let ann = world.user("ann").await;
     let house = ann.caller.organization;
     world.colleague("member", "ann").await;
@@ -291,7 +291,7 @@ pub async fn the_last_admins_do_not_go_at_once(world: World) {
 }
 
 /// Rooms and agents that are made in the moment of a move belong to one of the two, and are counted there.
-pub async fn who_moves_while_making_things_makes_them_in_one_place(world: World) {
+pub async fn records_made_during_a_move_belong_to_one_organization(world: World) {
     let ann = world.user_with_plan("ann", Plan { chats: Some(3), ..plan("tiny") }).await;
     let ben = world.user("ben").await;
     for _ in 0..4 {
@@ -317,7 +317,7 @@ pub async fn who_moves_while_making_things_makes_them_in_one_place(world: World)
 }
 
 /// For both organizations, with who did it.
-pub async fn moves_are_written_down(world: World) {
+pub async fn moves_are_audited(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let start = domain::ports::Clock::now(&*world.clock).plus(std::time::Duration::from_secs(1));
     let tick = || world.clock.advance(std::time::Duration::from_secs(1));

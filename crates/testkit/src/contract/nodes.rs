@@ -36,11 +36,11 @@ impl Nodes {
 macro_rules! node_contract_tests {
     ($make:expr) => {
         $crate::node_contract_tests! { @each $make,
-            the_newest_socket_has_the_place, who_gives_way_is_refused_while_another_is_there,
-            claims_that_come_together_are_decided_one_by_one, of_a_hundred_claims_at_once_one_is_left,
-            users_are_where_they_have_sockets, a_node_whose_lease_is_over_is_cleared,
-            a_lease_that_is_over_may_be_renewed_until_it_is_cleared, who_ends_in_order_leaves_the_others_time,
-            who_comes_back_keeps_what_nobody_took, everybody_is_listed_page_by_page,
+            the_newest_socket_is_the_live_one, a_rejecting_claim_is_refused_while_a_socket_is_open,
+            concurrent_claims_are_decided_one_by_one, one_of_a_hundred_concurrent_claims_wins,
+            users_are_present_on_the_nodes_of_their_sockets, a_node_with_an_expired_lease_is_cleared,
+            an_expired_lease_can_be_renewed_until_the_node_is_cleared, a_node_that_leaves_stays_present_for_the_grace_period,
+            a_returning_node_keeps_sockets_that_were_not_superseded, connections_are_listed_page_by_page,
         }
     };
     (@each $make:expr, $($case:ident),+ $(,)?) => {
@@ -146,7 +146,7 @@ fn moved(number: u128) -> Change {
 }
 
 /// The number grows from socket to socket; each is told, and is the only one.
-pub async fn the_newest_socket_has_the_place(nodes: Nodes) {
+pub async fn the_newest_socket_is_the_live_one(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     let mut since = nodes.log.newest_change().await.unwrap();
     let mut last = None;
@@ -168,7 +168,7 @@ pub async fn the_newest_socket_has_the_place(nodes: Nodes) {
 }
 
 /// Also on the same node; not for one whose connection broke, or whose node was cleared.
-pub async fn who_gives_way_is_refused_while_another_is_there(nodes: Nodes) {
+pub async fn a_rejecting_claim_is_refused_while_a_socket_is_open(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     let first = nodes.claim(one, 7, GIVES_WAY).await;
     assert!(first.is_some());
@@ -189,7 +189,7 @@ pub async fn who_gives_way_is_refused_while_another_is_there(nodes: Nodes) {
 }
 
 /// Each as if it came alone, and after the changes.
-pub async fn claims_that_come_together_are_decided_one_by_one(nodes: Nodes) {
+pub async fn concurrent_claims_are_decided_one_by_one(nodes: Nodes) {
     let one = nodes.enter(1).await;
     nodes.claim(one, 9, NEWEST).await.unwrap();
     let mut since = nodes.log.newest_change().await.unwrap();
@@ -207,7 +207,7 @@ pub async fn claims_that_come_together_are_decided_one_by_one(nodes: Nodes) {
 }
 
 /// Three nodes at once: the place belongs to the one with the largest number, and all numbers differ.
-pub async fn of_a_hundred_claims_at_once_one_is_left(nodes: Nodes) {
+pub async fn one_of_a_hundred_concurrent_claims_wins(nodes: Nodes) {
     let at = [nodes.enter(1).await, nodes.enter(2).await, nodes.enter(3).await];
     let claims = (0..100).map(|number| {
         let (nodes, at) = (nodes.clone(), at[number % at.len()]);
@@ -224,7 +224,7 @@ pub async fn of_a_hundred_claims_at_once_one_is_left(nodes: Nodes) {
 }
 
 /// On several at once; what is said twice is told once.
-pub async fn users_are_where_they_have_sockets(nodes: Nodes) {
+pub async fn users_are_present_on_the_nodes_of_their_sockets(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     let mut since = nodes.log.newest_change().await.unwrap();
     let changed = Change::ConnectionsChanged(ParticipantId::User(user(5)));
@@ -246,7 +246,7 @@ pub async fn users_are_where_they_have_sockets(nodes: Nodes) {
 }
 
 /// It is told, its people are nowhere at once, and nothing is left of it in the end.
-pub async fn a_node_whose_lease_is_over_is_cleared(nodes: Nodes) {
+pub async fn a_node_with_an_expired_lease_is_cleared(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     nodes
         .register(one, &[PresenceChange::UserConnected(user(5))], &[claim(7, NEWEST), claim(8, NEWEST)])
@@ -289,7 +289,7 @@ pub async fn a_node_whose_lease_is_over_is_cleared(nodes: Nodes) {
 }
 
 /// Nobody had noticed.
-pub async fn a_lease_that_is_over_may_be_renewed_until_it_is_cleared(nodes: Nodes) {
+pub async fn an_expired_lease_can_be_renewed_until_the_node_is_cleared(nodes: Nodes) {
     nodes.nodes.enter(node(1), LONG).await.unwrap();
     let granted = nodes.claim(node(1), 7, NEWEST).await;
     nodes.end_lease(node(1)).await;
@@ -299,7 +299,7 @@ pub async fn a_lease_that_is_over_may_be_renewed_until_it_is_cleared(nodes: Node
 }
 
 /// For as long as they are given its people count as there, and are in nobody's way.
-pub async fn who_ends_in_order_leaves_the_others_time(nodes: Nodes) {
+pub async fn a_node_that_leaves_stays_present_for_the_grace_period(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     let granted = nodes
         .register(one, &[PresenceChange::UserConnected(user(5))], &[claim(7, NEWEST), claim(8, NEWEST)])
@@ -317,7 +317,7 @@ pub async fn who_ends_in_order_leaves_the_others_time(nodes: Nodes) {
 }
 
 /// A node that was cleared while it was away, and its sockets are still open.
-pub async fn who_comes_back_keeps_what_nobody_took(nodes: Nodes) {
+pub async fn a_returning_node_keeps_sockets_that_were_not_superseded(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     nodes.register(one, &[], &[claim(7, NEWEST), claim(8, NEWEST), claim(9, NEWEST)]).await;
     nodes.end_lease(one).await;
@@ -336,7 +336,7 @@ pub async fn who_comes_back_keeps_what_nobody_took(nodes: Nodes) {
 }
 
 /// Those of cleared nodes are left out.
-pub async fn everybody_is_listed_page_by_page(nodes: Nodes) {
+pub async fn connections_are_listed_page_by_page(nodes: Nodes) {
     let (one, two, dead) = (nodes.enter(1).await, nodes.enter(2).await, nodes.enter(3).await);
     for number in 1..=7_u128 {
         let at = if number.is_multiple_of(2) { two } else { one };

@@ -53,7 +53,7 @@ fn names(peers: &[ListedPeer]) -> Vec<&str> {
 }
 
 /// The list and the rule for adding participants agree on every pair.
-pub async fn peers_are_whom_one_may_add(world: World) {
+pub async fn peers_are_those_who_may_be_added(world: World) {
     let houses = Houses::of(world).await;
     let agents = [&houses.helper, &houses.scout, &houses.hermit, &houses.rival, &houses.globe];
     let mut callers = agents.iter().map(|agent| Caller::from(agent.caller)).collect::<Vec<_>>();

@@ -186,7 +186,7 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
 }
 
 /// In all its rooms, from all senders; deleted and erased messages do not count, and edited ones count as they are.
-pub async fn what_an_organization_keeps_is_counted_and_limited(world: World) {
+pub async fn stored_bytes_are_counted_and_limited(world: World) {
     let ann = world.user_with_plan("ann", Plan { bytes: Some(100), ..plan("tiny") }).await;
     let ben = world.user("ben").await;
     let bot = world.agent(&ann, "Bot").await;
@@ -298,7 +298,7 @@ pub async fn memories_count_towards_the_bytes_of_their_organization(world: World
 }
 
 /// Configured plans exist; others are removed unless an organization uses them.
-pub async fn plans_are_taken_up_and_kept_while_in_use(world: World) {
+pub async fn configured_plans_replace_all_but_those_in_use(world: World) {
     let names = |plans: Vec<domain::plan::PlanInUse>| {
         plans
             .into_iter()

@@ -1,23 +1,25 @@
 //! Deliveries that no socket has taken yet.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, Advanced, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText, Listening, Searched,
-    SubscriptionId, Unacknowledged,
+    AdvanceDelivery, Advanced, BacklogWork, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText,
+    Listening, Searched, SubscriptionId, Unacknowledged,
 };
 use domain::id::{ChatId, MessageId, ParticipantId, Sequence};
 use domain::message::Message;
 use domain::ports::Clock;
 use domain::store::OnCommit;
+use domain::time::Timestamp;
 
 use super::messages::ann_and_bot;
 use crate::{TestAgent, TestUser, World};
 
 fn listening(agent: &TestAgent, chat: ChatId, since: i64) -> Listening {
     let (subscription, since) = (SubscriptionId::new(1), Sequence::new(since));
-    Listening { subscription, agent: agent.id, chat, since }
+    Listening { subscription, agent: agent.id, chat, since, joined_at: Timestamp::from_micros(0) }
 }
 
 /// Of each listener, by its place, the places of what is new.
@@ -158,6 +160,54 @@ pub async fn new_messages_are_read_by_those_they_are_for(world: World) {
     }
     let cut = read(&bot, &(1..=102).collect::<Vec<_>>()).await;
     assert!(cut.starts_with(&[first, second]) && (10..102).contains(&cut.len()), "{}", cut.len());
+}
+
+/// The newest attempt that is open, and the newest end, of messages up to a place. Of the processed ones, the
+/// one before the oldest open one counts.
+pub async fn work_on_a_backlog_is_found(world: World) {
+    use DeliveryStep::{Begin, Succeed};
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let other = world.agent(&ann, "Other").await;
+    world.add(ann.caller, chat, other.id.into(), Role::Member).await;
+    let mut sent = Vec::new();
+    // Places 1 to 6.
+    for to in [&[&bot][..], &[&bot], &[&other, &bot], &[&bot], &[&bot], &[]] {
+        sent.push(send(&world, &ann, chat, to).await);
+    }
+    // Takes a step at the message in this place, a second later; returns the time.
+    let step = async |agent: &TestAgent, place: usize, step: DeliveryStep| {
+        world.clock.advance(Duration::from_secs(1));
+        world.deliveries.advance(agent.caller, chat, sent[place - 1], step).await.unwrap();
+        Some(world.clock.now())
+    };
+    let expect = async |until: i64, begun_at: Option<Timestamp>, ended_at: Option<Timestamp>| {
+        let until = Sequence::new(until);
+        let work = world.stores.deliveries.backlog_work(bot.id, chat, until).await.unwrap();
+        assert_eq!(work, BacklogWork { begun_at, ended_at });
+    };
+    expect(9, None, None).await;
+    // The work of others, and on what is not addressed, does not count.
+    step(&other, 3, Begin).await;
+    step(&bot, 6, Begin).await;
+    expect(9, None, None).await;
+    let begun = step(&bot, 1, Begin).await;
+    expect(5, begun, None).await;
+    let done = step(&bot, 1, Succeed).await;
+    expect(5, None, done).await;
+    let begun = step(&bot, 2, Begin).await;
+    expect(5, begun, done).await;
+    let failed = step(&bot, 2, DeliveryStep::Fail(FailureText::new("no".to_owned()).unwrap())).await;
+    expect(5, None, failed).await;
+    let begun = step(&bot, 2, Begin).await;
+    let later = step(&bot, 5, Begin).await;
+    expect(5, later, done).await;
+    // What is further on does not count.
+    expect(4, begun, done).await;
+    let done = step(&bot, 2, Succeed).await;
+    expect(4, None, done).await;
+    // It was not the oldest.
+    step(&bot, 5, Succeed).await;
+    expect(5, None, done).await;
 }
 
 /// After an agent begins to work on a message, it is not offered as new.

@@ -37,7 +37,7 @@ async fn is_there(world: &World, handle: &str) -> bool {
 }
 
 /// With an organization of their own, and nothing to come in with but the password.
-pub async fn whoever_registers_is_in(world: World) {
+pub async fn a_registered_user_is_logged_in(world: World) {
     let ann = world.user("ann").await;
     let open = register(&world, "ben", None).await.unwrap();
     let ben = open.access.user.clone();
@@ -95,7 +95,7 @@ pub async fn a_guest_registers_into_the_organization(world: World) {
 }
 
 /// With closed registration, an invitation does not help.
-pub async fn who_may_register_is_said_by_the_operator(world: World) {
+pub async fn the_operator_decides_who_may_register(world: World) {
     let ann = world.user("ann").await;
     let invited = world.organizations.invite(Authority::Admin(ann.caller), Invite::default()).await.unwrap();
     let token = Some(invited.token.reveal());

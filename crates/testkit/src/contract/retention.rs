@@ -35,7 +35,7 @@ async fn erase(world: &World, walk: &mut Retention) -> (u64, usize) {
 }
 
 /// Texts with all that became of them, and events, each at their age; what is younger stays as it was.
-pub async fn what_is_too_old_is_erased(world: World) {
+pub async fn old_messages_are_erased(world: World) {
     let ann = world.user_with_plan("ann", Plan { messages: Some(5), ..plan("tiny") }).await;
     let bot = world.agent(&ann, "Bot").await;
     let chat = world.chat(ann.caller, &[bot.id.into()]).await;
@@ -84,7 +84,7 @@ pub async fn what_is_too_old_is_erased(world: World) {
 }
 
 /// In steps, through all rooms, past what stays, and on to what grows old later.
-pub async fn a_walk_goes_on_where_it_was(world: World) {
+pub async fn an_interrupted_erasure_continues(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.chat(ann.caller, &[bot.id.into()]).await;
     for round in 0..250 {

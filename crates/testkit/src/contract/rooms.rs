@@ -94,7 +94,7 @@ pub async fn rooms_are_listed_as_wanted(world: World) {
 }
 
 /// A room without participants, or that the own agent left, is in no list.
-pub async fn what_one_left_is_not_listed(world: World) {
+pub async fn rooms_that_were_left_are_not_listed(world: World) {
     let (ann, bot, scout, [own, agents, mixed, task]) = scene(&world).await;
     let all = ChatListing { agent_rooms: true, ..ChatListing::default() };
     let viewer = ParticipantId::User(ann.id);

@@ -5,7 +5,7 @@ use domain::secret::Secret;
 use crate::World;
 
 /// Of many who ask at once all get what the first one brought, and each name has its own.
-pub async fn a_secret_stays_as_it_was_first(world: World) {
+pub async fn a_secret_never_changes(world: World) {
     let asking = (0..8).map(|number| {
         let secrets = world.stores.secrets.clone();
         tokio::spawn(async move { secrets.secret("cursors", Secret([number; 32])).await.unwrap() })

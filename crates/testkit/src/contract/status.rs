@@ -13,7 +13,7 @@ use crate::World;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Records are counted, and open work, without processed messages and those of deleted chats.
-pub async fn the_store_is_seen_at_a_glance(world: World) {
+pub async fn the_status_summarizes_the_store(world: World) {
     let empty = world.stores.status.status().await.unwrap();
     assert_eq!((empty.users, empty.messages, empty.work), (0, 0, OpenWork::default()));
     assert!(empty.size_bytes > 0);

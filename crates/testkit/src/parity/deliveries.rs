@@ -9,9 +9,13 @@ use domain::id::Sequence;
 use domain::message::Message;
 use domain::page::Order;
 use domain::store::OnCommit;
+use domain::time::Timestamp;
 
 use super::cast::{Cast, Made, next};
 use super::{Act, nothing, played};
+
+/// The first delay of a redelivery.
+const LATER: Duration = Duration::from_secs(1);
 
 impl Cast {
     pub(super) fn deliveries(&mut self) -> Act {
@@ -82,10 +86,16 @@ impl Cast {
             let (chat, _) = self.message();
             let (agent, since) = (self.member_agent(chat).agent, self.rng.of(&[0, 0, 2, 9]));
             let (subscription, since) = (SubscriptionId::new(subscription), Sequence::new(since));
-            listening.push(Listening { subscription, agent, chat, since });
+            listening.push(Listening {
+                subscription,
+                agent,
+                chat,
+                since,
+                joined_at: Timestamp::from_micros(0),
+            });
         }
         act!("due", |world, listening| {
-            let mut schedule = RedeliverySchedule::new(RedeliveryPolicy::after(Duration::from_secs(1)));
+            let mut schedule = RedeliverySchedule::new(RedeliveryPolicy::usual(LATER, LATER));
             let due = world.deliveries.due(&mut schedule, listening).await;
             let pushed = Arc::new(Mutex::new(Vec::new()));
             for one in due.iter().flatten() {

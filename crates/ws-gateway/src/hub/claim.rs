@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::Hub;
 use super::open_sockets::{ClaimRefused, Opened, Precedence};
 use super::presence::Departure;
-use super::quotas::{CallerQuota, ConnectionSlot};
+use super::quotas::{CallerQuota, SocketPermit};
 use crate::inbox::{Inbox, Reader, SocketId};
 use crate::other_nodes::PendingClaim;
 use crate::person::Person;
@@ -42,7 +42,7 @@ pub struct SocketClaim {
     pub(super) inbox: Inbox,
     quota: Arc<CallerQuota>,
     /// Counts the connection; moved to the body of its response.
-    pub(crate) slot: Option<ConnectionSlot>,
+    pub(crate) permit: Option<SocketPermit>,
 }
 
 /// The result of a claim.
@@ -53,7 +53,7 @@ struct Pending {
     hub: Arc<Hub>,
     caller: AgentCaller,
     presented: Presented,
-    slot: ConnectionSlot,
+    permit: SocketPermit,
     on_conflict: OnConflict,
     answer: oneshot::Sender<Claimed>,
 }
@@ -83,9 +83,9 @@ impl PendingClaim for Pending {
 
 impl Pending {
     fn admit(self, precedence: Option<Precedence>) {
-        let Self { hub, caller, presented, slot, answer, .. } = self;
+        let Self { hub, caller, presented, permit, answer, .. } = self;
         let opened = match precedence {
-            Some(precedence) => hub.admit(caller.into(), presented, slot, precedence),
+            Some(precedence) => hub.admit(caller.into(), presented, permit, precedence),
             None => Err(ClaimRefused::Conflict),
         };
         // The store has granted a socket that was not opened.
@@ -110,12 +110,12 @@ impl Hub {
         on_conflict: OnConflict,
     ) -> Claimed {
         let Caller::Agent(agent) = caller else { return self.claim(caller, presented, on_conflict) };
-        let slot = self.open_sockets.slot(caller.participant())?;
+        let permit = self.open_sockets.permit(caller.participant())?;
         // A socket that would be refused must not supersede another.
         self.open_sockets.may_enter(caller, presented)?;
         let (answer, answered) = oneshot::channel();
         let hub = self.clone();
-        self.others.claim(Box::new(Pending { hub, caller: agent, presented, slot, on_conflict, answer }));
+        self.others.claim(Box::new(Pending { hub, caller: agent, presented, permit, on_conflict, answer }));
         match timeout(PATIENCE, answered).await {
             Ok(Ok(opened)) => opened,
             Ok(Err(_)) | Err(_) => Err(ClaimRefused::Unavailable),
@@ -129,16 +129,16 @@ impl Hub {
         presented: Presented,
         on_conflict: OnConflict,
     ) -> Claimed {
-        let slot = self.open_sockets.slot(caller.participant())?;
-        self.admit(caller, presented, slot, Precedence::Local(on_conflict))
+        let permit = self.open_sockets.permit(caller.participant())?;
+        self.admit(caller, presented, permit, Precedence::Local(on_conflict))
     }
 
-    /// Opens a socket that has a connection slot.
+    /// Opens a socket that has a socket permit.
     fn admit(
         self: &Arc<Self>,
         caller: Caller,
         presented: Presented,
-        slot: ConnectionSlot,
+        permit: SocketPermit,
         precedence: Precedence,
     ) -> Claimed {
         let turn = self.presence.turn(caller.participant());
@@ -154,8 +154,11 @@ impl Hub {
         }
         self.announce(&turn, news);
         drop(turn);
-        let quota = slot.quota();
-        Ok((SocketClaim { hub: self.clone(), caller, presented, id, inbox, quota, slot: Some(slot) }, reader))
+        let quota = permit.quota();
+        Ok((
+            SocketClaim { hub: self.clone(), caller, presented, id, inbox, quota, permit: Some(permit) },
+            reader,
+        ))
     }
 }
 
@@ -182,15 +185,16 @@ impl SocketClaim {
     /// Subscribes to a topic: its events arrive from now on. A socket has one subscription per
     /// topic, so an earlier one is replaced.
     pub fn subscribe(&self, topic: Topic) -> SubscriptionId {
-        let (who, inbox, slot) = (self.caller.participant(), self.inbox.clone(), self.quota.topic_slot());
+        let (who, inbox, permit) = (self.caller.participant(), self.inbox.clone(), self.quota.topic_permit());
         let interest = self.hub.others.take_interest(topic, who.user().is_some());
-        self.hub.subscriptions.subscribe(topic, self.id, who, inbox, slot, interest)
+        self.hub.subscriptions.subscribe(topic, self.id, who, inbox, permit, interest)
     }
 
     /// Applies the caller's access to the topic's chat as read from the store, with the last
     /// sequence. Ends the subscription at once if the access no longer holds.
     pub fn settle(&self, topic: Topic, subscription: SubscriptionId, entrance: &Entrance) {
-        self.hub.subscriptions.settle(topic, self.id, subscription, entrance);
+        let now = self.hub.clock.now();
+        self.hub.subscriptions.settle(topic, self.id, subscription, entrance, now);
     }
 
     /// Ends this subscription.
@@ -206,7 +210,7 @@ impl SocketClaim {
         ask: impl AsyncFnOnce() -> Result<Roster, E>,
     ) -> Result<Vec<(Person, bool)>, E> {
         let people = self.hub.subscriptions.people(chat, ask).await?;
-        let there = |person: Person| (person, self.hub.is_there(person.id, person.is_external));
+        let there = |person: Person| (person, self.hub.is_present(person.id, person.is_external));
         Ok(people.into_iter().map(there).collect())
     }
 

@@ -19,7 +19,7 @@ use domain::node::{OnConflict, SocketNumber};
 use domain::time::Timestamp;
 
 use super::figures::Figures;
-use super::quotas::{ConnectionSlot, Quotas};
+use super::quotas::{Quotas, SocketPermit};
 use crate::inbox::{Inbox, InboxItem, Reader, SocketId};
 use crate::payload;
 use ended::{Ended, is_older};
@@ -122,9 +122,9 @@ impl OpenSockets {
         Self { queue_bytes, max_per_caller, quotas, sockets, too_slow }
     }
 
-    /// Takes a slot for one more connection, if the caller may have one.
-    pub(super) fn slot(&self, who: ParticipantId) -> Result<ConnectionSlot, ClaimRefused> {
-        self.quotas.slot(who, self.max_per_caller).ok_or(ClaimRefused::TooMany)
+    /// Takes the permit of one more connection, if the caller may have one.
+    pub(super) fn permit(&self, who: ParticipantId) -> Result<SocketPermit, ClaimRefused> {
+        self.quotas.permit(who, self.max_per_caller).ok_or(ClaimRefused::TooMany)
     }
 
     /// Returns whether a socket could be opened now, as far as other nodes do not matter.
@@ -301,11 +301,6 @@ impl OpenSockets {
         let mut sockets = self.sockets();
         sockets.is_stopping = true;
         sockets.inboxes.keys().copied().collect()
-    }
-
-    /// The number of open sockets.
-    pub(super) fn count(&self) -> usize {
-        self.sockets().inboxes.len()
     }
 
     /// Counts a socket that is closed because its queue exceeded its limit.

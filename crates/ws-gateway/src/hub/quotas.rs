@@ -30,19 +30,19 @@ pub(super) struct CallerQuota {
     joins: Arc<Semaphore>,
 }
 
-/// One connection, until its last frame has been read; released when it is dropped.
-pub(crate) struct ConnectionSlot(Arc<CallerQuota>);
+/// The permit of one connection, until its last frame has been read; released when it is dropped.
+pub(crate) struct SocketPermit(Arc<CallerQuota>);
 
-/// One subscription of a socket to a topic; released when it is dropped.
-pub(super) struct TopicSlot(Arc<CallerQuota>);
+/// The permit of one subscription of a socket to a topic; released when it is dropped.
+pub(super) struct TopicPermit(Arc<CallerQuota>);
 
 impl Quotas {
-    /// Takes a slot for one more connection; `None` if the caller has `most`.
-    pub(super) fn slot(self: &Arc<Self>, who: ParticipantId, most: usize) -> Option<ConnectionSlot> {
+    /// Takes the permit of one more connection; `None` if the caller has `most`.
+    pub(super) fn permit(self: &Arc<Self>, who: ParticipantId, most: usize) -> Option<SocketPermit> {
         let quota = self.quota(who);
         let one_more = |taken| (taken < most).then_some(taken + 1);
         let taken = quota.connections.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-        taken.is_ok().then(|| ConnectionSlot(quota))
+        taken.is_ok().then(|| SocketPermit(quota))
     }
 
     fn quota(self: &Arc<Self>, who: ParticipantId) -> Arc<CallerQuota> {
@@ -69,9 +69,9 @@ impl CallerQuota {
         self.topics.load(Ordering::Relaxed) >= most
     }
 
-    pub(super) fn topic_slot(self: &Arc<Self>) -> TopicSlot {
+    pub(super) fn topic_permit(self: &Arc<Self>) -> TopicPermit {
         self.topics.fetch_add(1, Ordering::Relaxed);
-        TopicSlot(self.clone())
+        TopicPermit(self.clone())
     }
 
     /// Waits until one more join of the caller may read the store.
@@ -82,19 +82,19 @@ impl CallerQuota {
     }
 }
 
-impl ConnectionSlot {
+impl SocketPermit {
     pub(super) fn quota(&self) -> Arc<CallerQuota> {
         self.0.clone()
     }
 }
 
-impl Drop for ConnectionSlot {
+impl Drop for SocketPermit {
     fn drop(&mut self) {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Drop for TopicSlot {
+impl Drop for TopicPermit {
     fn drop(&mut self) {
         self.0.topics.fetch_sub(1, Ordering::Relaxed);
     }
@@ -119,11 +119,11 @@ mod tests {
     #[test]
     fn a_caller_without_connections_leaves_no_entry() {
         let (quotas, who) = (Arc::<Quotas>::default(), ParticipantId::User(UserId::new(Uuid::nil())));
-        let (first, second) = (quotas.slot(who, 2), quotas.slot(who, 2));
-        assert!(first.is_some() && second.is_some() && quotas.slot(who, 2).is_none());
+        let (first, second) = (quotas.permit(who, 2), quotas.permit(who, 2));
+        assert!(first.is_some() && second.is_some() && quotas.permit(who, 2).is_none());
         drop(first);
-        assert!(quotas.slot(who, 2).is_some(), "it was released");
-        let topic = second.as_ref().map(|slot| slot.quota().topic_slot());
+        assert!(quotas.permit(who, 2).is_some(), "it was released");
+        let topic = second.as_ref().map(|permit| permit.quota().topic_permit());
         drop(second);
         assert_eq!(quotas.callers().len(), 1, "a topic counts as well");
         drop(topic);

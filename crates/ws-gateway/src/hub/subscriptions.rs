@@ -19,10 +19,11 @@ use domain::chat::{ChatService, Entrance, Participant, Roster};
 use domain::delivery::{Listening, SubscriptionId};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::store::StoreError;
+use domain::time::Timestamp;
 
 use super::config::SHARDS;
 use super::figures::Figures;
-use super::quotas::TopicSlot;
+use super::quotas::TopicPermit;
 use crate::inbox::{Inbox, InboxItem, Payload, SocketId};
 use crate::other_nodes::InterestGuard;
 use crate::person::Person;
@@ -88,12 +89,12 @@ impl Subscriptions {
         socket: SocketId,
         who: ParticipantId,
         inbox: Inbox,
-        slot: TopicSlot,
+        permit: TopicPermit,
         interest: Option<InterestGuard>,
     ) -> SubscriptionId {
         let subscription = SubscriptionId::new(self.next.fetch_add(1, Ordering::Relaxed));
         let basis = SubscriptionBasis::asked();
-        let listener = Listener { who, subscription, inbox, basis, _topic: slot, _interest: interest };
+        let listener = Listener { who, subscription, inbox, basis, _topic: permit, _interest: interest };
         let mut shard = self.shard(topic);
         let listeners = shard.entry(topic).or_default();
         if let (true, Topic::RoomParticipants(chat)) = (listeners.is_empty(), topic) {
@@ -104,20 +105,21 @@ impl Subscriptions {
     }
 
     /// Applies the subscriber's access to the topic's chat as read from the store, with the last
-    /// sequence. Ends the subscription at once if the access no longer holds.
+    /// sequence, and the time. Ends the subscription at once if the access no longer holds.
     pub(super) fn settle(
         &self,
         topic: Topic,
         socket: SocketId,
         subscription: SubscriptionId,
         entrance: &Entrance,
+        now: Timestamp,
     ) {
         let mut shard = self.shard(topic);
         let Some(listeners) = shard.get_mut(&topic) else { return };
         let Some(listener) = listeners.get_mut(socket).filter(|one| one.subscription == subscription) else {
             return;
         };
-        listener.basis.settle(entrance);
+        listener.basis.settle(entrance, now);
         if listener.basis.is_over() {
             listener.inbox.send_command(InboxItem::End { topic, subscription });
             listeners.remove(socket);
@@ -201,11 +203,10 @@ impl Subscriptions {
         for (topic, listeners) in shard.iter() {
             let Topic::ChatRoom(chat) = *topic else { continue };
             for listener in listeners.values() {
-                let (Some(agent), SubscriptionBasis::Own { since }) = (listener.who.agent(), &listener.basis)
-                else {
-                    continue;
-                };
-                let listening = Listening { subscription: listener.subscription, agent, chat, since: *since };
+                let &SubscriptionBasis::Own { since, joined_at } = &listener.basis else { continue };
+                let Some(agent) = listener.who.agent() else { continue };
+                let subscription = listener.subscription;
+                let listening = Listening { subscription, agent, chat, since, joined_at };
                 all.push(ListeningAgent { listening, is_idle: listener.inbox.is_idle() });
             }
         }

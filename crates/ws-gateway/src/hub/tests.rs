@@ -75,6 +75,11 @@ pub(crate) fn open(hub: &Arc<Hub>, caller: Caller) -> (SocketClaim, Reader) {
     hub.claim(caller, BARE, OnConflict::Supersede).map_err(|refused| format!("{refused:?}")).unwrap()
 }
 
+fn open_sockets(hub: &Hub) -> usize {
+    let figures = hub.figures();
+    figures.user_sockets + figures.agent_sockets
+}
+
 #[test]
 fn agents_hear_only_what_is_addressed_to_them() {
     let hub = hub();
@@ -94,7 +99,7 @@ fn agents_hear_only_what_is_addressed_to_them() {
 
 /// Only admitted subscriptions of agents are listed; a socket with unread items is not idle.
 #[test]
-fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
+fn subscribed_agents_are_listed_for_redelivery() {
     let hub = hub_with(HubConfig { queue_bytes: 3 * 1024 * 1024, ..HubConfig::default() });
     let (claim, mut inbox) = open(&hub, agent(1));
     let (asked, _asked_inbox) = open(&hub, agent(2));
@@ -111,7 +116,8 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     assert!(listed().is_empty(), "it is not known yet who may listen");
     claim.settle(topic, subscription, &entrance);
     let (agent, since) = (agent_id(1), entrance.last_sequence);
-    let listening = Listening { subscription, agent, chat: ROOM, since };
+    let joined_at = Timestamp::from_micros(NOON);
+    let listening = Listening { subscription, agent, chat: ROOM, since, joined_at };
     let [one] = listed()[..] else { panic!("{:?}", listed()) };
     assert_eq!((one.listening, one.is_idle), (listening, true));
 
@@ -127,7 +133,11 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     assert_eq!(redeliver(&hub, &listening, &message(46, "again")), Pushed::Acknowledged);
     claim.unsubscribe(topic, subscription);
     claim.settle(topic, claim.subscribe(topic), &entrance);
-    assert_eq!(redeliver(&hub, &listening, &message(47, "again")), Pushed::Unavailable, "that stay is over");
+    assert_eq!(
+        redeliver(&hub, &listening, &message(47, "again")),
+        Pushed::Unavailable,
+        "that subscription is over"
+    );
 }
 
 #[test]
@@ -162,7 +172,7 @@ fn a_removed_participant_hears_of_it_and_then_nothing() {
 
 /// For the owner of agents 1 and 2, whose join is answered as if only agent 1 were a participant.
 #[test]
-fn who_comes_and_goes_during_a_join_counts() {
+fn changes_of_participants_during_a_join_count() {
     let topic = Topic::ChatRoom(ROOM);
     let came = |who: Caller| {
         let owner = who.participant().agent().map(|_| UserId::new(Uuid::from_u128(100)));
@@ -202,7 +212,7 @@ fn who_comes_and_goes_during_a_join_counts() {
 }
 
 #[test]
-fn listening_again_ends_the_earlier_stay_only() {
+fn a_second_subscription_ends_only_the_first() {
     let hub = hub();
     let (claim, mut inbox) = open(&hub, user(100));
     let first = claim.subscribe(Topic::RoomActivity(ROOM));
@@ -236,12 +246,12 @@ fn a_hundred_connects_at_once_leave_one_socket() {
         }
     }
     assert_eq!((alive, superseded), (1, 99));
-    assert_eq!(hub.socket_count(), 1);
+    assert_eq!(open_sockets(&hub), 1);
     assert!(hub.claim(agent(1), BARE, OnConflict::Reject).is_err(), "the one alive still holds the place");
 }
 
 #[test]
-fn a_newcomer_may_ask_to_be_refused() {
+fn a_rejecting_socket_is_refused_while_another_is_open() {
     let hub = hub();
     let (claim, mut inbox) = open(&hub, agent(1));
     assert_eq!(hub.claim(agent(1), BARE, OnConflict::Reject).map(|_| ()), Err(ClaimRefused::Conflict));
@@ -251,7 +261,7 @@ fn a_newcomer_may_ask_to_be_refused() {
 }
 
 #[test]
-fn an_older_socket_that_ends_late_does_not_free_the_place() {
+fn a_superseded_socket_that_ends_late_keeps_the_newer_one() {
     let hub = hub();
     let (older, _) = open(&hub, agent(1));
     let (_newer, _inbox) = open(&hub, agent(1));
@@ -260,7 +270,7 @@ fn an_older_socket_that_ends_late_does_not_free_the_place() {
 }
 
 #[test]
-fn users_have_many_sockets_up_to_a_bound() {
+fn users_have_a_limited_number_of_sockets() {
     let hub = hub_with(HubConfig { max_sockets_per_caller: 2, ..HubConfig::default() });
     let (first, _) = open(&hub, user(1));
     let (_second, _inbox) = open(&hub, user(1));
@@ -275,8 +285,8 @@ fn users_have_many_sockets_up_to_a_bound() {
 fn connections_count_for_as_long_as_they_live() {
     for caller in [user(1), agent(1)] {
         let hub = hub_with(HubConfig { max_sockets_per_caller: 2, ..HubConfig::default() });
-        let quotas = (0..2).map(|_| open(&hub, caller).0.slot.take()).collect::<Vec<_>>();
-        assert_eq!(hub.socket_count(), 0);
+        let quotas = (0..2).map(|_| open(&hub, caller).0.permit.take()).collect::<Vec<_>>();
+        assert_eq!(open_sockets(&hub), 0);
         assert_eq!(hub.claim(caller, BARE, OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::TooMany));
         assert!(hub.claim(user(2), BARE, OnConflict::Supersede).is_ok());
         drop(quotas);
@@ -285,7 +295,7 @@ fn connections_count_for_as_long_as_they_live() {
 }
 
 #[test]
-fn who_does_not_read_is_cut_off_and_costs_no_more_than_the_limit() {
+fn a_client_that_does_not_read_is_disconnected_at_the_limit() {
     let hub = hub_with(HubConfig { queue_bytes: 100_000, ..HubConfig::default() });
     let (claim, mut inbox) = open(&hub, user(100));
     claim.subscribe(Topic::ChatRoom(ROOM));
@@ -337,9 +347,9 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
         };
         let join = format!(r#"["1","1","{name}","phx_join",{{}}]"#);
         let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{name}") };
-        let verdict =
+        let decision =
             JoinDecision::Granted { response: "{}".to_owned(), subscription: claim.subscribe(topic) };
-        machine.authorized(join, verdict);
+        machine.on_decision(join, decision);
     }
     let outbox = Outbox::new(machine, inbox, None);
     let context = SocketContext {
@@ -349,7 +359,7 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
         chats: world.chats.clone(),
         activity: world.activity.clone(),
     };
-    assert_eq!((hub.figures().listeners, hub.socket_count()), (2, 1));
+    assert_eq!((hub.figures().listeners, open_sockets(&hub)), (2, 1));
     drop(Socket { context: Data::new(context), claim, outbox, version: Version::V2 });
-    assert_eq!((hub.figures().listeners, hub.socket_count()), (0, 0));
+    assert_eq!((hub.figures().listeners, open_sockets(&hub)), (0, 0));
 }

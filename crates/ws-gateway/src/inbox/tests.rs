@@ -41,10 +41,10 @@ fn a_budget_is_for_what_waits() {
 }
 
 #[test]
-fn what_may_come_later_takes_half_of_what_may_wait() {
+fn deferrable_events_use_half_of_the_budget() {
     let (inbox, mut reader) = Inbox::new(4_000);
     let offer = |bytes: usize| {
-        let payload = Payload::new("x", "x".repeat(bytes - OVERHEAD_BYTES));
+        let payload = Payload::new("x", "x".repeat(bytes - EVENT_OVERHEAD_BYTES));
         inbox.offer(TOPIC, SubscriptionId::new(1), payload)
     };
     assert!(inbox.is_idle());
@@ -61,7 +61,7 @@ fn what_may_come_later_takes_half_of_what_may_wait() {
 }
 
 #[test]
-fn the_connection_stops_before_an_order() {
+fn the_connection_stops_before_a_command() {
     let (inbox, mut reader) = Inbox::new(100_000);
     let subscription = SubscriptionId::new(1);
     inbox.event(TOPIC, subscription, &payload(1));
@@ -76,7 +76,7 @@ fn the_connection_stops_before_an_order() {
 
 #[test]
 fn the_last_state_of_a_message_takes_the_place_of_older_ones() {
-    let (inbox, mut reader) = Inbox::new(6 * OVERHEAD_BYTES);
+    let (inbox, mut reader) = Inbox::new(6 * EVENT_OVERHEAD_BYTES);
     let state = |message: u128, json: &str| {
         let updates = Some(MessageId::new(Uuid::from_u128(message)));
         Arc::new(Payload { updates, ..Payload::new("message_updated", json.to_owned()) })
@@ -99,7 +99,7 @@ fn the_last_state_of_a_message_takes_the_place_of_older_ones() {
 }
 
 #[test]
-fn what_came_before_a_stay_can_be_told_apart() {
+fn items_of_an_earlier_subscription_can_be_told_apart() {
     let (inbox, mut reader) = Inbox::new(100_000);
     inbox.event(TOPIC, SubscriptionId::new(1), &payload(1));
     inbox.send_command(InboxItem::End { topic: TOPIC, subscription: SubscriptionId::new(1) });
@@ -117,7 +117,7 @@ fn what_came_before_a_stay_can_be_told_apart() {
 /// A reader that decides a join does not know its subscription yet, and would take its end for that
 /// of another.
 #[test]
-fn the_end_of_a_stay_waits_until_it_has_begun() {
+fn the_end_of_a_subscription_waits_until_it_has_begun() {
     let (inbox, mut reader) = Inbox::new(100_000);
     inbox.event(TOPIC, SubscriptionId::new(1), &payload(1));
     inbox.send_command(InboxItem::End { topic: TOPIC, subscription: SubscriptionId::new(2) });
@@ -131,7 +131,7 @@ fn the_end_of_a_stay_waits_until_it_has_begun() {
 }
 
 #[test]
-fn events_wake_the_connection_and_orders_wake_both() {
+fn events_wake_the_connection_and_commands_wake_both() {
     let (inbox, mut reader) = Inbox::new(100_000);
     let (connection, task) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
     let (waker, task_waker) = (connection.clone().into(), task.clone().into());
@@ -158,7 +158,7 @@ fn events_wake_the_connection_and_orders_wake_both() {
 }
 
 #[test]
-fn what_nobody_reads_is_not_kept() {
+fn items_without_a_reader_are_dropped() {
     let (inbox, reader) = Inbox::new(100_000);
     let payload = payload(1);
     inbox.event(TOPIC, SubscriptionId::new(1), &payload);

@@ -28,11 +28,11 @@ fn sent(connection: &mut Machine, subscription: u64, text: &str) -> Vec<String> 
         match action {
             Action::Send(text) => out.push(text),
             Action::Authorize(join) => {
-                let verdict = JoinDecision::Granted {
+                let decision = JoinDecision::Granted {
                     response: "{}".to_owned(),
                     subscription: SubscriptionId::new(subscription),
                 };
-                let actions = connection.authorized(join, verdict);
+                let actions = connection.on_decision(join, decision);
                 out.extend(actions.into_iter().filter_map(|action| match action {
                     Action::Send(text) => Some(text),
                     _ => None,
@@ -92,7 +92,7 @@ fn a_refused_room_is_not_joined() {
     let topic = format!("chat_room:{R1}");
     let Some(Action::Authorize(pending)) = connection.on_text(&join("1", &topic)).pop() else { panic!() };
     assert!(pending.room.is_some());
-    let out = connection.authorized(pending, JoinDecision::Refused("unauthorized"));
+    let out = connection.on_decision(pending, JoinDecision::Refused("unauthorized"));
     assert_eq!(out, [Action::Send(error(r#""1""#, r#""1""#, &topic, "unauthorized"))]);
     assert_eq!(connection.topics().count(), 0);
 }
@@ -122,7 +122,7 @@ fn leaving() {
     assert_eq!(
         connection.on_event(parsed, SubscriptionId::new(1), "message_created", "{}"),
         None,
-        "meant for the earlier stay"
+        "meant for the earlier subscription"
     );
 }
 
@@ -154,12 +154,12 @@ fn what_clients_say_on_a_topic() {
 }
 
 #[test]
-fn the_server_ends_a_stay_once() {
+fn the_server_ends_a_subscription_once() {
     let mut connection = user();
     let topic = format!("chat_room:{R1}");
     sent(&mut connection, 5, &join("1", &topic));
     let TopicName::Topic(parsed) = Topic::parse(&topic) else { panic!() };
-    assert_eq!(connection.on_end(parsed, SubscriptionId::new(4)), None, "an earlier stay");
+    assert_eq!(connection.on_end(parsed, SubscriptionId::new(4)), None, "an earlier subscription");
     let close = format!(r#"["1","1","{topic}","phx_close",{{}}]"#);
     assert_eq!(connection.on_end(parsed, SubscriptionId::new(5)), Some(Action::Send(close)));
     assert_eq!(connection.on_end(parsed, SubscriptionId::new(5)), None);

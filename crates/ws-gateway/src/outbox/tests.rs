@@ -21,7 +21,7 @@ use super::*;
 
 const BOT: AgentId = AgentId::new(Uuid::from_u128(1));
 const ROOMS: Topic = Topic::AgentRooms(BOT);
-const STAY: SubscriptionId = SubscriptionId::new(7);
+const SUBSCRIPTION: SubscriptionId = SubscriptionId::new(7);
 
 fn queue(limit: usize) -> (Outbox, OutboxBody, Inbox) {
     queue_of(limit, None)
@@ -34,7 +34,8 @@ fn queue_of(limit: usize, receipts: Option<ReceiptSink>) -> (Outbox, OutboxBody,
     let mut machine = Machine::new(Version::V2, caller, 10);
     let join = format!(r#"["1","1","agent_rooms:{BOT}","phx_join",{{}}]"#);
     let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{join}") };
-    machine.authorized(join, JoinDecision::Granted { response: "{}".to_owned(), subscription: STAY });
+    machine
+        .on_decision(join, JoinDecision::Granted { response: "{}".to_owned(), subscription: SUBSCRIPTION });
     let (inbox, reader) = Inbox::new(limit);
     let outbox = Outbox::new(machine, reader, receipts);
     let body = outbox.body(BoxBody::new(()), None);
@@ -93,7 +94,7 @@ fn a_frame_is_headed_by_its_length() {
 }
 
 #[test]
-fn what_has_gone_out_does_not_count() {
+fn sent_bytes_do_not_count() {
     let (outbox, mut body, _) = queue(1000);
     for _ in 0..10 {
         assert!(outbox.text("x".repeat(900)));
@@ -104,7 +105,7 @@ fn what_has_gone_out_does_not_count() {
 }
 
 #[test]
-fn empty_frames_are_not_for_nothing() {
+fn empty_frames_have_a_cost() {
     let (outbox, _body, _) = queue(10_000);
     let waiting = (0..10_000).take_while(|_| outbox.pong(Bytes::new())).count();
     assert!(waiting < 1000, "{waiting}");
@@ -155,12 +156,12 @@ fn texts(body: &mut OutboxBody) -> Vec<String> {
 #[test]
 fn events_go_out_behind_the_answers_and_wait_for_a_join() {
     let (outbox, mut body, inbox) = queue(10_000);
-    inbox.event(ROOMS, STAY, &event("1", None));
-    inbox.event(ROOMS, SubscriptionId::new(6), &event("\"another stay\"", None));
+    inbox.event(ROOMS, SUBSCRIPTION, &event("1", None));
+    inbox.event(ROOMS, SubscriptionId::new(6), &event("\"another subscription\"", None));
     assert!(outbox.text(text("an answer")));
     assert_eq!(texts(&mut body), [text("an answer"), frame("1")]);
     outbox.hold();
-    inbox.event(ROOMS, STAY, &event("2", None));
+    inbox.event(ROOMS, SUBSCRIPTION, &event("2", None));
     assert_eq!(texts(&mut body), Vec::<String>::new());
     assert!(outbox.text(text("the join's")));
     outbox.resume();
@@ -168,16 +169,16 @@ fn events_go_out_behind_the_answers_and_wait_for_a_join() {
 }
 
 #[test]
-fn what_comes_behind_an_order_waits_for_the_task() {
+fn events_behind_a_command_wait_for_the_task() {
     let (outbox, mut body, inbox) = queue(10_000);
-    inbox.event(ROOMS, STAY, &event("1", None));
-    inbox.send_command(InboxItem::End { topic: ROOMS, subscription: STAY });
-    inbox.event(ROOMS, STAY, &event("2", None));
+    inbox.event(ROOMS, SUBSCRIPTION, &event("1", None));
+    inbox.send_command(InboxItem::End { topic: ROOMS, subscription: SUBSCRIPTION });
+    inbox.event(ROOMS, SUBSCRIPTION, &event("2", None));
     assert_eq!(texts(&mut body), [frame("1")]);
     assert!(matches!(outbox.next_command(), Some(InboxItem::End { .. })));
     assert_eq!(texts(&mut body), [frame("2")]);
     outbox.close(CloseCode::Restart, "");
-    inbox.event(ROOMS, STAY, &event("3", None));
+    inbox.event(ROOMS, SUBSCRIPTION, &event("3", None));
     assert_eq!(drain(&mut body), [Some(Bytes::from_static(b"\x88\x02\x03\xf4")), None]);
 }
 
@@ -186,15 +187,15 @@ fn what_comes_behind_an_order_waits_for_the_task() {
 fn events_count_while_they_wait() {
     let (_outbox, mut body, inbox) = queue(1_000);
     for _ in 0..10 {
-        inbox.event(ROOMS, STAY, &event("1", None));
-        inbox.event(ROOMS, STAY, &event("2", None));
+        inbox.event(ROOMS, SUBSCRIPTION, &event("1", None));
+        inbox.event(ROOMS, SUBSCRIPTION, &event("2", None));
         assert_eq!(texts(&mut body), [frame("1"), frame("2")]);
     }
 }
 
 /// Moves an event to the queue, as the task does before it replies.
 fn queue_event(outbox: &Outbox, inbox: &Inbox, payload: &Arc<Payload>) {
-    inbox.event(ROOMS, STAY, payload);
+    inbox.event(ROOMS, SUBSCRIPTION, payload);
     let Some(InboxItem::Event(event)) = outbox.next_command() else { panic!("an event") };
     outbox.event(event);
 }
@@ -206,7 +207,7 @@ fn a_content_is_shared_until_the_connection_takes_it() {
     let payload = event(r#""hello""#, None);
     queue_event(&outbox, &inbox, &payload);
     assert!(outbox.text(text("an answer")));
-    inbox.event(ROOMS, STAY, &payload);
+    inbox.event(ROOMS, SUBSCRIPTION, &payload);
     assert_eq!(Arc::strong_count(&payload), 3);
     assert_eq!(texts(&mut body), [frame(r#""hello""#), text("an answer"), frame(r#""hello""#)]);
     assert_eq!(Arc::strong_count(&payload), 1);
@@ -216,18 +217,18 @@ fn a_content_is_shared_until_the_connection_takes_it() {
 /// Ten agents that work on one large text do not disconnect a human with a slow link: only the last
 /// state of the text is queued, here or in the inbox.
 #[test]
-fn of_a_state_only_the_last_waits() {
+fn only_the_last_state_of_a_message_waits() {
     let size = 500_000;
     let (outbox, mut body, inbox) = queue(3 * (size + 1_000));
     let state = |number: usize| {
         let json = format!("\"{number}{}\"", "x".repeat(size));
         Arc::new(Payload { updates: Some(MessageId::new(Uuid::nil())), ..Payload::new("e", json) })
     };
-    inbox.event(ROOMS, STAY, &state(0));
+    inbox.event(ROOMS, SUBSCRIPTION, &state(0));
     let mut context = Context::from_waker(Waker::noop());
     assert!(Pin::new(&mut body).poll_next(&mut context).is_ready(), "the client takes its time to read it");
     for number in 1..10 {
-        inbox.event(ROOMS, STAY, &state(number));
+        inbox.event(ROOMS, SUBSCRIPTION, &state(number));
         if number % 3 == 0 {
             // The client sends a frame.
             while let Some(command) = outbox.next_command() {
@@ -245,9 +246,9 @@ fn of_a_state_only_the_last_waits() {
 
 /// Bytes that were handed to a connection count until it asks for more.
 #[test]
-fn what_was_handed_over_counts_until_more_is_wanted() {
+fn bytes_handed_to_the_connection_count_until_it_asks_for_more() {
     let (_outbox, mut body, inbox) = queue(1_000);
-    inbox.event(ROOMS, STAY, &event("1", None));
+    inbox.event(ROOMS, SUBSCRIPTION, &event("1", None));
     let mut context = Context::from_waker(Waker::noop());
     assert!(Pin::new(&mut body).poll_next(&mut context).is_ready());
     assert!(!inbox.is_idle());
@@ -257,9 +258,9 @@ fn what_was_handed_over_counts_until_more_is_wanted() {
 
 /// A frame that is too large for an agent is dropped, and does not block others.
 #[test]
-fn what_was_not_handed_over_does_not_count() {
+fn dropped_frames_do_not_count() {
     let (_outbox, mut body, inbox) = queue(10_000_000);
-    inbox.event(ROOMS, STAY, &event(&"x".repeat(MAX_AGENT_BYTES), None));
+    inbox.event(ROOMS, SUBSCRIPTION, &event(&"x".repeat(MAX_AGENT_BYTES), None));
     assert_eq!(drain(&mut body), []);
     assert!(inbox.is_idle());
 }
@@ -271,13 +272,13 @@ fn the_end_forgets_what_is_in_the_inbox() {
         let (outbox, mut body, inbox) = queue(1_000_000);
         let payload = event("1", None);
         queue_event(&outbox, &inbox, &payload);
-        inbox.event(ROOMS, STAY, &payload);
+        inbox.event(ROOMS, SUBSCRIPTION, &payload);
         if cut {
             outbox.cut(CloseCode::Again, "");
         } else {
             outbox.close(CloseCode::Restart, "");
         }
-        inbox.event(ROOMS, STAY, &payload);
+        inbox.event(ROOMS, SUBSCRIPTION, &payload);
         assert_eq!(Arc::strong_count(&payload), if cut { 1 } else { 2 });
         drain(&mut body);
         assert_eq!(Arc::strong_count(&payload), 1);
@@ -286,7 +287,7 @@ fn the_end_forgets_what_is_in_the_inbox() {
 
 /// A client that reads slowly has some seconds to read the remaining frames.
 #[actix_web::test]
-async fn what_an_ended_socket_keeps_it_does_not_keep_for_ever() {
+async fn an_ended_socket_drops_unread_frames_after_some_seconds() {
     let (outbox, mut body, inbox) = queue(1_000_000);
     let large = event(&format!("\"{}\"", "x".repeat(CHUNK_BYTES)), None);
     for _ in 0..3 {
@@ -305,7 +306,7 @@ async fn what_an_ended_socket_keeps_it_does_not_keep_for_ever() {
 #[test]
 fn answers_take_a_part_of_what_may_wait() {
     let (outbox, mut body, inbox) = queue(40_000_000);
-    let answers = || (0..10_000).take_while(|_| outbox.text("x".repeat(1024 - OVERHEAD_BYTES))).count();
+    let answers = || (0..10_000).take_while(|_| outbox.text("x".repeat(1024 - FRAME_OVERHEAD_BYTES))).count();
     assert_eq!(answers(), 128);
     let (outbox, mut other, _inbox) = queue(40_000_000);
     for _ in 0..10 {
@@ -344,7 +345,7 @@ fn a_message_is_taken_when_it_has_left_the_queue() {
     assert!(outbox.text(text("a reply")));
     queue_event(&outbox, &inbox, &event(&large, Some(messages[0])));
     queue_event(&outbox, &inbox, &event("{}", Some(messages[1])));
-    inbox.event(ROOMS, STAY, &event("{}", Some(messages[2])));
+    inbox.event(ROOMS, SUBSCRIPTION, &event("{}", Some(messages[2])));
     assert_eq!(held(), [false; 4]);
     let mut context = Context::from_waker(Waker::noop());
     assert!(Pin::new(&mut body).poll_next(&mut context).is_ready());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::chat::Entrance;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, ChatSelection, DeliveryFilter, DeliveryKey,
+    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, ChatSelection, DeliveryFilter, DeliveryKey,
     DeliveryRepository, NextMessage, Searched, Unacknowledged,
 };
 use domain::id::{AgentId, ChatId, MessageId};
@@ -100,6 +100,10 @@ impl DeliveryRepository for Damaged {
         Ok(vec![Searched { found: vec![new], examined_to: None }; listening.len()])
     }
 
+    async fn backlog_work(&self, _: AgentId, _: ChatId, _: Sequence) -> Result<BacklogWork, StoreError> {
+        broken()
+    }
+
     async fn new_messages(
         &self,
         of: AgentId,
@@ -119,7 +123,7 @@ impl DeliveryRepository for Damaged {
 async fn a_failing_read_keeps_nobody_else_waiting() {
     let (world, hub, store) = (World::new(), hub(), Arc::new(Damaged::default()));
     let deliveries = store.service(&world);
-    let rule = RedeliveryPolicy::after(Duration::from_secs(5));
+    let rule = RedeliveryPolicy::usual(Duration::from_secs(5), Duration::from_secs(900));
     let mut repeater = Redeliverer::new(hub.clone(), Arc::new(deliveries), rule);
     let mut sockets = (0..LISTENERS + 3).map(|number| open(&hub, agent(number as u128))).collect::<Vec<_>>();
     for (claim, _) in &sockets {

@@ -51,7 +51,7 @@ impl Scene {
 }
 
 #[actix_web::test]
-async fn an_order_to_end_leaves_no_listener_behind() {
+async fn a_command_to_end_leaves_no_subscription() {
     let payload = || Arc::new(Payload::new("supersede", "{}".to_owned()));
     for order in [
         InboxItem::Superseded { payload: payload() },
@@ -62,7 +62,7 @@ async fn an_order_to_end_leaves_no_listener_behind() {
         let Scene { hub, mut socket, inbox, join, .. } = Scene::new().await;
         let (shown, subscription) = (format!("{order:?}"), socket.claim.subscribe(join.topic));
         inbox.send_command(order);
-        assert!(socket.decide(join, subscription).await == Flow::Ends, "{shown}");
+        assert!(socket.decide(join, subscription).await == Flow::End, "{shown}");
         drop(socket);
         assert_eq!(hub.figures().listeners, 0, "{shown}");
     }
@@ -71,13 +71,13 @@ async fn an_order_to_end_leaves_no_listener_behind() {
 /// The agent was removed and added again before the store was read: the join is granted, but its
 /// subscription has ended. The client is notified, and can join again.
 #[actix_web::test]
-async fn a_stay_that_ended_before_the_store_was_asked_is_closed_behind_its_answer() {
+async fn a_subscription_ended_during_its_join_is_closed_after_the_reply() {
     let Scene { hub, bot, room, mut socket, join, .. } = Scene::new().await;
     let subscription = socket.claim.subscribe(join.topic);
     let participant = participant(ParticipantId::Agent(bot.id));
     hub.publish(DomainEvent::ParticipantRemoved { chat_id: room, participant });
-    assert!(socket.decide(join, subscription).await == Flow::Goes);
-    assert!(socket.hear() == Flow::Goes);
+    assert!(socket.decide(join, subscription).await == Flow::Continue);
+    assert!(socket.run_commands() == Flow::Continue);
     assert_eq!(hub.figures().listeners, 0);
     assert_eq!(socket.outbox.machine(|machine| machine.topics().count()), 0, "joined, and deaf");
 }

@@ -188,7 +188,7 @@ async fn refusals_come_before_the_upgrade_and_never_as_401() {
         assert_eq!((refusal.status, &refusal.body["error"]["code"]), (status, &json!(code)), "{query}");
         assert!(!refusal.body.to_string().contains("thnv_"), "no key is ever repeated");
     }
-    assert_eq!(bench.hub.socket_count(), 0);
+    assert_eq!(bench.open_sockets(), 0);
     bench.end().await;
 }
 
@@ -219,7 +219,7 @@ async fn refusals_say_what_to_do() {
         let refusal = Raw::refusal(bench.address, query, &[header]).await;
         assert_eq!((refusal.status, &refusal.body["error"]["message"]), (403, &json!(message)));
     }
-    // Beside a credential in another place, the header is ignored.
+    // If there is a credential elsewhere, the header is ignored.
     Client::open(bench.address, "vsn=2.0.0", &[("authorization", "x"), ("x-api-key", one)]).await;
     bench.end().await;
 }
@@ -337,7 +337,7 @@ async fn an_agent_that_ends_while_it_connects_gets_no_socket() {
     assert_eq!(Raw::refusal(bench.address, &query, &[]).await.status, 403);
     let query = format!("vsn=2.0.0&api_key={}&agent_id={}", bench.ann.key, bench.one.id);
     assert_eq!(Raw::refusal(bench.address, &query, &[]).await.status, 403);
-    assert_eq!(bench.hub.socket_count(), 0);
+    assert_eq!(bench.open_sockets(), 0);
     Client::open(bench.address, &format!("vsn=2.0.0&api_key={}", bench.two.key), &[]).await;
     bench.end().await;
 }

@@ -15,7 +15,7 @@ use domain::time::Timestamp;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
 use testkit::{FixedClock, NOON, TestAgent, TestUser, World, until_or};
-use ws_gateway::fault::LosesMessages;
+use ws_gateway::fault::LossyPublisher;
 use ws_gateway::{Hub, HubConfig, SocketContext};
 
 use crate::client::Client;
@@ -52,7 +52,8 @@ impl Bench {
 
     /// One of so many messages gets lost on its way to the sockets, beginning with the first.
     pub(crate) async fn with_lost(one_of: u64) -> Self {
-        let losing = |hub: Arc<Hub>| -> Arc<dyn EventPublisher> { Arc::new(LosesMessages::new(hub, one_of)) };
+        let losing =
+            |hub: Arc<Hub>| -> Arc<dyn EventPublisher> { Arc::new(LossyPublisher::new(hub, one_of)) };
         let chats = |world: &World| world.chats.clone();
         Self::build(HubConfig::default(), chats, RateLimitConfig::off(), losing).await
     }
@@ -109,9 +110,15 @@ impl Bench {
         format!("room_participants:{}", self.room)
     }
 
+    /// The number of open sockets.
+    pub(crate) fn open_sockets(&self) -> usize {
+        let figures = self.hub.figures();
+        figures.user_sockets + figures.agent_sockets
+    }
+
     /// Waits until so many sockets are open.
     pub(crate) async fn until_open(&self, count: usize) {
-        let open = || self.hub.socket_count();
+        let open = || self.open_sockets();
         until_or(|| format!("{} are open, not {count}", open()), async || open() == count).await;
     }
 

@@ -150,7 +150,7 @@ async fn a_key_that_is_revoked_while_it_connects_gets_no_socket() {
         let query = format!("vsn=2.0.0&api_key={}{agent}", bench.ann.key);
         assert_eq!(Raw::refusal(bench.address, &query, &[]).await.status, 403, "{agent}");
     }
-    assert_eq!(bench.hub.socket_count(), 0);
+    assert_eq!(bench.open_sockets(), 0);
     bench.socket(&bench.one.key).await.nothing_came().await;
     bench.end().await;
 }

@@ -17,6 +17,9 @@ const AFTER: Duration = Duration::from_secs(5);
 /// A little more: of messages of one instant each is written a microsecond after the one before.
 const LATER: Duration = Duration::from_millis(5_001);
 
+/// How long an attempt shows that an agent works through its backlog.
+const STUCK_AFTER: Duration = Duration::from_secs(900);
+
 /// Which messages get lost on the event bus.
 #[derive(Clone, Copy)]
 enum Lost {
@@ -34,7 +37,7 @@ impl Bench {
         let repeater = Redeliverer::new(
             bench.hub.clone(),
             bench.world.deliveries.clone(),
-            RedeliveryPolicy::after(AFTER),
+            RedeliveryPolicy::usual(AFTER, STUCK_AFTER),
         );
         (bench, repeater)
     }
@@ -93,9 +96,9 @@ async fn a_lost_message_is_pushed_again_until_it_was_taken() {
     bench.end().await;
 }
 
-/// Older ones are asked for by the client, and what is worked on is known to it.
+/// For older ones, the client has time to ask, and what is worked on is known to it.
 #[actix_web::test]
-async fn only_what_came_after_the_join_and_is_still_new_is_pushed_again() {
+async fn what_came_after_the_join_and_is_still_new_is_pushed_again() {
     let (bench, mut repeater) = Bench::losing(Lost::All).await;
     let topic = bench.chat_topic();
     let mut one = bench.socket(&bench.one.key).await;
@@ -146,8 +149,80 @@ async fn many_lost_messages_come_in_their_order_a_few_at_once() {
     bench.end().await;
 }
 
+/// An agent that was away and does not ask gets the oldest first, a few at once, when it has had time to ask.
+#[actix_web::test]
+async fn a_backlog_is_pushed_to_an_agent_that_does_not_ask() {
+    let (bench, mut repeater) = Bench::losing(Lost::All).await;
+    let topic = bench.chat_topic();
+    let mut sent = Vec::new();
+    for number in 0..10 {
+        sent.push(bench.say(&format!("message {number}"), &[&bench.one]).await);
+    }
+    let mut one = bench.socket(&bench.one.key).await;
+    one.join("1", &topic).await;
+    sent.push(bench.say("lost after the join", &[&bench.one]).await);
+    assert_eq!(bench.later(&mut repeater, LATER).await, 1);
+    brings(&mut one, "1", &topic, sent[10]).await;
+    bench.write_deliveries().await;
+    assert_eq!(bench.later(&mut repeater, LATER).await, 0);
+    assert_eq!(bench.later(&mut repeater, AFTER).await, 8);
+    for message in &sent[..8] {
+        brings(&mut one, "1", &topic, *message).await;
+    }
+    bench.write_deliveries().await;
+    assert_eq!(bench.later(&mut repeater, AFTER / 2).await, 2);
+    for message in &sent[8..10] {
+        brings(&mut one, "1", &topic, *message).await;
+    }
+    bench.write_deliveries().await;
+    assert_eq!(bench.later(&mut repeater, AFTER * 100).await, 0);
+    assert_eq!(bench.states(&bench.one).await, [DeliveryStatus::Delivered; 11]);
+    one.nothing_came().await;
+    bench.end().await;
+}
+
+/// An agent that drains its backlog may take long for each message, and gets none of it over its socket. When
+/// it has stopped, it gets the rest.
+#[actix_web::test]
+async fn a_backlog_is_left_to_an_agent_that_drains_it() {
+    let (bench, mut repeater) = Bench::losing(Lost::All).await;
+    let (topic, caller) = (bench.chat_topic(), bench.one.caller);
+    let mut sent = Vec::new();
+    for number in 0..4 {
+        sent.push(bench.say(&format!("message {number}"), &[&bench.one]).await);
+    }
+    // Open when its process ended.
+    let advance = async |message: MessageId, step: DeliveryStep| {
+        bench.world.deliveries.advance(caller, bench.room, message, step).await.unwrap();
+    };
+    advance(sent[0], DeliveryStep::Begin).await;
+    bench.world.clock.advance(AFTER);
+    let mut one = bench.socket(&bench.one.key).await;
+    one.join("1", &topic).await;
+    for message in &sent[..2] {
+        bench.world.clock.advance(AFTER);
+        let next = bench.world.deliveries.next(caller, bench.room).await.unwrap().unwrap();
+        assert_eq!(next.id, *message);
+        advance(next.id, DeliveryStep::Begin).await;
+        assert_eq!(bench.later(&mut repeater, STUCK_AFTER / 2).await, 0);
+        advance(next.id, DeliveryStep::Succeed).await;
+        assert_eq!(bench.later(&mut repeater, LATER).await, 0);
+    }
+    let lost = bench.say("lost meanwhile", &[&bench.one]).await;
+    assert_eq!(bench.later(&mut repeater, LATER).await, 1);
+    brings(&mut one, "1", &topic, lost).await;
+    bench.write_deliveries().await;
+    // Its next attempt gets stuck.
+    advance(sent[2], DeliveryStep::Begin).await;
+    assert_eq!(bench.later(&mut repeater, STUCK_AFTER.saturating_sub(LATER)).await, 0);
+    assert_eq!(bench.later(&mut repeater, LATER).await, 1);
+    brings(&mut one, "1", &topic, sent[3]).await;
+    one.nothing_came().await;
+    bench.end().await;
+}
+
 /// Whoever has left, joined anew, been removed or connected elsewhere has nothing pushed again
-/// that was written before.
+/// at once that was written before.
 #[actix_web::test]
 async fn nothing_is_pushed_again_to_a_stay_that_is_over() {
     let (bench, mut repeater) = Bench::losing(Lost::All).await;
@@ -155,7 +230,7 @@ async fn nothing_is_pushed_again_to_a_stay_that_is_over() {
     let (mut one, mut two) = (bench.socket(&bench.one.key).await, bench.socket(&bench.two.key).await);
     one.join("1", &topic).await;
     two.join("1", &topic).await;
-    bench.say("lost", &[&bench.one, &bench.two]).await;
+    let oldest = bench.say("lost", &[&bench.one, &bench.two]).await;
     one.say(&json!(["1", "2", topic, "phx_leave", {}])).await;
     assert_eq!(one.frame().await[3], "phx_reply");
     one.ended("1", &topic).await;
@@ -171,12 +246,16 @@ async fn nothing_is_pushed_again_to_a_stay_that_is_over() {
     one.ask("4", &topic).await;
     one.answer("4", &topic, "ok", json!({})).await;
     one.ended("3", &topic).await;
-    bench.say("lost before the next socket", &[&bench.one]).await;
+    let newest = bench.say("lost before the next socket", &[&bench.one]).await;
     let mut newer = bench.socket(&bench.one.key).await;
     newer.join("1", &topic).await;
     bench.until_open(2).await;
     assert_eq!(bench.later(&mut repeater, LATER).await, 0);
     newer.nothing_came().await;
+    // It is the backlog of the newest stay, but for what was taken.
+    assert_eq!(bench.later(&mut repeater, AFTER * 2).await, 2);
+    brings(&mut newer, "1", &topic, oldest).await;
+    brings(&mut newer, "1", &topic, newest).await;
     two.nothing_came().await;
     bench.end().await;
 }

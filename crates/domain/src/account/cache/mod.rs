@@ -46,11 +46,11 @@ const MAX_CALLERS: usize = 16 * 1024;
 
 /// The maximum number of agents: at most sixteen megabytes, with the longest texts; in practice
 /// one.
-const MOST_RECORDS: usize = 1024;
+const MAX_AGENTS: usize = 1024;
 
 /// The maximum number of chats, and of participants of a cached one: a few megabytes, thirty if all
 /// are as large as possible.
-const MOST_ROOMS: usize = 4096;
+const MAX_ROOMS: usize = 4096;
 const MAX_PARTICIPANTS: usize = 48;
 
 /// Before the first read of the log.
@@ -110,8 +110,9 @@ impl Default for CallerCache {
             keys: ReadThroughCache::new(MAX_CALLERS),
             standings: ReadThroughCache::new(MAX_CALLERS),
             sessions: ReadThroughCache::new(MAX_CALLERS),
-            agents: ReadThroughCache::new(MOST_RECORDS),
-            rooms: ReadThroughCache::new(MOST_ROOMS),
+            agents: ReadThroughCache::new(MAX_AGENTS),
+            rooms: ReadThroughCache::new(MAX_ROOMS)
+                .with_limit(|names| names.value.0.len() <= MAX_PARTICIPANTS),
             followed_at: AtomicI64::new(NEVER),
             hits: AtomicU64::default(),
             misses: AtomicU64::default(),
@@ -266,16 +267,7 @@ impl CallerCache {
         admits: impl Fn(&R) -> bool,
         read: impl Future<Output = Result<Option<Names>, StoreError>>,
     ) -> Result<Option<R>, StoreError> {
-        let (found, ticket) = self.look(&self.rooms, &chat, now, &see, admits);
-        if found.is_some() {
-            return Ok(found);
-        }
-        let Some(names) = read.await? else { return Ok(None) };
-        let seen = see(&names);
-        if let Some(ticket) = ticket.filter(|_| names.0.len() <= MAX_PARTICIPANTS) {
-            self.rooms.put(ticket, chat, Entry { value: names, read_at: now });
-        }
-        Ok(Some(seen))
+        self.known_or(&self.rooms, chat, now, see, admits, read).await
     }
 
     /// Applies `see` to the cached value, or to the one from `read`, which is then cached. Missing

@@ -18,6 +18,8 @@ pub(super) struct ReadThroughCache<K, V> {
     hasher: RandomState,
     /// The maximum number of entries of a young generation.
     generation: usize,
+    /// Whether a value is small enough to be cached.
+    fits: fn(&V) -> bool,
 }
 
 /// Entries in two generations. When the young generation is full, it replaces the old one, whose
@@ -46,7 +48,13 @@ impl<K: Eq + Hash, V> ReadThroughCache<K, V> {
             shards: std::array::from_fn(|_| RwLock::default()),
             hasher: RandomState::new(),
             generation: (capacity / SHARDS / 2).max(1),
+            fits: |_| true,
         }
+    }
+
+    /// Values that do not fit are not cached.
+    pub(super) fn with_limit(self, fits: fn(&V) -> bool) -> Self {
+        Self { fits, ..self }
     }
 
     /// Applies `see` to the entry, if there is one. The ticket is for putting in a value that is read now.
@@ -56,8 +64,12 @@ impl<K: Eq + Hash, V> ReadThroughCache<K, V> {
         (found.and_then(see), Ticket(shard.changes))
     }
 
-    /// Puts in a value that was read after the ticket was given, unless the shard was invalidated since.
+    /// Puts in a value that was read after the ticket was given, unless the shard was invalidated
+    /// since, or the value does not fit.
     pub(super) fn put(&self, ticket: Ticket, key: K, value: V) {
+        if !(self.fits)(&value) {
+            return;
+        }
         let mut shard = self.write(&key);
         if ticket != Ticket(shard.changes) {
             return;
@@ -124,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_in_is_found_until_it_is_forgotten() {
+    fn entries_are_found_until_they_are_invalidated() {
         let read_through = read_through();
         put(&read_through, 1, 10);
         put(&read_through, 2, 20);
@@ -142,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_change_is_not_put_in_after_it() {
+    fn a_ticket_is_void_after_an_invalidation() {
         let changes: [fn(&ReadThroughCache<u32, u32>); 2] =
             [|read_through| read_through.forget(&1), |read_through| read_through.forget_all(|_| false)];
         for change in changes {
@@ -158,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_never_more_than_there_is_room_for_and_what_is_used_stays() {
+    fn the_capacity_is_bounded_and_used_entries_stay() {
         let read_through = read_through();
         let mut lost = 0;
         for key in 0..10_000 {

@@ -168,16 +168,16 @@ async fn read(cache: &CallerCache, now: Timestamp) -> BTreeSet<String> {
 const ALL: usize = 12;
 
 #[tokio::test]
-async fn who_is_known_is_not_read_again() {
+async fn cached_entries_are_not_read_again() {
     let cache = followed();
     assert_eq!(read(&cache, at(0)).await.len(), ALL);
     assert!(read(&cache, at(999)).await.is_empty());
-    assert_eq!(cache.counts(), CacheCounts { hits: 10, misses: 10 });
+    assert_eq!(cache.counts(), CacheCounts { hits: 12, misses: 12 });
 }
 
 /// The cache is bypassed while the log is not followed, and used again after the next read.
 #[tokio::test]
-async fn nobody_is_known_while_the_log_is_not_followed() {
+async fn the_cache_is_bypassed_while_the_log_is_not_followed() {
     let cache = CallerCache::default();
     assert_eq!((read(&cache, at(0)).await.len(), read(&cache, at(0)).await.len()), (ALL, ALL));
     cache.confirm(at(0));
@@ -196,7 +196,7 @@ async fn nobody_is_known_while_the_log_is_not_followed() {
 /// A change of another process arrives within a second; until then a credential that is valid there
 /// is not refused here.
 #[tokio::test]
-async fn who_is_known_otherwise_is_asked_for_before_they_are_refused() {
+async fn refusals_are_read_from_the_store() {
     let cache = followed();
     let kept_out = StoredKey { is_disabled: true, ..key(1, 1, false) };
     for stored in [kept_out, kept_out, key(1, 1, false)] {
@@ -214,7 +214,7 @@ async fn who_is_known_otherwise_is_asked_for_before_they_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_old_is_read_again() {
+async fn old_entries_are_read_again() {
     let cache = followed();
     read(&cache, at(0)).await;
     cache.confirm(at(59_900));
@@ -266,7 +266,7 @@ fn changes() -> [Change; 13] {
 }
 
 #[tokio::test]
-async fn each_change_drops_what_it_makes_untrue_and_nothing_else() {
+async fn each_change_drops_only_outdated_entries() {
     let (ann, bot) = (ParticipantId::User(user(1)), ParticipantId::Agent(agent(11)));
     let others = [
         Change::PlansConfigured,
@@ -287,7 +287,7 @@ async fn each_change_drops_what_it_makes_untrue_and_nothing_else() {
 
 /// The read began before the change and ends after it, so it may have the old value.
 #[tokio::test]
-async fn what_was_read_during_a_change_is_not_kept() {
+async fn a_read_that_raced_a_change_is_not_cached() {
     for change in changes().into_iter().chain([Change::PlansConfigured]) {
         let cache = followed();
         for key in keys() {
@@ -354,7 +354,7 @@ async fn large_rooms_are_not_kept() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_asked_for_each_time() {
+async fn missing_values_are_not_cached() {
     let cache = followed();
     let asked = AtomicU64::default();
     for _ in 0..3 {
@@ -372,7 +372,7 @@ async fn what_is_not_there_is_asked_for_each_time() {
 
 /// However many callers there are, the cache is bounded, and the newest are in it.
 #[tokio::test]
-async fn there_is_a_bound() {
+async fn the_cache_is_bounded() {
     let cache = followed();
     for number in 0..MAX_CALLERS * 2 {
         let mut bytes = [0; 32];
@@ -413,7 +413,7 @@ impl EventPublisher for Watching {
 }
 
 #[tokio::test]
-async fn what_this_process_changes_is_forgotten_before_anybody_hears_of_it() {
+async fn own_changes_invalidate_before_they_are_published() {
     let cache = Arc::new(followed());
     let next = Arc::new(Watching { cache: cache.clone(), seen: Mutex::default() });
     let publisher = CacheInvalidation::new(cache.clone(), next.clone());

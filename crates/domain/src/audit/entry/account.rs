@@ -52,7 +52,12 @@ impl AuditEntry {
         let agent = ParticipantId::Agent(agent.id);
         Self::new(AuditAction::AgentMarked, Actor::Operator, agent, AuditTenant::Of(agent), command.now)
             .with_detail(
-                marks.into_iter().filter_map(flag).chain(limit(max_attempts)).collect::<Vec<_>>().join(" "),
+                marks
+                    .into_iter()
+                    .filter_map(flag)
+                    .chain(max_attempts.map(limit))
+                    .collect::<Vec<_>>()
+                    .join(" "),
             )
     }
 
@@ -83,7 +88,7 @@ impl AuditEntry {
             ("registry", *registry_access),
         ];
         let texts = texts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name.to_owned());
-        let changes = texts.chain(flags.into_iter().filter_map(flag)).chain(limit(*max_attempts));
+        let changes = texts.chain(flags.into_iter().filter_map(flag)).chain(max_attempts.map(limit));
         let (subject, tenant) = (AuditObject::Agent(command.agent), AuditTenant::of_user(command.owner));
         Self::new(AuditAction::AgentUpdated, command.owner, subject, tenant, command.now)
             .with_detail(changes.collect::<Vec<_>>().join(" "))
@@ -114,10 +119,10 @@ impl AuditEntry {
     }
 }
 
-/// A limit of attempts that was set or removed.
-fn limit(max_attempts: Option<Option<MaxAttempts>>) -> Option<String> {
-    let number = |max: Option<MaxAttempts>| max.map_or("none".to_owned(), |max| max.get().to_string());
-    max_attempts.map(|max| format!("max_attempts={}", number(max)))
+/// A limit of attempts that was set, or removed.
+fn limit(max_attempts: Option<MaxAttempts>) -> String {
+    let number = max_attempts.map_or_else(|| "none".to_owned(), |max| max.get().to_string());
+    format!("max_attempts={number}")
 }
 
 /// A flag that was set or cleared.

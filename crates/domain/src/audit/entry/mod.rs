@@ -164,7 +164,7 @@ pub struct AuditEntry {
     pub action: AuditAction,
     /// The subject.
     pub subject: AuditObject,
-    /// The place or the beneficiary.
+    /// What the subject belongs to, or who the action was for: the chat of a participant, the holder of a key.
     pub place: Option<AuditObject>,
     /// The detail: a role, the name of a plan.
     pub detail: Option<String>,

@@ -4,14 +4,18 @@ use super::*;
 
 const SUBSCRIPTION: SubscriptionId = SubscriptionId::new(7);
 const ANOTHER: SubscriptionId = SubscriptionId::new(8);
+/// When the listeners joined.
+const JOINED: i64 = 0;
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * 1_000_000)
 }
 
-/// The first after five seconds, the longest interval twenty, at most three outstanding.
+/// The first after five seconds, the longest interval twenty, at most three outstanding; a backlog after
+/// ten, and an attempt is stuck after a hundred.
 fn policy() -> RedeliveryPolicy {
-    RedeliveryPolicy { after: Duration::from_secs(5), longest: Duration::from_secs(20), in_flight: 3 }
+    let [after, longest, quiet, stuck_after] = [5, 20, 10, 100].map(Duration::from_secs);
+    RedeliveryPolicy { after, longest, in_flight: 3, quiet, stuck_after }
 }
 
 /// Messages with these sequences, each written at that second.
@@ -21,12 +25,28 @@ fn new<const N: usize>(places: [i64; N]) -> [Unacknowledged; N] {
 
 fn listening(subscription: SubscriptionId, since: i64) -> Listening {
     let (id, since) = (uuid::Uuid::from_u128(1), Sequence::new(since));
-    Listening { subscription, agent: AgentId::new(id), chat: ChatId::new(id), since }
+    let (agent, chat) = (AgentId::new(id), ChatId::new(id));
+    Listening { subscription, agent, chat, since, joined_at: at(JOINED) }
 }
 
 /// The sequence after which the store is searched.
-fn since(schedule: &mut RedeliverySchedule, listening: Listening) -> i64 {
-    schedule.meet(listening).since.get()
+fn since(schedule: &mut RedeliverySchedule, listening: Listening, now: i64) -> i64 {
+    schedule.meet(listening, at(now)).since.get()
+}
+
+fn searched(found: &[Unacknowledged], examined_to: Option<i64>) -> Searched {
+    Searched { found: found.to_vec(), examined_to: examined_to.map(Sequence::new) }
+}
+
+/// The messages to push to this listener, after a search with this result.
+fn search(
+    schedule: &mut RedeliverySchedule,
+    listening: Listening,
+    searched: &Searched,
+    now: i64,
+) -> Vec<i64> {
+    let met = schedule.meet(listening, at(now));
+    schedule.due(listening, met, searched, at(now)).into_iter().map(Sequence::get).collect()
 }
 
 /// The messages to push, after a search that found these.
@@ -36,9 +56,7 @@ fn due(
     found: &[Unacknowledged],
     now: i64,
 ) -> Vec<i64> {
-    let met = schedule.meet(listening(subscription, 0));
-    let searched = Searched { found: found.to_vec(), examined_to: None };
-    schedule.due(met, &searched, at(now)).into_iter().map(Sequence::get).collect()
+    search(schedule, listening(subscription, 0), &searched(found, None), now)
 }
 
 /// One round, in which all due messages are pushed; returns them.
@@ -56,7 +74,7 @@ fn the_time_to_the_next_push_grows_up_to_the_longest() {
     // Written at second 1: due after 5 seconds, then after 10, and then after 20 each.
     let pushed = (0..=100).filter(|now| !push(&mut schedule, &new([1]), *now).is_empty());
     assert_eq!(pushed.collect::<Vec<_>>(), [6, 16, 36, 56, 76, 96]);
-    let usual = RedeliveryPolicy::after(Duration::from_secs(5));
+    let usual = RedeliveryPolicy::usual(Duration::from_secs(5), Duration::MAX);
     assert_eq!([1, 2, 3, 4, 40, 400].map(|times| usual.delay(times).as_secs()), [10, 20, 40, 40, 40, 40]);
     let enormous = RedeliveryPolicy { after: Duration::MAX, ..policy() };
     assert_eq!(enormous.delay(31), policy().longest, "nothing overflows");
@@ -113,10 +131,10 @@ fn what_is_left_does_not_stand_in_the_way() {
     schedule.skip(SUBSCRIPTION, Sequence::new(3));
     // The first is skipped from now on; the third only when the second has arrived.
     assert!(due(&mut schedule, SUBSCRIPTION, &new([1, 2, 3]), 61).is_empty());
-    assert_eq!(since(&mut schedule, listening(SUBSCRIPTION, 0)), 1);
+    assert_eq!(since(&mut schedule, listening(SUBSCRIPTION, 0), 61), 1);
     assert_eq!(due(&mut schedule, SUBSCRIPTION, &new([2, 3, 4]), 62), [4]);
     assert_eq!(due(&mut schedule, SUBSCRIPTION, &new([3, 4, 5]), 63), [4, 5]);
-    assert_eq!(since(&mut schedule, listening(SUBSCRIPTION, 0)), 3);
+    assert_eq!(since(&mut schedule, listening(SUBSCRIPTION, 0), 63), 3);
     assert!(
         schedule.subscriptions[&SUBSCRIPTION].skipped.is_empty(),
         "what is passed over need not be remembered"
@@ -124,8 +142,30 @@ fn what_is_left_does_not_stand_in_the_way() {
     // The result survives a round that finds nothing, or the same rows would be searched in each
     // round.
     assert!(due(&mut schedule, SUBSCRIPTION, &[], 64).is_empty());
-    assert_eq!(since(&mut schedule, listening(SUBSCRIPTION, 0)), 3);
-    assert_eq!(since(&mut schedule, listening(ANOTHER, 2)), 2);
+    assert_eq!(since(&mut schedule, listening(SUBSCRIPTION, 0), 64), 3);
+    assert_eq!(since(&mut schedule, listening(ANOTHER, 0), 64), 0);
+}
+
+/// What was acknowledged may be new again after a retry, also for a client that does not read at the moment.
+#[test]
+fn a_chat_with_retried_work_is_searched_from_its_beginning() {
+    let mut schedule = RedeliverySchedule::new(policy());
+    let (one, other) = (listening(SUBSCRIPTION, 0), listening(ANOTHER, 0));
+    for listening in [one, other] {
+        search(&mut schedule, listening, &searched(&[], Some(100)), 60);
+        assert_eq!(since(&mut schedule, listening, 60), 100);
+    }
+    schedule.end_round();
+    schedule.begin_round(HashSet::from([ChatId::new(uuid::Uuid::from_u128(2))]));
+    assert_eq!(since(&mut schedule, one, 61), 100, "another chat");
+    schedule.keep(&other);
+    schedule.end_round();
+    schedule.begin_round(HashSet::from([one.chat]));
+    assert_eq!(since(&mut schedule, one, 62), 0);
+    schedule.keep(&other);
+    schedule.end_round();
+    schedule.begin_round(HashSet::new());
+    assert_eq!(since(&mut schedule, other, 63), 0);
 }
 
 #[test]
@@ -133,7 +173,7 @@ fn whoever_has_gone_is_forgotten() {
     let mut schedule = RedeliverySchedule::new(policy());
     push(&mut schedule, &new([1]), 60);
     for _ in 0..3 {
-        schedule.meet(listening(SUBSCRIPTION, 0));
+        schedule.keep(&listening(SUBSCRIPTION, 0));
         schedule.end_round();
     }
     assert!(push(&mut schedule, &new([1]), 61).is_empty(), "it is still there");
@@ -181,24 +221,95 @@ fn in_the_long_run() {
 #[test]
 fn acknowledged_deliveries_are_not_examined_again() {
     let mut schedule = RedeliverySchedule::new(policy());
-    let searched = |found: &[Unacknowledged], examined_to: Option<i64>| Searched {
-        found: found.to_vec(),
-        examined_to: examined_to.map(Sequence::new),
+    let mut examine = |found: &[Unacknowledged], examined_to: Option<i64>, now: i64| {
+        let listening = listening(SUBSCRIPTION, 100);
+        let due = search(&mut schedule, listening, &searched(found, examined_to), now);
+        (due, since(&mut schedule, listening, now), schedule.subscriptions.len())
     };
-    let first = listening(SUBSCRIPTION, 100);
-    assert!(schedule.due(first, &searched(&[], Some(163)), at(200)).is_empty());
-    assert!(schedule.subscriptions.is_empty(), "a short backlog is examined again");
-    assert!(schedule.due(first, &searched(&[], Some(164)), at(200)).is_empty());
-    assert_eq!(since(&mut schedule, first), 164);
+    // While the backlog is left to the agent, and after that from the beginning.
+    assert_eq!(examine(&[], Some(163), 1), (vec![], 100, 0), "a short part is examined again");
+    assert_eq!(examine(&[], Some(164), 1), (vec![], 164, 1));
+    assert_eq!(examine(&[], Some(63), 10), (vec![], 0, 1), "of the backlog, nothing was examined");
+    assert_eq!(examine(&[], Some(64), 10), (vec![], 64, 1));
+    assert_eq!(examine(&[], Some(140), 10), (vec![], 164, 1), "both parts are done");
     // The search stops before the first message that is still new.
-    let met = schedule.meet(first);
     let new = [Unacknowledged { sequence: Sequence::new(900), written_at: at(300) }];
-    assert!(schedule.due(met, &searched(&new, None), at(301)).is_empty(), "it is too young");
-    assert_eq!(since(&mut schedule, first), 899);
-    let met = schedule.meet(first);
-    assert_eq!(schedule.due(met, &searched(&new, None), at(305)), [Sequence::new(900)]);
-    // An empty search says nothing new.
-    let met = schedule.meet(first);
-    assert!(schedule.due(met, &searched(&[], None), at(306)).is_empty());
-    assert_eq!(since(&mut schedule, first), 899);
+    assert_eq!(examine(&new, None, 301), (vec![], 899, 1), "it is too young");
+    assert_eq!(examine(&new, None, 305), (vec![900], 899, 1));
+    assert_eq!(examine(&[], None, 306), (vec![], 899, 1), "an empty search says nothing new");
+}
+
+/// What was written before the join is searched for when the agent has had time to fetch it.
+#[test]
+fn a_backlog_is_left_to_its_agent_for_a_while() {
+    let mut schedule = RedeliverySchedule::new(policy());
+    let listening = listening(SUBSCRIPTION, 4);
+    for (now, expected) in [(0, 4), (9, 4), (10, 0), (1000, 0)] {
+        assert_eq!(since(&mut schedule, listening, now), expected, "at {now}");
+    }
+    assert!(schedule.subscriptions.is_empty(), "no listener takes memory for it");
+    let written = |places: &[i64]| {
+        let new = |place: &i64| Unacknowledged { sequence: Sequence::new(*place), written_at: at(-50) };
+        searched(&places.iter().map(new).collect::<Vec<_>>(), None)
+    };
+    // Oldest first, a few at once, together with what came later.
+    assert_eq!(search(&mut schedule, listening, &written(&[1, 2, 4, 5]), 10), [1, 2, 4]);
+    for sequence in [1, 2, 4] {
+        schedule.pushed(SUBSCRIPTION, Sequence::new(sequence), at(10));
+    }
+    assert!(search(&mut schedule, listening, &written(&[1, 2, 4, 5]), 12).is_empty());
+    assert_eq!(search(&mut schedule, listening, &written(&[2, 4, 5]), 13), [5]);
+    // The agent has begun to work on one of them.
+    let work = BacklogWork { begun_at: Some(at(14)), ended_at: None };
+    assert!(schedule.leaves_backlog(listening, work, at(20)));
+    assert_eq!(since(&mut schedule, listening, 24), 4);
+    assert_eq!(search(&mut schedule, listening, &written(&[5]), 24), [5]);
+    assert_eq!(since(&mut schedule, listening, 25), 0);
+    // What was pushed is not pushed in a hurry.
+    schedule.pushed(SUBSCRIPTION, Sequence::new(4), at(25));
+    assert_eq!(search(&mut schedule, listening, &written(&[2, 4]), 26), [2]);
+    assert!(search(&mut schedule, listening, &searched(&[], None), 27).is_empty());
+    assert!(schedule.subscriptions.is_empty());
+}
+
+/// Messages that are never pushed are passed over in both parts.
+#[test]
+fn what_is_skipped_of_a_backlog_stays_skipped() {
+    let mut schedule = RedeliverySchedule::new(policy());
+    let listening = listening(SUBSCRIPTION, 3);
+    assert_eq!(search(&mut schedule, listening, &searched(&new([1, 2, 3]), None), 60), [1, 2, 3]);
+    schedule.skip(SUBSCRIPTION, Sequence::new(2));
+    let work = BacklogWork { begun_at: Some(at(60)), ended_at: None };
+    assert!(schedule.leaves_backlog(listening, work, at(60)));
+    assert_eq!(search(&mut schedule, listening, &searched(&new([4]), None), 61), [4]);
+    assert_eq!(search(&mut schedule, listening, &searched(&new([1, 2, 3]), None), 70), [1, 3]);
+    assert_eq!(search(&mut schedule, listening, &searched(&new([2, 3]), None), 71), [3]);
+    assert_eq!(since(&mut schedule, listening, 71), 2);
+}
+
+#[test]
+fn work_on_a_backlog_shows_that_it_is_being_drained() {
+    let cases = [
+        (None, None, 1000, false),
+        // An open attempt counts until it is stuck, and only if it is not older than the join.
+        (Some(0), None, 99, true),
+        (Some(0), None, 100, false),
+        (Some(-1), None, 20, false),
+        // One that has ended counts for a while, also if it began before the join.
+        (None, Some(20), 29, true),
+        (None, Some(20), 30, false),
+        (None, Some(-5), 10, false),
+        (Some(25), Some(20), 60, true),
+        (Some(-1), Some(20), 60, false),
+    ];
+    for (begun, ended, now, expected) in cases {
+        let mut schedule = RedeliverySchedule::new(policy());
+        let (listening, work) =
+            (listening(SUBSCRIPTION, 9), BacklogWork { begun_at: begun.map(at), ended_at: ended.map(at) });
+        let is_left = schedule.leaves_backlog(listening, work, at(now));
+        assert_eq!(is_left, expected, "{begun:?} to {ended:?} at {now}");
+        // If so, it is looked at again after the first delay.
+        let looks = [now + 4, now + 5].map(|later| since(&mut schedule, listening, later));
+        assert_eq!(looks, [if expected { 9 } else { 0 }, 0], "{begun:?} to {ended:?} at {now}");
+    }
 }

@@ -13,7 +13,7 @@ fn failure() -> FailureText {
 }
 
 fn max(number: u32) -> Option<MaxAttempts> {
-    Some(MaxAttempts::new(number).unwrap())
+    MaxAttempts::new(number)
 }
 
 fn reason() -> DeadLetterReason {

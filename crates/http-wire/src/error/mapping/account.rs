@@ -1,8 +1,8 @@
 //! Users, agents, and keys.
 
 use domain::account::{
-    AuthenticateError, CreateKeyError, DeleteAgentError, MAX_KEYS, OutOfScope, RegisterError, RevokeKeyError,
-    RotateKeyError, UpdateAgentError,
+    ActAsError, AuthenticateError, CreateKeyError, DeleteAgentError, MAX_KEYS, OutOfScope, RegisterError,
+    RevokeKeyError, RotateKeyError, UpdateAgentError,
 };
 
 use super::unauthorized;
@@ -12,18 +12,33 @@ impl From<AuthenticateError> for ApiError {
     fn from(error: AuthenticateError) -> Self {
         match error {
             AuthenticateError::Unauthorized => unauthorized(),
-            AuthenticateError::NotThisAgent => Self::new(
+            AuthenticateError::Disabled(_) => disabled(),
+            AuthenticateError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ActAsError> for ApiError {
+    fn from(error: ActAsError) -> Self {
+        match error {
+            ActAsError::PlanExcludesHumans => Self::new(
+                ErrorCode::PlanRequired,
+                "Your plan does not include the API for humans. Ask the operator of the server.",
+            ),
+            ActAsError::NotThisAgent(_) => Self::new(
                 ErrorCode::Forbidden,
                 "This credential cannot act as the agent named by agent_id. Use the agent's own key, or a key of its \
                  owner, and check agent_id.",
             ),
-            AuthenticateError::OutOfScope(why) => why.into(),
-            AuthenticateError::Disabled(_) => {
-                Self::new(ErrorCode::Forbidden, "This account is disabled. Ask the operator of the server.")
-            }
-            AuthenticateError::Store(error) => error.into(),
+            ActAsError::OutOfScope(why) => why.into(),
+            ActAsError::Disabled(_) => disabled(),
+            ActAsError::Store(error) => error.into(),
         }
     }
+}
+
+fn disabled() -> ApiError {
+    ApiError::new(ErrorCode::Forbidden, "This account is disabled. Ask the operator of the server.")
 }
 
 impl From<RegisterError> for ApiError {
@@ -71,6 +86,9 @@ impl From<CreateKeyError> for ApiError {
             ),
             CreateKeyError::AgentNotFound => {
                 Self::validation().with_detail("/api_key/agent_id", "must be one of your agents")
+            }
+            CreateKeyError::ChatNotFound => {
+                Self::validation().with_detail("/api_key/chat_id", "must be a chat that you can read")
             }
             CreateKeyError::UserGone => unauthorized(),
             CreateKeyError::Store(error) => error.into(),

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use domain::chat::{Entrance, Roster};
 use domain::id::{AgentId, ParticipantId, Sequence, UserId};
+use domain::time::Timestamp;
 
 /// The participants of a chat, indexed for lookups.
 pub(super) struct Present {
@@ -33,8 +34,8 @@ impl Present {
 pub(super) enum SubscriptionBasis {
     /// The store is being read; these changes happened since, in this order.
     Asked { changes: Vec<BasisChange> },
-    /// As a participant, since the message with this sequence; or the topic is not a chat.
-    Own { since: Sequence },
+    /// As a participant, since this time and the message with this sequence; or the topic is not a chat.
+    Own { since: Sequence, joined_at: Timestamp },
     /// As the owner of these agents, as long as one of them is a participant.
     Observer { agents: Vec<AgentId> },
 }
@@ -65,14 +66,14 @@ impl SubscriptionBasis {
 
     /// Applies the result from the store, and then the changes since, which the store may or may
     /// not have seen.
-    pub(super) fn settle(&mut self, entrance: &Entrance) {
+    pub(super) fn settle(&mut self, entrance: &Entrance, now: Timestamp) {
         let Self::Asked { changes } = self else { return };
         let changes = std::mem::take(changes);
         let Entrance { standing, last_sequence } = entrance;
         *self = if standing.observes() {
             Self::Observer { agents: standing.agents.iter().map(|(agent, _)| *agent).collect() }
         } else {
-            Self::Own { since: *last_sequence }
+            Self::Own { since: *last_sequence, joined_at: now }
         };
         for change in changes {
             self.follow(change);
@@ -92,9 +93,9 @@ impl SubscriptionBasis {
             }
             (Self::Observer { agents }, BasisChange::Came(agent)) => agents.push(agent),
             (Self::Observer { agents }, BasisChange::Left(agent)) => agents.retain(|own| *own != agent),
-            // Only humans observe, and they need no redelivery since a sequence.
+            // Only humans observe, and they need no redelivery.
             (Self::Observer { .. }, BasisChange::TakesPart | BasisChange::Found { .. }) => {
-                *self = Self::Own { since: Sequence::default() }
+                *self = Self::Own { since: Sequence::default(), joined_at: Timestamp::from_micros(0) }
             }
         }
     }

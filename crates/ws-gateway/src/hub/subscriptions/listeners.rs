@@ -4,7 +4,7 @@ use domain::delivery::SubscriptionId;
 use domain::id::ParticipantId;
 
 use super::basis::SubscriptionBasis;
-use crate::hub::quotas::TopicSlot;
+use crate::hub::quotas::TopicPermit;
 use crate::inbox::{Inbox, SocketId};
 use crate::other_nodes::InterestGuard;
 
@@ -14,7 +14,7 @@ pub(super) struct Listener {
     pub(super) subscription: SubscriptionId,
     pub(super) inbox: Inbox,
     pub(super) basis: SubscriptionBasis,
-    pub(super) _topic: TopicSlot,
+    pub(super) _topic: TopicPermit,
     pub(super) _interest: Option<InterestGuard>,
 }
 

@@ -35,7 +35,7 @@ struct Room {
 #[derive(Default)]
 pub(super) struct Watch {
     rooms: HashMap<ChatId, Room>,
-    places: HashMap<ParticipantId, HashSet<ChatId>>,
+    chats_of: HashMap<ParticipantId, HashSet<ChatId>>,
 }
 
 impl Watch {
@@ -109,7 +109,7 @@ impl Watch {
 
     /// The watched chats in which `who` is a participant.
     pub(super) fn rooms_of(&self, who: ParticipantId) -> Vec<ChatId> {
-        self.places.get(&who).into_iter().flatten().copied().collect()
+        self.chats_of.get(&who).into_iter().flatten().copied().collect()
     }
 
     fn replace(&mut self, chat: ChatId, mut people: Vec<Person>) {
@@ -130,11 +130,11 @@ impl Watch {
         else {
             return;
         };
-        let place = room.people.binary_search_by_key(&person.id.uuid(), |other| other.id.uuid());
-        let Err(place) = place else { return };
-        room.people.insert(place, person);
+        let found = room.people.binary_search_by_key(&person.id.uuid(), |other| other.id.uuid());
+        let Err(index) = found else { return };
+        room.people.insert(index, person);
         if person.has_sockets() {
-            self.places.entry(person.id).or_default().insert(chat);
+            self.chats_of.entry(person.id).or_default().insert(chat);
         }
     }
 
@@ -146,10 +146,10 @@ impl Watch {
     }
 
     fn leave(&mut self, chat: ChatId, id: ParticipantId) {
-        if let Some(rooms) = self.places.get_mut(&id) {
+        if let Some(rooms) = self.chats_of.get_mut(&id) {
             rooms.remove(&chat);
             if rooms.is_empty() {
-                self.places.remove(&id);
+                self.chats_of.remove(&id);
             }
         }
     }
@@ -183,7 +183,7 @@ mod tests {
         let mut watch = loaded(&[person(2)]);
         assert_eq!(watch.rooms_of(person(2).id), [ROOM]);
         watch.forget(ROOM);
-        assert!(watch.rooms.is_empty() && watch.places.is_empty());
+        assert!(watch.rooms.is_empty() && watch.chats_of.is_empty());
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn is_there(hub: &Hub) -> bool {
 }
 
 #[tokio::test]
-async fn whoever_listens_hears_who_comes_and_goes() {
+async fn presence_is_announced_to_subscribers() {
     let (hub, _) = hub();
     let (human, mut inbox) = open(&hub, user(100));
     let row = |who: ParticipantId, online: bool, status: Value| json!({"id": who.to_string(), "type": who.kind().as_str(), "online": online, "connection_status": status});
@@ -89,7 +89,7 @@ async fn whoever_listens_hears_who_comes_and_goes() {
 }
 
 #[tokio::test]
-async fn who_comes_back_within_ten_seconds_was_never_away() {
+async fn a_reconnect_within_ten_seconds_is_not_announced() {
     let (hub, clock) = hub();
     let (human, mut inbox) = open(&hub, user(100));
     let (claim, _) = open(&hub, agent(1));
@@ -120,7 +120,7 @@ async fn who_comes_back_within_ten_seconds_was_never_away() {
 }
 
 #[tokio::test]
-async fn an_older_socket_says_nothing_of_its_agent() {
+async fn a_superseded_socket_does_not_affect_presence() {
     let (hub, clock) = hub();
     let (human, mut inbox) = open(&hub, user(100));
     listen(&human).await;
@@ -136,7 +136,7 @@ async fn an_older_socket_says_nothing_of_its_agent() {
 }
 
 #[tokio::test]
-async fn a_user_is_there_while_one_socket_is() {
+async fn a_user_is_present_while_one_socket_is_open() {
     let (hub, _) = hub();
     let (listener, mut inbox) = open(&hub, agent(1));
     listen(&listener).await;
@@ -150,7 +150,7 @@ async fn a_user_is_there_while_one_socket_is() {
 }
 
 #[tokio::test]
-async fn a_deleted_agent_is_away_at_once() {
+async fn a_deleted_agent_is_absent_at_once() {
     let (hub, _) = hub();
     let (claim, _) = open(&hub, agent(1));
     hub.follow(Change::Disabled(agent(1).participant()));
@@ -203,7 +203,7 @@ async fn the_store_is_asked_once() {
 
 /// Whatever the order of the changes, the last event of a subscriber is the current state.
 #[test]
-fn what_was_told_last_is_so() {
+fn the_last_presence_event_is_the_current_state() {
     let (hub, _) = hub();
     let (human, mut inbox) = open(&hub, user(100));
     listen(&human).now_or_never().unwrap();

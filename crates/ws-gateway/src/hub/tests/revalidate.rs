@@ -78,7 +78,7 @@ impl Joined {
 }
 
 #[tokio::test]
-async fn whoever_was_removed_elsewhere_listens_no_more() {
+async fn a_participant_removed_elsewhere_is_unsubscribed() {
     let scene = Scene::new().await;
     let mut ann = scene.join(scene.ann.caller).await;
     let mut ben = scene.join(scene.ben.caller).await;
@@ -97,7 +97,7 @@ async fn whoever_was_removed_elsewhere_listens_no_more() {
 }
 
 #[tokio::test]
-async fn whoever_observes_goes_on_while_one_of_their_agents_is_there() {
+async fn an_observer_stays_subscribed_while_an_own_agent_participates() {
     let scene = Scene::new().await;
     scene.remove(scene.ben.id.into()).await;
     let mut ben = scene.join(scene.ben.caller).await;
@@ -116,7 +116,7 @@ async fn whoever_observes_goes_on_while_one_of_their_agents_is_there() {
 }
 
 #[tokio::test]
-async fn nobody_listens_to_a_room_that_was_deleted_elsewhere() {
+async fn a_room_deleted_elsewhere_has_no_subscriptions() {
     let scene = Scene::new().await;
     let mut ann = scene.join(scene.ann.caller).await;
     let mut bot = scene.join(scene.bots[0].caller).await;
@@ -129,7 +129,7 @@ async fn nobody_listens_to_a_room_that_was_deleted_elsewhere() {
 
 /// A join that is being decided uses the earlier read.
 #[tokio::test]
-async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
+async fn a_pending_join_is_compared_with_the_store() {
     let scene = Scene::new().await;
     let caller = Caller::from(scene.ben.caller);
     let (claim, mut reader) = open(&scene.hub, caller);
@@ -146,7 +146,7 @@ async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
 
 /// The join used the earlier read; the later one counts.
 #[tokio::test]
-async fn a_join_listens_through_those_alone_who_are_still_there() {
+async fn a_join_observes_only_through_current_participants() {
     let scene = Scene::new().await;
     scene.remove(scene.ben.id.into()).await;
     let caller = Caller::from(scene.ben.caller);
@@ -165,7 +165,7 @@ async fn a_join_listens_through_those_alone_who_are_still_there() {
 }
 
 #[tokio::test]
-async fn an_agent_that_was_deleted_elsewhere_is_listened_through_by_nobody() {
+async fn nobody_observes_through_an_agent_deleted_elsewhere() {
     let scene = Scene::new().await;
     scene.remove(scene.ben.id.into()).await;
     let mut ben = scene.join(scene.ben.caller).await;

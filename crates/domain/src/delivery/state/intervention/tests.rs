@@ -16,7 +16,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn max(number: u32) -> Option<MaxAttempts> {
-    Some(MaxAttempts::new(number).unwrap())
+    MaxAttempts::new(number)
 }
 
 fn reason() -> DeadLetterReason {

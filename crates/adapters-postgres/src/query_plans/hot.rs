@@ -1,0 +1,79 @@
+//! Frequent statements, reviewed as text.
+
+use domain::account::{KeyDigest, KeyRepository};
+use domain::delivery::{AdvanceDelivery, DeliveryKey, DeliveryRepository, DeliveryStep};
+use domain::message::{HistoryFilter, MessageRepository};
+use domain::store::OnCommit;
+use domain::time::Timestamp;
+use testkit::NOON;
+
+use super::*;
+
+/// A store with one connection, and what has run on it.
+struct Heard {
+    store: Arc<PostgresStore>,
+    run: HashMap<String, i64>,
+    sql: Vec<(&'static str, Vec<String>)>,
+}
+
+impl Heard {
+    /// Records the prepared statements since the last call, in the order of their first preparation.
+    async fn statements(&mut self) -> Vec<String> {
+        let lease = self.store.pool.lease().await.unwrap();
+        let mut db = lease.db();
+        let all = statement::<(Text, Text, BigInt)>(
+            "SELECT name, statement, generic_plans + custom_plans FROM pg_prepared_statements \
+             WHERE statement NOT LIKE '%pg\\_prepared%' ORDER BY prepare_time, name",
+        );
+        let all = all.load::<(String, String, i64)>(&mut db).await.unwrap();
+        lease.release();
+        let is_new = |(name, text, times): (String, String, i64)| {
+            (self.run.insert(name, times) != Some(times)).then_some(text)
+        };
+        all.into_iter().filter_map(is_new).collect()
+    }
+
+    async fn record(&mut self, operation: &'static str) {
+        let statements = self.statements().await;
+        self.sql.push((operation, statements));
+    }
+}
+
+/// The statements are those of `hot.sql`.
+#[tokio::test]
+async fn frequent_statements_are_those_of_the_file() {
+    let database = server().database();
+    let config = PostgresConfig { connections: 1, ..PostgresConfig::at(&database.url()) };
+    let store = Arc::new(PostgresStore::open(&config).await.unwrap());
+    let world = World::on(Stores::of(&store, PostgresStore::close));
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+    let to = [ParticipantId::Agent(bot.id)];
+    let viewer = ParticipantId::User(ann.id);
+    let now = Timestamp::from_micros(NOON);
+    let mut heard = Heard { store: store.clone(), run: HashMap::new(), sql: Vec::new() };
+    heard.statements().await;
+
+    store.find_key(KeyDigest::new([1; 32])).await.unwrap();
+    heard.record("find a key").await;
+    let first = world.send(ann.caller, chat, "one", &to).await.id;
+    heard.record("the first message of a chat").await;
+    world.send(ann.caller, chat, "two", &to).await;
+    heard.record("a message in a cached chat").await;
+    let taken = vec![DeliveryKey { message: first, agent: bot.id }];
+    store.mark_delivered(taken, now, Box::new(|_| true), OnCommit::nothing()).await.unwrap();
+    heard.record("mark as delivered").await;
+    world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
+    heard.record("next message").await;
+    let step = DeliveryStep::Begin;
+    let command = AdvanceDelivery { agent: bot.id, chat, message: first, step, now };
+    store.advance(command, OnCommit::nothing()).await.unwrap().unwrap();
+    heard.record("begin").await;
+    store.context(bot.id, chat, FIRST).await.unwrap().unwrap();
+    heard.record("context").await;
+    store.history(viewer, chat, HistoryFilter::default(), FIRST).await.unwrap().unwrap();
+    heard.record("a page of messages").await;
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/query_plans/hot.sql");
+    testkit::sql::compare(file.as_ref(), &heard.sql);
+}

@@ -1,0 +1,479 @@
+-- Written by a test, with PARLANCE_UPDATE_SQL=1.
+
+-- find a key
+SELECT api_key.digest, agent.id, account.id, account.organization_id, coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE), api_key.id, api_key.expires_at, api_key.last_used_at, account.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL, api_key.read_only, api_key.only_chat_id, api_key.only_agent_id
+  FROM api_keys AS api_key
+  LEFT JOIN agents AS agent
+  ON agent.id = api_key.agent_id
+  AND agent.deleted_at IS NULL
+  JOIN users AS account
+  ON account.id = coalesce(api_key.user_id, agent.owner_id)
+  JOIN organizations AS organization
+  ON organization.id = account.organization_id
+  LEFT JOIN plans AS plan
+  ON plan.name = organization.plan
+  WHERE api_key.digest = $1
+  AND api_key.revoked_at IS NULL;
+
+-- the first message of a chat
+SELECT "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "participants"."joined_at", "participants"."account_id", "users"."handle", "users"."first_name", "users"."last_name", "agents"."handle", "agents"."name", "agents"."description", "agents"."kind"
+  FROM (("participants"
+      LEFT OUTER JOIN "users"
+      ON (("participants"."kind" = $1)
+        AND ("users"."id" = "participants"."participant_id")))
+    LEFT OUTER JOIN "agents"
+    ON (("participants"."kind" = $2)
+      AND ("agents"."id" = "participants"."participant_id")))
+  WHERE (("participants"."chat_id" = $3)
+    AND ("participants"."left_at" IS NULL))
+  ORDER BY "participants"."joined_at", "participants"."participant_id";
+SELECT id, title IS NULL
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, xmin::text
+  FROM chats
+  WHERE id = ANY($1)
+  AND deleted_at IS NULL
+  ORDER BY id
+  FOR NO KEY UPDATE;
+SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes
+  FROM chats
+  JOIN organizations
+  ON organizations.id = chats.organization_id
+  JOIN plans
+  ON plans.name = organizations.plan
+  WHERE chats.id = ANY($1)
+  AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes);
+SELECT member.chat_id, member.participant_id, member.status
+  FROM unnest($1, $2) AS wanted (chat_id, participant_id)
+  CROSS JOIN LATERAL
+  (SELECT participants.*
+    FROM participants
+    WHERE participants.chat_id = wanted.chat_id
+    AND participants.participant_id = wanted.participant_id
+    AND participants.left_at IS NULL OFFSET 0) AS member;
+SELECT "participants"."chat_id", "participants"."participant_id"
+  FROM "participants"
+  WHERE ((("participants"."chat_id" = ANY($1))
+      AND ("participants"."kind" = $2))
+    AND ("participants"."left_at" IS NULL));
+INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at)
+  SELECT *, created_at
+  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at);
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
+  SELECT agent_id, chat_id, sequence, TRUE, 0
+  FROM unnest($1, $2, $3) AS new (agent_id, chat_id, sequence);
+UPDATE chats
+  SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
+  FROM unnest($1, $2, $3, $4) AS new (id, last_sequence, at, bytes)
+  WHERE chats.id = new.id
+  RETURNING chats.xmin::text;
+SELECT "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at"
+  FROM "chats"
+  WHERE (("chats"."id" = $1)
+    AND ("chats"."deleted_at" IS NULL))
+  LIMIT $2;
+SELECT "participants"."participant_id"
+  FROM "participants"
+  WHERE ((("participants"."chat_id" = $1)
+      AND ("participants"."kind" = $2))
+    AND ("participants"."left_at" IS NULL))
+  ORDER BY "participants"."participant_id";
+SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
+  FROM unnest($1) AS room (id)
+  LEFT JOIN LATERAL
+  (SELECT TRUE AS yes
+    FROM participants
+    CROSS JOIN LATERAL
+    (SELECT
+      FROM deliveries
+      WHERE deliveries.agent_id = participants.participant_id
+      AND deliveries.chat_id = participants.chat_id
+      AND deliveries.processed_at IS NULL
+      AND deliveries.dead_at IS NULL
+      AND deliveries.current_attempt > 0
+      AND (deliveries.failed_at IS NULL
+        AND deliveries.current_attempt > 0
+        AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
+      LIMIT 1) AS work
+    WHERE participants.chat_id = room.id
+    AND participants.kind = 'Agent'
+    AND participants.left_at IS NULL
+    LIMIT 1) AS working
+  ON TRUE
+  LEFT JOIN LATERAL
+  (SELECT TRUE AS yes
+    FROM participants
+    CROSS JOIN LATERAL
+    (SELECT
+      FROM deliveries
+      WHERE deliveries.agent_id = participants.participant_id
+      AND deliveries.chat_id = participants.chat_id
+      AND deliveries.processed_at IS NULL
+      AND deliveries.dead_at IS NULL
+      AND deliveries.current_attempt > 0
+      AND (deliveries.failed_at IS NOT NULL
+        AND deliveries.current_attempt > 0
+        AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
+      LIMIT 1) AS work
+    WHERE participants.chat_id = room.id
+    AND participants.kind = 'Agent'
+    AND participants.left_at IS NULL
+    LIMIT 1) AS failed
+  ON TRUE;
+SELECT head.chat_id, head.number, head.participant_id, head.kind, head.role, head.status, head.joined_at, head.account_id, users.handle, users.first_name, users.last_name, agents.handle, agents.name, agents.description, agents.kind
+  FROM
+  (SELECT chat_id, participant_id, kind, role, status, joined_at, account_id, row_number() OVER (PARTITION BY chat_id
+      ORDER BY participant_id) AS place, count(*) OVER (PARTITION BY chat_id) AS number
+    FROM participants
+    WHERE chat_id = ANY($1)
+    AND left_at IS NULL
+    AND kind = 'Agent' ) AS head
+  LEFT JOIN users
+  ON head.kind = 'User'
+  AND users.id = head.participant_id
+  LEFT JOIN agents
+  ON head.kind = 'Agent'
+  AND agents.id = head.participant_id
+  WHERE head.place <= 100;
+
+-- a message in a cached chat
+SELECT "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "participants"."joined_at", "participants"."account_id", "users"."handle", "users"."first_name", "users"."last_name", "agents"."handle", "agents"."name", "agents"."description", "agents"."kind"
+  FROM (("participants"
+      LEFT OUTER JOIN "users"
+      ON (("participants"."kind" = $1)
+        AND ("users"."id" = "participants"."participant_id")))
+    LEFT OUTER JOIN "agents"
+    ON (("participants"."kind" = $2)
+      AND ("agents"."id" = "participants"."participant_id")))
+  WHERE (("participants"."chat_id" = $3)
+    AND ("participants"."left_at" IS NULL))
+  ORDER BY "participants"."joined_at", "participants"."participant_id";
+WITH durable AS MATERIALIZED
+  (SELECT set_config('synchronous_commit', 'on', true)
+    WHERE current_setting('synchronous_commit') = 'off'), held AS MATERIALIZED
+  (SELECT chats.id, chats.organization_id
+    FROM unnest($1, $2) AS seen (id, version)
+    JOIN chats
+    ON chats.id = seen.id
+    WHERE chats.xmin::text = seen.version
+    AND chats.deleted_at IS NULL
+    FOR NO KEY UPDATE OF chats SKIP LOCKED), fit AS MATERIALIZED
+  (SELECT
+    (SELECT count(*)
+      FROM held) = $3
+    AND
+    (SELECT count(*)
+      FROM durable) >= 0
+    AND NOT EXISTS
+    (SELECT 1
+      FROM
+      (SELECT DISTINCT organization_id AS id
+        FROM held) AS own
+      JOIN organizations
+      ON organizations.id = own.id
+      JOIN plans
+      ON plans.name = organizations.plan
+      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes) AS all_of_it), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at)
+    SELECT *, created_at
+    FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at)
+    WHERE
+    (SELECT all_of_it
+      FROM fit)), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
+    SELECT agent_id, chat_id, sequence, TRUE, 0
+    FROM unnest($15, $16, $17) AS new (agent_id, chat_id, sequence)
+    WHERE
+    (SELECT all_of_it
+      FROM fit)), room AS (UPDATE chats
+    SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
+    FROM unnest($18, $19, $20, $21) AS new (id, last_sequence, at, bytes)
+    WHERE chats.id = new.id
+    AND
+    (SELECT all_of_it
+      FROM fit)
+    RETURNING chats.xmin)
+  SELECT xmin::text
+  FROM room
+  LIMIT 1;
+
+-- mark as delivered
+SELECT id, chat_id, sequence
+  FROM messages
+  WHERE id = ANY($1);
+SELECT id
+  FROM messages
+  WHERE id = ANY($1)
+  ORDER BY id
+  FOR NO KEY UPDATE;
+UPDATE deliveries
+  SET delivered_at = $1
+  FROM
+  (SELECT *
+    FROM unnest($2, $3, $4, $5) AS given (agent_id, chat_id, sequence, message_id)
+    ORDER BY agent_id, chat_id, sequence) AS taken
+  WHERE deliveries.agent_id = taken.agent_id
+  AND deliveries.chat_id = taken.chat_id
+  AND deliveries.sequence = taken.sequence
+  AND (deliveries.delivered_at IS NULL
+    AND deliveries.dead_at IS NULL
+    AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
+  RETURNING taken.message_id;
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM messages
+  WHERE id = ANY($1)
+  ORDER BY chat_id, sequence;
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
+    FROM 1
+    FOR 513)
+  FROM messages
+  CROSS JOIN LATERAL
+  (SELECT deliveries.*
+    FROM json_array_elements(messages.mentions::json) AS mention
+    CROSS JOIN LATERAL
+    (SELECT *
+      FROM deliveries
+      WHERE deliveries.agent_id = (mention ->> 'id')::uuid
+      AND deliveries.chat_id = messages.chat_id
+      AND deliveries.sequence = messages.sequence
+      AND deliveries.addressed OFFSET 0) AS deliveries
+    WHERE mention ->> 'of' = 'Agent'
+    UNION ALL
+    SELECT *
+    FROM deliveries
+    WHERE NOT deliveries.addressed
+    AND deliveries.chat_id = messages.chat_id
+    AND deliveries.sequence = messages.sequence) AS deliveries
+  WHERE messages.id = ANY($1)
+  ORDER BY deliveries.agent_id;
+
+-- next message
+SELECT participants.status, message.*, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
+    FROM 1
+    FOR 513), earlier.*
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN LATERAL
+  (SELECT *
+    FROM deliveries
+    WHERE deliveries.agent_id = participants.participant_id
+    AND deliveries.chat_id = participants.chat_id
+    AND deliveries.processed_at IS NULL
+    AND deliveries.dead_at IS NULL
+    AND deliveries.addressed
+    ORDER BY deliveries.sequence
+    LIMIT 1) AS deliveries
+  ON TRUE
+  LEFT JOIN LATERAL
+  (SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+      (SELECT handle
+        FROM users
+        WHERE users.id = sender_id) ELSE
+      (SELECT handle
+        FROM agents
+        WHERE agents.id = sender_id) END)
+    FROM messages
+    WHERE messages.chat_id = deliveries.chat_id
+    AND messages.sequence = deliveries.sequence) AS message
+  ON TRUE
+  LEFT JOIN LATERAL
+  (SELECT array_agg(number), array_agg(started_at), array_agg(completed_at), array_agg(error)
+    FROM
+    (SELECT number, started_at, completed_at, substring(convert_to(attempts.error, 'UTF8')
+        FROM 1
+        FOR 513) AS error
+      FROM attempts
+      WHERE deliveries.current_attempt > 1
+      AND attempts.agent_id = deliveries.agent_id
+      AND attempts.chat_id = deliveries.chat_id
+      AND attempts.sequence = deliveries.sequence
+      AND attempts.number > deliveries.current_attempt - 50
+      ORDER BY number) AS attempts) AS earlier
+  ON TRUE
+  WHERE participants.chat_id = $1
+  AND participants.participant_id = $2
+  AND participants.left_at IS NULL;
+
+-- begin
+SELECT member.chat_id, member.participant_id, member.status
+  FROM unnest($1, $2) AS wanted (chat_id, participant_id)
+  CROSS JOIN LATERAL
+  (SELECT participants.*
+    FROM participants
+    WHERE participants.chat_id = wanted.chat_id
+    AND participants.participant_id = wanted.participant_id
+    AND participants.left_at IS NULL OFFSET 0) AS member;
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
+    FROM 1
+    FOR 513)
+  FROM messages
+  CROSS JOIN LATERAL
+  (SELECT deliveries.*
+    FROM json_array_elements(messages.mentions::json) AS mention
+    CROSS JOIN LATERAL
+    (SELECT *
+      FROM deliveries
+      WHERE deliveries.agent_id = (mention ->> 'id')::uuid
+      AND deliveries.chat_id = messages.chat_id
+      AND deliveries.sequence = messages.sequence
+      AND deliveries.addressed OFFSET 0) AS deliveries
+    WHERE mention ->> 'of' = 'Agent'
+    UNION ALL
+    SELECT *
+    FROM deliveries
+    WHERE NOT deliveries.addressed
+    AND deliveries.chat_id = messages.chat_id
+    AND deliveries.sequence = messages.sequence) AS deliveries
+  WHERE messages.id = ANY($1)
+  ORDER BY deliveries.agent_id;
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM messages
+  WHERE id = ANY($1)
+  ORDER BY id
+  FOR NO KEY UPDATE SKIP LOCKED;
+SELECT messages.id, deliveries.agent_id,
+  (SELECT max_attempts
+    FROM agents
+    WHERE agents.id = wanted.agent_id)
+  FROM unnest($1, $2) AS wanted (message_id, agent_id)
+  JOIN messages
+  ON messages.id = wanted.message_id
+  JOIN deliveries
+  ON deliveries.agent_id = wanted.agent_id
+  AND deliveries.chat_id = messages.chat_id
+  AND deliveries.sequence = messages.sequence
+  ORDER BY deliveries.agent_id, deliveries.chat_id, deliveries.sequence
+  FOR NO KEY UPDATE OF deliveries SKIP LOCKED;
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
+  SELECT agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason
+  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS new (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
+  ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN deliveries.current_attempt = excluded.current_attempt THEN coalesce(deliveries.error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
+
+-- context
+SELECT "participants"."role", "participants"."status"
+  FROM ("participants"
+    INNER JOIN "chats"
+    ON ("participants"."chat_id" = "chats"."id"))
+  WHERE (((("participants"."chat_id" = $1)
+        AND ("participants"."participant_id" = $2))
+      AND ("participants"."left_at" IS NULL))
+    AND ("chats"."deleted_at" IS NULL))
+  LIMIT $3;
+(SELECT sequence
+    FROM messages
+    WHERE chat_id = $1
+    AND sender_kind = 'Agent'
+    AND (sender_id, sequence) > ($2, $3)
+    AND (sender_id, sequence) <= ($4, 9223372036854775807)
+    ORDER BY sender_id, sequence
+    LIMIT $5)
+  UNION ALL
+  (SELECT sequence
+    FROM deliveries
+    WHERE chat_id = $6
+    AND agent_id = $7
+    AND sequence > $8
+    AND addressed
+    ORDER BY sequence
+    LIMIT $9)
+  ORDER BY sequence
+  LIMIT $10 OFFSET $11;
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM
+  (SELECT messages.*, sum($1 + octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)) OVER
+    (ORDER BY sequence ASC ROWS BETWEEN UNBOUNDED PRECEDING
+      AND 1 PRECEDING) AS before
+    FROM messages
+    WHERE chat_id = $2
+    AND sequence = ANY($3)) AS part
+  WHERE coalesce(before, 0) <= $4
+  ORDER BY sequence ASC;
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
+    FROM 1
+    FOR 513)
+  FROM messages
+  CROSS JOIN LATERAL
+  (SELECT *
+    FROM deliveries
+    WHERE deliveries.agent_id = $1
+    AND deliveries.chat_id = messages.chat_id
+    AND deliveries.sequence = messages.sequence OFFSET 0) AS deliveries
+  WHERE messages.chat_id = $2
+  AND messages.sequence = ANY($3)
+  ORDER BY deliveries.agent_id;
+
+-- a page of messages
+SELECT "participants"."chat_id", "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."last_sequence"
+  FROM ("participants"
+    INNER JOIN "chats"
+    ON ("participants"."chat_id" = "chats"."id"))
+  WHERE (((("participants"."chat_id" = $1)
+        AND ("participants"."left_at" IS NULL))
+      AND ("chats"."deleted_at" IS NULL))
+    AND ("participants"."account_id" = $2))
+  ORDER BY "participants"."participant_id";
+SELECT sequence
+  FROM messages
+  WHERE chat_id = $1
+  AND sequence > $2
+  AND sequence < $3
+  ORDER BY sequence DESC
+  LIMIT $4 OFFSET $5;
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+    (SELECT handle
+      FROM users
+      WHERE users.id = sender_id) ELSE
+    (SELECT handle
+      FROM agents
+      WHERE agents.id = sender_id) END)
+  FROM
+  (SELECT messages.*, sum($1 + octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)) OVER
+    (ORDER BY sequence DESC ROWS BETWEEN UNBOUNDED PRECEDING
+      AND 1 PRECEDING) AS before
+    FROM messages
+    WHERE chat_id = $2
+    AND sequence = ANY($3)) AS part
+  WHERE coalesce(before, 0) <= $4
+  ORDER BY sequence DESC;
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
+    FROM 1
+    FOR 513)
+  FROM messages
+  CROSS JOIN LATERAL
+  (SELECT deliveries.*
+    FROM json_array_elements(messages.mentions::json) AS mention
+    CROSS JOIN LATERAL
+    (SELECT *
+      FROM deliveries
+      WHERE deliveries.agent_id = (mention ->> 'id')::uuid
+      AND deliveries.chat_id = messages.chat_id
+      AND deliveries.sequence = messages.sequence
+      AND deliveries.addressed OFFSET 0) AS deliveries
+    WHERE mention ->> 'of' = 'Agent'
+    UNION ALL
+    SELECT *
+    FROM deliveries
+    WHERE NOT deliveries.addressed
+    AND deliveries.chat_id = messages.chat_id
+    AND deliveries.sequence = messages.sequence) AS deliveries
+  WHERE messages.chat_id = $1
+  AND messages.sequence = ANY($2)
+  ORDER BY deliveries.agent_id;

@@ -1,0 +1,129 @@
+//! The arguments of `parlance agent`.
+
+use clap::{Args, Subcommand};
+use domain::delivery::MaxAttempts;
+
+use crate::cli::TableArguments;
+
+/// What to do with agents.
+#[derive(Subcommand, Debug)]
+pub enum AgentCommand {
+    /// Create an agent for a user, and print its API key once.
+    #[command(after_help = "Example:\n  \
+        parlance agent create --owner ann --name Echo --description \"Answers every message\"\n\
+        Next: start the agent with the key; `parlance key rotate ann/echo` gives it another one.")]
+    Create(CreateAgentArguments),
+    /// List all agents or those of one user, sorted by handle.
+    #[command(after_help = "Examples:\n  \
+        parlance agent list --owner ann\n  \
+        parlance agent list --disabled --json | jq -r '.agents[].handle'")]
+    List(ListAgentsArguments),
+    /// Show one agent.
+    #[command(after_help = "Example:\n  parlance agent show ann/echo --json")]
+    Show(AgentArguments),
+    /// Change who can find an agent, and how many attempts it makes at a message.
+    #[command(after_help = "Examples:\n  parlance agent set ann/echo --global --shared=false\n  \
+        parlance agent set ann/echo --max-attempts 3")]
+    Set(SetAgentArguments),
+    /// Disable an agent.
+    ///
+    /// Within a second, running servers answer its key with 403 and close its socket. It stays in its rooms, but cannot
+    /// be added to others; messages for it are stored. Nothing is erased; `enable` reverses it.
+    #[command(after_help = "Example:\n  parlance agent disable ann/echo")]
+    Disable(AgentArguments),
+    /// Enable an agent again, with its existing key.
+    #[command(after_help = "Example:\n  parlance agent enable ann/echo")]
+    Enable(AgentArguments),
+    /// Delete an agent permanently. Its messages stay.
+    #[command(after_help = "Example:\n  parlance agent delete ann/echo --force\n\
+        To lock it out temporarily: `parlance agent disable`.")]
+    Delete(DeleteAgentArguments),
+}
+
+/// The agent to be made.
+#[derive(Args, Debug)]
+pub struct CreateAgentArguments {
+    /// Handle of the user who owns the agent.
+    #[arg(long, value_name = "HANDLE")]
+    pub owner: String,
+    /// Name: 1 to 100 characters, unique among the owner's agents.
+    #[arg(long)]
+    pub name: String,
+    /// Purpose of the agent: 1 to 500 characters.
+    #[arg(long)]
+    pub description: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which agents.
+#[derive(Args, Debug)]
+pub struct ListAgentsArguments {
+    /// Show only agents of the user with this handle.
+    #[arg(long, value_name = "HANDLE")]
+    pub owner: Option<String>,
+    /// Show only agents that were disabled individually, not through their owner.
+    #[arg(long)]
+    pub disabled: bool,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
+
+/// Which agent.
+#[derive(Args, Debug)]
+pub struct AgentArguments {
+    /// Handle of the agent (owner/slug), as `parlance agent list` shows it.
+    pub handle: String,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
+
+/// Which agent is to be deleted.
+#[derive(Args, Debug)]
+pub struct DeleteAgentArguments {
+    /// Handle of the agent (owner/slug), as `parlance agent list` shows it.
+    pub handle: String,
+    /// Delete the agent even if it has sent or received messages, with the record of its work.
+    #[arg(long)]
+    pub force: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A limit of attempts, as given on the command line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MaxAttemptsArgument(pub Option<MaxAttempts>);
+
+fn max_attempts(text: &str) -> Result<MaxAttemptsArgument, String> {
+    if text == "none" {
+        return Ok(MaxAttemptsArgument(None));
+    }
+    let max = text.parse().ok().and_then(MaxAttempts::new);
+    let max = max.ok_or_else(|| format!("must be a number from 1 to {}, or `none`", MaxAttempts::MAX))?;
+    Ok(MaxAttemptsArgument(Some(max)))
+}
+
+/// What to change about an agent. A flag without a value means true.
+#[derive(Args, Debug)]
+#[command(group(clap::ArgGroup::new("mark").required(true).multiple(true)))]
+pub struct SetAgentArguments {
+    /// Handle of the agent (owner/slug).
+    pub handle: String,
+    /// Make the agent available to all users.
+    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub global: Option<bool>,
+    /// Make the agent visible to the organization of its owner.
+    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub shared: Option<bool>,
+    /// List the agent in the directory.
+    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub listed: Option<bool>,
+    /// Take a message out of the queue after this many failed attempts: 1 to 1000, or `none`.
+    #[arg(long, group = "mark", value_name = "NUMBER", value_parser = max_attempts)]
+    pub max_attempts: Option<MaxAttemptsArgument>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,289 @@
+//! `parlance agent …`
+
+mod arguments;
+
+pub(crate) use arguments::AgentCommand;
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use domain::account::{
+    Agent, AgentDescription, AgentMarks, AgentName, DeleteAgentError, RegisterAgent, RegisterError,
+    SetDisabledOutcome, normalize_handle,
+};
+use domain::audit::Actor;
+use domain::delivery::MaxAttempts;
+use domain::id::ParticipantId;
+use domain::text::TextFault;
+use domain::work::WorkFlag;
+use serde_json::{Value, json};
+
+use crate::commands::user::{self, AT_ONCE};
+use crate::commands::work::{self, Counted};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::nearest::{self, nearest};
+use crate::output::{List, Rows, Times, count, print};
+use crate::store::{self, Store};
+use crate::wiring;
+use arguments::{
+    AgentArguments, CreateAgentArguments, DeleteAgentArguments, ListAgentsArguments, MaxAttemptsArgument,
+    SetAgentArguments,
+};
+
+/// Does it on the store of the configuration, and prints what came of it.
+pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Failure> {
+    match command {
+        AgentCommand::Create(arguments) => create(config, &arguments).await,
+        AgentCommand::List(arguments) => {
+            store::with(config, async |store| list(store, &arguments).await).await
+        }
+        AgentCommand::Show(arguments) => {
+            store::with(config, async |store| show(config, store, &arguments).await).await
+        }
+        AgentCommand::Set(arguments) => store::with(config, async |store| set(store, &arguments).await).await,
+        AgentCommand::Disable(arguments) => {
+            store::with(config, async |store| set_disabled(store, &arguments, true).await).await
+        }
+        AgentCommand::Enable(arguments) => {
+            store::with(config, async |store| set_disabled(store, &arguments, false).await).await
+        }
+        AgentCommand::Delete(arguments) => {
+            store::with(config, async |store| delete(store, &arguments).await).await
+        }
+    }
+}
+
+async fn create(config: &Config, arguments: &CreateAgentArguments) -> Result<(), Failure> {
+    let wrong = |flag: &str, fault: TextFault| {
+        Failure::plain(format!("--{flag}: {fault}")).next("see `parlance agent create --help`")
+    };
+    let command = RegisterAgent {
+        name: AgentName::new(&arguments.name).map_err(|fault| wrong("name", fault))?,
+        description: AgentDescription::new(&arguments.description)
+            .map_err(|fault| wrong("description", fault))?,
+    };
+    let registered = store::with(config, async |store| {
+        let owner = user::find(store, &arguments.owner).await?;
+        let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
+        accounts.register_agent_by(Actor::Operator, owner.id, command).await.map_err(|error| {
+            let rename = format!(
+                "choose another name; list the agents with `parlance agent list --owner {}`",
+                owner.handle
+            );
+            let next = match error {
+                RegisterError::NameTaken => &rename,
+                RegisterError::Limit(_) => "assign another plan to the organization with `parlance plan set`",
+                RegisterError::OwnerGone => "list users with `parlance user list`",
+                RegisterError::Store(_) => store::NEXT,
+            };
+            Failure::new("the agent was not created", error).next(next)
+        })
+    });
+    let registered = registered.await?;
+    let (agent, key) = (&registered.agent, registered.key.reveal());
+    print(&if arguments.json {
+        json!({ "agent": as_json(agent), "api_key": key }).to_string()
+    } else {
+        format!(
+            "Created the agent '{}', id {}. This is its API key; it is not shown again:\n\n    {key}\n",
+            agent.handle, agent.id
+        )
+    })
+}
+
+async fn list(store: &Arc<dyn Store>, arguments: &ListAgentsArguments) -> Result<(), Failure> {
+    let owner = match &arguments.owner {
+        Some(handle) => Some(user::find(store, handle).await?.id),
+        None => None,
+    };
+    let agents = wiring::administration(store.clone());
+    let empty = match &arguments.owner {
+        _ if arguments.disabled => "No agent is disabled.".to_owned(),
+        Some(owner) => {
+            let owner = normalize_handle(owner);
+            format!("'{owner}' has no agents. Create one with `parlance agent create --owner {owner}`.")
+        }
+        None => "No agents. Create one with `parlance agent create`.".to_owned(),
+    };
+    let kind =
+        List { name: Some("agents"), headings: &["HANDLE", "NAME", "CREATED", "DISABLED"], empty: &empty };
+    let mut rows = Rows::begin(kind, &arguments.print)?;
+    let mut after = None;
+    loop {
+        let part = agents.agents_after(owner, after, AT_ONCE).await;
+        let part = part.map_err(|cause| Failure::new("cannot read the agents", cause).next(store::NEXT))?;
+        let Some(last) = part.last() else { return rows.end() };
+        after = Some(last.handle.clone());
+        for agent in part.iter().filter(|agent| !arguments.disabled || agent.disabled_at.is_some()) {
+            rows.row(|| as_json(agent), |times| as_cells(agent, times))?;
+        }
+    }
+}
+
+async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArguments) -> Result<(), Failure> {
+    let agent = find(store, &arguments.handle).await?;
+    let unread = |cause| Failure::new("cannot read the agent", cause).next(store::NEXT);
+    let owner = store.find_user(agent.owner).await.map_err(unread)?;
+    let owner_disabled_at = owner.and_then(|owner| owner.disabled_at);
+    let ledger = wiring::work(config, store.clone());
+    let unread_work = |cause| Failure::new("cannot read the work of the agent", cause).next(store::NEXT);
+    let work = work::counted(&ledger, Some(agent.id), None).await.map_err(unread_work)?;
+    let dead = work::counted(&ledger, Some(agent.id), Some(WorkFlag::Dead)).await.map_err(unread_work)?;
+    if arguments.print.json {
+        let mut shown = as_json(&agent);
+        let Counted { found, unanswered, stuck, failing, more } = work;
+        shown["work"] = json!({
+            "open": found, "unanswered": unanswered, "stuck": stuck, "failing": failing, "has_more": more,
+            "dead": dead.found,
+        });
+        shown["owner_disabled_at"] = owner_disabled_at.map(|at| at.to_string()).into();
+        return print(&json!({ "agent": shown }).to_string());
+    }
+    let times = Times::of(&arguments.print);
+    let owner =
+        owner_disabled_at.map(|at| format!(", owner disabled {}", times.text(at))).unwrap_or_default();
+    let lines = [
+        format!("{}{owner}", as_text(&agent, &times)),
+        format!("  id {}", agent.id),
+        format!("  {}", marks(&agent)),
+        format!(
+            "  open work: {}, of which {} unanswered, {} stuck, {} failing; {} dead",
+            work.messages(),
+            work.unanswered,
+            work.stuck,
+            work.failing,
+            dead.messages(),
+        ),
+    ];
+    print(&lines.join("\n"))
+}
+
+/// Sets the visibility of an agent.
+async fn set(store: &Arc<dyn Store>, arguments: &SetAgentArguments) -> Result<(), Failure> {
+    let given = AgentMarks {
+        is_global: arguments.global,
+        shared_with_organization: arguments.shared,
+        listed_in_directory: arguments.listed,
+        max_attempts: arguments.max_attempts.map(|MaxAttemptsArgument(max)| max),
+    };
+    let handle = normalize_handle(&arguments.handle);
+    let marked = wiring::accounts(store.clone()).mark_agent(&handle, given).await;
+    let marked =
+        marked.map_err(|cause| Failure::new("the agent was not changed", cause).next(store::NEXT))?;
+    let Some(agent) = marked else { return Err(unknown(store, &handle).await) };
+    print(&if arguments.json {
+        json!({ "agent": as_json(&agent) }).to_string()
+    } else {
+        format!("{}: {}", agent.handle, marks(&agent))
+    })
+}
+
+async fn set_disabled(
+    store: &Arc<dyn Store>,
+    arguments: &AgentArguments,
+    disabled: bool,
+) -> Result<(), Failure> {
+    let agent = find(store, &arguments.handle).await?;
+    let who = ParticipantId::Agent(agent.id);
+    let done = wiring::administration(store.clone()).set_disabled(who, disabled).await;
+    let done = done.map_err(|cause| Failure::new("the agent was not changed", cause).next(store::NEXT))?;
+    let agent = find(store, &arguments.handle).await?;
+    let changed = done == SetDisabledOutcome::Done;
+    print(&if arguments.print.json {
+        json!({ "agent": as_json(&agent), "changed": changed }).to_string()
+    } else {
+        let as_before = if changed { "" } else { " (as before)" };
+        format!("{}{as_before}", as_text(&agent, &Times::of(&arguments.print)))
+    })
+}
+
+async fn delete(store: &Arc<dyn Store>, arguments: &DeleteAgentArguments) -> Result<(), Failure> {
+    let agent = find(store, &arguments.handle).await?;
+    let accounts = wiring::accounts(store.clone());
+    let deleted = accounts.delete_agent_by(Actor::Operator, agent.owner, agent.id, arguments.force).await;
+    let deleted = deleted.map_err(|error| match error {
+        DeleteAgentError::AgentNotFound => missing(&agent.handle, None),
+        DeleteAgentError::HasWorked { executions } => Failure::plain(format!(
+            "the agent was not deleted, because it has worked in {}",
+            count(executions, "chat")
+        ))
+        .next("delete it with --force, or lock it out temporarily with `parlance agent disable`"),
+        DeleteAgentError::Store(_) => Failure::new("the agent was not deleted", error).next(store::NEXT),
+    })?;
+    print(&if arguments.json {
+        json!({ "agent": as_json(&deleted.agent), "executions": deleted.executions }).to_string()
+    } else {
+        format!(
+            "Deleted the agent '{}', which had worked in {}.",
+            agent.handle,
+            count(deleted.executions, "chat")
+        )
+    })
+}
+
+/// The agent with this handle.
+pub(crate) async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<Agent, Failure> {
+    let handle = normalize_handle(handle);
+    let found = store.find_agent_by_handle(&handle).await;
+    let found = found.map_err(|cause| Failure::new("cannot look for the agent", cause).next(store::NEXT))?;
+    match found {
+        Some(agent) => Ok(agent),
+        None => Err(unknown(store, &handle).await),
+    }
+}
+
+/// No agent has this handle.
+pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
+    let agents = nearest::agents(store).await;
+    let agents = || agents.iter().map(String::as_str);
+    let of_an_owner = agents().find(|agent| agent.rsplit_once('/').is_some_and(|(_, slug)| slug == handle));
+    missing(handle, of_an_owner.or_else(|| nearest(handle, agents())))
+}
+
+fn missing(handle: impl Display, meant: Option<&str>) -> Failure {
+    let next = "list agents with `parlance agent list`; their handles have the form owner/slug";
+    Failure::unknown(format!("no agent has the handle '{handle}'"), meant, next)
+}
+
+fn as_json(agent: &Agent) -> Value {
+    json!({
+        "id": agent.id.to_string(),
+        "handle": agent.handle.as_str(),
+        "name": agent.name,
+        "description": agent.description,
+        "owner_id": agent.owner.to_string(),
+        "is_external": agent.kind.is_external(),
+        "is_global": agent.is_global,
+        "shared_with_organization": agent.shared_with_organization,
+        "listed_in_directory": agent.listed_in_directory,
+        "max_attempts": agent.max_attempts.map(MaxAttempts::get),
+        "inserted_at": agent.created_at.to_string(),
+        "disabled_at": agent.disabled_at.map(|at| at.to_string()),
+    })
+}
+
+fn as_cells(agent: &Agent, times: &Times) -> Vec<String> {
+    vec![
+        agent.handle.to_string(),
+        agent.name.clone(),
+        times.text(agent.created_at),
+        times.or_hyphen(agent.disabled_at),
+    ]
+}
+
+fn as_text(agent: &Agent, times: &Times) -> String {
+    let disabled = agent.disabled_at.map(|at| format!(", disabled {}", times.text(at))).unwrap_or_default();
+    format!("{}: {}, created {}{disabled}", agent.handle, agent.name, times.text(agent.created_at))
+}
+
+fn marks(agent: &Agent) -> String {
+    let said = |what: bool| if what { "yes" } else { "no" };
+    format!(
+        "global {}, shared with the organization {}, listed in the directory {}, attempts {}",
+        said(agent.is_global),
+        said(agent.shared_with_organization),
+        said(agent.listed_in_directory),
+        agent.max_attempts.map_or("unlimited".to_owned(), |max| max.get().to_string()),
+    )
+}

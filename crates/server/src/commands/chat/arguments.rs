@@ -1,0 +1,58 @@
+//! The arguments of `parlance chat`.
+
+use clap::{Args, Subcommand};
+
+use crate::cli::TableArguments;
+
+/// What to do with chats.
+#[derive(Subcommand, Debug)]
+pub enum ChatCommand {
+    /// List chats, newest first.
+    #[command(after_help = "Examples:\n  \
+        parlance chat list --participant ann/echo\n  \
+        parlance chat list --org acme --limit 1000 --json | jq -r '.chats[].id'")]
+    List(ListChatsArguments),
+    /// Show one chat with its participants.
+    #[command(after_help = "Example:\n  parlance chat show 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77")]
+    Show(ShowChatArguments),
+    /// Delete a chat with its messages for all participants.
+    ///
+    /// Within a second, running servers close the channels that sockets have joined for it.
+    #[command(after_help = "Example:\n  parlance chat delete 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77")]
+    Delete(DeleteChatArguments),
+}
+
+/// Which chats.
+#[derive(Args, Debug)]
+pub struct ListChatsArguments {
+    /// Show only chats that count towards the plan of this organization.
+    #[arg(long, value_name = "NAME", conflicts_with = "participant")]
+    pub org: Option<String>,
+    /// Show only chats of this user or agent (owner/slug for an agent).
+    #[arg(long, value_name = "HANDLE")]
+    pub participant: Option<String>,
+    /// Maximum number of chats.
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
+
+/// Which chat.
+#[derive(Args, Debug)]
+pub struct ShowChatArguments {
+    /// The chat's id, as `parlance chat list` shows it.
+    pub id: String,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
+
+/// Which chat is to be deleted.
+#[derive(Args, Debug)]
+pub struct DeleteChatArguments {
+    /// The chat's id, as `parlance chat list` shows it.
+    pub id: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}

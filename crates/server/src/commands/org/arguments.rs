@@ -1,0 +1,178 @@
+//! The arguments of `parlance org`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use domain::organization::OrganizationRole;
+
+use crate::cli::TableArguments;
+
+/// What to do with organizations.
+#[derive(Subcommand, Debug)]
+pub enum OrgCommand {
+    /// List all organizations with their plans.
+    #[command(after_help = "Examples:\n  parlance org list\n  \
+        parlance org list --json | jq -r '.organizations[].name'")]
+    List(TableArguments),
+    /// Create an organization without members.
+    ///
+    /// The first member becomes its admin; see `org move`, `org invite`, and `user create --org`.
+    #[command(after_help = "Example:\n  parlance org create acme --plan enterprise")]
+    Create(CreateOrgArguments),
+    /// Show one organization with its plan, members, and open invitations.
+    #[command(after_help = "Examples:\n  parlance org show acme\n  \
+        parlance org show acme --json | jq -r '.open_invitations[].email'")]
+    Show(ShowOrgArguments),
+    /// Rename an organization.
+    #[command(after_help = "Example:\n  parlance org rename acme \"Acme Labs\"")]
+    Rename(RenameOrgArguments),
+    /// Delete an organization without members permanently.
+    ///
+    /// Also deletes its memories and open invitations. Move or delete its members first: `org move`, `user delete`.
+    #[command(after_help = "Example:\n  parlance org delete acme --force")]
+    Delete(DeleteOrgArguments),
+    /// List the members of an organization with their roles, oldest account first.
+    #[command(after_help = "Example:\n  parlance org members acme --utc")]
+    Members(MembersArguments),
+    /// Invite somebody, and print the invitation token once, or a link with it if `public_url` is set.
+    ///
+    /// They accept it with POST /api/v1/me/invitations/accept, or register with it; the link's page says how.
+    #[command(after_help = "Examples:\n  parlance org invite acme --email ben@example.org\n  \
+        parlance org invite acme --role admin --days 1 --json | jq -r .link")]
+    Invite(InviteArguments),
+    /// Change a member's role.
+    ///
+    /// An organization always has an admin: promote another member before you demote the only one.
+    #[command(after_help = "Example:\n  parlance org set-role ben admin")]
+    SetRole(SetRoleArguments),
+    /// Move a user and the user's agents to another organization, without asking them.
+    ///
+    /// Rooms and memories stay where they were created. The user's access tokens, and sockets opened with them, end within
+    /// a second.
+    #[command(after_help = "Examples:\n  parlance org move ben --to acme\n  parlance org move ben --own")]
+    Move(MoveArguments),
+}
+
+/// What a member is, as it is said on the command line.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum RoleArgument {
+    /// Manages the organization: its name, members, roles, and invitations.
+    Admin,
+    /// Belongs to the organization.
+    Member,
+}
+
+impl From<RoleArgument> for OrganizationRole {
+    fn from(role: RoleArgument) -> Self {
+        match role {
+            RoleArgument::Admin => Self::Admin,
+            RoleArgument::Member => Self::Member,
+        }
+    }
+}
+
+/// Which organization is to be deleted.
+#[derive(Args, Debug)]
+pub struct DeleteOrgArguments {
+    /// Name of the organization; case does not matter.
+    pub name: String,
+    /// Delete the organization even if it has chats, which are deleted for all participants.
+    #[arg(long)]
+    pub force: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The organization to be made.
+#[derive(Args, Debug)]
+pub struct CreateOrgArguments {
+    /// Name of the organization, unique regardless of case.
+    pub name: String,
+    /// Plan of the organization [default: the default plan].
+    #[arg(long)]
+    pub plan: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which organization.
+#[derive(Args, Debug)]
+pub struct ShowOrgArguments {
+    /// Name of the organization.
+    pub name: String,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
+
+/// Whose members.
+#[derive(Args, Debug)]
+pub struct MembersArguments {
+    /// Name of the organization.
+    pub name: String,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
+
+/// Which organization, and its new name.
+#[derive(Args, Debug)]
+pub struct RenameOrgArguments {
+    /// Name of the organization.
+    pub name: String,
+    /// New name of the organization.
+    pub new_name: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Whom to invite, and where to.
+#[derive(Args, Debug)]
+pub struct InviteArguments {
+    /// Name of the organization.
+    pub name: String,
+    /// Role of the new member.
+    #[arg(long, value_enum, default_value = "member")]
+    pub role: RoleArgument,
+    /// Email address that the invitation is limited to [default: anyone with the token].
+    #[arg(long)]
+    pub email: Option<String>,
+    /// Days until the invitation expires, 1 to 90.
+    #[arg(long, default_value = "7", value_parser = clap::value_parser!(u32).range(1..=90))]
+    pub days: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who becomes what.
+#[derive(Args, Debug)]
+pub struct SetRoleArguments {
+    /// Handle of the user.
+    pub user: String,
+    /// New role in the user's organization.
+    #[arg(value_enum)]
+    pub role: RoleArgument,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who moves, and where to.
+#[derive(Args, Debug)]
+#[command(group(clap::ArgGroup::new("where").required(true)))]
+pub struct MoveArguments {
+    /// Handle of the user.
+    pub user: String,
+    /// Name of the organization to move to.
+    #[arg(long, group = "where", value_name = "NAME")]
+    pub to: Option<String>,
+    /// Move to an organization of the user's own: the one created for them, or a new one if that has other members.
+    #[arg(long, group = "where")]
+    pub own: bool,
+    /// Role in that organization.
+    #[arg(long, value_enum, default_value = "member", conflicts_with = "own")]
+    pub role: RoleArgument,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,273 @@
+//! `parlance serve`: opens the store, serves, and shuts down in order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::Service;
+use actix_web::{App, web};
+use cluster::ClusterMember;
+use http_wire::request_scope::RequestScope;
+use http_wire::services::register;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use ws_gateway::SocketContext;
+
+use crate::adapters::SystemClock;
+use crate::api_document;
+use crate::config::Config;
+use crate::disk::Disk;
+use crate::erasure_clock::ErasureClock;
+use crate::failure::Failure;
+use crate::health::Readiness;
+use crate::invitation_page::InvitationPage;
+use crate::listen;
+use crate::lock::StoreLock;
+use crate::metrics::Metrics;
+use crate::store::{self, Store, StoreAt};
+use crate::system;
+use crate::telemetry;
+use crate::tls::Tls;
+use crate::traces::Traces;
+use crate::upkeep;
+use crate::welcome;
+use crate::wiring::{self, Wiring};
+
+/// The time limit for storing receipts after the last socket has ended.
+const LAST_WRITES: Duration = Duration::from_secs(1);
+
+/// Serves until SIGTERM, SIGINT or SIGHUP. The first start repeats `store_flags` in the command that it suggests.
+pub(crate) async fn serve(config: Config, store_flags: &str) -> Result<(), Failure> {
+    telemetry::start(&config);
+    // Before any metric is recorded.
+    let metrics = Metrics::install(&config)?;
+    let _lock = match &config.store {
+        StoreAt::File(path) => Some(StoreLock::take(path)?),
+        StoreAt::Memory | StoreAt::Postgres(_) => None,
+    };
+    let store = store::open_or_create(&config).await?;
+    report_unsafe_settings(&store).await?;
+    take_up_plans(&config, &store).await?;
+    let wiring = Wiring::new(&config, store).await?;
+    let traces = Traces::start(&config.traces)?;
+    let outcome = run(&config, &wiring, metrics, store_flags).await;
+    if let Some(traces) = traces {
+        traces.stop().await;
+    }
+    wiring.store.close().await;
+    outcome
+}
+
+/// Reports settings of the database that can lose acknowledged data in a crash.
+async fn report_unsafe_settings(store: &Arc<dyn Store>) -> Result<(), Failure> {
+    let settings = store.unsafe_settings().await;
+    for setting in settings.map_err(|cause| Failure::new("cannot read the database's settings", cause))? {
+        tracing::error!(
+            setting,
+            "database setting is off, so acknowledged data can be lost; turn it on in postgresql.conf"
+        );
+    }
+    Ok(())
+}
+
+/// Writes the configured plans to the store.
+async fn take_up_plans(config: &Config, store: &Arc<dyn Store>) -> Result<(), Failure> {
+    let left = wiring::plans(store.clone()).configure(config.plans.clone()).await;
+    let left = left.map_err(|cause| Failure::new("cannot store the configured plans", cause))?;
+    for plan in left {
+        tracing::warn!(
+            plan = plan.as_str(),
+            "plan is in use but no longer configured; its limits still apply"
+        );
+    }
+    Ok(())
+}
+
+async fn run(
+    config: &Config,
+    wiring: &Wiring,
+    metrics: Option<Metrics>,
+    store_flags: &str,
+) -> Result<(), Failure> {
+    let no_signals = |cause| Failure::new("cannot listen for signals", cause);
+    let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
+    // Closing the terminal also shuts the server down in order.
+    let mut hangup = signal(SignalKind::hangup()).map_err(no_signals)?;
+
+    let disk = Disk::of(config);
+    let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone(), disk.clone()));
+    let cluster_member = wiring.cluster_member().await?;
+    let change_feed = wiring.change_feed(cluster_member.clone()).await?;
+    let erasure_clock = ErasureClock::begin(wiring.store.clone(), Arc::new(SystemClock)).await?;
+    let tls = config.tls.as_ref().map(Tls::open).transpose();
+    let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
+    let acceptor = tls.as_ref().map(Tls::acceptor);
+    let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone())?;
+    let metrics =
+        metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.services.callers, &readiness)).transpose()?;
+    let is_first_start = welcome::greet(&wiring.services, config, store_flags).await?;
+    let metrics = metrics.map(tokio::spawn);
+    let handle = server.handle();
+    let mut server = tokio::spawn(server);
+    let mut upkeep =
+        upkeep::start(config, wiring, change_feed, cluster_member.clone(), erasure_clock, is_first_start);
+    upkeep.spawn(disk.watch());
+    let mut others = wiring.hear_others();
+    if let Some(tls) = tls {
+        upkeep.spawn(tls.follow());
+    }
+    let (receipts, deliveries) = (wiring.hub.receipts().clone(), wiring.services.deliveries.clone());
+    let mut delivered = tokio::spawn(async move { receipts.run(&deliveries).await });
+    tracing::info!(address = %config.listen, tls = config.tls.is_some(), "listening");
+
+    let ended = tokio::select! {
+        _ = terminate.recv() => None,
+        _ = interrupt.recv() => None,
+        _ = hangup.recv() => None,
+        _ = &mut server => Some(Failure::plain("the server ended unexpectedly")),
+        failure = task_failure(&mut upkeep, &mut others, &mut delivered) => Some(failure),
+    };
+    tracing::info!("stopping");
+    readiness.drain();
+    // After a failure, the sockets are closed at once; what is not stored yet is still written.
+    if ended.is_none() {
+        tokio::select! {
+            () = wiring.hub.drain(config.drain()) => {}
+            // A second signal skips draining.
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+    wiring.hub.shut_down();
+    // Stops accepting connections, and finishes requests in flight.
+    handle.stop(true).await;
+    // The server's own future ends once its workers have.
+    if !server.is_finished() {
+        let _ = server.await;
+    }
+    let _ = timeout(LAST_WRITES, upkeep.shutdown()).await;
+    if let Some(cluster_member) = cluster_member {
+        cluster_member.resync().log_last_loss().await;
+        leave(&cluster_member).await;
+    }
+    if let Some(bus) = &wiring.bus {
+        bus.announce_shutdown().await;
+    }
+    let _ = timeout(LAST_WRITES, others.shutdown()).await;
+    wiring.hub.receipts().close();
+    if !delivered.is_finished() && timeout(LAST_WRITES, delivered).await.is_err() {
+        tracing::warn!("last delivery receipts could not be stored; these messages will be redelivered");
+    }
+    if !matches!(timeout(LAST_WRITES, wiring.services.accounts.write_key_uses()).await, Ok(Ok(()))) {
+        tracing::warn!("time of last use of keys could not be stored");
+    }
+    wiring.limits.report_last_failures();
+    if !matches!(timeout(LAST_WRITES, wiring.services.logins.write_last_failures()).await, Ok(Ok(()))) {
+        tracing::warn!("last failed log-ins could not be written to the audit log");
+    }
+    if let Some(metrics) = metrics {
+        metrics.abort();
+    }
+    tracing::info!("stopped");
+    ended.map_or(Ok(()), Err)
+}
+
+/// Waits until a background task has ended, as none does before the server stops. A server without
+/// it would go on and, for example, never hear of a revocation.
+async fn task_failure(
+    upkeep: &mut JoinSet<()>,
+    others: &mut JoinSet<()>,
+    delivered: &mut JoinHandle<()>,
+) -> Failure {
+    let ended = tokio::select! {
+        Some(ended) = upkeep.join_next() => ended,
+        Some(ended) = others.join_next() => ended,
+        ended = delivered => ended,
+    };
+    match ended {
+        Ok(()) => Failure::plain("a background task ended unexpectedly"),
+        Err(cause) => Failure::new("a background task ended unexpectedly", cause),
+    }
+}
+
+/// Builds the server; it accepts connections once it is polled.
+fn bind(
+    config: &Config,
+    acceptor: Option<TlsAcceptor>,
+    wiring: Wiring,
+    readiness: web::Data<Readiness>,
+    disk: Arc<Disk>,
+) -> Result<actix_web::dev::Server, Failure> {
+    let sockets = web::Data::new(SocketContext {
+        hub: wiring.hub.clone(),
+        accounts: wiring.services.accounts.clone(),
+        tokens: wiring.services.tokens.clone(),
+        chats: wiring.services.chats.clone(),
+        activity: wiring.services.activity.clone(),
+    });
+    let origins = web::Data::new(config.http.origins.clone());
+    let public_url = config.public_url.clone().map(web::Data::new);
+    let invitation_page = InvitationPage::of(config)?;
+    let responses = wiring.responses.clone();
+    listen::bind(config, acceptor, responses, move || {
+        let disk = disk.clone();
+        let (public_url, invitation_page) = (public_url.clone(), invitation_page.clone());
+        App::new()
+            .wrap_fn(move |request, service| {
+                let admitted = disk.admit(&request).map(|()| service.call(request));
+                async move { admitted?.await }
+            })
+            .wrap(RequestScope)
+            .app_data(readiness.clone())
+            .app_data(origins.clone())
+            .app_data(sockets.clone())
+            .app_data(web::Data::from(wiring.responses.clone()))
+            .configure(|config| register(config, &wiring.services, &wiring.limits, &wiring.cursors))
+            // The first scope is matched first, and most requests are agents'.
+            .configure(http_agent::configure)
+            .configure(http_human::configure)
+            .configure(ws_gateway::configure)
+            .configure(system::configure)
+            .configure(api_document::configure)
+            .configure(|app| {
+                if let Some(url) = public_url {
+                    app.app_data(url);
+                }
+                if let Some(page) = invitation_page {
+                    page.configure(app);
+                }
+            })
+    })
+}
+
+/// Unregisters the node of a cluster.
+async fn leave(cluster_member: &ClusterMember) {
+    if !matches!(timeout(LAST_WRITES, cluster_member.leave()).await, Ok(Ok(()))) {
+        tracing::warn!(
+            "could not announce to other nodes that this node stops; they will notice when its lease expires"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_background_task_that_ends_or_panics_is_a_failure() {
+        for panics in [false, true] {
+            let (mut upkeep, mut others) = (JoinSet::new(), JoinSet::new());
+            let mut delivered = tokio::spawn(pending());
+            upkeep.spawn(pending());
+            upkeep.spawn(async move { assert!(!panics, "on purpose") });
+            let failure = task_failure(&mut upkeep, &mut others, &mut delivered).await.to_string();
+            assert!(failure.contains("background task ended unexpectedly"), "{failure}");
+            assert_eq!(failure.contains("on purpose"), panics, "{failure}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! `parlance status`: an overview of an installation.
+
+use domain::status::{ClusterStatus, OpenWork, StoreStatus};
+use serde_json::{Value, json};
+
+use crate::cli::TableArguments;
+use crate::commands::doctor::port::{Ours, Served, answer_of};
+use crate::config::{Config, without_password};
+use crate::failure::Failure;
+use crate::output::{Times, bytes_as_text, print};
+use crate::store::{self, StoreAt};
+use crate::system::PROGRAM;
+
+/// The widest label and the gap behind it.
+const LABEL: usize = 15;
+
+/// Prints the overview.
+pub(crate) async fn run(config: &Config, arguments: &TableArguments) -> Result<(), Failure> {
+    // Before the store is opened, as its lock is looked at.
+    let server = Server::of(config);
+    store::with(config, async |store| {
+        let status = store.status().await;
+        let status =
+            status.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
+        let found = Found { status, place: place(config), server };
+        print(&if arguments.json {
+            found.as_json().to_string()
+        } else {
+            found.as_text(&Times::of(arguments))
+        })
+    })
+    .await
+}
+
+/// The location of the store, without a password.
+fn place(config: &Config) -> String {
+    match &config.store {
+        StoreAt::File(path) => format!("SQLite, {}", path.display()),
+        StoreAt::Memory => "SQLite, in memory".to_owned(),
+        StoreAt::Postgres(database) => format!("PostgreSQL, {}", without_password(&database.url)),
+    }
+}
+
+/// The server of this configuration on this machine.
+struct Server {
+    listen: String,
+    /// Whether one answers that may work on this store.
+    is_running: bool,
+    /// What is said about it.
+    state: String,
+    /// Open sockets of users and of agents, if the server tells its figures.
+    sockets: Option<(u64, u64)>,
+}
+
+impl Server {
+    fn of(config: &Config) -> Self {
+        let ours = if config.tls.is_some() { Ours::TlsServer } else { Ours::Server };
+        let listen = &config.listen;
+        let (is_running, state) = match (answer_of(listen, ours).is_some(), Served::by_lock(config)) {
+            (false, _) => (false, format!("no answer at {listen}")),
+            (true, Served::Here) => (true, format!("running at {listen}")),
+            (true, Served::Unknown) => (true, format!("a Parlance server answers at {listen}")),
+            (true, Served::Elsewhere) => {
+                (false, format!("not running on this store; another Parlance server uses {listen}"))
+            }
+        };
+        let metrics = config.metrics_listen.as_deref().filter(|_| is_running);
+        let figures = metrics.and_then(|listen| answer_of(listen, Ours::Metrics));
+        let sockets = figures.and_then(|text| Some((figure(&text, "users")?, figure(&text, "agents")?)));
+        Self { listen: listen.clone(), is_running, state, sockets }
+    }
+}
+
+/// The open sockets of one kind, from the metrics.
+fn figure(figures: &str, kind: &str) -> Option<u64> {
+    let start = format!("{}{{kind=\"{kind}\"}} ", measure::SOCKETS);
+    figures.lines().find_map(|line| line.strip_prefix(&start))?.trim().parse().ok()
+}
+
+struct Found {
+    status: StoreStatus,
+    place: String,
+    server: Server,
+}
+
+impl Found {
+    fn as_text(&self, times: &Times) -> String {
+        let StoreStatus { organizations, users, agents, chats, messages, size_bytes, work, cluster } =
+            self.status;
+        let Server { state, sockets, .. } = &self.server;
+        let mut lines = vec![
+            ("Version", PROGRAM.version.to_owned()),
+            ("Store", format!("{}, {}", self.place, bytes_as_text(size_bytes))),
+            ("Server", state.clone()),
+            (
+                "Sockets",
+                sockets.map_or_else(
+                    || UNKNOWN.to_owned(),
+                    |(users, agents)| format!("{users} of users, {agents} of agents"),
+                ),
+            ),
+        ];
+        lines.extend(cluster.filter(|cluster| cluster.nodes > 0).map(|cluster| {
+            let ClusterStatus { nodes, connected_agents, connected_users } = cluster;
+            (
+                "Cluster",
+                format!("{nodes} nodes, {connected_agents} agents and {connected_users} users connected"),
+            )
+        }));
+        lines.extend([
+            ("Organizations", organizations.to_string()),
+            ("Users", users.to_string()),
+            ("Agents", agents.to_string()),
+            ("Chats", chats.to_string()),
+            ("Messages", messages.to_string()),
+            ("Open work", open(work, times)),
+        ]);
+        let lines = lines.iter().map(|(label, text)| format!("{label:LABEL$}{text}"));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    fn as_json(&self) -> Value {
+        let StoreStatus { organizations, users, agents, chats, messages, size_bytes, work, cluster } =
+            self.status;
+        let sockets = self.server.sockets.map(|(users, agents)| json!({ "users": users, "agents": agents }));
+        let cluster = cluster.map(|cluster| {
+            json!({
+                "nodes": cluster.nodes,
+                "connected_agents": cluster.connected_agents,
+                "connected_users": cluster.connected_users,
+            })
+        });
+        json!({
+            "version": PROGRAM.version,
+            "store": { "place": self.place, "size_bytes": size_bytes },
+            "server": { "listen": self.server.listen, "running": self.server.is_running, "sockets": sockets },
+            "cluster": cluster,
+            "organizations": organizations,
+            "users": users,
+            "agents": agents,
+            "chats": chats,
+            "messages": messages,
+            "open_work": {
+                "new": work.new,
+                "delivered": work.delivered,
+                "processing": work.processing,
+                "failed": work.failed,
+                "oldest_at": work.oldest.map(|at| at.to_string()),
+            },
+        })
+    }
+}
+
+/// Printed if the server has no metrics.
+const UNKNOWN: &str = "unknown; set metrics_listen to see them";
+
+/// The open work of agents.
+fn open(work: OpenWork, times: &Times) -> String {
+    let OpenWork { new, delivered, processing, failed, oldest } = work;
+    if work.total() == 0 {
+        return "none".to_owned();
+    }
+    let oldest = oldest.map(|at| format!("; oldest sent {}", times.text(at)));
+    format!(
+        "{}: {new} new, {delivered} delivered, {processing} processing, {failed} failed{}",
+        work.total(),
+        oldest.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_are_read_out_of_the_figures() {
+        let figures = "parlance_sockets{kind=\"users\"} 2\nparlance_sockets{kind=\"agents\"} 30\n";
+        assert_eq!((figure(figures, "users"), figure(figures, "agents")), (Some(2), Some(30)));
+        assert_eq!(figure("", "users"), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! The arguments of `parlance user`.
+
+use clap::{Args, Subcommand};
+
+use crate::cli::TableArguments;
+use crate::commands::org::RoleArgument;
+
+/// What to do with users.
+#[derive(Subcommand, Debug)]
+pub enum UserCommand {
+    /// Create a user, and print the API key once.
+    #[command(after_help = "Examples:\n  \
+        parlance user create --handle ann --email ann@example.org --name \"Ann Lee\"\n  \
+        parlance user create --handle ben --email ben@example.org --name Ben --org acme --json\n\
+        Next: give the user the key; `parlance agent create` creates an agent for the user.")]
+    Create(CreateUserArguments),
+    /// List all users, sorted by handle.
+    #[command(after_help = "Examples:\n  \
+        parlance user list --disabled\n  \
+        parlance user list --json | jq -r '.users[].email'")]
+    List(ListUsersArguments),
+    /// Show one user, with the number of agents and keys.
+    #[command(after_help = "Example:\n  parlance user show ann --json")]
+    Show(UserArguments),
+    /// Disable a user and the user's agents.
+    ///
+    /// Within a second, running servers answer their keys and tokens with 403 and close their sockets. The user's
+    /// sessions end. They stay in their rooms, and messages for the agents are stored. `enable` reverses it.
+    #[command(after_help = "Example:\n  parlance user disable ann\n\
+        See also: `parlance key revoke --all-of ann`, if keys have leaked.")]
+    Disable(UserArguments),
+    /// Enable a user and the user's agents again, with their existing keys.
+    #[command(after_help = "Example:\n  parlance user enable ann\n\
+        Agents that were disabled individually stay disabled; see `parlance agent list --owner ann --disabled`.")]
+    Enable(UserArguments),
+    /// Delete a user and the user's agents permanently. Their messages stay.
+    ///
+    /// Erases the user's name, email address, password, keys, and sessions. Nobody else can get the handle. Chats that
+    /// only the user owned get another owner. The audit log keeps its entries.
+    #[command(after_help = "Example:\n  parlance user delete ann --force\n\
+        To lock the user out temporarily: `parlance user disable`.")]
+    Delete(DeleteUserArguments),
+    /// Print a token that lets a user set a password once, within a day.
+    #[command(after_help = "Example:\n  parlance user reset-password ann\n\
+        Next: give it to the user, who sets a password with it. That ends all earlier sessions.")]
+    ResetPassword(ResetPasswordArguments),
+}
+
+/// Whose password may be set.
+#[derive(Args, Debug)]
+pub struct ResetPasswordArguments {
+    /// Handle of the user.
+    pub handle: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The user to be created.
+#[derive(Args, Debug)]
+pub struct CreateUserArguments {
+    /// Unique handle of the user: 3 to 39 of a-z, 0-9, dot, and hyphen.
+    #[arg(long)]
+    pub handle: String,
+    /// Email address.
+    #[arg(long)]
+    pub email: String,
+    /// Full name.
+    #[arg(long)]
+    pub name: String,
+    /// Organization of the user, created if it does not exist [default: a new one for the user].
+    #[arg(long)]
+    pub org: Option<String>,
+    /// Role in the organization. The first member is always an admin.
+    #[arg(long, value_enum, default_value = "member", requires = "org")]
+    pub role: RoleArgument,
+    /// Plan of the organization, if it is created [default: the default plan].
+    #[arg(long)]
+    pub plan: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which users.
+#[derive(Args, Debug)]
+pub struct ListUsersArguments {
+    /// Show only disabled users.
+    #[arg(long)]
+    pub disabled: bool,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
+
+/// Which user.
+#[derive(Args, Debug)]
+pub struct UserArguments {
+    /// Handle of the user, as `parlance user list` shows it.
+    pub handle: String,
+    #[command(flatten)]
+    pub print: TableArguments,
+}
+
+/// Which user is to be deleted.
+#[derive(Args, Debug)]
+pub struct DeleteUserArguments {
+    /// Handle of the user, as `parlance user list` shows it.
+    pub handle: String,
+    /// Delete the user even if they have agents, which are deleted as well, or are in chats.
+    #[arg(long)]
+    pub force: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}

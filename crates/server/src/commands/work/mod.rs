@@ -1,0 +1,414 @@
+//! `parlance work …`
+
+mod arguments;
+
+pub(crate) use arguments::WorkCommand;
+
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::account::Agent;
+use domain::delivery::{Attempt, AttemptNumber, DeadLetterReason};
+use domain::id::{AgentId, MessageId};
+use domain::page::{PageRequest, Slice};
+use domain::time::Timestamp;
+use domain::work::{
+    ChangeAllError, ChangeWorkError, ChangeWorkRefused, FindWorkError, ListWorkError, WorkChange, WorkFilter,
+    WorkFlag, WorkItem, WorkScope, WorkService,
+};
+use serde_json::{Value, json};
+
+use crate::commands::{agent, chat};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::output::{List, Rows, Times, count, exact, on_one_line, print};
+use crate::progress::say;
+use crate::store::{self, Store};
+use crate::wiring;
+use arguments::{
+    DeadLetterWorkArguments, FilterWorkArguments, ListWorkArguments, RetryWorkArguments, ShowWorkArguments,
+    WhichWorkArguments,
+};
+
+/// The number of items that are read at once.
+const AT_ONCE: u32 = 100;
+
+/// The pause between two lists that are watched.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Clears a terminal, and goes to its upper left corner.
+const CLEAR: &str = "\x1b[2J\x1b[H";
+
+/// Printed if a message or an agent is not found.
+const WORK: &str = "list open work with `parlance work list`";
+
+/// Runs the command on the configured store, and prints the result.
+pub(crate) async fn run(config: &Config, command: WorkCommand) -> Result<(), Failure> {
+    store::with(config, async |store| match &command {
+        WorkCommand::List(arguments) => list(config, store, arguments).await,
+        WorkCommand::Show(arguments) => show(config, store, arguments).await,
+        WorkCommand::Retry(RetryWorkArguments { which }) => {
+            change(config, store, which, WorkChange::Retry).await
+        }
+        WorkCommand::DeadLetter(DeadLetterWorkArguments { which, reason }) => {
+            let reason = DeadLetterReason::new(reason.clone()).map_err(|fault| {
+                Failure::plain(format!("--reason: {fault}")).next("see `parlance work dead-letter --help`")
+            })?;
+            change(config, store, which, WorkChange::DeadLetter(reason)).await
+        }
+    })
+    .await
+}
+
+async fn filter(store: &Arc<dyn Store>, arguments: &FilterWorkArguments) -> Result<WorkFilter, Failure> {
+    let agent = match &arguments.agent {
+        Some(handle) => Some(agent::find(store, handle).await?.id),
+        None => None,
+    };
+    let chat = match &arguments.room {
+        Some(room) => Some(chat::find(store, room).await?.chat.id),
+        None => None,
+    };
+    Ok(WorkFilter {
+        agent,
+        chat,
+        state: arguments.state.map(Into::into),
+        flag: arguments.flag.map(Into::into),
+        ..WorkFilter::default()
+    })
+}
+
+async fn list(config: &Config, store: &Arc<dyn Store>, arguments: &ListWorkArguments) -> Result<(), Failure> {
+    let filter = filter(store, &arguments.filter).await?;
+    let work = wiring::work(config, store.clone());
+    loop {
+        if arguments.watch && !arguments.print.json && std::io::stdout().is_terminal() {
+            print(CLEAR)?;
+        }
+        list_once(&work, &filter, arguments).await?;
+        if !arguments.watch {
+            return Ok(());
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn list_once(
+    work: &WorkService,
+    filter: &WorkFilter,
+    arguments: &ListWorkArguments,
+) -> Result<(), Failure> {
+    let empty = if *filter == WorkFilter::default() { "No open work." } else { "No such work." };
+    let kind = List { name: Some("work"), headings: &["MESSAGE", "AGENT", "AGE", "TRIES", "STATE"], empty };
+    let mut rows = Rows::begin(kind, &arguments.print)?;
+    let (mut left, mut after) = (arguments.limit, None);
+    while left > 0 {
+        let request = PageRequest { slice: Slice::After { after, limit: left.min(AT_ONCE) }, count: false };
+        let page = work.list(WorkScope::Everything, filter.clone(), request).await.map_err(unread)?;
+        left = left.saturating_sub(u32::try_from(page.rows.len()).unwrap_or(u32::MAX));
+        let now = work.now();
+        for item in &page.rows {
+            let flags = work.flags(item, now);
+            rows.row(|| as_json(item, &flags, now), |times| as_cells(item, &flags, now, times))?;
+        }
+        match page.next {
+            Some(next) => after = Some(next),
+            None => break,
+        }
+    }
+    rows.end()
+}
+
+fn unknown(agent: &Agent, message: &str) -> Failure {
+    Failure::plain(format!("'{}' has no message with the id '{message}'", agent.handle)).next(WORK)
+}
+
+/// Changes one message of an agent, or all work that matches.
+async fn change(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    which: &WhichWorkArguments,
+    change: WorkChange,
+) -> Result<(), Failure> {
+    let work = wiring::work(config, store.clone());
+    match (&which.message, &which.of) {
+        (Some(message), Some(of)) => {
+            let agent = agent::find(store, of).await?;
+            let id = MessageId::parse(message.trim()).ok_or_else(|| unknown(&agent, message))?;
+            change_one(&work, &agent, id, which.json, change).await
+        }
+        _ => change_all(&work, filter(store, &which.filter).await?, which, change).await,
+    }
+}
+
+async fn change_one(
+    work: &WorkService,
+    agent: &Agent,
+    message: MessageId,
+    as_json_text: bool,
+    change: WorkChange,
+) -> Result<(), Failure> {
+    let (done, is_retry) = (past(&change), change == WorkChange::Retry);
+    let changed = work.change(WorkScope::Everything, message, agent.id, change, None).await;
+    let item = changed.map_err(|error| match error {
+        ChangeWorkError::Refused(ChangeWorkRefused::NotFound) => unknown(agent, &message.to_string()),
+        ChangeWorkError::Refused(refused) => Failure::plain(format!("the work was not {done}: {refused}"))
+            .next(match refused {
+                ChangeWorkRefused::InProgress => "wait until it is stuck, or dead-letter it first",
+                ChangeWorkRefused::NotAddressed => "send a message that mentions the agent",
+                _ => "see its state with `parlance work show`",
+            }),
+        ChangeWorkError::Store(_) => {
+            Failure::new(format!("the work was not {done}"), error).next(store::NEXT)
+        }
+    })?;
+    let now = work.now();
+    print(&if as_json_text {
+        json!({ "work": as_json(&item, &work.flags(&item, now), now) }).to_string()
+    } else if is_retry {
+        format!(
+            "Retried {} for {}: it is offered again. `parlance work show {} {}` shows whether the agent took it up.",
+            item.message, item.agent.handle, item.message, item.agent.handle
+        )
+    } else {
+        format!(
+            "Dead-lettered {} for {}. `parlance work retry` reverses it.",
+            item.message, item.agent.handle
+        )
+    })
+}
+
+async fn change_all(
+    work: &WorkService,
+    filter: WorkFilter,
+    which: &WhichWorkArguments,
+    change: WorkChange,
+) -> Result<(), Failure> {
+    let done = past(&change);
+    let mut changed = 0;
+    let refused = loop {
+        let part = work
+            .change_all(WorkScope::Everything, filter.clone(), which.all, change.clone())
+            .await
+            .map_err(|error| match error {
+                ChangeAllError::NoFilter => {
+                    Failure::plain(format!("no work was {done}: no message is named"))
+                        .next("name a message and its agent, or an option; `--all` means all open work")
+                }
+                ChangeAllError::NotRetryable => Failure::plain(
+                    "no work was retried: without a state, messages that wait would match",
+                )
+                .next("add `--flag failing`, `--flag stuck`, or `--state failed`, `delivered`, or `dead`"),
+                ChangeAllError::NotAdmin(_) | ChangeAllError::Store(_) => {
+                    Failure::new(format!("not all work was {done}; {changed} messages were"), error)
+                        .next(store::NEXT)
+                }
+            })?;
+        changed += u64::from(part.changed);
+        if !part.more || part.changed == 0 {
+            break part.refused;
+        }
+        say(&format!("{done} {}", count(changed, "message")));
+    };
+    print(&if which.json {
+        let refused = refused.iter().map(|(message, agent, reason)| {
+            json!({
+                "message_id": message.to_string(), "agent_id": agent.to_string(), "reason": reason.to_string(),
+            })
+        });
+        json!({ "changed": changed, "refused": refused.collect::<Vec<_>>() }).to_string()
+    } else {
+        let left = refused.iter().map(|(message, _, reason)| format!("\n  {message} was not: {reason}"));
+        format!("{} {done}.{}", count(changed, "message"), left.collect::<String>())
+    })
+}
+
+/// A change in the past tense.
+const fn past(change: &WorkChange) -> &'static str {
+    match change {
+        WorkChange::Retry => "retried",
+        WorkChange::DeadLetter(_) => "dead-lettered",
+    }
+}
+
+async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &ShowWorkArguments) -> Result<(), Failure> {
+    let agent = agent::find(store, &arguments.agent).await?;
+    let work = wiring::work(config, store.clone());
+    let unknown = || unknown(&agent, &arguments.message);
+    let message = MessageId::parse(arguments.message.trim()).ok_or_else(unknown)?;
+    let found = work.find(WorkScope::Everything, message, agent.id).await;
+    let item = found.map_err(|error| match error {
+        FindWorkError::NotFound => unknown(),
+        FindWorkError::NotAdmin(_) | FindWorkError::Store(_) => {
+            Failure::new("cannot read the work", error).next(store::NEXT)
+        }
+    })?;
+    let now = work.now();
+    let flags = work.flags(&item, now);
+    if arguments.print.json {
+        return print(&json!({ "work": as_json(&item, &flags, now) }).to_string());
+    }
+    let times = Times::of(&arguments.print);
+    let delivery = &item.delivery;
+    let words = std::iter::once(delivery.status().as_str()).chain(flags.iter().map(|flag| flag.as_str()));
+    let words = words.collect::<Vec<_>>().join(", ");
+    let lines = [
+        format!("{} for {}: {words}", item.message, item.agent.handle),
+        format!("  room {}, message {}", item.chat, item.sequence.get()),
+        format!("  from {} ({})", on_one_line(&item.sender_name), item.sender.kind().as_str()),
+        format!(
+            "  written {}, delivered {}, processed {}\n",
+            times.text(item.written_at),
+            times.or_hyphen(delivery.delivered_at()),
+            times.or_hyphen(delivery.processed_at()),
+        ),
+    ];
+    let dead = delivery
+        .dead()
+        .map(|dead| format!("  dead-lettered {}: {}\n", times.text(dead.at), on_one_line(&dead.reason)));
+    let retried = delivery.restart().map(|restart| format!("  retried {}\n", times.text(restart.at)));
+    print(&lines.into_iter().chain(retried).chain(dead).collect::<Vec<_>>().join("\n"))?;
+    let kind = List { name: None, headings: &["TRY", "BEGAN", "TOOK", "RESULT"], empty: "No attempts." };
+    let mut rows = Rows::begin(kind, &arguments.print)?;
+    for attempt in delivery.attempts() {
+        let cells = |times: &Times| {
+            let ended = attempt.completed_at().unwrap_or(now);
+            vec![
+                attempt.number.get().to_string(),
+                times.text(attempt.started_at),
+                short(ended.since(attempt.started_at)),
+                attempt.error().unwrap_or_else(|| attempt.status().as_str()).to_owned(),
+            ]
+        };
+        rows.row(|| attempt_as_json(attempt), cells)?;
+    }
+    rows.end()
+}
+
+fn unread(cause: ListWorkError) -> Failure {
+    Failure::new("cannot read the work", cause).next(store::NEXT)
+}
+
+/// Work, as far as one page shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Counted {
+    pub(crate) found: usize,
+    pub(crate) unanswered: usize,
+    pub(crate) stuck: usize,
+    pub(crate) failing: usize,
+    /// Set if there is more work than was counted.
+    pub(crate) more: bool,
+}
+
+/// Counts the work with a flag, or all open work of an agent; no more than a page of it.
+pub(crate) async fn counted(
+    work: &WorkService,
+    agent: Option<AgentId>,
+    flag: Option<WorkFlag>,
+) -> Result<Counted, ListWorkError> {
+    let filter = WorkFilter { agent, flag, ..WorkFilter::default() };
+    let request = PageRequest { slice: Slice::After { after: None, limit: AT_ONCE }, count: false };
+    let page = work.list(WorkScope::Everything, filter, request).await?;
+    let mut counted = Counted { found: page.rows.len(), more: page.next.is_some(), ..Counted::default() };
+    let now = work.now();
+    for flag in page.rows.iter().flat_map(|item| work.flags(item, now)) {
+        match flag {
+            WorkFlag::Unanswered => counted.unanswered += 1,
+            WorkFlag::Stuck => counted.stuck += 1,
+            WorkFlag::Failing => counted.failing += 1,
+            WorkFlag::Dead => {}
+        }
+    }
+    Ok(counted)
+}
+
+impl Counted {
+    /// The number of items that were counted, in words: `1 message`, `100 messages or more`.
+    pub(crate) fn messages(self) -> String {
+        let more = if self.more { " or more" } else { "" };
+        format!("{}{more}", count(self.found as u64, "message"))
+    }
+}
+
+/// A duration in its largest unit, as short as possible.
+fn short(duration: Duration) -> String {
+    const UNITS: [(u64, &str); 4] = [(24 * 60 * 60, "d"), (60 * 60, "h"), (60, "m"), (1, "s")];
+    let seconds = duration.as_secs();
+    let unit = UNITS.into_iter().find(|(length, _)| seconds >= *length);
+    unit.map_or_else(|| "0s".to_owned(), |(length, unit)| format!("{}{unit}", seconds / length))
+}
+
+/// The state comes last: a flag, if there is one, says more than the state.
+fn as_cells(item: &WorkItem, flags: &[WorkFlag], now: Timestamp, times: &Times) -> Vec<String> {
+    let age = if times.are_exact() { exact(item.written_at) } else { short(now.since(item.written_at)) };
+    let state = if flags.is_empty() {
+        item.delivery.status().as_str().to_owned()
+    } else {
+        flags.iter().map(|flag| flag.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let tries = item.delivery.current_attempt().map_or(0, AttemptNumber::get);
+    vec![item.message.to_string(), item.agent.handle.clone(), age, tries.to_string(), state]
+}
+
+fn as_json(item: &WorkItem, flags: &[WorkFlag], now: Timestamp) -> Value {
+    let delivery = &item.delivery;
+    json!({
+        "message_id": item.message.to_string(),
+        "sequence": item.sequence.get(),
+        "agent": {
+            "id": item.agent.id.to_string(), "handle": item.agent.handle, "name": item.agent.name,
+        },
+        "chat_room_id": item.chat.to_string(),
+        "chat_room_title": item.title,
+        "sender": {
+            "id": item.sender.to_string(),
+            "type": item.sender.kind().as_str(),
+            "name": item.sender_name,
+        },
+        "state": delivery.status().as_str(),
+        "flags": flags.iter().map(|flag| flag.as_str()).collect::<Vec<_>>(),
+        "age_ms": u64::try_from(now.since(item.written_at).as_millis()).unwrap_or(u64::MAX),
+        "current_attempt": delivery.current_attempt().map_or(0, AttemptNumber::get),
+        "attempts": delivery.attempts().iter().map(attempt_as_json).collect::<Vec<_>>(),
+        "inserted_at": item.written_at.to_string(),
+        "delivered_at": delivery.delivered_at().map(|at| at.to_string()),
+        "processed_at": delivery.processed_at().map(|at| at.to_string()),
+        "dead_at": delivery.dead().map(|dead| dead.at.to_string()),
+        "dead_reason": delivery.dead().map(|dead| &dead.reason),
+        "retried_at": delivery.restart().map(|restart| restart.at.to_string()),
+    })
+}
+
+fn attempt_as_json(attempt: &Attempt) -> Value {
+    json!({
+        "attempt_number": attempt.number.get(),
+        "status": attempt.status().as_str(),
+        "started_at": attempt.started_at.to_string(),
+        "completed_at": attempt.completed_at().map(|at| at.to_string()),
+        "error": attempt.error(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short() {
+        for (seconds, text) in
+            [(0, "0s"), (59, "59s"), (60, "1m"), (3599, "59m"), (7200, "2h"), (86_400 * 40, "40d")]
+        {
+            assert_eq!(short(Duration::from_secs(seconds)), text);
+        }
+    }
+
+    #[test]
+    fn a_count_says_that_there_is_more() {
+        let counted = |found, more| Counted { found, more, ..Counted::default() }.messages();
+        assert_eq!(
+            (counted(1, false), counted(100, true)),
+            ("1 message".into(), "100 messages or more".into())
+        );
+    }
+}
