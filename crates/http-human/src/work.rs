@@ -276,7 +276,9 @@ pub(crate) async fn retry<S: Scope>(
     while !is_taken_up(&item) && work.is_connected(&item) && waited < TAKEN_UP_WITHIN {
         sleep(LOOK_AGAIN).await;
         waited += LOOK_AGAIN;
-        item = work.find(scope, path.message, path.agent).await?;
+        // The retry is stored, whatever becomes of the look.
+        let Ok(found) = work.find(scope, path.message, path.agent).await else { break };
+        item = found;
     }
     Ok(Data::ok(RetriedWorkView::new(view(&work, &item), is_taken_up(&item))))
 }

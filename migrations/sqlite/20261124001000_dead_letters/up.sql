@@ -3,10 +3,16 @@
 ALTER TABLE agents ADD COLUMN max_attempts INTEGER CHECK (max_attempts BETWEEN 1 AND 1000);
 
 ALTER TABLE deliveries ADD COLUMN dead_at INTEGER;
-ALTER TABLE deliveries ADD COLUMN dead_reason TEXT CHECK ((dead_at IS NULL) = (dead_reason IS NULL));
+ALTER TABLE deliveries ADD COLUMN dead_reason TEXT CHECK (
+    (dead_at IS NULL) = (dead_reason IS NULL)
+    AND (dead_at IS NULL OR processed_at IS NULL AND (current_attempt = 0 OR failed_at IS NOT NULL))
+);
 -- The newest attempt before it was last offered as if it were new; 0 if there was none.
 ALTER TABLE deliveries ADD COLUMN restarted_after INTEGER;
-ALTER TABLE deliveries ADD COLUMN restarted_at INTEGER CHECK ((restarted_at IS NULL) = (restarted_after IS NULL));
+ALTER TABLE deliveries ADD COLUMN restarted_at INTEGER CHECK (
+    (restarted_at IS NULL) = (restarted_after IS NULL)
+    AND (restarted_after IS NULL OR restarted_after BETWEEN 0 AND current_attempt)
+);
 
 DROP INDEX deliveries_open;
 DROP INDEX deliveries_at_work;

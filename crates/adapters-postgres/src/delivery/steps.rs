@@ -171,7 +171,11 @@ async fn is_stored_on(mut db: &Db, decided: &DecidedSteps) -> Result<bool, Fault
     let (mut keys, mut numbers) = (RecordKeys::default(), Vec::new());
     let (mut begun, mut completed) = (Vec::new(), Vec::new());
     for Advanced { message, delivery } in decided.outcomes.iter().flatten() {
-        if let Some(newest) = delivery.attempts().last() {
+        // A delivery that a step has ended without touching its attempt says nothing.
+        let ended = delivery.dead().map(|dead| dead.at);
+        let newest = delivery.attempts().last();
+        if let Some(newest) = newest.filter(|newest| ended.is_none_or(|at| newest.completed_at() == Some(at)))
+        {
             keys.extend([(delivery.agent().uuid(), message.chat_id.uuid(), message.sequence.get())]);
             numbers.push(number_column(newest.number)?);
             begun.push(At(newest.started_at));

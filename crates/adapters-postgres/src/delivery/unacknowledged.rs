@@ -72,11 +72,13 @@ pub(super) async fn unacknowledged_on(
 static WORK: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT max(started_at) FILTER (WHERE failed_at IS NULL), max(failed_at), \
-         (SELECT processed_at FROM deliveries WHERE agent_id = ? AND chat_id = ? AND sequence < ( \
+         (SELECT coalesce(processed_at, dead_at) FROM deliveries \
+         WHERE agent_id = ? AND chat_id = ? AND addressed AND sequence < ( \
          SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL AND dead_at IS NULL \
          AND addressed ORDER BY sequence LIMIT 1) ORDER BY sequence DESC LIMIT 1) \
          FROM (SELECT started_at, failed_at FROM deliveries WHERE agent_id = ? AND chat_id = ? \
-         AND processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0 AND addressed AND sequence <= ? \
+         AND processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0 AND addressed \
+         AND current_attempt > coalesce(restarted_after, 0) AND sequence <= ? \
          ORDER BY sequence LIMIT {EXAMINED}) AS at_work"
     )
 });

@@ -122,7 +122,7 @@ SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
 SELECT head.chat_id, head.number, head.participant_id, head.kind, head.role, head.status, head.joined_at, head.account_id, users.handle, users.first_name, users.last_name, agents.handle, agents.name, agents.description, agents.kind
   FROM
   (SELECT chat_id, participant_id, kind, role, status, joined_at, account_id, row_number() OVER (PARTITION BY chat_id
-      ORDER BY participant_id) AS place, count(*) OVER (PARTITION BY chat_id) AS number
+      ORDER BY participant_id) AS rank, count(*) OVER (PARTITION BY chat_id) AS number
     FROM participants
     WHERE chat_id = ANY($1)
     AND left_at IS NULL
@@ -133,7 +133,7 @@ SELECT head.chat_id, head.number, head.participant_id, head.kind, head.role, hea
   LEFT JOIN agents
   ON head.kind = 'Agent'
   AND agents.id = head.participant_id
-  WHERE head.place <= 100;
+  WHERE head.rank <= 100;
 
 -- a message in a cached chat
 SELECT "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "participants"."joined_at", "participants"."account_id", "users"."handle", "users"."first_name", "users"."last_name", "agents"."handle", "agents"."name", "agents"."description", "agents"."kind"

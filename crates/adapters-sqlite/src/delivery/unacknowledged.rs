@@ -100,13 +100,14 @@ pub(super) fn backlog_work_on(
 ) -> Result<BacklogWork, Fault> {
     let work = diesel::sql_query(format!(
         "SELECT max(started_at) FILTER (WHERE failed_at IS NULL) AS begun, max(failed_at) AS failed, \
-         (SELECT processed_at FROM deliveries WHERE agent_id = ?1 AND chat_id = ?2 AND sequence < ( \
+         (SELECT coalesce(processed_at, dead_at) FROM deliveries \
+         WHERE agent_id = ?1 AND chat_id = ?2 AND addressed = 1 AND sequence < ( \
          SELECT sequence FROM deliveries INDEXED BY deliveries_open \
          WHERE agent_id = ?1 AND chat_id = ?2 AND processed_at IS NULL AND dead_at IS NULL AND addressed = 1 \
          ORDER BY sequence LIMIT 1) ORDER BY sequence DESC LIMIT 1) AS processed \
          FROM (SELECT started_at, failed_at FROM deliveries INDEXED BY deliveries_at_work \
          WHERE agent_id = ?1 AND chat_id = ?2 AND processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0 \
-         AND addressed = 1 AND sequence <= ?3 ORDER BY sequence LIMIT {EXAMINED})"
+         AND addressed = 1 AND current_attempt > coalesce(restarted_after, 0) AND sequence <= ?3 ORDER BY sequence LIMIT {EXAMINED})"
     ));
     let work = work
         .bind::<Binary, _>(row::bytes(agent.uuid()))

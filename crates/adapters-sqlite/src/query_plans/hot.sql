@@ -421,11 +421,11 @@ SELECT sequence
   ORDER BY sequence
   LIMIT ? + 0 OFFSET ? + 0;
 SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)
-  FROM json_each(?) AS place
+  FROM json_each(?) AS listed
   CROSS JOIN messages
-  ON sequence = place.value
+  ON sequence = listed.value
   AND chat_id = ?
-  ORDER BY place.key;
+  ORDER BY listed.key;
 SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
@@ -474,11 +474,11 @@ SELECT sequence AS number
   ORDER BY number DESC
   LIMIT ?4 OFFSET ?5;
 SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0)
-  FROM json_each(?) AS place
+  FROM json_each(?) AS listed
   CROSS JOIN messages
-  ON sequence = place.value
+  ON sequence = listed.value
   AND chat_id = ?
-  ORDER BY place.key;
+  ORDER BY listed.key;
 SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users

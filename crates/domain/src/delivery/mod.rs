@@ -34,7 +34,7 @@ pub use redelivery::{
 pub use service::DeliveryService;
 pub use state::{
     Attempt, AttemptNumber, AttemptState, AttemptStatus, DeadLetter, DeadLetterReason, Delivery,
-    DeliveryStatus, FailureText, Inconsistent, MaxAttempts, NoActiveAttempt, NotOpen, Restart, RetryRefused,
+    DeliveryStatus, FailureText, Inconsistent, InterventionRefused, MaxAttempts, NoActiveAttempt, Restart,
     StepRefused,
 };
 

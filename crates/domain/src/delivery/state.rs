@@ -13,7 +13,7 @@ use crate::id::AgentId;
 use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
 use crate::words::words;
-pub use intervention::{DeadLetter, DeadLetterReason, MaxAttempts, NotOpen, Restart, RetryRefused};
+pub use intervention::{DeadLetter, DeadLetterReason, InterventionRefused, MaxAttempts, Restart};
 
 words! {
     /// The status of a delivery.

@@ -4,7 +4,7 @@ use super::flag::WorkFlag;
 use super::port::{FindWork, WorkItem, WorkScope};
 use super::service::{ListWorkError, WorkFilter, WorkService};
 use crate::audit::Actor;
-use crate::delivery::{DeadLetterReason, Delivery, DeliveryStatus, NotOpen, RetryRefused};
+use crate::delivery::{AttemptNumber, DeadLetterReason, Delivery, DeliveryStatus, InterventionRefused};
 use crate::event::DomainEvent;
 use crate::id::{AgentId, MessageId};
 use crate::message::Message;
@@ -31,6 +31,8 @@ pub struct ChangeWork {
     pub change: WorkChange,
     /// The state that the item must have; `None` for any that the change allows.
     pub if_state: Option<DeliveryStatus>,
+    /// The attempt that must be its newest one; `None` for any.
+    pub if_attempt: Option<AttemptNumber>,
     /// An attempt that began at this time or before, and is open, is stuck.
     pub stuck_since: Timestamp,
     /// The current time.
@@ -72,26 +74,28 @@ impl ChangeWork {
     /// The delivery after the change. Pure; the stores call this on the locked record.
     pub fn decide(&self, delivery: Delivery) -> Result<Delivery, ChangeWorkRefused> {
         let state = delivery.status();
-        if self.if_state.is_some_and(|required| required != state) {
+        let is_other_attempt =
+            self.if_attempt.is_some_and(|required| delivery.current_attempt() != Some(required));
+        if is_other_attempt || self.if_state.is_some_and(|required| required != state) {
             return Err(ChangeWorkRefused::State(state));
         }
-        match &self.change {
-            WorkChange::Retry => {
-                delivery.retry(self.stuck_since, self.now).map_err(|refused| match refused {
-                    RetryRefused::Status(state) => ChangeWorkRefused::State(state),
-                    RetryRefused::InProgress => ChangeWorkRefused::InProgress,
-                    RetryRefused::NotAddressed => ChangeWorkRefused::NotAddressed,
-                })
-            }
-            WorkChange::DeadLetter(reason) => delivery
-                .dead_letter(reason, self.now)
-                .map_err(|NotOpen(state)| ChangeWorkRefused::State(state)),
-        }
+        let changed = match &self.change {
+            WorkChange::Retry => delivery.retry(self.stuck_since, self.now),
+            WorkChange::DeadLetter(reason) => delivery.dead_letter(reason, self.now),
+        };
+        changed.map_err(|refused| match refused {
+            InterventionRefused::Status(state) => ChangeWorkRefused::State(state),
+            InterventionRefused::InProgress => ChangeWorkRefused::InProgress,
+            InterventionRefused::NotAddressed => ChangeWorkRefused::NotAddressed,
+        })
     }
 }
 
-/// The number of items that one change of several examines.
+/// The number of items that one change of several changes.
 pub const CHANGED_AT_ONCE: u32 = 100;
+
+/// The number of pages of so many items that it examines, as some may be refused.
+const PAGES: u32 = 10;
 
 /// The result of a change of several items.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -139,7 +143,7 @@ impl WorkService {
         change: WorkChange,
         if_state: Option<DeliveryStatus>,
     ) -> Result<WorkItem, ChangeWorkError> {
-        self.change_one(scope, message, agent, change, if_state).await?;
+        self.change_one(scope, message, agent, change, (if_state, None)).await?;
         let changed = self.work.find_work(FindWork { scope, message, agent }).await?;
         Ok(changed.map_err(ChangeWorkRefused::from)?.ok_or(ChangeWorkRefused::NotFound)?)
     }
@@ -150,12 +154,12 @@ impl WorkService {
         message: MessageId,
         agent: AgentId,
         change: WorkChange,
-        if_state: Option<DeliveryStatus>,
+        (if_state, if_attempt): (Option<DeliveryStatus>, Option<AttemptNumber>),
     ) -> Result<(), ChangeWorkError> {
         let now = self.clock.now();
         let item = FindWork { scope, message, agent };
         let stuck_since = now.minus(self.thresholds.stuck_after);
-        let command = ChangeWork { item, change, if_state, stuck_since, now };
+        let command = ChangeWork { item, change, if_state, if_attempt, stuck_since, now };
         let events = self.events.clone();
         let on_commit = OnCommit::new(move |message: &Message| {
             events.publish(DomainEvent::MessageUpdated { message: message.clone() });
@@ -180,16 +184,35 @@ impl WorkService {
         if change == WorkChange::Retry && !is_of_retryable(&filter) {
             return Err(ChangeAllError::NotRetryable);
         }
-        let request =
-            PageRequest { slice: Slice::After { after: None, limit: CHANGED_AT_ONCE }, count: false };
-        let page = self.list(scope, filter, request).await.map_err(|error| match error {
-            ListWorkError::NotAdmin(refused) => ChangeAllError::from(refused),
-            ListWorkError::Store(error) => error.into(),
-        })?;
-        let mut changed = ChangedWork { more: page.next.is_some(), ..ChangedWork::default() };
-        for item in page.rows {
-            let state = Some(item.delivery.status());
-            match self.change_one(scope, item.message, item.agent.id, change.clone(), state).await {
+        let (mut changed, mut after) = (ChangedWork::default(), None);
+        for _ in 0..PAGES {
+            let limit = CHANGED_AT_ONCE - changed.changed;
+            let request = PageRequest { slice: Slice::After { after, limit }, count: false };
+            let page = self.list(scope, filter.clone(), request).await.map_err(|error| match error {
+                ListWorkError::NotAdmin(refused) => ChangeAllError::from(refused),
+                ListWorkError::Store(error) => error.into(),
+            })?;
+            self.change_page(scope, page.rows, &change, &mut changed).await?;
+            changed.more = page.next.is_some();
+            if !changed.more || changed.changed == CHANGED_AT_ONCE {
+                break;
+            }
+            after = page.next;
+        }
+        Ok(changed)
+    }
+
+    /// Changes the items of a page, each by itself, as they were listed.
+    async fn change_page(
+        &self,
+        scope: WorkScope,
+        items: Vec<WorkItem>,
+        change: &WorkChange,
+        changed: &mut ChangedWork,
+    ) -> Result<(), ChangeAllError> {
+        for item in items {
+            let as_listed = (Some(item.delivery.status()), item.delivery.current_attempt());
+            match self.change_one(scope, item.message, item.agent.id, change.clone(), as_listed).await {
                 Ok(()) => changed.changed += 1,
                 Err(ChangeWorkError::Refused(ChangeWorkRefused::NotAdmin(refused))) => {
                     return Err(refused.into());
@@ -200,7 +223,7 @@ impl WorkService {
                 Err(ChangeWorkError::Store(error)) => return Err(error.into()),
             }
         }
-        Ok(changed)
+        Ok(())
     }
 }
 
@@ -226,7 +249,14 @@ mod tests {
         let item = FindWork { scope: WorkScope::Everything, message: MessageId::new(Uuid::nil()), agent };
         let reason = DeadLetterReason::new("no key".to_owned()).unwrap();
         let change = WorkChange::DeadLetter(reason);
-        let command = |if_state| ChangeWork { item, change: change.clone(), if_state, stuck_since: now, now };
+        let command = |if_state| ChangeWork {
+            item,
+            change: change.clone(),
+            if_state,
+            if_attempt: None,
+            stuck_since: now,
+            now,
+        };
         let begun = Delivery::new(agent).step(&DeliveryStep::Begin, None, now).unwrap();
         let refused = command(Some(DeliveryStatus::Failed)).decide(begun.clone());
         assert_eq!(refused, Err(ChangeWorkRefused::State(DeliveryStatus::Processing)));

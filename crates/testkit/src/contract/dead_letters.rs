@@ -99,7 +99,7 @@ pub async fn a_message_is_dead_after_the_last_attempt(world: World) {
     assert_eq!(listed(&world, mine, with_error).await, [poisoned]);
     let item = world.work.find(mine, poisoned, bot.id).await.unwrap();
     assert_eq!(item.delivery.attempts().len(), 2);
-    assert_eq!(item.delivery.dead().unwrap().reason, "2 attempts failed");
+    assert_eq!(item.delivery.dead().unwrap().reason, "not processed after 2 attempts");
     assert_eq!(world.work.flags(&item, world.work.now()), [WorkFlag::Dead]);
     let status = world.stores.status.status().await.unwrap().work;
     assert_eq!((status.total(), status.new), (1, 1), "dead work is not open");

@@ -84,18 +84,14 @@ impl DeadLetterReason {
     }
 }
 
-/// The delivery is processed or dead.
+/// The reason why a delivery is neither offered again nor taken out of the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NotOpen(pub DeliveryStatus);
-
-/// The reason why a delivery is not offered again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RetryRefused {
-    /// It is new, so it is offered already, or it is processed.
+pub enum InterventionRefused {
+    /// Its status does not allow that.
     Status(DeliveryStatus),
     /// An attempt is open, and has not been for long enough to be stuck.
     InProgress,
-    /// The message does not mention the agent, so it is never offered.
+    /// The message does not mention the agent, so it is not in the queue.
     NotAddressed,
 }
 
@@ -166,8 +162,8 @@ impl Delivery {
             *open = AttemptState::Failed { at: now, error: NO_RESULT.to_owned() };
         }
         let reason = match max.get() {
-            1 => "the only attempt failed".to_owned(),
-            number => format!("{number} attempts failed"),
+            1 => "not processed after 1 attempt".to_owned(),
+            number => format!("not processed after {number} attempts"),
         };
         self.dead = Some(DeadLetter { at: now, reason });
         Ok(self)
@@ -175,17 +171,17 @@ impl Delivery {
 
     /// Offers the delivery as if it were new: one that was taken or failed, one whose open attempt
     /// began at `stuck_since` or before, which ends, or a dead one.
-    pub fn retry(mut self, stuck_since: Timestamp, now: Timestamp) -> Result<Self, RetryRefused> {
+    pub fn retry(mut self, stuck_since: Timestamp, now: Timestamp) -> Result<Self, InterventionRefused> {
         if !self.addressed {
-            return Err(RetryRefused::NotAddressed);
+            return Err(InterventionRefused::NotAddressed);
         }
         match self.status() {
             status @ (DeliveryStatus::New | DeliveryStatus::Processed) => {
-                return Err(RetryRefused::Status(status));
+                return Err(InterventionRefused::Status(status));
             }
             DeliveryStatus::Processing => {
                 if self.attempts.last().is_some_and(|open| open.started_at > stuck_since) {
-                    return Err(RetryRefused::InProgress);
+                    return Err(InterventionRefused::InProgress);
                 }
             }
             DeliveryStatus::Delivered | DeliveryStatus::Failed | DeliveryStatus::Dead => {}
@@ -198,10 +194,17 @@ impl Delivery {
     }
 
     /// Takes the delivery out of the queue. An open attempt ends as failed.
-    pub fn dead_letter(mut self, reason: &DeadLetterReason, now: Timestamp) -> Result<Self, NotOpen> {
+    pub fn dead_letter(
+        mut self,
+        reason: &DeadLetterReason,
+        now: Timestamp,
+    ) -> Result<Self, InterventionRefused> {
+        if !self.addressed {
+            return Err(InterventionRefused::NotAddressed);
+        }
         let status = self.status();
         if matches!(status, DeliveryStatus::Processed | DeliveryStatus::Dead) {
-            return Err(NotOpen(status));
+            return Err(InterventionRefused::Status(status));
         }
         if let Some(open) = self.open_attempt() {
             *open = AttemptState::Failed { at: now, error: format!("dead-lettered: {}", reason.as_str()) };

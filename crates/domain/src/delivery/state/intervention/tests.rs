@@ -46,7 +46,7 @@ fn failed(times: usize) -> Delivery {
     after(new(), &failures(times), None, 1)
 }
 
-fn retried(delivery: Delivery, now: i64) -> Result<Delivery, RetryRefused> {
+fn retried(delivery: Delivery, now: i64) -> Result<Delivery, InterventionRefused> {
     delivery.retry(at(STUCK_SINCE), at(now))
 }
 
@@ -75,7 +75,7 @@ fn no_attempt_follows_the_last_one() {
     let dead = crashed.step(&DeliveryStep::Begin, max(2), at(9)).unwrap();
     assert_eq!((dead.status(), dead.attempts().len()), (DeliveryStatus::Dead, 2));
     assert_eq!(dead.attempts()[1].error(), Some(NO_RESULT));
-    assert_eq!(dead.dead().unwrap().reason, "2 attempts failed");
+    assert_eq!(dead.dead().unwrap().reason, "not processed after 2 attempts");
 }
 
 #[test]
@@ -99,7 +99,8 @@ fn a_record_that_is_not_addressed_has_no_limit() {
     let steps = failures(3);
     let failed = after(Delivery::unaddressed(AGENT), &steps, max(1), 1);
     assert_eq!((failed.status(), failed.dead()), (DeliveryStatus::Failed, None));
-    assert_eq!(retried(failed, 9), Err(RetryRefused::NotAddressed));
+    assert_eq!(failed.clone().dead_letter(&reason(), at(9)), Err(InterventionRefused::NotAddressed));
+    assert_eq!(retried(failed, 9), Err(InterventionRefused::NotAddressed));
 }
 
 #[test]
@@ -125,7 +126,7 @@ fn a_retry_offers_a_delivery_as_if_it_were_new() {
 #[test]
 fn a_retry_ends_an_attempt_only_if_it_is_stuck() {
     let begun = |second| new().step(&DeliveryStep::Begin, None, at(second)).unwrap();
-    assert_eq!(retried(begun(STUCK_SINCE + 1), 60), Err(RetryRefused::InProgress));
+    assert_eq!(retried(begun(STUCK_SINCE + 1), 60), Err(InterventionRefused::InProgress));
     let retried = retried(begun(STUCK_SINCE), 60).unwrap();
     assert_eq!(retried.attempts()[0].error(), Some(ENDED_BY_RETRY));
 }
@@ -134,10 +135,10 @@ fn a_retry_ends_an_attempt_only_if_it_is_stuck() {
 fn what_is_offered_or_done_is_not_retried() {
     let done = after(new(), &[DeliveryStep::Begin, DeliveryStep::Succeed], None, 1);
     for (delivery, status) in [(new(), DeliveryStatus::New), (done, DeliveryStatus::Processed)] {
-        assert_eq!(retried(delivery, 60), Err(RetryRefused::Status(status)));
+        assert_eq!(retried(delivery, 60), Err(InterventionRefused::Status(status)));
     }
     let again = retried(failed(1), 60).unwrap();
-    assert_eq!(retried(again, 61), Err(RetryRefused::Status(DeliveryStatus::New)));
+    assert_eq!(retried(again, 61), Err(InterventionRefused::Status(DeliveryStatus::New)));
 }
 
 #[test]
@@ -151,10 +152,16 @@ fn every_open_delivery_can_be_taken_out_of_the_queue() {
         assert_eq!(dead.attempts().len(), count);
         assert!(dead.attempts().iter().all(|attempt| attempt.status() == AttemptStatus::Failed));
         assert_eq!(dead.clone().delivered(at(10)), dead, "no socket takes it");
-        assert_eq!(dead.dead_letter(&reason(), at(10)), Err(NotOpen(DeliveryStatus::Dead)));
+        assert_eq!(
+            dead.dead_letter(&reason(), at(10)),
+            Err(InterventionRefused::Status(DeliveryStatus::Dead))
+        );
     }
     let done = after(new(), &[DeliveryStep::Begin, DeliveryStep::Succeed], None, 1);
-    assert_eq!(done.dead_letter(&reason(), at(9)), Err(NotOpen(DeliveryStatus::Processed)));
+    assert_eq!(
+        done.dead_letter(&reason(), at(9)),
+        Err(InterventionRefused::Status(DeliveryStatus::Processed))
+    );
 }
 
 #[test]
