@@ -189,7 +189,8 @@ def test_a_message_that_fails_does_not_starve_those_behind_it(world):
     assert outcome.statuses[failing] == "failed"
     assert not outcome.more_than_once()
     assert sorted(outcome.answers) == sorted(others)
-    assert room.pushed() == set(others)
+    # What is pushed wakes the client, which then fetches some of the others itself.
+    assert set() < room.pushed() <= set(others)
 
 
 @pytest.mark.parametrize("one_of", [1, 2])

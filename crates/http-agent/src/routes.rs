@@ -119,7 +119,8 @@ fn work_endpoints() -> Vec<Endpoint> {
             .answers_nothing(),
         post("/chats/{chat_id}/messages/{message_id}/processing", message::processing)
             .named("beginAttempt", "Begin the next attempt to process a message")
-            .answers::<StepView>(200),
+            .answers::<StepView>(200)
+            .refuses(&[409]),
         post("/chats/{chat_id}/messages/{message_id}/processed", message::processed)
             .named("finishAttempt", "Mark the open attempt as completed")
             .answers::<StepView>(200),

@@ -2,7 +2,7 @@
 //!
 //! In the order in which a request meets them:
 //!
-//! - [`turn`] - the side that may send on a connection; [`unread`]: the body of its answer;
+//! - [`turn`] - the side that may send on a connection; [`tracked_body`]: the body of its answer;
 //! - [`response_budget`] - the budget of unread responses;
 //! - [`request_scope`] - request id, log span, and the error envelope around every failure;
 //! - [`browser`] - headers for browsers, and allowed origins;

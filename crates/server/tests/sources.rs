@@ -39,7 +39,7 @@ const ELAPSES: [(&str, usize); 10] = [
     // How long failures last.
     ("tests/src/proof/world.rs", 8),
     // Nothing is pushed again to a client that does not read.
-    ("tests/tests/at_least_once.rs", 1),
+    ("tests/tests/at_least_once.rs", 2),
     // A body that takes longer than its credential is trusted.
     ("tests/tests/logins.rs", 1),
     // A database that is away for longer than a lease.

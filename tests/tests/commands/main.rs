@@ -36,7 +36,28 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 38] = [
+const WRONG: [(&[&str], &[&[&str]]); 40] = [
+    (
+        &["work", "retry"],
+        &[
+            &["--all"],
+            &["--agent", "ann/nobody", "--flag", "failing"],
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/nobody"],
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot", "--flag", "failing"],
+            &["--flag", "odd"],
+        ],
+    ),
+    (
+        &["work", "dead-letter"],
+        &[
+            &[],
+            &["--reason", "x"],
+            &["--reason", " ", "--all"],
+            &["--all"],
+            &["--reason", "x", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/nobody"],
+        ],
+    ),
     (
         &["work", "list"],
         &[

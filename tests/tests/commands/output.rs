@@ -66,7 +66,8 @@ async fn accounts_are_made_seen_and_deleted() {
     assert_eq!(said(&["agent", "list", "--disabled"]), "No agent is disabled.\n");
     let mut shown = listed["agents"][1].clone();
     shown["owner_disabled_at"] = Value::Null;
-    shown["work"] = json!({"open": 0, "unanswered": 0, "stuck": 0, "failing": 0, "has_more": false});
+    shown["work"] =
+        json!({"open": 0, "unanswered": 0, "stuck": 0, "failing": 0, "has_more": false, "dead": 0});
     assert_eq!(json(&["agent", "show", "ann/two"])["agent"], shown);
     assert!(!said(&["agent", "show", "ann/two"]).lines().next().unwrap().ends_with('Z'));
     assert!(said(&["agent", "show", "ann/two", "--utc"]).lines().next().unwrap().ends_with('Z'));

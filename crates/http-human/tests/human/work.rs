@@ -211,7 +211,6 @@ async fn several_items_are_changed_by_filter() {
     for (path, body, pointer) in [
         ("/work/dead-letter", dead_letter(json!({})), "/all"),
         ("/work/dead-letter", dead_letter(json!({"min_attempts": 0})), "/min_attempts"),
-        ("/work/dead-letter", dead_letter(json!({"error": "x"})), "/error"),
         ("/organization/work/retry", json!({"all": true}), "/state"),
         ("/work/retry", json!({"agent_id": api.helper.id.to_string()}), "/state"),
     ] {

@@ -194,12 +194,14 @@ async fn change_all(
             .map_err(|error| match error {
                 ChangeAllError::NoFilter => {
                     Failure::plain(format!("no work was {done}: no message is named"))
-                        .next("name a message and its agent, or an option; `--all` means all open work")
+                        .next("name a message and its agent as `parlance work list` shows them, or add an option; `--all` means all \
+                         open work")
                 }
                 ChangeAllError::NotRetryable => Failure::plain(
                     "no work was retried: without a state, messages that wait would match",
                 )
-                .next("add `--flag failing`, `--flag stuck`, or `--state failed`, `delivered`, or `dead`"),
+                .next("run, for example, `parlance work retry --flag failing`; the flags stuck and dead and the states \
+                                delivered, failed, and dead can be retried, too"),
                 ChangeAllError::NotAdmin(_) | ChangeAllError::Store(_) => {
                     Failure::new(format!("not all work was {done}; {changed} messages were"), error)
                         .next(store::NEXT)
