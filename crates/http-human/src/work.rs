@@ -151,14 +151,11 @@ pub(crate) struct DeadLetterWorkBody {
     if_state: Option<DeliveryStatus>,
 }
 
-/// The filter of a change of several items.
+/// The filter of a change of several items, and the body of a retry.
 pub(crate) struct ManyBody {
     filter: WorkFilter,
     all: bool,
 }
-
-/// The body of a retry of several items.
-pub(crate) struct RetryManyBody(ManyBody);
 
 /// The body of a dead letter of several items.
 pub(crate) struct DeadLetterManyBody {
@@ -214,12 +211,6 @@ impl FromBody for ManyBody {
             error: None,
         };
         Ok(Self { filter, all: all?.unwrap_or(false) })
-    }
-}
-
-impl FromBody for RetryManyBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        ManyBody::from_body(body).map(Self)
     }
 }
 
@@ -301,7 +292,7 @@ pub(crate) async fn dead_letter<S: Scope>(
 
 pub(crate) async fn retry_many<S: Scope>(
     UserAuth(caller): UserAuth,
-    StrictJson { body: RetryManyBody(many), .. }: StrictJson<RetryManyBody>,
+    StrictJson { body: many, .. }: StrictJson<ManyBody>,
     work: web::Data<WorkService>,
 ) -> Result<HttpResponse, ApiError> {
     let changed = work.change_all(S::of(caller), many.filter, many.all, WorkChange::Retry).await?;

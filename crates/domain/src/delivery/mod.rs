@@ -3,12 +3,12 @@
 //! A delivery is made for every agent that a text mentions, together with the message. The agent
 //! opens an *attempt* and closes it as done or failed; a failed delivery, and one that a crashed
 //! agent left open, is offered again. The rules are in [`state`]. Before its first attempt,
-//! it is *delivered* once a socket of the agent took it. A delivery is *dead* after as many attempts as
-//! its agent makes, or if someone takes it out of the queue ([`state`], [`crate::work`]).
+//! it is *delivered* once a socket of the agent took it. A delivery is *dead* after the agent's maximum
+//! number of attempts, or if someone takes it out of the queue ([`state`], [`crate::work`]).
 //!
 //! Invariants: only the newest attempt can be open, and the status of a delivery follows from that
-//! attempt, or without one from `delivered_at`, unless it is dead. The stores keep no status. An agent that crashed never
-//! comes back to close its own attempt, so opening another must always be allowed.
+//! attempt, or without one from `delivered_at`, unless it is dead. The stores keep no status. An agent
+//! that crashed never comes back to close its own attempt, so opening another must always be allowed.
 
 mod advance;
 mod due;

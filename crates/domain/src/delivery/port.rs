@@ -126,7 +126,8 @@ pub trait DeliveryRepository: Send + Sync {
     ) -> Result<Option<Page<Message>>, StoreError>;
 
     /// Takes one step as the state machine of [`Delivery`] decides, on the locked record and with the
-    /// agent's maximum number of attempts. An attempt on a message that does not mention the agent creates a record that is not addressed.
+    /// agent's maximum number of attempts. An attempt on a message that does not mention the agent
+    /// creates a record that is not addressed.
     /// The agent's membership becomes active.
     async fn advance(
         &self,

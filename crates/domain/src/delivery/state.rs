@@ -407,9 +407,9 @@ impl Delivery {
         Ok(self)
     }
 
-    /// Takes a step of the work of an agent that makes at most `max` attempts. A delivery whose last
-    /// attempt ends without success is dead afterwards; so is one of which another attempt is to be
-    /// opened after the last, and then none is.
+    /// Takes a step of the work of an agent that makes at most `max` attempts. If the last allowed
+    /// attempt fails, or another one is to be opened after it, the delivery is dead afterwards, and no
+    /// attempt is opened.
     ///
     /// # Errors
     /// [`StepRefused`] if an attempt is to be closed and none is open, or if one is to be opened and the
@@ -422,12 +422,12 @@ impl Delivery {
     ) -> Result<Self, StepRefused> {
         match step {
             DeliveryStep::Begin if self.dead.is_some() => Err(StepRefused::Dead),
-            DeliveryStep::Begin => {
-                Ok(self.exhausted(max, now).unwrap_or_else(|left| left.begin_attempt(now)))
-            }
+            DeliveryStep::Begin if self.is_exhausted(max) => Ok(self.end_exhausted(now)),
+            DeliveryStep::Begin => Ok(self.begin_attempt(now)),
             DeliveryStep::Succeed => Ok(self.succeed(now)?),
             DeliveryStep::Fail(error) => {
-                Ok(self.fail(error, now)?.exhausted(max, now).unwrap_or_else(|left| left))
+                let failed = self.fail(error, now)?;
+                Ok(if failed.is_exhausted(max) { failed.end_exhausted(now) } else { failed })
             }
         }
     }

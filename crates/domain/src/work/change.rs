@@ -94,7 +94,7 @@ impl ChangeWork {
 /// The number of items that one change of several changes.
 pub const CHANGED_AT_ONCE: u32 = 100;
 
-/// The number of pages of so many items that it examines, as some may be refused.
+/// The number of pages that one change of several examines, since items can be refused.
 const PAGES: u32 = 10;
 
 /// The result of a change of several items.
@@ -168,9 +168,9 @@ impl WorkService {
         Ok(())
     }
 
-    /// Changes the oldest items that match the filter, at most [`CHANGED_AT_ONCE`], each by itself: what
-    /// was changed before a failure stays. A changed item does not match any more, so that repeating the
-    /// call reaches all. An empty filter needs `all`.
+    /// Changes the oldest items that match the filter, at most [`CHANGED_AT_ONCE`], in separate
+    /// transactions: if one fails, the items before it stay changed. A changed item no longer matches,
+    /// so repeating the call reaches all of them. An empty filter needs `all`.
     pub async fn change_all(
         &self,
         scope: WorkScope,
@@ -202,7 +202,7 @@ impl WorkService {
         Ok(changed)
     }
 
-    /// Changes the items of a page, each by itself, as they were listed.
+    /// Changes the items of a page in separate transactions, unless they have changed since they were listed.
     async fn change_page(
         &self,
         scope: WorkScope,

@@ -30,7 +30,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .refuses(&[409]),
         post("/work/retry", work::retry_many::<Own>)
             .named("retryManyWork", "Retry the oldest messages that match, at most 100")
-            .body::<work::RetryManyBody>()
+            .body::<work::ManyBody>()
             .answers::<ChangedWorkView>(200),
         post("/work/dead-letter", work::dead_letter_many::<Own>)
             .named("deadLetterManyWork", "Take the oldest messages that match out of the queue, at most 100")
@@ -73,7 +73,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                 "retryManyOrganizationWork",
                 "Retry the oldest messages of the organization's agents that match, at most 100 (admins only)",
             )
-            .body::<work::RetryManyBody>()
+            .body::<work::ManyBody>()
             .answers::<ChangedWorkView>(200)
             .refuses(&[403]),
         post("/organization/work/dead-letter", work::dead_letter_many::<OfOrganization>)

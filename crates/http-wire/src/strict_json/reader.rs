@@ -162,15 +162,10 @@ impl<'f> ObjectReader<'f> {
     /// A whole number from 1; absent is `None`.
     pub fn positive_if_given(&mut self, name: &'static str) -> Result<Option<u32>, Rejected> {
         self.describe(name, Optionality::Optional, positive());
-        let Some(value) = self.any(name) else { return Ok(None) };
-        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
-        match number.filter(|number| *number > 0) {
-            Some(number) => Ok(Some(number)),
-            None => Err(self.fault(name, "must be a whole number from 1 to 4294967295")),
-        }
+        self.any(name).map(|value| self.whole_number(name, &value, u32::MAX)).transpose()
     }
 
-    /// A whole number from 1 to `max`, checked by `parse`; absent is `None`, and null removes the value.
+    /// A whole number from 1 to `max`, all of which `parse` accepts; absent is `None`, and null removes the value.
     pub fn clearable_number<T>(
         &mut self,
         name: &'static str,
@@ -183,14 +178,14 @@ impl<'f> ObjectReader<'f> {
         }
         match self.any(name) {
             None | Some(Value::Null) => Ok(Some(None)),
-            Some(Value::Number(number)) => {
-                let number = number.as_u64().and_then(|number| u32::try_from(number).ok());
-                let parsed = number.filter(|number| (1..=max).contains(number)).and_then(parse);
-                let fault = format!("must be a whole number from 1 to {max}");
-                parsed.map(|parsed| Some(Some(parsed))).ok_or_else(|| self.fault(name, fault))
-            }
-            Some(other) => Err(self.fault(name, expected("number", &other))),
+            Some(value) => self.whole_number(name, &value, max).map(|number| Some(parse(number))),
         }
+    }
+
+    fn whole_number(&mut self, name: &str, value: &Value, max: u32) -> Result<u32, Rejected> {
+        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+        let number = number.filter(|number| (1..=max).contains(number));
+        number.ok_or_else(|| self.fault(name, format!("must be a whole number from 1 to {max}")))
     }
 
     /// A free-form object, checked by `parse`; absent and null are an empty one.

@@ -1,5 +1,5 @@
-//! What becomes of a delivery without its agent: it goes dead after too many attempts, or those who are
-//! responsible for the agent take it out of the queue or have it offered again. Pure.
+//! Changes of a delivery that its agent does not make: it becomes dead after too many attempts, and
+//! those who are responsible for the agent dead-letter or retry it. Pure.
 //!
 //! A *dead* delivery is not offered any more; its attempts are kept. A *restart* offers a delivery as
 //! if it were new: earlier attempts are kept and their numbers go on, but they count towards neither
@@ -149,24 +149,23 @@ impl Delivery {
         number(self.current_attempt()).saturating_sub(before)
     }
 
-    /// The dead delivery, if the agent has made all its attempts and did not succeed; else, as the error,
-    /// the delivery as it was. A record that is not addressed cannot be dead, since it is not offered.
-    pub(super) fn exhausted(mut self, max: Option<MaxAttempts>, now: Timestamp) -> Result<Self, Self> {
-        let Some(max) = max.filter(|max| self.addressed && self.counted_attempts() >= max.get()) else {
-            return Err(self);
-        };
-        if self.processed_at().is_some() {
-            return Err(self);
-        }
+    /// Returns whether the agent has made all its attempts without success. A record that is not
+    /// addressed has no limit, since it is not offered.
+    pub(super) fn is_exhausted(&self, max: Option<MaxAttempts>) -> bool {
+        let is_used_up = max.is_some_and(|max| self.counted_attempts() >= max.get());
+        is_used_up && self.addressed && self.processed_at().is_none()
+    }
+
+    /// Ends a delivery that is exhausted.
+    pub(super) fn end_exhausted(mut self, now: Timestamp) -> Self {
         if let Some(open) = self.open_attempt() {
             *open = AttemptState::Failed { at: now, error: NO_RESULT.to_owned() };
         }
-        let reason = match max.get() {
+        let reason = match self.counted_attempts() {
             1 => "not processed after 1 attempt".to_owned(),
             number => format!("not processed after {number} attempts"),
         };
-        self.dead = Some(DeadLetter { at: now, reason });
-        Ok(self)
+        Self { dead: Some(DeadLetter { at: now, reason }), ..self }
     }
 
     /// Offers the delivery as if it were new: one that was taken or failed, one whose open attempt
