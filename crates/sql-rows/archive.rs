@@ -23,7 +23,7 @@ pub(super) fn repeated_mention(table: &Table, rows: &[Row]) -> Option<WriteRefus
     if table.name != "messages" {
         return None;
     }
-    let (id, mentions) = (place(table, "id")?, place(table, "mentions")?);
+    let (id, mentions) = (index(table, "id")?, index(table, "mentions")?);
     let is_wrong = |row: &&Row| {
         let Value::Text(mentions) = &row[mentions] else { return false };
         let mut seen = HashSet::new();
@@ -39,9 +39,9 @@ pub(super) fn addressed(table: &Table, rows: &[Row]) -> Vec<Addressed> {
     if table.name != "deliveries" {
         return Vec::new();
     }
-    let places = ["agent_id", "chat_id", "sequence", "addressed"].map(|name| place(table, name));
+    let indexes = ["agent_id", "chat_id", "sequence", "addressed"].map(|name| index(table, name));
     let of_row = |row: &Row| {
-        let [agent, chat, sequence, addressed] = places.map(|place| place.and_then(|place| row.get(place)));
+        let [agent, chat, sequence, addressed] = indexes.map(|index| index.and_then(|index| row.get(index)));
         match (agent?, chat?, sequence?, addressed?) {
             (Value::Id(agent), Value::Id(chat), Value::Integer(sequence), Value::Flag(true)) => {
                 Some(Addressed { agent: AgentId::new(*agent), chat: *chat, sequence: *sequence })
@@ -67,6 +67,6 @@ impl Addressed {
     }
 }
 
-fn place(table: &Table, name: &str) -> Option<usize> {
+fn index(table: &Table, name: &str) -> Option<usize> {
     table.columns.iter().position(|column| column.name == name)
 }

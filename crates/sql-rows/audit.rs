@@ -37,7 +37,7 @@ pub(super) struct AuditRow {
 
 impl AuditRow {
     /// The chats that it names.
-    pub(super) fn rooms(&self) -> impl Iterator<Item = Uuid> {
+    pub(super) fn chats(&self) -> impl Iterator<Item = Uuid> {
         let subject = (Some(self.subject_kind.as_str()), Some(self.subject_id));
         let named = [subject, (self.place_kind.as_deref(), self.place_id)].into_iter();
         named.filter(|(kind, _)| *kind == Some(CHAT)).filter_map(|(_, id)| Some(id?.0))

@@ -183,18 +183,18 @@ async fn list_on(
         .select(AuditRow::as_select())
         .load(&mut db)
         .await?;
-    let titles = titles_on(db, rows.iter().flat_map(AuditRow::rooms).collect()).await?;
+    let titles = titles_on(db, rows.iter().flat_map(AuditRow::chats).collect()).await?;
     let records = rows.into_iter().map(|row| row.titled(&titles).into_record());
     let records = records.collect::<Result<Vec<_>, _>>()?;
     let position = |record: &AuditRecord| Position::at(record.at.micros(), record.id);
     Ok(Ok(Page::from_overfetch(records, page, total, position)))
 }
 
-async fn titles_on(mut db: &Db, rooms: Vec<Uuid>) -> Result<HashMap<Uuid, String>, Fault> {
-    if rooms.is_empty() {
+async fn titles_on(mut db: &Db, chats: Vec<Uuid>) -> Result<HashMap<Uuid, String>, Fault> {
+    if chats.is_empty() {
         return Ok(HashMap::new());
     }
-    let titled = chats::table.filter(chats::id.eq_any(rooms)).filter(chats::title.is_not_null());
+    let titled = chats::table.filter(chats::id.eq_any(chats)).filter(chats::title.is_not_null());
     let named = titled.select((chats::id, chats::title.assume_not_null()));
     Ok(named.load::<(Uuid, String)>(&mut db).await?.into_iter().collect())
 }

@@ -33,10 +33,10 @@ mod tests {
     const MESSAGES: usize = 40;
 
     async fn commits(store: &PostgresStore) -> String {
-        let lease = store.pool.lease().await.unwrap();
+        let connection = store.pool.acquire().await.unwrap();
         let shown = statement::<Text>("SELECT current_setting('synchronous_commit') AS setting");
-        let setting = shown.get_result::<String>(&mut lease.db()).await.unwrap();
-        lease.release();
+        let setting = shown.get_result::<String>(&mut connection.db()).await.unwrap();
+        connection.release();
         setting
     }
 
@@ -56,9 +56,9 @@ mod tests {
     /// Undoes the settings of the session, as a pooler does that gives every transaction another
     /// connection.
     async fn undo_the_session(store: &PostgresStore) {
-        let lease = store.pool.lease().await.unwrap();
-        execute(lease.db(), "SET synchronous_commit = off").await.unwrap();
-        lease.release();
+        let connection = store.pool.acquire().await.unwrap();
+        execute(connection.db(), "SET synchronous_commit = off").await.unwrap();
+        connection.release();
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -90,9 +90,9 @@ mod tests {
         }
         tokio::task::block_in_place(|| cluster.restart_immediately());
         let again = PostgresStore::open(&config).await.unwrap();
-        let lease = again.pool.lease().await.unwrap();
+        let connection = again.pool.acquire().await.unwrap();
         let count = statement::<diesel::sql_types::BigInt>("SELECT count(*) FROM messages");
-        let kept = count.get_result::<i64>(&mut lease.db()).await.unwrap();
+        let kept = count.get_result::<i64>(&mut connection.db()).await.unwrap();
         assert_eq!(kept, i64::try_from(MESSAGES).unwrap());
     }
 

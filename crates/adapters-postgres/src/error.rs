@@ -15,7 +15,7 @@ pub(crate) enum Fault {
     /// The database did not answer in time; the connection is discarded.
     Slow,
     /// A commit was not clearly answered, so its outcome is unknown.
-    Uncertain,
+    InDoubt,
 }
 
 impl From<DieselError> for Fault {
@@ -30,7 +30,7 @@ const NO_SPACE: &str = "No space left on device";
 /// The beginning of the message about a statement that took too long, or was cancelled on request.
 const CANCELLED: &str = "canceling statement due to";
 
-const UNCERTAIN: &str = "the database did not clearly answer a commit, whose outcome is unknown";
+const IN_DOUBT: &str = "the database did not clearly answer a commit, whose outcome is unknown";
 
 /// The remedy for a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +47,7 @@ impl Fault {
     pub(crate) fn remedy(&self) -> Remedy {
         match self {
             Self::Driver(error) => remedy(error),
-            Self::NoConnection(_) | Self::Slow | Self::Uncertain => Remedy::Later,
+            Self::NoConnection(_) | Self::Slow | Self::InDoubt => Remedy::Later,
             Self::Row(_) => Remedy::None,
         }
     }
@@ -80,7 +80,7 @@ impl Fault {
             Self::NoConnection(cause) => cause.to_string(),
             Self::Row(what) => what.clone(),
             Self::Slow => "the database does not respond in time".to_owned(),
-            Self::Uncertain => UNCERTAIN.to_owned(),
+            Self::InDoubt => IN_DOUBT.to_owned(),
         };
         if self.remedy() == Remedy::None {
             StoreError::Broken(cause.into())

@@ -37,7 +37,7 @@ pub(crate) async fn organizations_on(
 
 /// Keeps an organization, its plan, and its members; other transactions can do the same at the same
 /// time.
-pub(crate) async fn organization_stays_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {
+pub(crate) async fn pin_organization_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {
     let text = "SELECT id FROM organizations WHERE id = ANY(?) FOR KEY SHARE";
     rows_on(db, text, vec![organization.uuid()]).await
 }
@@ -104,23 +104,23 @@ pub(crate) async fn parties_on(db: &Db, parties: &[ParticipantId]) -> Result<(),
 
 /// Keeps an agent from being changed or deleted; other transactions can do the same at the same
 /// time.
-pub(crate) async fn agent_stays_on(db: &Db, agent: AgentId) -> Result<(), Fault> {
+pub(crate) async fn pin_agent_on(db: &Db, agent: AgentId) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM agents WHERE id = ANY(?) FOR SHARE", vec![agent.uuid()]).await
 }
 
 /// Locks a user for deletion: the user cannot be changed, nor added to a chat.
-pub(crate) async fn user_goes_on(db: &Db, user: UserId) -> Result<(), Fault> {
+pub(crate) async fn lock_user_for_deletion_on(db: &Db, user: UserId) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM users WHERE id = ANY(?) FOR UPDATE", vec![user.uuid()]).await
 }
 
 /// Keeps a user from being deleted; other transactions can do the same at the same time, or change
 /// the user.
-pub(crate) async fn user_stays_on(db: &Db, user: UserId) -> Result<(), Fault> {
+pub(crate) async fn pin_user_on(db: &Db, user: UserId) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM users WHERE id = ANY(?) FOR KEY SHARE", vec![user.uuid()]).await
 }
 
 /// Locks all chats of a participant, which must be locked before, so that it cannot enter others.
-pub(crate) async fn rooms_of_on(mut db: &Db, who: ParticipantId) -> Result<(), Fault> {
+pub(crate) async fn chats_of_on(mut db: &Db, who: ParticipantId) -> Result<(), Fault> {
     let text = "SELECT id FROM chats WHERE id IN (\
          SELECT chat_id FROM participants WHERE participant_id = ? AND left_at IS NULL) \
          ORDER BY id FOR NO KEY UPDATE";

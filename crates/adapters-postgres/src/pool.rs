@@ -100,7 +100,7 @@ impl Pool {
     }
 
     /// A connection for exclusive use.
-    pub(crate) async fn lease(&self) -> Result<PooledConnection, Fault> {
+    pub(crate) async fn acquire(&self) -> Result<PooledConnection, Fault> {
         let object = self.connections.get().await.map_err(|error| Fault::NoConnection(Box::new(error)))?;
         Ok(PooledConnection { object: Some(object), _in_use: measure::connection_in_use() })
     }

@@ -126,11 +126,11 @@ impl Watched {
 
     /// The number of rows of tables and entries of indexes that have been read so far.
     async fn read(&self) -> i64 {
-        let lease = self.store.pool.lease().await.unwrap();
-        let mut db = lease.db();
+        let connection = self.store.pool.acquire().await.unwrap();
+        let mut db = connection.db();
         let flush = statement::<Text>("SELECT pg_stat_force_next_flush()::text");
         flush.get_result::<String>(&mut db).await.unwrap();
-        lease.release();
+        connection.release();
         let read = "SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::int8 \
              + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::int8";
         self.client.query_one(read, &[]).await.unwrap().get(0)
@@ -158,8 +158,8 @@ impl Watched {
 
     /// The statements since the last call, each with its plan, which is the same for all values.
     async fn plans(&mut self) -> Vec<String> {
-        let lease = self.store.pool.lease().await.unwrap();
-        let mut db = lease.db();
+        let connection = self.store.pool.acquire().await.unwrap();
+        let mut db = connection.db();
         let all = statement::<(Text, Text, BigInt, BigInt)>(
             "SELECT name, statement, cardinality(parameter_types)::int8, generic_plans FROM pg_prepared_statements \
              WHERE statement NOT LIKE '%pg\\_%' AND statement ~ '^[(]*(SELECT|WITH|UPDATE|DELETE)'",
@@ -176,7 +176,7 @@ impl Watched {
                 plans.push(format!("{text}\n{}", lines.join("\n")));
             }
         }
-        lease.release();
+        connection.release();
         plans
     }
 

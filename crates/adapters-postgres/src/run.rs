@@ -135,7 +135,7 @@ impl PostgresStore {
         let changing = async move {
             match try_change(&pool, &commit_order, &given, &work).await {
                 Err(fault) => {
-                    if matches!(fault, Fault::Uncertain) {
+                    if matches!(fault, Fault::InDoubt) {
                         commit_order.record_in_doubt();
                     }
                     Err(fault)
@@ -198,13 +198,13 @@ async fn look_once<G, T, W>(pool: &Pool, given: &G, work: &W, visibility: Visibi
 where
     W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T>,
 {
-    let lease = pool.lease().await?;
-    let db = lease.db();
+    let connection = pool.acquire().await?;
+    let db = connection.db();
     let answer = match visibility {
         Visibility::Now => pool.timed(work(db, given)).await?,
         Visibility::Snapshot => pool.timed(on_snapshot(db, work(db, given))).await?,
     };
-    lease.release();
+    connection.release();
     Ok(answer)
 }
 
@@ -247,21 +247,21 @@ where
     W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, Result<T, R>>,
 {
     let _permit = pool.change().await?;
-    let lease = pool.lease().await?;
+    let connection = pool.acquire().await?;
     let working = async {
-        execute(lease.db(), begin!("")).await?;
-        work(lease.db(), given).await
+        execute(connection.db(), begin!("")).await?;
+        work(connection.db(), given).await
     };
     let rest = match pool.timed(working).await {
         Ok(Ok(done)) => {
             let slot = commit_order.slot();
-            match pool.timed(execute(lease.db(), "COMMIT")).await {
-                Ok(()) => lease.release(),
+            match pool.timed(execute(connection.db(), "COMMIT")).await {
+                Ok(()) => connection.release(),
                 // The outcome is unknown, and cannot be queried: the server may have crashed, after
                 // which transaction numbers are assigned again.
                 Err(fault) if fault.leaves_commit_in_doubt() => {
                     fault.record_full_disk();
-                    return Err(Fault::Uncertain);
+                    return Err(Fault::InDoubt);
                 }
                 Err(fault) => return Err(fault),
             }
@@ -271,8 +271,8 @@ where
         Err(fault) => Err(fault),
     };
     // A transaction that cannot be rolled back ends with its connection.
-    if !matches!(rest, Err(Fault::Slow)) && pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
-        lease.release();
+    if !matches!(rest, Err(Fault::Slow)) && pool.timed(execute(connection.db(), "ROLLBACK")).await.is_ok() {
+        connection.release();
     }
     rest
 }

@@ -29,10 +29,10 @@ struct Counted {
 impl Counted {
     /// The updates of deliveries so far, and those of them that wrote no index entry (HOT).
     async fn updates(&self) -> (i64, i64) {
-        let lease = self.store.pool.lease().await.unwrap();
+        let connection = self.store.pool.acquire().await.unwrap();
         let flush = statement::<Text>("SELECT pg_stat_force_next_flush()::text");
-        flush.get_result::<String>(&mut lease.db()).await.unwrap();
-        lease.release();
+        flush.get_result::<String>(&mut connection.db()).await.unwrap();
+        connection.release();
         let counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'deliveries'";
         let row = self.client.query_one(counts, &[]).await.unwrap();
         (row.get(0), row.get(1))

@@ -51,8 +51,8 @@ fn send(world: &Arc<World>, ann: &TestUser, room: ChatId, text: &str) -> JoinHan
 /// What is in a room, the newest first.
 async fn texts(world: &World, ann: &TestUser, room: ChatId) -> Vec<String> {
     let page = world.messages.history(ann.caller, room, HistoryFilter::default(), ALL).await.unwrap();
-    let places = page.rows.iter().map(|message| message.sequence.get()).rev().collect::<Vec<_>>();
-    assert_eq!(places, (1..).take(page.rows.len()).collect::<Vec<_>>());
+    let sequences = page.rows.iter().map(|message| message.sequence.get()).rev().collect::<Vec<_>>();
+    assert_eq!(sequences, (1..).take(page.rows.len()).collect::<Vec<_>>());
     page.rows.into_iter().map(|message| message.content).collect()
 }
 

@@ -74,12 +74,15 @@ impl Scene {
         sent.await.map(|_| ())
     }
 
-    /// The places of all that is in the room, and whether times follow them.
-    async fn places(&self) -> Vec<i64> {
+    /// The sequences of all that is in the room, and whether times follow them.
+    async fn sequences(&self) -> Vec<i64> {
         let history = self.there.messages.history(self.ann.caller, self.chat, HistoryFilter::default(), ALL);
         let mut rows = history.await.unwrap().rows;
         rows.reverse();
-        assert!(rows.windows(2).all(|pair| pair[0].created_at < pair[1].created_at), "times follow places");
+        assert!(
+            rows.windows(2).all(|pair| pair[0].created_at < pair[1].created_at),
+            "times follow sequences"
+        );
         rows.iter().map(|message| message.sequence.get()).collect()
     }
 }
@@ -91,7 +94,7 @@ async fn servers_that_write_in_turns_leave_no_gap() {
         let at = if turn % 3 == 0 { &scene.there } else { &scene.here };
         scene.send(at, scene.ann.caller, &scene.bot).await.unwrap();
     }
-    assert_eq!(scene.places().await, (1..=24).collect::<Vec<_>>());
+    assert_eq!(scene.sequences().await, (1..=24).collect::<Vec<_>>());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -110,7 +113,7 @@ async fn who_was_removed_elsewhere_gets_nothing_and_says_nothing() {
     // Who comes back is found, though nobody here was told.
     scene.there.add(caller, chat, scene.other.id.into(), domain::chat::Role::Member).await;
     scene.send(&scene.here, scene.bot.caller, &scene.other).await.unwrap();
-    assert_eq!(scene.places().await, (1..=6).collect::<Vec<_>>());
+    assert_eq!(scene.sequences().await, (1..=6).collect::<Vec<_>>());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -29,7 +29,7 @@ async fn lines(client: &Client, sql: &str) -> Vec<String> {
 fn listed() -> Vec<String> {
     let mut listed = Vec::new();
     for table in TABLES.iter().chain(&LOCAL).chain(&CLUSTER) {
-        for (place, column) in table.columns.iter().enumerate() {
+        for (index, column) in table.columns.iter().enumerate() {
             let sql = match column.kind {
                 ColumnKind::Id | ColumnKind::IdOrNil => "uuid",
                 ColumnKind::Bytes => "bytea",
@@ -39,7 +39,7 @@ fn listed() -> Vec<String> {
                 ColumnKind::Text => "text",
             };
             let optional = if column.is_optional { "?" } else { "" };
-            let key = if place < table.key { format!(" key {}", place + 1) } else { String::new() };
+            let key = if index < table.key { format!(" key {}", index + 1) } else { String::new() };
             listed.push(format!("{}.{} {sql}{optional}{key}", table.name, column.name));
         }
     }

@@ -166,19 +166,19 @@ fn list_on(
         .offset(page.slice.offset())
         .select(AuditRow::as_select())
         .load(connection)?;
-    let titles = titles_on(connection, rows.iter().flat_map(AuditRow::rooms).collect())?;
+    let titles = titles_on(connection, rows.iter().flat_map(AuditRow::chats).collect())?;
     let records = rows.into_iter().map(|row| row.titled(&titles).into_record());
     let records = records.collect::<Result<Vec<_>, _>>()?;
     let position = |record: &AuditRecord| Position::at(record.at.micros(), record.id);
     Ok(Ok(Page::from_overfetch(records, page, total, position)))
 }
 
-fn titles_on(connection: &mut SqliteConnection, rooms: Vec<Uuid>) -> Result<HashMap<Uuid, String>, Fault> {
-    if rooms.is_empty() {
+fn titles_on(connection: &mut SqliteConnection, chats: Vec<Uuid>) -> Result<HashMap<Uuid, String>, Fault> {
+    if chats.is_empty() {
         return Ok(HashMap::new());
     }
     let titled =
-        chats::table.filter(chats::id.eq_any(rooms.into_iter().map(Id))).filter(chats::title.is_not_null());
+        chats::table.filter(chats::id.eq_any(chats.into_iter().map(Id))).filter(chats::title.is_not_null());
     let named = titled.select((chats::id, chats::title.assume_not_null()));
     let named = named.load::<(Id, String)>(connection)?;
     Ok(named.into_iter().map(|(id, title)| (id.0, title)).collect())

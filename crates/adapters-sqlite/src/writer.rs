@@ -37,7 +37,7 @@ trait Job: Send {
 
 /// The queue in front of the writing thread.
 pub(crate) struct Writer {
-    room: Arc<Semaphore>,
+    capacity: Arc<Semaphore>,
     jobs: Mutex<Option<Sender<Box<dyn Job>>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -48,8 +48,8 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || run(connection, &receiver))?;
-        let room = Arc::new(Semaphore::new(MAX_QUEUED));
-        Ok(Self { room, jobs: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
+        let capacity = Arc::new(Semaphore::new(MAX_QUEUED));
+        Ok(Self { capacity, jobs: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
     }
 
     /// Runs `work` in a transaction. If it returns `Ok`, the result is committed and passed to
@@ -63,9 +63,9 @@ impl Writer {
         T: Send + 'static,
         R: Send + 'static,
     {
-        let room = self.room.clone().acquire_owned().await.map_err(|_| closed())?;
+        let capacity = self.capacity.clone().acquire_owned().await.map_err(|_| closed())?;
         let (answer, wait) = oneshot::channel();
-        let job = Change { work: Some(work), after, done: None, answer, _room: room };
+        let job = Change { work: Some(work), after, done: None, answer, _capacity: capacity };
         let queued = match &*self.jobs.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(jobs) => jobs.send(Box::new(job)).is_ok(),
             None => false,
@@ -78,7 +78,7 @@ impl Writer {
 
     /// Finishes the queued changes and ends the thread.
     pub(crate) fn close(&self) {
-        self.room.close();
+        self.capacity.close();
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
@@ -93,7 +93,7 @@ struct Change<W, A, T, R> {
     after: A,
     done: Option<Result<Result<T, R>, StoreError>>,
     answer: oneshot::Sender<Result<Result<T, R>, StoreError>>,
-    _room: OwnedSemaphorePermit,
+    _capacity: OwnedSemaphorePermit,
 }
 
 impl<W, A, T, R> Job for Change<W, A, T, R>

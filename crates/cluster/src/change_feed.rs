@@ -102,7 +102,7 @@ impl ChangeFeed {
         loop {
             ticks.tick().await;
             let read = self.read().await;
-            self.revalidator.log_read(read.is_ok());
+            self.revalidator.set_log_readable(read.is_ok());
             if !matches!(read, Err(StoreError::Broken(_))) {
                 store.log(&read, "store unavailable", "store available again");
             }

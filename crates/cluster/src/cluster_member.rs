@@ -120,7 +120,7 @@ impl ClusterMember {
         let outcome = match self.register(self.hub().presence_changes(&presence), asked).await {
             Ok(granted) => {
                 for (pending, granted) in claims.into_iter().zip(granted) {
-                    pending.settle(granted);
+                    pending.resolve(granted);
                 }
                 Ok(())
             }

@@ -48,22 +48,22 @@ impl NodeEvents {
 
     /// Handles a join that the store lists: sends `room_added` unless it was sent, and marks the
     /// chat as stale if there are subscriptions to it.
-    pub(crate) fn has_entered(&self, entrant: Entrant) {
+    pub(crate) fn apply_join(&self, entrant: Entrant) {
         let Entrant { entered_at, who, chat, role } = entrant;
-        let room = chat.id;
+        let chat_id = chat.id;
         let is_for_here = self.hub.has_subscribers(Topic::rooms_of(who));
-        let has_room_subscribers =
-            Topic::of_room(room).into_iter().any(|topic| self.hub.has_subscribers(topic));
-        if !(is_for_here || has_room_subscribers) || self.recent_joins().was_sent(who, room, entered_at) {
+        let has_chat_subscribers =
+            Topic::of_chat(chat_id).into_iter().any(|topic| self.hub.has_subscribers(topic));
+        if !(is_for_here || has_chat_subscribers) || self.recent_joins().was_sent(who, chat_id, entered_at) {
             return;
         }
         if is_for_here {
             self.hub.publish(DomainEvent::RoomAdded { to: who, chat, role });
         }
-        if has_room_subscribers {
-            self.stale_chats.add(room, Duration::ZERO);
+        if has_chat_subscribers {
+            self.stale_chats.add(chat_id, Duration::ZERO);
         }
-        self.recent_joins().record(who, room, entered_at, self.clock.now());
+        self.recent_joins().record(who, chat_id, entered_at, self.clock.now());
     }
 
     /// The chats whose participants have changed according to other nodes.

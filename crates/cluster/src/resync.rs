@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::bus::{Healing, Loss, RunningBus};
+use domain::bus::{Loss, ResyncPeriod, RunningBus};
 use domain::node::{EntrantPosition, NodeRepository};
 use domain::ports::Clock;
 use domain::store::StoreError;
@@ -38,7 +38,7 @@ pub struct Resync {
     clock: Arc<dyn Clock>,
     /// Without a bus, servers receive no events of each other.
     bus: Option<Arc<dyn RunningBus>>,
-    healing: Mutex<Healing>,
+    period: Mutex<ResyncPeriod>,
     /// Since when events of this server may be lost, unless the others know.
     unlogged: Mutex<Loss>,
 }
@@ -51,8 +51,8 @@ impl Resync {
         clock: Arc<dyn Clock>,
         bus: Option<Arc<dyn RunningBus>>,
     ) -> Self {
-        let (healing, unlogged) = Default::default();
-        Self { node, events, nodes, clock, bus, healing, unlogged }
+        let (period, unlogged) = Default::default();
+        Self { node, events, nodes, clock, bus, period, unlogged }
     }
 
     /// Returns whether events of other nodes arrive.
@@ -62,7 +62,7 @@ impl Resync {
 
     /// Events of others since then may be lost.
     pub(crate) fn record_receive_loss(&self, since: Timestamp) {
-        lock(&self.healing).lost(since, self.clock.now());
+        lock(&self.period).lost(since, self.clock.now());
     }
 
     /// Events of this server since now may be lost.
@@ -81,7 +81,7 @@ impl Resync {
             let begun = Instant::now();
             if let Err(error) = self.look().await {
                 // The next round tries again, and the outage of the store is logged elsewhere.
-                tracing::debug!(error = %error, "events lost on NATS could not be looked up in the store");
+                tracing::debug!(error = %error, "events lost on NATS could not be record_read up in the store");
             }
             sleep(EVERY.max(begun.elapsed() * RESTS)).await;
         }
@@ -119,11 +119,11 @@ impl Resync {
     }
 
     async fn look(&self) -> Result<(), StoreError> {
-        let due = lock(&self.healing).due();
+        let due = lock(&self.period).due();
         let Some(since) = due else { return Ok(()) };
         let begun = self.clock.now();
         self.catch_up(since).await?;
-        lock(&self.healing).looked(since, begun);
+        lock(&self.period).record_read(since, begun);
         Ok(())
     }
 
@@ -135,7 +135,7 @@ impl Resync {
             let Some(last) = page.last() else { return Ok(()) };
             position = last.position();
             for entrant in page {
-                self.events.has_entered(entrant);
+                self.events.apply_join(entrant);
             }
         }
     }

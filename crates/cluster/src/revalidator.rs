@@ -100,8 +100,8 @@ impl Revalidator {
     }
 
     /// Records whether the change log could be read.
-    pub(crate) fn log_read(&self, is_log_read: bool) {
-        self.is_log_read.store(is_log_read, Ordering::Relaxed);
+    pub(crate) fn set_log_readable(&self, is_readable: bool) {
+        self.is_log_read.store(is_readable, Ordering::Relaxed);
     }
 
     /// Revalidates stale chats, until it is dropped.

@@ -46,14 +46,14 @@ pub struct OpenWork {
 impl OpenWork {
     /// Adds messages of one status, with the time of the oldest.
     pub fn add(&mut self, status: DeliveryStatus, count: u64, oldest: Option<Timestamp>) {
-        let place = match status {
+        let counter = match status {
             DeliveryStatus::New => &mut self.new,
             DeliveryStatus::Delivered => &mut self.delivered,
             DeliveryStatus::Processing => &mut self.processing,
             DeliveryStatus::Failed => &mut self.failed,
             DeliveryStatus::Processed | DeliveryStatus::Dead => return,
         };
-        *place += count;
+        *counter += count;
         self.oldest = self.oldest.into_iter().chain(oldest).min();
     }
 

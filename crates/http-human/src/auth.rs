@@ -124,7 +124,7 @@ pub(crate) async fn register(
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    limits.may_register(&request)?;
+    limits.check_registration_rate(&request)?;
     Ok(Data::created(SessionView::new(&logins.register(body.0).await?)))
 }
 

@@ -1,11 +1,11 @@
 //! Unread responses: how many bytes they may hold, for each address and in all.
 //!
 //! A response takes memory until its client has read it, and a client decides how long that is. An
-//! response above [`FREE_BYTES`] is charged when it is complete, and refused if there is no room: one
-//! that waited for room would hold its memory meanwhile. How many are built at once is bounded by
+//! response above [`FREE_BYTES`] is charged when it is complete, and refused if there is no capacity: one
+//! that waited for it would hold its memory meanwhile. How many are built at once is bounded by
 //! the permits of reads. A smaller response costs nothing as long as the client reads: what a
-//! connection cannot write is charged to the same budget, and a connection for which there is no
-//! room is closed.
+//! connection cannot write is charged to the same budget, and a connection for which there is none
+//! left is closed.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -42,20 +42,20 @@ impl Default for ResponseLimit {
     }
 }
 
-/// The room for unread responses; one for all workers of the server.
+/// The capacity for unread responses; one for all workers of the server.
 pub struct ResponseBudget {
     limit: ResponseLimit,
     total: Arc<Semaphore>,
     addresses: Mutex<HashMap<u128, Share>>,
 }
 
-/// The room of one address.
+/// The share of one address.
 struct Share {
     free: Arc<Semaphore>,
     users: usize,
 }
 
-/// Room for one response, until it is dropped.
+/// The capacity of one response, until it is dropped.
 pub struct ResponsePermit {
     _of_all: OwnedSemaphorePermit,
     _of_address: Option<OwnedSemaphorePermit>,
@@ -75,7 +75,7 @@ impl ResponseBudget {
         Arc::new(Self { limit, total, addresses: Mutex::default() })
     }
 
-    /// Room for `bytes`, if there is some now. The source `None` counts in all only.
+    /// Capacity for `bytes`, if there is some now. The source `None` counts in all only.
     pub fn try_take(self: &Arc<Self>, source: Option<Source>, bytes: u64) -> Option<ResponsePermit> {
         let units = self.units(bytes);
         let (share_use, free) = self.share_use(source);
@@ -119,10 +119,10 @@ impl ResponseBudget {
         let address = source.map(Source::key);
         let free = address.map(|address| {
             let mut addresses = self.addresses();
-            let room = units(self.limit.per_address) as usize;
+            let capacity = units(self.limit.per_address) as usize;
             let share = addresses
                 .entry(address)
-                .or_insert_with(|| Share { free: Arc::new(Semaphore::new(room)), users: 0 });
+                .or_insert_with(|| Share { free: Arc::new(Semaphore::new(capacity)), users: 0 });
             share.users += 1;
             share.free.clone()
         });
@@ -151,20 +151,20 @@ fn units(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).max(1)
 }
 
-/// The refusal of a response for which there is no room.
-pub(crate) fn no_room() -> ApiError {
+/// The refusal of a response for which there is no capacity.
+pub(crate) fn no_capacity() -> ApiError {
     let message = "Your address has too many unread responses. Read them, or try again in a second.";
     ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(1)
 }
 
-/// The room for a response of `bytes` to `request` that is complete; where no budget is registered
+/// The capacity for a response of `bytes` to `request` that is complete; where no budget is registered
 /// there is no limit.
 ///
 /// # Errors
 /// 503 with `retry-after` if there is none.
 pub(crate) fn charge(request: &HttpRequest, bytes: u64) -> Result<Option<ResponsePermit>, ApiError> {
     let Some(budget) = request.app_data::<web::Data<ResponseBudget>>() else { return Ok(None) };
-    budget.clone().into_inner().try_take(budget.source(request), bytes).map(Some).ok_or_else(no_room)
+    budget.clone().into_inner().try_take(budget.source(request), bytes).map(Some).ok_or_else(no_capacity)
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use crate::store::Store;
 use crate::wiring::Wiring;
 
 /// The pause between two steps of an erasing walk, so that requests hardly wait for it.
-const REST: Duration = Duration::from_millis(20);
+const ERASE_PAUSE: Duration = Duration::from_millis(20);
 
 /// The minimum time between two log lines with the newest seal of the audit log.
 const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
@@ -290,7 +290,7 @@ async fn erase_old(messages: Arc<MessageService>, clock: Arc<ErasureClock>, mut 
                     break;
                 }
             }
-            sleep(REST).await;
+            sleep(ERASE_PAUSE).await;
         }
         if all > 0 {
             tracing::info!(messages = all, "retention erased messages");

@@ -59,9 +59,11 @@ pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &st
     };
     let shown = match file {
         Some((path, draft)) => {
-            draft.finish_or_leave().map_err(|(cause, place)| {
-                let next = match place {
-                    Some(place) => format!("the key of the user '{}' is in {}", user.handle, place.display()),
+            draft.finish_or_leave().map_err(|(cause, kept_at)| {
+                let next = match kept_at {
+                    Some(kept_at) => {
+                        format!("the key of the user '{}' is in {}", user.handle, kept_at.display())
+                    }
                     None => format!("create a key with `parlance key create --user {}`", user.handle),
                 };
                 unwritten(path, cause).next(&next)

@@ -69,7 +69,7 @@ pub(crate) fn token_mint(config: &Config) -> Result<Arc<dyn TokenMint>, Failure>
     Ok(match &config.store {
         StoreAt::Memory => Arc::new(token_keys::ephemeral()),
         StoreAt::File(path) => Arc::new(KeyFile::beside(path)?),
-        StoreAt::Postgres(_) => Arc::new(KeyFile::beside(&config.key_place()?)?),
+        StoreAt::Postgres(_) => Arc::new(KeyFile::beside(&config.token_key_base()?)?),
     })
 }
 

@@ -1,4 +1,4 @@
-//! The small ports, made foreseeable.
+//! Deterministic fakes of the small ports.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};

@@ -290,7 +290,7 @@ impl Fixture {
         );
         note(seen, world.accounts.list_keys(ParticipantId::User(user.id), ALL).await);
         note(seen, world.accounts.list_agents(caller, AgentListing::default(), ALL).await);
-        note(seen, world.chats.list_rooms(caller, ChatListing::default(), ALL).await);
+        note(seen, world.chats.list_chats(caller, ChatListing::default(), ALL).await);
         for chat in &self.chats {
             note(seen, world.chats.find_with_details(caller, *chat, true).await);
             note(seen, world.chats.roster(caller, *chat).await);

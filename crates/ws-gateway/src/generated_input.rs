@@ -336,7 +336,7 @@ proptest! {
 
     #[test]
     fn rooms_are_told_apart(one in any::<u128>(), other in any::<u128>()) {
-        let topics = |id| Topic::of_room(ChatId::new(Uuid::from_u128(id)));
+        let topics = |id| Topic::of_chat(ChatId::new(Uuid::from_u128(id)));
         prop_assert_eq!(topics(one) == topics(other), one == other);
     }
 

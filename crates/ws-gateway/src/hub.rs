@@ -33,7 +33,7 @@ use crate::payload;
 use crate::receipts::ReceiptBuffer;
 use crate::topic::Topic;
 use open_sockets::OpenSockets;
-use presence::{PresenceTable, PresenceTurn};
+use presence::{PresenceLock, PresenceTable};
 use subscriptions::{ListeningAgent, Subscriptions};
 
 pub use config::HubConfig;
@@ -140,12 +140,12 @@ impl Hub {
     /// must be called about once a second.
     pub fn expire_presence(&self) {
         for who in self.presence.overdue() {
-            let turn = self.presence.turn(who);
+            let lock = self.presence.lock(who);
             // It may have reconnected meanwhile.
-            if turn.is_overdue() {
-                let news = turn.expire();
+            if lock.is_overdue() {
+                let news = lock.expire();
                 self.others.presence_changed(who);
-                self.announce(&turn, news);
+                self.announce(&lock, news);
             }
         }
     }
@@ -201,15 +201,15 @@ impl Hub {
     /// Applies the connections of one user or agent to other nodes, as the store has them. A newer
     /// socket there supersedes the one here.
     pub fn observe(&self, who: ParticipantId, remote: &[Connected]) {
-        let turn = self.presence.turn(who);
+        let lock = self.presence.lock(who);
         if let ([Connected { number: Some(number), .. }], Some(agent)) = (remote, who.agent())
             // The list may be older than a claim of this node that was granted meanwhile.
             && !self.open_sockets.give_up(agent, *number)
         {
             return;
         }
-        let news = turn.observe(remote);
-        self.announce(&turn, news);
+        let news = lock.observe(remote);
+        self.announce(&lock, news);
     }
 
     /// Returns whether a topic has subscribers.
@@ -236,8 +236,8 @@ impl Hub {
     }
 
     /// Announces a change of presence, if there is one, to the subscribers of the chats.
-    fn announce(&self, turn: &PresenceTurn<'_>, news: Option<bool>) {
-        let (who, Some(online)) = (turn.who(), news) else { return };
+    fn announce(&self, lock: &PresenceLock<'_>, news: Option<bool>) {
+        let (who, Some(online)) = (lock.who(), news) else { return };
         for chat in self.subscriptions.watched_chats_of(who) {
             let topic = Topic::RoomParticipants(chat);
             self.subscriptions.push(topic, || payload::presence_changed(who, online));

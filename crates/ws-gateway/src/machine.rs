@@ -43,7 +43,7 @@ pub struct PendingJoin {
     /// The topic.
     pub topic: Topic,
     /// The chat to take part in; `None` for the caller's own topics.
-    pub room: Option<ChatId>,
+    pub chat: Option<ChatId>,
     text: String,
     join_ref: Option<String>,
     reference: Option<String>,
@@ -119,7 +119,7 @@ impl Machine {
         if !self.is_within_scope(topic) {
             return refused("unauthorized");
         }
-        let room = match topic.access(self.caller) {
+        let chat = match topic.access(self.caller) {
             TopicAccess::Denied => return refused("unauthorized"),
             TopicAccess::Granted => None,
             TopicAccess::Participant(chat) => Some(chat),
@@ -128,13 +128,13 @@ impl Machine {
             return refused(TOO_MANY_TOPICS);
         }
         let Frame { join_ref, reference, topic: text, .. } = frame;
-        vec![Action::Authorize(PendingJoin { topic, room, text, join_ref, reference })]
+        vec![Action::Authorize(PendingJoin { topic, chat, text, join_ref, reference })]
     }
 
     /// Returns whether the scope of the credential includes a topic. A key that may act as an agent
     /// reaches what the agent does.
     fn is_within_scope(&self, topic: Topic) -> bool {
-        let reach = topic.room().map_or(Reach::Rest, Reach::Chat);
+        let reach = topic.chat().map_or(Reach::Rest, Reach::Chat);
         matches!(self.caller, Caller::Agent(_)) || self.scope.permits(reach, false).is_ok()
     }
 

@@ -42,7 +42,7 @@ pub trait PendingClaim: Send {
     fn open(self: Box<Self>);
 
     /// Opens the socket if the store has granted the claim, else refuses it.
-    fn settle(self: Box<Self>, granted: Granted);
+    fn resolve(self: Box<Self>, granted: Granted);
 
     /// Refuses the socket, because the store did not answer.
     fn fail(self: Box<Self>);

@@ -36,9 +36,9 @@ const RETRY: Duration = Duration::from_secs(1);
 pub struct ReceiptBuffer {
     waiting: Mutex<Waiting>,
     /// There is a receipt, or the buffer is closed.
-    some: Notify,
+    has_receipts: Notify,
     /// There is a full batch, or the buffer is closed.
-    enough: Notify,
+    has_full_batch: Notify,
 }
 
 #[derive(Default)]
@@ -64,8 +64,8 @@ impl ReceiptBuffer {
         }
         waiting.keys.insert(key, frame_bytes);
         match waiting.keys.len() {
-            1 => self.some.notify_one(),
-            BATCH => self.enough.notify_one(),
+            1 => self.has_receipts.notify_one(),
+            BATCH => self.has_full_batch.notify_one(),
             _ => {}
         }
     }
@@ -86,17 +86,17 @@ impl ReceiptBuffer {
     /// has ended.
     pub fn close(&self) {
         self.waiting().closed = true;
-        self.some.notify_one();
-        self.enough.notify_one();
+        self.has_receipts.notify_one();
+        self.has_full_batch.notify_one();
     }
 
     /// Marks the deliveries of the receipts as *delivered*, batch after batch, until [`Self::close`].
     pub async fn run(&self, deliveries: &DeliveryService) {
         let mut outage = Outage::default();
         loop {
-            self.some.notified().await;
+            self.has_receipts.notified().await;
             // A full batch and an elapsed pause have the same effect.
-            let _ = timeout(PAUSE, self.enough.notified()).await;
+            let _ = timeout(PAUSE, self.has_full_batch.notified()).await;
             let written = self.write_complete(deliveries).await;
             if self.waiting().closed {
                 return;
@@ -108,7 +108,7 @@ impl ReceiptBuffer {
             );
             if written.is_err() {
                 sleep(RETRY).await;
-                self.some.notify_one();
+                self.has_receipts.notify_one();
             }
         }
     }
@@ -123,7 +123,7 @@ impl ReceiptBuffer {
             }
         }
         if !self.waiting().keys.is_empty() {
-            self.some.notify_one();
+            self.has_receipts.notify_one();
         }
         Ok(())
     }

@@ -71,7 +71,7 @@ impl Socket {
                     // Boxed, so that a socket uses no memory for a join while none is pending.
                     Flow::Join(join) => Box::pin(self.join(&commands, *join)).await,
                     Flow::Leave(code) => {
-                        Box::pin(self.claim.is_free_everywhere()).await;
+                        Box::pin(self.claim.wait_until_released()).await;
                         self.end(code, "")
                     }
                     flow => flow,
@@ -126,7 +126,7 @@ impl Socket {
     /// Subscribes first and reads the store then: events in between wait in the inbox, behind the
     /// reply.
     async fn join(&mut self, commands: &CommandSignal, join: PendingJoin) -> Flow {
-        let mut turn = pin!(self.claim.join_turn());
+        let mut turn = pin!(self.claim.join_permit());
         let _turn = loop {
             tokio::select! {
                 biased;
@@ -186,14 +186,14 @@ impl Socket {
     async fn admit(&self, join: &PendingJoin, subscription: SubscriptionId) -> Result<String, &'static str> {
         self.context.hub.interests_confirmed().await;
         let entrance = self.enter(join).await?;
-        self.claim.settle(join.topic, subscription, &entrance);
+        self.claim.apply_access(join.topic, subscription, &entrance);
         self.snapshot(join.topic).await
     }
 
     /// The caller's access to the chat of a topic.
     async fn enter(&self, join: &PendingJoin) -> Result<Entrance, &'static str> {
-        let Some(room) = join.room else { return Ok(Entrance::default()) };
-        self.context.chats.enter(self.claim.caller, room).await.map_err(why_refused)
+        let Some(chat) = join.chat else { return Ok(Entrance::default()) };
+        self.context.chats.enter(self.claim.caller, chat).await.map_err(why_refused)
     }
 
     /// The snapshot in the reply to a join.

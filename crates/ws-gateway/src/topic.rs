@@ -93,7 +93,7 @@ impl Topic {
     }
 
     /// The chat of the topic, if it has one.
-    pub fn room(self) -> Option<ChatId> {
+    pub fn chat(self) -> Option<ChatId> {
         match self {
             Self::ChatRoom(chat) | Self::RoomParticipants(chat) | Self::RoomActivity(chat) => Some(chat),
             _ => None,
@@ -133,7 +133,7 @@ impl Topic {
     }
 
     /// The three topics of a chat.
-    pub fn of_room(chat: ChatId) -> [Self; 3] {
+    pub fn of_chat(chat: ChatId) -> [Self; 3] {
         [Self::ChatRoom(chat), Self::RoomParticipants(chat), Self::RoomActivity(chat)]
     }
 }

@@ -4,7 +4,7 @@ use domain::account::{Agent, AgentHandle, AgentKind};
 use domain::activity::AgentActivity;
 use domain::bus::{Interest, PeerMessage};
 use domain::chat::{
-    Chat, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, RoomAgent, WorkStatus,
+    Chat, ChatAgent, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, WorkStatus,
 };
 use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, RequestStatus};
 use domain::delivery::{Attempt, AttemptNumber, AttemptState, Delivery, MaxAttempts};
@@ -141,7 +141,7 @@ fn contact() -> ContactOf {
 /// One event of each kind.
 fn events() -> Vec<DomainEvent> {
     let who = ParticipantId::User(USER);
-    let agents = vec![RoomAgent { id: AGENT, name: name("Bot"), handle: "ann/bot".to_owned() }];
+    let agents = vec![ChatAgent { id: AGENT, name: name("Bot"), handle: "ann/bot".to_owned() }];
     let details = ChatDetails { agents, work: WorkStatus::Failed };
     let activity = AgentActivity { agent: AGENT, working: true };
     let contact_id = ContactId::new(Uuid::from_u128(12));

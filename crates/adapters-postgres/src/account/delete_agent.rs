@@ -40,7 +40,7 @@ pub(super) async fn delete_agent_on(
     let Some(agent) = found else { return Ok(Err(DeleteAgentRefused::NotFound)) };
     let agent = agent.into_agent()?;
     let who = ParticipantId::Agent(agent.id);
-    lock::rooms_of_on(db, who).await?;
+    lock::chats_of_on(db, who).await?;
     let executions = executions_on(db, agent.id).await?;
     if executions > 0 && !command.force {
         return Ok(Err(DeleteAgentRefused::HasWorked { executions }));

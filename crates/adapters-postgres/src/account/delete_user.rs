@@ -32,13 +32,13 @@ pub(super) async fn delete_user_on(
     // Roles in the organization cannot change, nothing is created for the user, and the user cannot
     // be added to a chat.
     lock::people_on(db, user.organization).await?;
-    lock::user_goes_on(db, user.id).await?;
+    lock::lock_user_for_deletion_on(db, user.id).await?;
     let Some(user) = user_on(db, command.user).await? else { return Ok(Err(DeleteUserRefused::NotFound)) };
     if member::others_on(db, &user).await?.let_go(user.organization_role).is_err() {
         return Ok(Err(DeleteUserRefused::LastAdmin));
     }
     let (who, now) = (ParticipantId::User(user.id), command.now);
-    lock::rooms_of_on(db, who).await?;
+    lock::chats_of_on(db, who).await?;
     let belongings = belongings_on(db, &user).await?;
     if belongings.agents > 0 || (belongings.chats > 0 && !command.force) {
         return Ok(Err(DeleteUserRefused::InUse(belongings)));

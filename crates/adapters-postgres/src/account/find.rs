@@ -126,7 +126,7 @@ pub(super) async fn user_of_handle_on(mut db: &Db, handle: &UserHandle) -> Resul
 
 /// Returns whether `who` was deleted. The key may have been valid when the request arrived, so a
 /// write that no membership guards checks again, and locks the agent meanwhile
-/// ([`agent_stays_on`](crate::lock::agent_stays_on)).
+/// ([`pin_agent_on`](crate::lock::pin_agent_on)).
 pub(crate) async fn is_gone_on(mut db: &Db, who: ParticipantId) -> Result<bool, Fault> {
     let present = match who {
         ParticipantId::User(user) => {

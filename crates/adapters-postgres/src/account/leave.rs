@@ -32,14 +32,14 @@ const HEIRS: &str = "UPDATE participants SET role = 'owner' WHERE (chat_id, part
          AND other.role = 'owner'))";
 
 /// Closes the chats without another participant. The values are the time and, twice, the participant.
-const EMPTY_ROOMS: &str = "UPDATE chats SET status = 'closed', updated_at = ? WHERE id IN (\
+const CLOSE_EMPTY_CHATS: &str = "UPDATE chats SET status = 'closed', updated_at = ? WHERE id IN (\
      SELECT own.chat_id FROM participants AS own \
      WHERE own.participant_id = ? AND own.left_at IS NULL AND own.role = 'owner' AND NOT EXISTS (\
          SELECT 1 FROM participants AS other \
          WHERE other.chat_id = own.chat_id AND other.left_at IS NULL AND other.participant_id <> ?))";
 
 /// Sets the time of the last change of all chats of the participant. The values are the time and the participant.
-const ROOMS: &str = "UPDATE chats SET updated_at = ? WHERE id IN (\
+const TOUCH_CHATS: &str = "UPDATE chats SET updated_at = ? WHERE id IN (\
      SELECT chat_id FROM participants WHERE participant_id = ? AND left_at IS NULL)";
 
 /// Ends all memberships of the participant. The values are the time and the participant.
@@ -83,13 +83,13 @@ async fn vacate_on(mut db: &Db, who: Uuid, now: At) -> Result<(), Fault> {
         .bind::<SqlUuid, _>(who)
         .execute(&mut db)
         .await?;
-    statement::<()>(EMPTY_ROOMS)
+    statement::<()>(CLOSE_EMPTY_CHATS)
         .bind::<Timestamptz, _>(now)
         .bind::<SqlUuid, _>(who)
         .bind::<SqlUuid, _>(who)
         .execute(&mut db)
         .await?;
-    for text in [ROOMS, STAYS] {
+    for text in [TOUCH_CHATS, STAYS] {
         let noting = statement::<()>(text).bind::<Timestamptz, _>(now).bind::<SqlUuid, _>(who);
         noting.execute(&mut db).await?;
     }

@@ -24,7 +24,7 @@ pub(super) async fn register_agent_on(
     mut db: &Db,
     new: &NewAgent,
 ) -> Result<Result<Agent, RegisterRefused>, Fault> {
-    let Some((owner_handle, organization)) = held_place_on(db, new.owner).await? else {
+    let Some((owner_handle, organization)) = locked_owner_on(db, new.owner).await? else {
         return Ok(Err(RegisterRefused::OwnerGone));
     };
     // Names and handles are assigned to one agent of the owner after the other.
@@ -49,7 +49,7 @@ pub(super) async fn register_agent_on(
 }
 
 /// The owner's handle, which never changes, and the owner's organization, which is locked.
-async fn held_place_on(db: &Db, owner: UserId) -> Result<Option<(String, OrganizationId)>, Fault> {
+async fn locked_owner_on(db: &Db, owner: UserId) -> Result<Option<(String, OrganizationId)>, Fault> {
     let Some(mut owned_by) = handle_and_organization_on(db, owner).await? else { return Ok(None) };
     loop {
         quota::hold_for_agents_on(db, owned_by.1).await?;

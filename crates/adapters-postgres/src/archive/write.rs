@@ -69,7 +69,7 @@ async fn unmentioned_on(mut db: &Db, table: &Table, rows: &[Row]) -> Result<Opti
     }
     let count = i64::try_from(addressed.len()).unwrap_or(i64::MAX);
     let mentions = statement::<(BigInt, Text)>(
-        "SELECT wanted.place, messages.mentions FROM unnest(?, ?, ?) AS wanted (place, chat_id, sequence) \
+        "SELECT wanted.ordinal, messages.mentions FROM unnest(?, ?, ?) AS wanted (ordinal, chat_id, sequence) \
          JOIN messages ON messages.chat_id = wanted.chat_id AND messages.sequence = wanted.sequence",
     )
     .bind::<Array<BigInt>, _>((0..count).collect::<Vec<_>>())
@@ -77,9 +77,9 @@ async fn unmentioned_on(mut db: &Db, table: &Table, rows: &[Row]) -> Result<Opti
     .bind::<Array<BigInt>, _>(addressed.iter().map(|delivery| delivery.sequence).collect::<Vec<_>>())
     .load::<(i64, String)>(&mut db)
     .await?;
-    for (place, mentions) in mentions {
-        let delivery = usize::try_from(place).ok().and_then(|place| addressed.get(place));
-        let delivery = delivery.ok_or_else(|| Fault::Row(format!("the delivery {place}")))?;
+    for (ordinal, mentions) in mentions {
+        let delivery = usize::try_from(ordinal).ok().and_then(|ordinal| addressed.get(ordinal));
+        let delivery = delivery.ok_or_else(|| Fault::Row(format!("the delivery {ordinal}")))?;
         if let Some(refused) = delivery.unmentioned(&mentions)? {
             return Ok(Some(refused));
         }

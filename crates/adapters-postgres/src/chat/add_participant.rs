@@ -27,8 +27,8 @@ pub(super) async fn add_participant_on(
     command: &AddParticipant,
 ) -> Result<Result<AddedParticipant, AddRefused>, Fault> {
     // Whichever of the two has the id.
-    let user = lock::user_stays_on(db, UserId::new(command.candidate.uuid()));
-    try_join(user, lock::agent_stays_on(db, AgentId::new(command.candidate.uuid()))).await?;
+    let user = lock::pin_user_on(db, UserId::new(command.candidate.uuid()));
+    try_join(user, lock::pin_agent_on(db, AgentId::new(command.candidate.uuid()))).await?;
     let Some(chat) = locked_chat_on(db, command.chat).await? else {
         return Ok(Err(AddRefused::ChatNotFound));
     };

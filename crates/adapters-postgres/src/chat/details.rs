@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::chat::{ChatDetails, RoomAgent, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
+use domain::chat::{ChatAgent, ChatDetails, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
 use domain::id::{ChatId, ParticipantId, UserId};
 use futures_util::future::try_join;
 use uuid::Uuid;
@@ -20,47 +20,47 @@ use crate::schema::participants;
 use crate::statement::statement;
 
 /// The agents of chats, and whether they are at work.
-pub(crate) async fn details_on(db: &Db, rooms: &[ChatId]) -> Result<HashMap<ChatId, ChatDetails>, Fault> {
-    let (works, heads) = try_join(works_on(db, rooms), heads_on(db, rooms, true)).await?;
-    let mut details = HashMap::with_capacity(rooms.len());
+pub(crate) async fn details_on(db: &Db, chats: &[ChatId]) -> Result<HashMap<ChatId, ChatDetails>, Fault> {
+    let (works, heads) = try_join(works_on(db, chats), heads_on(db, chats, true)).await?;
+    let mut details = HashMap::with_capacity(chats.len());
     for (chat, work) in works {
         details.insert(chat, ChatDetails { agents: Vec::new(), work });
     }
     for (chat, head) in heads {
         let agents = head.participants.into_iter().filter_map(|participant| {
             let id = participant.id.agent()?;
-            Some(RoomAgent { id, name: participant.name, handle: participant.handle })
+            Some(ChatAgent { id, name: participant.name, handle: participant.handle })
         });
         details.entry(chat).or_default().agents = agents.collect();
     }
     Ok(details)
 }
 
-pub(super) fn uuids(rooms: &[ChatId]) -> Vec<Uuid> {
-    rooms.iter().map(|chat| chat.uuid()).collect()
+pub(super) fn uuids(chats: &[ChatId]) -> Vec<Uuid> {
+    chats.iter().map(|chat| chat.uuid()).collect()
 }
 
 /// Seeks from each agent of a chat to its unfinished work there, that is, attempts under way and
 /// failed ones. The limits keep PostgreSQL from reading all open work of the agents elsewhere.
-async fn works_on(mut db: &Db, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
+async fn works_on(mut db: &Db, chats: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
     let any = |status: &str| {
         format!(
             "(SELECT TRUE AS yes FROM participants CROSS JOIN LATERAL (\
                  SELECT FROM deliveries WHERE deliveries.agent_id = participants.participant_id \
                  AND deliveries.chat_id = participants.chat_id AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL \
                  AND deliveries.current_attempt > 0 AND {status} LIMIT 1) AS work \
-              WHERE participants.chat_id = room.id AND participants.kind = 'Agent' \
+              WHERE participants.chat_id = chat.id AND participants.kind = 'Agent' \
               AND participants.left_at IS NULL LIMIT 1)"
         )
     };
     let rows = statement::<(SqlUuid, Bool, Bool)>(format!(
-        "SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL FROM unnest(?) AS room (id) \
+        "SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL FROM unnest(?) AS chat (id) \
          LEFT JOIN LATERAL {} AS working ON TRUE LEFT JOIN LATERAL {} AS failed ON TRUE",
         any(PROCESSING),
         any(FAILED),
     ));
-    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(rooms)).load::<(Uuid, bool, bool)>(&mut db).await?;
-    let work = |(room, working, failed)| (ChatId::new(room), WorkStatus::of(working, failed));
+    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(chats)).load::<(Uuid, bool, bool)>(&mut db).await?;
+    let work = |(chat, working, failed)| (ChatId::new(chat), WorkStatus::of(working, failed));
     Ok(rows.into_iter().map(work).collect())
 }
 
@@ -104,7 +104,7 @@ impl HeadRow {
 /// The first participants of chats by id, and their number; only agents, if requested.
 pub(super) async fn heads_on(
     mut db: &Db,
-    rooms: &[ChatId],
+    chats: &[ChatId],
     only_agents: bool,
 ) -> Result<HashMap<ChatId, RosterHead>, Fault> {
     let only = if only_agents { "AND kind = 'Agent' " } else { "" };
@@ -120,8 +120,8 @@ pub(super) async fn heads_on(
          LEFT JOIN agents ON head.kind = 'Agent' AND agents.id = head.participant_id \
          WHERE head.rank <= {SHOWN_PARTICIPANTS}"
     ));
-    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(rooms)).load::<HeadRow>(&mut db).await?;
-    let mut heads: HashMap<ChatId, RosterHead> = HashMap::with_capacity(rooms.len());
+    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(chats)).load::<HeadRow>(&mut db).await?;
+    let mut heads: HashMap<ChatId, RosterHead> = HashMap::with_capacity(chats.len());
     for found in rows {
         let head = heads.entry(ChatId::new(found.chat_id)).or_default();
         head.count = found.number.cast_unsigned();
@@ -137,17 +137,17 @@ pub(super) async fn heads_on(
 pub(super) async fn standings_on(
     mut db: &Db,
     viewer: UserId,
-    rooms: &[ChatId],
+    chats: &[ChatId],
 ) -> Result<HashMap<ChatId, Standing>, Fault> {
     let rows = participants::table
-        .filter(participants::chat_id.eq_any(uuids(rooms)))
+        .filter(participants::chat_id.eq_any(uuids(chats)))
         .filter(participants::account_id.eq(viewer.uuid()))
         .filter(participants::left_at.is_null())
         .order((participants::chat_id, participants::participant_id))
         .select(StandingRow::as_select())
         .load(&mut db)
         .await?;
-    let mut standings: HashMap<ChatId, Standing> = HashMap::with_capacity(rooms.len());
+    let mut standings: HashMap<ChatId, Standing> = HashMap::with_capacity(chats.len());
     for found in rows {
         let standing = standings.entry(ChatId::new(found.chat_id.0)).or_default();
         found.add_to(ParticipantId::User(viewer), standing)?;

@@ -26,7 +26,7 @@ use crate::run::Db;
 use crate::statement::{Statement, statement};
 
 /// The approximate size of a chat, of a participant, and of an agent in an answer, without content.
-const ROOM_BYTES: usize = 600;
+const CHAT_BYTES: usize = 600;
 const PARTICIPANT_BYTES: usize = 400;
 const AGENT_BYTES: usize = 200;
 
@@ -105,13 +105,13 @@ impl Chosen {
         };
         let once = if self.through_agents { format!("DISTINCT ON ({key}, {id}) ") } else { String::new() };
         let after = page.slice.after().unwrap_or(start);
-        let rooms = statement::<SqlChat>(format!(
+        let chats = statement::<SqlChat>(format!(
             "SELECT {once}{CHAT_COLUMNS} {}AND ({key}, {id}) {beyond} (?, ?) \
              ORDER BY {key} {direction}, {id} {direction} LIMIT ? OFFSET ?",
             self.body()
         ));
-        let rooms = self
-            .bound(rooms)
+        let chats = self
+            .bound(chats)
             .bind::<Timestamptz, _>(At(Timestamp::from_micros(after.key)))
             .bind::<SqlUuid, _>(after.id.uuid())
             .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
@@ -122,7 +122,7 @@ impl Chosen {
             let chat = chat.into_chat()?;
             Ok(ListedChat { chat, details: None, roster: None, last_message: None, standing: None })
         };
-        rooms.into_iter().map(record).collect()
+        chats.into_iter().map(record).collect()
     }
 }
 
@@ -143,17 +143,17 @@ async fn fill_on(
     budget: usize,
     rows: &mut Vec<ListedChat>,
 ) -> Result<bool, Fault> {
-    let rooms = rows.iter().map(|listed| listed.chat.id).collect::<Vec<_>>();
-    if rooms.is_empty() {
+    let chats = rows.iter().map(|listed| listed.chat.id).collect::<Vec<_>>();
+    if chats.is_empty() {
         return Ok(false);
     }
     let viewer = viewer.user().filter(|_| parts.membership);
     let human = viewer.unwrap_or(UserId::NIL);
     let (mut details, mut heads, newest, mut standings) = try_join4(
-        if_wanted(parts.details, details_on(db, &rooms)),
-        if_wanted(parts.participants, heads_on(db, &rooms, false)),
-        if_wanted(parts.last_message, newest_weights_on(db, &rooms)),
-        if_wanted(viewer.is_some(), standings_on(db, human, &rooms)),
+        if_wanted(parts.details, details_on(db, &chats)),
+        if_wanted(parts.participants, heads_on(db, &chats, false)),
+        if_wanted(parts.last_message, newest_weights_on(db, &chats)),
+        if_wanted(viewer.is_some(), standings_on(db, human, &chats)),
     )
     .await?;
     for listed in rows.iter_mut() {
@@ -187,5 +187,5 @@ fn weight(listed: &ListedChat, newest: &HashMap<ChatId, Newest>) -> usize {
         head.participants.iter().map(described).sum()
     });
     let newest = newest.get(&listed.chat.id).map_or(0, |newest| newest.weight);
-    (ROOM_BYTES + agents + participants).saturating_add(newest)
+    (CHAT_BYTES + agents + participants).saturating_add(newest)
 }

@@ -31,7 +31,7 @@ pub(super) struct Newest {
 /// the head of a row, so no content is read.
 pub(super) async fn newest_weights_on(
     mut db: &Db,
-    rooms: &[ChatId],
+    chats: &[ChatId],
 ) -> Result<HashMap<ChatId, Newest>, Fault> {
     let records = Records::All.joined();
     let rows = statement::<(SqlUuid, SqlUuid, BigInt)>(format!(
@@ -39,10 +39,10 @@ pub(super) async fn newest_weights_on(
          + octet_length(messages.mentions) + coalesce(octet_length(messages.metadata), 0) \
          + coalesce((SELECT sum({RECORD_BYTES} + least(current_attempt, {SHOWN_ATTEMPTS}) * {ATTEMPT_BYTES}) \
                      FROM (SELECT 1) AS one {records}), 0) AS bigint) \
-         FROM unnest(?) AS room (id) CROSS JOIN LATERAL (\
-             SELECT * FROM messages WHERE messages.chat_id = room.id ORDER BY sequence DESC LIMIT 1) AS messages"
+         FROM unnest(?) AS chat (id) CROSS JOIN LATERAL (\
+             SELECT * FROM messages WHERE messages.chat_id = chat.id ORDER BY sequence DESC LIMIT 1) AS messages"
     ));
-    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(rooms)).load::<(Uuid, Uuid, i64)>(&mut db).await?;
+    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(chats)).load::<(Uuid, Uuid, i64)>(&mut db).await?;
     let newest = |(chat, id, weight)| {
         (ChatId::new(chat), Newest { id, weight: usize::try_from(weight).unwrap_or(usize::MAX) })
     };

@@ -25,18 +25,20 @@ pub(super) async fn advance_on(
 ) -> Result<Result<Advanced, AdvanceRefused>, Fault> {
     let agent = ParticipantId::Agent(command.agent);
     // The later reads see the commits before the first one's lock.
-    let (place, membership, before, max) = join4(
-        place_on(db, command),
+    let (sequence, membership, before, max) = join4(
+        sequence_on(db, command),
         membership_on(db, agent, command.chat),
         record_on(db, command.agent, command.message),
         max_attempts_on(db, command.agent),
     )
     .await;
-    let (Some(place), Some(_)) = (place?, membership?) else { return Ok(Err(AdvanceRefused::NotFound)) };
+    let (Some(sequence), Some(_)) = (sequence?, membership?) else {
+        return Ok(Err(AdvanceRefused::NotFound));
+    };
     let before = before?;
     if before.is_none() {
         // A new record must not be created during the deletion of the agent.
-        lock::agent_stays_on(db, command.agent).await?;
+        lock::pin_agent_on(db, command.agent).await?;
         if membership_on(db, agent, command.chat).await?.is_none() {
             return Ok(Err(AdvanceRefused::NotFound));
         }
@@ -46,18 +48,19 @@ pub(super) async fn advance_on(
         Ok(after) => after,
         Err(refused) => return Ok(Err(refused.into())),
     };
-    let key = (command.agent.uuid(), command.chat.uuid(), place);
+    let key = (command.agent.uuid(), command.chat.uuid(), sequence);
     let mut stepped = SteppedRecords::default();
     stepped.add(key, &before, after.clone())?;
     try_join(activate_on(db, agent, command.chat), stepped.save_on(db)).await?;
     let message = message_on(db, command.chat, command.message).await?;
-    let message = message.ok_or_else(|| Fault::Row("a message that went within one change".to_owned()))?;
+    let message =
+        message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
     Ok(Ok(Advanced { message, delivery: after }))
 }
 
 /// The message's sequence in its chat. The message is locked against other steps, so that the event
 /// of a step shows every step announced before.
-async fn place_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<i64>, Fault> {
+async fn sequence_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<i64>, Fault> {
     Ok(messages::table
         .find(command.message.uuid())
         .filter(messages::chat_id.eq(command.chat.uuid()))

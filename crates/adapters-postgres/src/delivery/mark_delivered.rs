@@ -43,10 +43,10 @@ pub(super) async fn mark_delivered_on(
     now: Timestamp,
     selected: &ChatSelection,
 ) -> Result<Option<Vec<Message>>, Fault> {
-    let places = places_on(db, taken.iter().map(|key| key.message)).await?;
-    let selected = locked_on(db, &places, selected).await?;
+    let locations = locations_on(db, taken.iter().map(|key| key.message)).await?;
+    let selected = locked_on(db, &locations, selected).await?;
     let found = taken.iter().filter_map(|key| {
-        let (chat, sequence) = *places.get(&key.message.uuid())?;
+        let (chat, sequence) = *locations.get(&key.message.uuid())?;
         Some(((key.agent.uuid(), chat, sequence), key.message.uuid()))
     });
     let (keys, messages) = found.unzip::<_, _, RecordKeys, Vec<_>>();
@@ -66,28 +66,32 @@ pub(super) async fn announce_on(
     of: &[MessageId],
     selected: &ChatSelection,
 ) -> Result<Vec<Message>, Fault> {
-    let places = places_on(db, of.iter().copied()).await?;
-    let announced = locked_on(db, &places, selected).await?;
+    let locations = locations_on(db, of.iter().copied()).await?;
+    let announced = locked_on(db, &locations, selected).await?;
     announced_on(db, announced).await
 }
 
 /// The chats of messages, and their sequences there.
-type Places = HashMap<Uuid, (Uuid, i64)>;
+type Locations = HashMap<Uuid, (Uuid, i64)>;
 
-async fn places_on(mut db: &Db, of: impl Iterator<Item = MessageId>) -> Result<Places, Fault> {
-    let places = statement::<(SqlUuid, SqlUuid, BigInt)>(
+async fn locations_on(mut db: &Db, of: impl Iterator<Item = MessageId>) -> Result<Locations, Fault> {
+    let locations = statement::<(SqlUuid, SqlUuid, BigInt)>(
         "SELECT id, chat_id, sequence FROM messages WHERE id = ANY(?)",
     )
     .bind::<Array<SqlUuid>, _>(of.map(MessageId::uuid).collect::<Vec<_>>())
     .load::<(Uuid, Uuid, i64)>(&mut db)
     .await?;
-    Ok(places.into_iter().map(|(message, chat, sequence)| (message, (chat, sequence))).collect())
+    Ok(locations.into_iter().map(|(message, chat, sequence)| (message, (chat, sequence))).collect())
 }
 
 /// Those of the messages that humans are subscribed to. They are locked, so that their events show
 /// all steps announced before.
-async fn locked_on(mut db: &Db, places: &Places, selected: &ChatSelection) -> Result<BTreeSet<Uuid>, Fault> {
-    let selected = places.iter().filter(|(_, (chat, _))| selected(ChatId::new(*chat)));
+async fn locked_on(
+    mut db: &Db,
+    locations: &Locations,
+    selected: &ChatSelection,
+) -> Result<BTreeSet<Uuid>, Fault> {
+    let selected = locations.iter().filter(|(_, (chat, _))| selected(ChatId::new(*chat)));
     let selected = selected.map(|(message, _)| *message).collect::<Vec<_>>();
     if selected.is_empty() {
         return Ok(BTreeSet::new());

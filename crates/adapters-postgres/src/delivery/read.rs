@@ -40,11 +40,11 @@ pub(super) async fn list_on(
         return Ok(None);
     }
     let total = if page.count { Some(count_on(db, agent, chat, filter).await?) } else { None };
-    let mut places = places_on(db, agent, chat, filter, order, page).await?;
+    let mut sequences = sequences_on(db, agent, chat, filter, order, page).await?;
     let limit = page.slice.limit() as usize;
-    let more = places.len() > limit;
-    places.truncate(limit);
-    let (rows, cut) = part_on(db, chat, &places, order, Records::Of(agent), page.max_bytes()).await?;
+    let more = sequences.len() > limit;
+    sequences.truncate(limit);
+    let (rows, cut) = part_on(db, chat, &sequences, order, Records::Of(agent), page.max_bytes()).await?;
     Ok(Some(Page::part(rows, more || cut, total, position)))
 }
 
@@ -58,7 +58,7 @@ async fn count_on(mut db: &Db, agent: AgentId, chat: ChatId, filter: DeliveryFil
 }
 
 /// The sequences of a page's messages in the chat, and one more.
-async fn places_on(
+async fn sequences_on(
     mut db: &Db,
     agent: AgentId,
     chat: ChatId,
@@ -71,11 +71,11 @@ async fn places_on(
         Order::Ascending => (">", "ASC", 0),
         Order::Descending => ("<", "DESC", i64::MAX),
     };
-    let places = statement::<BigInt>(format!(
+    let sequences = statement::<BigInt>(format!(
         "SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND {condition} \
          AND sequence {beyond} ? ORDER BY sequence {direction} LIMIT ? OFFSET ?"
     ));
-    Ok(places
+    Ok(sequences
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<SqlUuid, _>(chat.uuid())
         .bind::<BigInt, _>(page.slice.after().map_or(start, |after| after.key))

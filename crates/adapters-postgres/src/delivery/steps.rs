@@ -1,8 +1,9 @@
 //! Delivery steps that share transactions: their basis is read and locked, each step is decided, and
 //! all are written at once.
 //!
-//! A batch does not wait for locked messages and deliveries. A step that meets such a lock, or needs more than its delivery, is written separately
-//! ([`super::advance`]), as are the steps of a batch whose outcome was in doubt.
+//! A batch does not wait for locked messages and deliveries. A step that meets such a lock, or needs
+//! more than its delivery, is deferred and written separately ([`super::advance`]), as are the steps of
+//! a batch whose outcome was in doubt.
 
 #[cfg(test)]
 mod tests;
@@ -41,10 +42,10 @@ type Outcome = Result<Advanced, AdvanceRefused>;
 /// The decided batch.
 #[derive(Default)]
 pub(crate) struct DecidedSteps {
-    /// The outcomes of the steps, in order, without those apart.
+    /// The outcomes of the steps that are not deferred, in order.
     outcomes: Vec<Outcome>,
-    /// The places of steps that meet a lock, or need more than their delivery.
-    apart: Vec<usize>,
+    /// The indexes of the deferred steps: those that meet a lock, or need more than their delivery.
+    deferred: Vec<usize>,
     /// The changed records.
     stepped: SteppedRecords,
 }
@@ -74,7 +75,7 @@ impl BatchWork for Steps {
         }
         lock_on(db, commands).await?;
         if let Some(before) = in_doubt
-            && is_stored_on(db, before).await?
+            && any_stored_on(db, before).await?
         {
             return Ok(None);
         }
@@ -106,12 +107,12 @@ impl group_commit::Decided<Advanced, AdvanceRefused> for DecidedSteps {
     }
 
     fn deferred(&self) -> &[usize] {
-        &self.apart
+        &self.deferred
     }
 }
 
 /// The basis of the steps: locked messages and records, and memberships.
-struct Ground {
+struct Basis {
     messages: HashMap<MessageId, Message>,
     locked: LockedRecords,
     members: Members,
@@ -129,12 +130,12 @@ async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<DecidedSteps
     let (messages, members) =
         try_join(messages_on(db, rows?, Records::All), memberships_on(db, wanted)).await?;
     let messages = messages.into_iter().map(|message| (message.id, message)).collect();
-    let mut ground = Ground { messages, locked: locked?, members };
+    let mut basis = Basis { messages, locked: locked?, members };
     let mut decided = DecidedSteps::default();
-    for (place, command) in commands.iter().enumerate() {
-        match decided.decide(command, &mut ground)? {
+    for (index, command) in commands.iter().enumerate() {
+        match decided.decide(command, &mut basis)? {
             Some(outcome) => decided.outcomes.push(outcome),
-            None => decided.apart.push(place),
+            None => decided.deferred.push(index),
         }
     }
     Ok(decided)
@@ -167,7 +168,7 @@ const STORED: &str = "SELECT EXISTS (SELECT 1 FROM unnest(?, ?, ?, ?, ?, ?) \
      OR coalesce(deliveries.processed_at, deliveries.failed_at, attempts.completed_at) = step.completed_at))";
 
 /// Returns whether one of these steps is stored.
-async fn is_stored_on(mut db: &Db, decided: &DecidedSteps) -> Result<bool, Fault> {
+async fn any_stored_on(mut db: &Db, decided: &DecidedSteps) -> Result<bool, Fault> {
     let (mut keys, mut numbers) = (RecordKeys::default(), Vec::new());
     let (mut begun, mut completed) = (Vec::new(), Vec::new());
     for Advanced { message, delivery } in decided.outcomes.iter().flatten() {
@@ -248,14 +249,14 @@ fn membership_of(command: &AdvanceDelivery) -> MemberKey {
 }
 
 impl DecidedSteps {
-    /// Decides one step, after all before it; `None` for one apart.
-    fn decide(&mut self, command: &AdvanceDelivery, ground: &mut Ground) -> Result<Option<Outcome>, Fault> {
+    /// Decides one step, after all before it; `None` if it must be deferred.
+    fn decide(&mut self, command: &AdvanceDelivery, basis: &mut Basis) -> Result<Option<Outcome>, Fault> {
         let key = delivery_of(command);
-        let membership = ground.members.get(&membership_of(command));
+        let membership = basis.members.get(&membership_of(command));
         // The first activity of a participant makes it active, which needs a change of its own.
         let is_active = membership.is_some_and(|status| *status == ParticipantStatus::Active);
-        let message = ground.messages.get_mut(&key.message).filter(|message| message.chat_id == command.chat);
-        let (Some(message), true, Some(max)) = (message, is_active, ground.locked.get(&key)) else {
+        let message = basis.messages.get_mut(&key.message).filter(|message| message.chat_id == command.chat);
+        let (Some(message), true, Some(max)) = (message, is_active, basis.locked.get(&key)) else {
             return Ok(None);
         };
         let record = message.deliveries.iter_mut().find(|record| record.agent() == command.agent);

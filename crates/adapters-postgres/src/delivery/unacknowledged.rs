@@ -28,14 +28,14 @@ static SEARCH: LazyLock<String> = LazyLock::new(|| {
          AND deliveries.sequence > listening.since ORDER BY deliveries.sequence LIMIT {EXAMINED}"
     );
     format!(
-        "SELECT listening.place, examined.last, new.sequence, messages.created_at \
-         FROM unnest(?, ?, ?, ?) AS listening (place, agent_id, chat_id, since) \
+        "SELECT listening.ordinal, examined.last, new.sequence, messages.created_at \
+         FROM unnest(?, ?, ?, ?) AS listening (ordinal, agent_id, chat_id, since) \
          LEFT JOIN LATERAL (SELECT sequence FROM (SELECT sequence, {NEW} AS is_new {open}) AS open \
          WHERE is_new ORDER BY sequence LIMIT ?) AS new ON TRUE \
          LEFT JOIN LATERAL (SELECT max(sequence) AS last FROM (SELECT sequence {open}) AS open \
          WHERE new.sequence IS NULL) AS examined ON TRUE \
          LEFT JOIN messages ON messages.chat_id = listening.chat_id AND messages.sequence = new.sequence \
-         WHERE new.sequence IS NOT NULL OR examined.last IS NOT NULL ORDER BY listening.place, new.sequence"
+         WHERE new.sequence IS NOT NULL OR examined.last IS NOT NULL ORDER BY listening.ordinal, new.sequence"
     )
 });
 
@@ -58,9 +58,9 @@ pub(super) async fn unacknowledged_on(
             .load::<(i64, Option<i64>, Option<i64>, Option<At>)>(&mut db)
             .await?;
     let mut searched = vec![Searched::default(); listening.len()];
-    for (place, examined_to, sequence, written_at) in found {
-        let one = usize::try_from(place).ok().and_then(|place| searched.get_mut(place));
-        let one = one.ok_or_else(|| Fault::Row(format!("the listener {place}")))?;
+    for (ordinal, examined_to, sequence, written_at) in found {
+        let one = usize::try_from(ordinal).ok().and_then(|ordinal| searched.get_mut(ordinal));
+        let one = one.ok_or_else(|| Fault::Row(format!("the listener {ordinal}")))?;
         one.examined_to = examined_to.map(Sequence::new);
         if let (Some(sequence), Some(At(written_at))) = (sequence, written_at) {
             one.found.push(Unacknowledged { sequence: Sequence::new(sequence), written_at });
@@ -125,18 +125,18 @@ pub(super) async fn new_messages_on(
     if sequences.is_empty() || membership_on(db, ParticipantId::Agent(agent), chat).await?.is_none() {
         return Ok(Vec::new());
     }
-    let places = sequences.iter().map(|sequence| sequence.get()).collect::<Vec<_>>();
+    let numbers = sequences.iter().map(|sequence| sequence.get()).collect::<Vec<_>>();
     statement::<SqlUuid>(LOCKED)
         .bind::<SqlUuid, _>(chat.uuid())
-        .bind::<Array<BigInt>, _>(places.clone())
+        .bind::<Array<BigInt>, _>(numbers.clone())
         .load::<Uuid>(&mut db)
         .await?;
-    let places = statement::<BigInt>(STILL_NEW.as_str())
+    let numbers = statement::<BigInt>(STILL_NEW.as_str())
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<SqlUuid, _>(chat.uuid())
-        .bind::<Array<BigInt>, _>(places)
+        .bind::<Array<BigInt>, _>(numbers)
         .load::<i64>(&mut db)
         .await?;
     let records = Records::Of(agent);
-    Ok(part_on(db, chat, &places, Order::Ascending, records, NUMBERED_PAGE_BYTES).await?.0)
+    Ok(part_on(db, chat, &numbers, Order::Ascending, records, NUMBERED_PAGE_BYTES).await?.0)
 }

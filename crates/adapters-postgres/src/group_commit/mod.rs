@@ -41,7 +41,7 @@ use lanes::Lanes;
 const QUEUE: usize = 8192;
 
 /// The pause between queries for the outcome of a commit.
-const ASKING: Duration = Duration::from_millis(100);
+const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The outcome of one change.
 pub(crate) type Outcome<W> = Result<<W as BatchWork>::Stored, <W as BatchWork>::Refused>;
@@ -72,7 +72,7 @@ pub(crate) enum Fate {
     /// The cached rows had changed.
     Conflict,
     /// It may have been committed.
-    Unknown,
+    InDoubt,
 }
 
 /// Changes of one kind that share transactions.
@@ -319,9 +319,9 @@ impl<W: BatchWork> Writer<W> {
 
     /// Defers the changes of locked rows; all changes if it is not known which these are.
     async fn defer_locked(self: &Arc<Self>, batch: &mut Batch<W>) -> Result<(), Fault> {
-        let lease = self.pool.lease().await?;
-        let locked = self.pool.timed(self.work.locked_on(lease.db(), &batch.changes)).await?;
-        lease.release();
+        let connection = self.pool.acquire().await?;
+        let locked = self.pool.timed(self.work.locked_on(connection.db(), &batch.changes)).await?;
+        connection.release();
         let (deferred, rest) = std::mem::take(batch)
             .jobs()
             .partition(|job| locked.is_empty() || locked.contains(&W::lane(&job.change)));
@@ -338,7 +338,7 @@ impl<W: BatchWork> Writer<W> {
         writing.catch_unwind().await.unwrap_or_else(|_| {
             if is_committing.load(Ordering::Relaxed) {
                 self.commit_order.record_in_doubt();
-                return Err(Fault::Uncertain);
+                return Err(Fault::InDoubt);
             }
             Err(Fault::Row(format!("the writing of {} panicked", W::NAME)))
         })
@@ -350,28 +350,28 @@ impl<W: BatchWork> Writer<W> {
         mut lock_wait: LockWait,
         is_committing: &AtomicBool,
     ) -> Result<(), Fault> {
-        let (mut tries, mut in_doubt, mut asking) = (Tries::default(), None, None);
-        let mut doubted = false;
+        let (mut tries, mut in_doubt, mut asking_since) = (Tries::default(), None, None);
+        let mut may_commit_late = false;
         while !batch.changes.is_empty() {
             is_committing.store(in_doubt.is_some(), Ordering::Relaxed);
             match self.commit_once(batch, &mut in_doubt, lock_wait, is_committing).await {
                 Err(fault) if in_doubt.is_some() => {
-                    if asking.get_or_insert_with(Instant::now).elapsed() >= self.pool.patience() {
+                    if asking_since.get_or_insert_with(Instant::now).elapsed() >= self.pool.patience() {
                         self.commit_order.record_in_doubt();
-                        return Err(Fault::Uncertain);
+                        return Err(Fault::InDoubt);
                     }
                     // The outcome is known once the rows are unlocked, or written by another transaction.
-                    (lock_wait, doubted) = (LockWait::Long, doubted || !fault.is_full_disk());
-                    tokio::time::sleep(ASKING).await;
+                    (lock_wait, may_commit_late) = (LockWait::Long, may_commit_late || !fault.is_full_disk());
+                    tokio::time::sleep(OUTCOME_POLL_INTERVAL).await;
                 }
                 Err(fault) if lock_wait == LockWait::Brief && fault.may_be_lock_timeout() => {
                     self.defer_locked(batch).await?;
                 }
                 Err(fault) if tries.again_after(&fault).await => {}
                 // A statement without an answer may still commit; one that found the disk full cannot.
-                Err(_) if doubted => {
+                Err(_) if may_commit_late => {
                     self.commit_order.record_in_doubt();
-                    return Err(Fault::Uncertain);
+                    return Err(Fault::InDoubt);
                 }
                 done => return done,
             }
@@ -386,43 +386,43 @@ impl<W: BatchWork> Writer<W> {
         lock_wait: LockWait,
         is_committing: &AtomicBool,
     ) -> Result<(), Fault> {
-        let mut lease = self.pool.lease().await?;
+        let mut connection = self.pool.acquire().await?;
         let connections = self.pool.connections_made();
         if in_doubt.is_none() && lock_wait == LockWait::Brief {
-            match self.commit_cached(lease, batch, in_doubt, connections, is_committing).await? {
-                Some(unused) => lease = unused,
+            match self.commit_cached(connection, batch, in_doubt, connections, is_committing).await? {
+                Some(unused) => connection = unused,
                 None => return Ok(()),
             }
         }
         let before = in_doubt.as_ref().map(|one| &one.decided);
-        let deciding = self.work.decide_on(lease.db(), &batch.changes, lock_wait, before);
+        let deciding = self.work.decide_on(connection.db(), &batch.changes, lock_wait, before);
         let mut decided = match self.pool.timed(deciding).await {
             Ok(Some(decided)) => decided,
             Ok(None) => {
-                self.roll_back(lease).await;
+                self.roll_back(connection).await;
                 if let Some(InDoubt { decided, slot }) = in_doubt.take() {
                     batch.publish(slot, decided).await;
                 }
                 return Ok(());
             }
-            Err(fault) => return Err(self.failed(lease, fault).await),
+            Err(fault) => return Err(self.failed(connection, fault).await),
         };
         *in_doubt = None;
         self.defer(batch.remove(decided.deferred()));
         if decided.outcomes().iter().all(Result::is_err) {
-            self.roll_back(lease).await;
+            self.roll_back(connection).await;
             batch.answer(decided);
             return Ok(());
         }
-        let writing = self.work.write_on(lease.db(), &batch.changes, &mut decided);
+        let writing = self.work.write_on(connection.db(), &batch.changes, &mut decided);
         if let Err(fault) = self.pool.timed(writing).await {
-            return Err(self.failed(lease, fault).await);
+            return Err(self.failed(connection, fault).await);
         }
         // Later writers to these rows get later slots.
         let slot = self.commit_order.slot();
         is_committing.store(true, Ordering::Relaxed);
-        match self.pool.timed(execute(lease.db(), "COMMIT")).await {
-            Ok(()) => lease.release(),
+        match self.pool.timed(execute(connection.db(), "COMMIT")).await {
+            Ok(()) => connection.release(),
             Err(fault) => {
                 if fault.leaves_commit_in_doubt() {
                     *in_doubt = Some(InDoubt { decided, slot });
@@ -440,25 +440,26 @@ impl<W: BatchWork> Writer<W> {
     /// Writes the batch by one statement if the cached rows are current; else returns the
     /// connection.
     ///
-    /// A statement whose outcome is unknown and that completes late writes nothing, since the retry
-    /// has changed the rows.
+    /// A statement without an answer that completes late writes nothing if the retry has changed the
+    /// rows. If the retry has refused all changes, the rows or the plan had changed before, and the
+    /// statement checks both.
     async fn commit_cached(
         &self,
-        lease: PooledConnection,
+        connection: PooledConnection,
         batch: &mut Batch<W>,
         in_doubt: &mut Option<InDoubt<W>>,
         connections: u64,
         is_committing: &AtomicBool,
     ) -> Result<Option<PooledConnection>, Fault> {
         let Some(mut decided) = self.work.decide_cached(&batch.changes, connections) else {
-            return Ok(Some(lease));
+            return Ok(Some(connection));
         };
         // Transactions with earlier slots on these rows have ended, or there is a conflict.
         let slot = self.commit_order.slot();
         is_committing.store(true, Ordering::Relaxed);
-        match self.pool.timed(self.work.write_cached_on(lease.db(), &mut decided)).await {
+        match self.pool.timed(self.work.write_cached_on(connection.db(), &mut decided)).await {
             Ok(true) => {
-                lease.release();
+                connection.release();
                 self.work.learn(&decided, Fate::Committed { connections });
                 batch.publish(slot, decided).await;
                 Ok(None)
@@ -466,10 +467,10 @@ impl<W: BatchWork> Writer<W> {
             Ok(false) => {
                 is_committing.store(false, Ordering::Relaxed);
                 self.work.learn(&decided, Fate::Conflict);
-                Ok(Some(lease))
+                Ok(Some(connection))
             }
             Err(fault) => {
-                self.work.learn(&decided, Fate::Unknown);
+                self.work.learn(&decided, Fate::InDoubt);
                 if fault.leaves_commit_in_doubt() {
                     *in_doubt = Some(InDoubt { decided, slot });
                 }
@@ -479,17 +480,17 @@ impl<W: BatchWork> Writer<W> {
     }
 
     /// Keeps the connection after a lock time-out; after another fault it is closed.
-    async fn failed(&self, lease: PooledConnection, fault: Fault) -> Fault {
+    async fn failed(&self, connection: PooledConnection, fault: Fault) -> Fault {
         if fault.may_be_lock_timeout() {
-            self.roll_back(lease).await;
+            self.roll_back(connection).await;
         }
         fault
     }
 
     /// A transaction that cannot be rolled back ends with its connection.
-    async fn roll_back(&self, lease: PooledConnection) {
-        if self.pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
-            lease.release();
+    async fn roll_back(&self, connection: PooledConnection) {
+        if self.pool.timed(execute(connection.db(), "ROLLBACK")).await.is_ok() {
+            connection.release();
         }
     }
 }

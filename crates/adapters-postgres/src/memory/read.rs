@@ -31,14 +31,14 @@ use crate::statement::{Statement, statement};
 
 /// The condition that the caller shares a chat with the memory's subject or source; for a single
 /// memory.
-const SHARES_ROOM: &str = "EXISTS (SELECT 1 FROM participants AS mine \
+const SHARES_CHAT: &str = "EXISTS (SELECT 1 FROM participants AS mine \
     JOIN participants AS theirs ON theirs.chat_id = mine.chat_id AND theirs.left_at IS NULL \
     WHERE mine.participant_id = ? AND mine.left_at IS NULL \
     AND theirs.participant_id IN (memory.subject_id, memory.source_id))";
 
 /// The same for lists: the participants of the caller's chats are found once, not per memory. The
 /// caller is its value twice.
-const IS_OF_ROOM_MATES: &str = "(memory.subject_id IN (SELECT theirs.participant_id \
+const IS_OF_CO_PARTICIPANTS: &str = "(memory.subject_id IN (SELECT theirs.participant_id \
     FROM participants AS mine JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
     WHERE mine.participant_id = ? AND mine.left_at IS NULL AND theirs.left_at IS NULL) \
     OR memory.source_id IN (SELECT theirs.participant_id \
@@ -50,7 +50,7 @@ const IS_OF_OWN_AGENT: &str =
     "memory.source_id IN (SELECT id FROM agents WHERE owner_id = ? AND deleted_at IS NULL)";
 
 /// The condition that its subject or source is in a chat; the chat is its value twice.
-const IS_OF_ROOM: &str = "(memory.subject_id IN (SELECT participant_id FROM participants WHERE chat_id = ? AND left_at IS NULL) \
+const IS_OF_PARTICIPANTS: &str = "(memory.subject_id IN (SELECT participant_id FROM participants WHERE chat_id = ? AND left_at IS NULL) \
     OR memory.source_id IN (SELECT participant_id FROM participants WHERE chat_id = ? AND left_at IS NULL))";
 
 /// The condition that the caller owns the memory's source.
@@ -78,7 +78,7 @@ async fn reader_on(mut db: &Db, caller: Caller, id: MemoryId) -> Result<Option<M
         Caller::User(_) => OWNS_SOURCE,
     };
     let standing = statement::<(Bool, Bool, Bool, Bool)>(format!(
-        "SELECT memory.organization_id = ?, {is_source}, coalesce(memory.subject_id = ?, FALSE), {SHARES_ROOM} \
+        "SELECT memory.organization_id = ?, {is_source}, coalesce(memory.subject_id = ?, FALSE), {SHARES_CHAT} \
          FROM memories AS memory WHERE memory.id = ?"
     ));
     let who = caller.participant().uuid();
@@ -91,12 +91,12 @@ async fn reader_on(mut db: &Db, caller: Caller, id: MemoryId) -> Result<Option<M
         .get_result(&mut db)
         .await
         .optional()?;
-    Ok(standing.map(|(same_organization, is_source, is_subject, shares_room)| MemoryReader {
+    Ok(standing.map(|(same_organization, is_source, is_subject, shares_chat)| MemoryReader {
         caller,
         same_organization,
         is_source,
         is_subject,
-        shares_room,
+        shares_chat,
     }))
 }
 
@@ -127,8 +127,8 @@ pub(super) async fn for_human_on(
     listing: &MemoriesOfHuman,
     page: &PageRequest,
 ) -> Result<Option<Page<Memory>>, Fault> {
-    if let Some(room) = listing.room
-        && standing_on(db, ParticipantId::User(caller.user), room).await?.own.is_none()
+    if let Some(chat) = listing.chat
+        && standing_on(db, ParticipantId::User(caller.user), chat).await?.own.is_none()
     {
         return Ok(None);
     }
@@ -140,18 +140,18 @@ pub(super) async fn for_human_on(
         HumanScope::Organization => wanted.must("memory.scope = 'organization'", vec![]),
         HumanScope::Room => {
             wanted.must("memory.scope <> 'agent'", vec![]);
-            wanted.must(IS_OF_ROOM_MATES, me(2));
+            wanted.must(IS_OF_CO_PARTICIPANTS, me(2));
         }
         HumanScope::All => {
             let any = format!(
                 "(memory.scope = 'organization' OR memory.subject_id = ? OR {IS_OF_OWN_AGENT} \
-                 OR (memory.scope <> 'agent' AND {IS_OF_ROOM_MATES}))"
+                 OR (memory.scope <> 'agent' AND {IS_OF_CO_PARTICIPANTS}))"
             );
             wanted.must(&any, me(4));
         }
     }
-    if let Some(room) = listing.room {
-        wanted.must(IS_OF_ROOM, vec![Value::Id(room.uuid()), Value::Id(room.uuid())]);
+    if let Some(chat) = listing.chat {
+        wanted.must(IS_OF_PARTICIPANTS, vec![Value::Id(chat.uuid()), Value::Id(chat.uuid())]);
     }
     if let Some(source) = listing.source {
         wanted.must("memory.source_id = ?", vec![Value::Id(source.uuid())]);

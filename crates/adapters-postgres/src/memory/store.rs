@@ -20,8 +20,8 @@ use crate::statement::statement;
 
 pub(super) async fn store_on(mut db: &Db, new: &NewMemory) -> Result<Result<Memory, StoreRefused>, Fault> {
     // Otherwise the foreign key to the organization would wait for it while the agent is locked.
-    let stays = lock::organization_stays_on(db, new.source.organization);
-    try_join(stays, lock::agent_stays_on(db, new.source.agent)).await?;
+    let stays = lock::pin_organization_on(db, new.source.organization);
+    try_join(stays, lock::pin_agent_on(db, new.source.agent)).await?;
     if is_gone_on(db, ParticipantId::Agent(new.source.agent)).await? {
         return Ok(Err(StoreRefused::SourceGone));
     }

@@ -56,7 +56,7 @@ impl BatchWork for Messages {
     ) -> Result<Option<DecidedAppends>, Fault> {
         let decided = batch::decide_on(db, news, lock_wait).await?;
         match in_doubt {
-            Some(before) if batch::is_there_on(db, before.messages()).await? => Ok(None),
+            Some(before) if batch::any_stored_on(db, before.messages()).await? => Ok(None),
             _ => Ok(Some(decided)),
         }
     }
@@ -75,7 +75,7 @@ impl BatchWork for Messages {
         match fate {
             Fate::Committed { connections } => cache.store(decided, connections),
             Fate::Conflict => cache.record_conflict(decided),
-            Fate::Unknown => cache.clear(),
+            Fate::InDoubt => cache.clear(),
         }
     }
 

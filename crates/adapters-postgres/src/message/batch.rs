@@ -10,7 +10,7 @@ use domain::chat::ParticipantStatus;
 use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, RecordId, Sequence};
 use domain::idempotency::{StoredAnswer, Verdict};
 use domain::message::{
-    AppendRefused, Appended, Message, NewMessage, PriorResult, RoomPlan, RoomState, Titling,
+    AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult, Titling,
 };
 use futures_util::future::{join3, join4};
 use uuid::Uuid;
@@ -32,8 +32,8 @@ pub(super) type Outcome = Result<Appended, AppendRefused>;
 pub(crate) struct DecidedAppends {
     /// The outcome of each message, in order.
     pub(super) outcomes: Vec<Outcome>,
-    /// The locked chats in their new state.
-    rooms: HashMap<ChatId, Room>,
+    /// The chats of the batch, locked or cached, as its messages leave them.
+    chats: HashMap<ChatId, BatchChat>,
     /// The memberships of senders and mentioned participants.
     pub(super) members: Members,
     /// The memberships that become active.
@@ -43,8 +43,8 @@ pub(crate) struct DecidedAppends {
 }
 
 /// A chat of the batch.
-pub(super) struct Room {
-    pub(super) state: RoomState,
+pub(super) struct BatchChat {
+    pub(super) state: ChatState,
     /// The row version that was read.
     pub(super) version: String,
     /// Set if a message of the batch was added.
@@ -73,7 +73,7 @@ impl MemberKey {
 pub(crate) type Members = HashMap<MemberKey, ParticipantStatus>;
 
 /// Reads and locks chats that are not deleted, in the order of their ids.
-const ROOMS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, \
+const LOCK_CHATS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, \
      content_bytes, xmin::text FROM chats \
      WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE";
 
@@ -97,21 +97,21 @@ pub(super) async fn decide_on(
     news: &[NewMessage],
     lock_wait: LockWait,
 ) -> Result<DecidedAppends, Fault> {
-    // The other reads begin, and see the commits, after the chats are locked.
+    // The other reads are pipelined behind the locks, so they see all commits before the locks were granted.
     let begun = execute(db, lock_wait.begin());
-    let (begun, rooms, plans, members) =
-        join4(begun, rooms_on(db, news), plans_on(db, news), members_on(db, news)).await;
+    let (begun, chats, plans, members) =
+        join4(begun, chats_on(db, news), plans_on(db, news), members_on(db, news)).await;
     begun?;
-    let (mut rooms, members) = (rooms?, members?);
+    let (mut chats, members) = (chats?, members?);
     for (chat, plan) in plans? {
-        if let Some(room) = rooms.get_mut(&chat) {
-            room.state.plan = Some(plan);
+        if let Some(chat) = chats.get_mut(&chat) {
+            chat.state.plan = Some(plan);
         }
     }
-    agents_on(db, &mut rooms).await?;
+    agents_on(db, &mut chats).await?;
     let claims = news.iter().filter_map(|new| new.claim.as_ref()).collect::<Vec<_>>();
     let recorded = idempotency_record::recorded_on(db, &claims).await?;
-    let mut decided = DecidedAppends::on(rooms, members);
+    let mut decided = DecidedAppends::on(chats, members);
     let mut claimed = HashMap::new();
     for (index, new) in news.iter().enumerate() {
         let outcome = match earlier_on(db, &recorded, &claimed, &decided.outcomes, new).await? {
@@ -134,7 +134,7 @@ const LOCKED_BY_OTHERS: &str = "WITH free AS (SELECT id FROM chats WHERE id = AN
 
 /// Those of the chats that another transaction has locked.
 pub(super) async fn locked_by_others_on(mut db: &Db, news: &[NewMessage]) -> Result<HashSet<Uuid>, Fault> {
-    let ids = rooms_of(news);
+    let ids = chats_of(news);
     let held = statement::<SqlUuid>(LOCKED_BY_OTHERS)
         .bind::<Array<SqlUuid>, _>(ids.clone())
         .bind::<Array<SqlUuid>, _>(ids)
@@ -144,7 +144,7 @@ pub(super) async fn locked_by_others_on(mut db: &Db, news: &[NewMessage]) -> Res
 }
 
 /// Each chat once, in the order of the ids.
-fn rooms_of(news: &[NewMessage]) -> Vec<Uuid> {
+fn chats_of(news: &[NewMessage]) -> Vec<Uuid> {
     news.iter().map(|new| new.chat.uuid()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -172,24 +172,24 @@ async fn earlier_on(
     })
 }
 
-async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, Room>, Fault> {
+async fn chats_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, BatchChat>, Fault> {
     type Row = (Uuid, bool, i64, i64, Option<At>, i64, String);
-    let rows = statement::<(SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, BigInt, Text)>(ROOMS)
-        .bind::<Array<SqlUuid>, _>(rooms_of(news))
+    let rows = statement::<(SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, BigInt, Text)>(LOCK_CHATS)
+        .bind::<Array<SqlUuid>, _>(chats_of(news))
         .load::<Row>(&mut db)
         .await?;
-    let room = |(id, awaits_title, last_sequence, deleted_messages, newest, content_bytes, version): Row| {
+    let chat = |(id, awaits_title, last_sequence, deleted_messages, newest, content_bytes, version): Row| {
         let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(|at| at.0));
         let plan = None;
-        let state = RoomState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan };
-        (ChatId::new(id), Room::at(state, version))
+        let state = ChatState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan };
+        (ChatId::new(id), BatchChat::at(state, version))
     };
-    Ok(rows.into_iter().map(room).collect())
+    Ok(rows.into_iter().map(chat).collect())
 }
 
 /// Reads the agents of chats without a title.
-async fn agents_on(mut db: &Db, rooms: &mut HashMap<ChatId, Room>) -> Result<(), Fault> {
-    let awaiting = rooms.iter().filter(|(_, room)| room.state.awaits_title);
+async fn agents_on(mut db: &Db, chats: &mut HashMap<ChatId, BatchChat>) -> Result<(), Fault> {
+    let awaiting = chats.iter().filter(|(_, chat)| chat.state.awaits_title);
     let awaiting = awaiting.map(|(id, _)| id.uuid()).collect::<Vec<_>>();
     if awaiting.is_empty() {
         return Ok(());
@@ -202,23 +202,23 @@ async fn agents_on(mut db: &Db, rooms: &mut HashMap<ChatId, Room>) -> Result<(),
         .load::<(Uuid, Uuid)>(&mut db)
         .await?;
     for (chat, agent) in agents {
-        if let Some(room) = rooms.get_mut(&ChatId::new(chat)) {
-            room.agents.push(AgentId::new(agent));
+        if let Some(chat) = chats.get_mut(&ChatId::new(chat)) {
+            chat.agents.push(AgentId::new(agent));
         }
     }
     Ok(())
 }
 
-async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(ChatId, RoomPlan)>, Fault> {
+async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(ChatId, ChatPlan)>, Fault> {
     type Row = (Uuid, String, Option<i64>, Option<i64>, i64);
     let rows = statement::<(SqlUuid, Text, Nullable<BigInt>, Nullable<BigInt>, BigInt)>(PLANS)
-        .bind::<Array<SqlUuid>, _>(rooms_of(news))
+        .bind::<Array<SqlUuid>, _>(chats_of(news))
         .load::<Row>(&mut db)
         .await?;
     let plan = |(chat, name, messages, bytes, organization_bytes): Row| {
         let (messages, bytes) = (messages.map(limit_of), bytes.map(bytes_of));
         let organization_bytes = bytes_of(organization_bytes);
-        (ChatId::new(chat), RoomPlan { name, messages, bytes, organization_bytes })
+        (ChatId::new(chat), ChatPlan { name, messages, bytes, organization_bytes })
     };
     Ok(rows.into_iter().map(plan).collect())
 }
@@ -255,22 +255,22 @@ fn columns(keys: &BTreeSet<MemberKey>) -> (Vec<Uuid>, Vec<Uuid>) {
     keys.iter().map(|key| (key.chat.uuid(), key.who)).unzip()
 }
 
-impl Room {
+impl BatchChat {
     /// A chat as it was read.
-    pub(super) const fn at(state: RoomState, version: String) -> Self {
+    pub(super) const fn at(state: ChatState, version: String) -> Self {
         Self { state, version, written: false, agents: Vec::new(), titling: None }
     }
 }
 
 impl DecidedAppends {
     /// An undecided batch.
-    pub(super) const fn on(rooms: HashMap<ChatId, Room>, members: Members) -> Self {
-        Self { outcomes: Vec::new(), rooms, members, activated: BTreeSet::new(), version: None }
+    pub(super) const fn on(chats: HashMap<ChatId, BatchChat>, members: Members) -> Self {
+        Self { outcomes: Vec::new(), chats, members, activated: BTreeSet::new(), version: None }
     }
 
     /// The chats that are written.
-    pub(super) fn written(&self) -> impl Iterator<Item = (ChatId, &Room)> {
-        self.rooms.iter().filter(|(_, room)| room.written).map(|(id, room)| (*id, room))
+    pub(super) fn written(&self) -> impl Iterator<Item = (ChatId, &BatchChat)> {
+        self.chats.iter().filter(|(_, chat)| chat.written).map(|(id, chat)| (*id, chat))
     }
 
     /// The memberships in their current state.
@@ -286,25 +286,25 @@ impl DecidedAppends {
 
     /// Returns whether only messages, deliveries, and the sequences of chats are written.
     pub(super) fn is_plain(&self) -> bool {
-        let keeps_title = |room: &Room| room.titling.is_none();
+        let keeps_title = |chat: &BatchChat| chat.titling.is_none();
         self.outcomes.iter().all(Result::is_ok)
             && self.activated.is_empty()
-            && self.rooms.values().all(keeps_title)
+            && self.chats.values().all(keeps_title)
     }
 
     /// Decides one message, after all before it.
     pub(super) fn decide(&mut self, index: usize, new: &NewMessage) -> Outcome {
-        let Some(room) = self.rooms.get_mut(&new.chat) else { return Err(AppendRefused::NotParticipant) };
+        let Some(chat) = self.chats.get_mut(&new.chat) else { return Err(AppendRefused::NotParticipant) };
         let sender = MemberKey::new(new.chat, new.sender);
         let is_present = |who| self.members.contains_key(&MemberKey::new(new.chat, who));
         let member = self.members.get(&sender).copied();
-        let placed = room.state.append(new.clone(), member, is_present, &room.agents)?;
-        room.written = true;
+        let placed = chat.state.append(new.clone(), member, is_present, &chat.agents)?;
+        chat.written = true;
         if placed.activates {
             self.activated.insert(sender);
         }
         if let Some(titling) = placed.titling {
-            room.titling = Some((index, titling));
+            chat.titling = Some((index, titling));
         }
         Ok(Appended { message: placed.message, titled: None })
     }
@@ -321,16 +321,16 @@ pub(super) async fn write_on(
     idempotency_record::remember_all_on(db, &made.collect::<Vec<_>>()).await?;
     activate_on(db, &decided.activated).await?;
     let kept = decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<_>>();
-    let titlings = decided.rooms.values_mut().filter_map(|room| room.titling.take()).collect::<Vec<_>>();
+    let titlings = decided.chats.values_mut().filter_map(|chat| chat.titling.take()).collect::<Vec<_>>();
     let messages = insert::messages_on(db, &kept);
     let deliveries = insert::deliveries_on(db, &kept);
-    let rooms = insert::rooms_on(db, decided.written().map(|(id, room)| (id, &room.state)));
+    let chats = insert::update_chats_on(db, decided.written().map(|(id, chat)| (id, &chat.state)));
     // All three are pipelined; but the commit must wait for their answers. A statement that this
     // connection has not prepared yet waits for its preparation; the commit would overtake it, and
     // it would run outside of the transaction.
-    let (messages, deliveries, rooms) = join3(messages, deliveries, rooms).await;
+    let (messages, deliveries, chats) = join3(messages, deliveries, chats).await;
     messages.and(deliveries)?;
-    decided.version = rooms?;
+    decided.version = chats?;
     for (index, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {
             let Message { id, chat_id, .. } = appended.message;
@@ -341,7 +341,7 @@ pub(super) async fn write_on(
 }
 
 /// Returns whether one of these messages is stored.
-pub(super) async fn is_there_on(mut db: &Db, messages: Vec<Uuid>) -> Result<bool, Fault> {
+pub(super) async fn any_stored_on(mut db: &Db, messages: Vec<Uuid>) -> Result<bool, Fault> {
     let there = statement::<Bool>("SELECT EXISTS (SELECT 1 FROM messages WHERE id = ANY(?))");
     Ok(there.bind::<Array<SqlUuid>, _>(messages).get_result(&mut db).await?)
 }

@@ -3,7 +3,7 @@
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::ChatId;
-use domain::message::{Message, RoomState};
+use domain::message::{ChatState, Message};
 
 use super::record_key::RecordKeys;
 use super::row::mentions_column;
@@ -23,8 +23,8 @@ pub(super) const MESSAGES: &str = "INSERT INTO messages (id, chat_id, sequence, 
 pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt) \
      SELECT agent_id, chat_id, sequence, TRUE, 0 FROM unnest(?, ?, ?) AS new (agent_id, chat_id, sequence)";
 
-/// Updates the last sequences of chats; [`bind_rooms`] binds the values.
-pub(super) const ROOMS: &str = "UPDATE chats SET last_sequence = new.last_sequence, \
+/// Updates the last sequences of chats; [`bind_chats`] binds the values.
+pub(super) const UPDATE_CHATS: &str = "UPDATE chats SET last_sequence = new.last_sequence, \
      updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes \
      FROM unnest(?, ?, ?, ?) AS new (id, last_sequence, at, bytes) WHERE chats.id = new.id";
 
@@ -42,12 +42,12 @@ pub(super) async fn deliveries_on(mut db: &Db, messages: &[&Message]) -> Result<
 
 /// Returns the new row version of the chats: the transaction that wrote them, hence the same for
 /// all.
-pub(super) async fn rooms_on(
+pub(super) async fn update_chats_on(
     mut db: &Db,
-    rooms: impl Iterator<Item = (ChatId, &RoomState)>,
+    chats: impl Iterator<Item = (ChatId, &ChatState)>,
 ) -> Result<Option<String>, Fault> {
-    let written = statement::<Text>(format!("{ROOMS} RETURNING chats.xmin::text"));
-    Ok(bind_rooms(written, rooms).load::<String>(&mut db).await?.pop())
+    let written = statement::<Text>(format!("{UPDATE_CHATS} RETURNING chats.xmin::text"));
+    Ok(bind_chats(written, chats).load::<String>(&mut db).await?.pop())
 }
 
 pub(super) fn bind_messages<'m, Row>(
@@ -87,12 +87,12 @@ pub(super) fn bind_deliveries<'m, Row>(
     keys.bind(statement)
 }
 
-pub(super) fn bind_rooms<'r, Row>(
+pub(super) fn bind_chats<'r, Row>(
     statement: Statement<'r, Row>,
-    rooms: impl Iterator<Item = (ChatId, &'r RoomState)>,
+    chats: impl Iterator<Item = (ChatId, &'r ChatState)>,
 ) -> Statement<'r, Row> {
     let (mut ids, mut sequences, mut newest, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (id, state) in rooms {
+    for (id, state) in chats {
         ids.push(id.uuid());
         sequences.push(state.last_sequence.get());
         newest.push(state.newest.map(At));

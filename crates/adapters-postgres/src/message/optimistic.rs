@@ -19,11 +19,11 @@ use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
 use domain::id::ChatId;
-use domain::message::{Message, NewMessage, RoomState};
+use domain::message::{ChatState, Message, NewMessage};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::batch::{DecidedAppends, MemberKey, Room, wanted};
+use super::batch::{BatchChat, DecidedAppends, MemberKey, wanted};
 use super::insert;
 use crate::error::Fault;
 use crate::run::{Db, durable};
@@ -32,7 +32,7 @@ use crate::statement::statement;
 /// The maximum size of the cache, in chats and memberships; about thirty megabytes.
 const CAPACITY: usize = 200_000;
 
-/// The longest age of an entry, after which manual changes of the tables count.
+/// The longest age of an entry: a manual change of the tables takes effect within this time.
 const MAX_AGE: Duration = Duration::from_secs(60);
 
 /// The number of batches that avoid the optimistic path for a chat after a conflict: where several
@@ -42,7 +42,7 @@ const BACKOFF_BATCHES: u8 = 8;
 /// Chats as the last batch has left them, with their versions.
 #[derive(Default)]
 pub(super) struct VersionCache {
-    rooms: HashMap<ChatId, CachedChat>,
+    chats: HashMap<ChatId, CachedChat>,
     /// Number of chats and memberships.
     size: usize,
     /// Number of connections made when the first entry was stored.
@@ -50,7 +50,7 @@ pub(super) struct VersionCache {
 }
 
 struct CachedChat {
-    state: RoomState,
+    state: ChatState,
     version: String,
     members: HashMap<Uuid, ParticipantStatus>,
     read_at: Instant,
@@ -69,20 +69,20 @@ impl VersionCache {
             return None;
         }
         for MemberKey { chat, .. } in wanted(news) {
-            if self.rooms.get(&chat).is_some_and(|room| room.read_at.elapsed() >= MAX_AGE) {
+            if self.chats.get(&chat).is_some_and(|chat| chat.read_at.elapsed() >= MAX_AGE) {
                 self.evict(chat);
             }
         }
         if self.backs_off(news) {
             return None;
         }
-        let (mut rooms, mut members) = (HashMap::new(), HashMap::new());
+        let (mut chats, mut members) = (HashMap::new(), HashMap::new());
         for key in wanted(news) {
-            let room = self.rooms.get(&key.chat)?;
-            members.insert(key, *room.members.get(&key.who)?);
-            rooms.entry(key.chat).or_insert_with(|| Room::at(room.state.clone(), room.version.clone()));
+            let chat = self.chats.get(&key.chat)?;
+            members.insert(key, *chat.members.get(&key.who)?);
+            chats.entry(key.chat).or_insert_with(|| BatchChat::at(chat.state.clone(), chat.version.clone()));
         }
-        let mut decided = DecidedAppends::on(rooms, members);
+        let mut decided = DecidedAppends::on(chats, members);
         for (index, new) in news.iter().enumerate() {
             let outcome = decided.decide(index, new);
             decided.outcomes.push(outcome);
@@ -96,8 +96,8 @@ impl VersionCache {
         let chats = news.iter().map(|new| new.chat).collect::<HashSet<_>>();
         let mut backs_off = false;
         for chat in chats {
-            if let Some(room) = self.rooms.get_mut(&chat).filter(|room| room.backoff > 0) {
-                room.backoff -= 1;
+            if let Some(chat) = self.chats.get_mut(&chat).filter(|chat| chat.backoff > 0) {
+                chat.backoff -= 1;
                 backs_off = true;
             }
         }
@@ -108,8 +108,8 @@ impl VersionCache {
     /// unknown, so all of them back off.
     pub(super) fn record_conflict(&mut self, decided: &DecidedAppends) {
         for (id, _) in decided.written() {
-            if let Some(room) = self.rooms.get_mut(&id) {
-                room.backoff = BACKOFF_BATCHES;
+            if let Some(chat) = self.chats.get_mut(&id) {
+                chat.backoff = BACKOFF_BATCHES;
             }
         }
     }
@@ -122,17 +122,17 @@ impl VersionCache {
         if self.size >= CAPACITY {
             self.clear();
         }
-        for (id, room) in decided.written() {
-            if room.state.plan.is_none() {
-                self.store_chat(id, room, version);
+        for (id, chat) in decided.written() {
+            if chat.state.plan.is_none() {
+                self.store_chat(id, chat, version);
             } else {
                 self.evict(id);
             }
         }
         for (MemberKey { chat, who }, status) in decided.members() {
-            if let Some(room) = self.rooms.get_mut(&chat)
-                && room.version == *version
-                && room.members.insert(who, status).is_none()
+            if let Some(chat) = self.chats.get_mut(&chat)
+                && chat.version == *version
+                && chat.members.insert(who, status).is_none()
             {
                 self.size += 1;
             }
@@ -140,57 +140,57 @@ impl VersionCache {
     }
 
     /// The cached members stay valid if no other transaction has written in between.
-    fn store_chat(&mut self, id: ChatId, room: &Room, version: &str) {
-        let state = room.state.clone();
-        if let Some(known) = self.rooms.get_mut(&id).filter(|known| known.version == room.version) {
+    fn store_chat(&mut self, id: ChatId, chat: &BatchChat, version: &str) {
+        let state = chat.state.clone();
+        if let Some(known) = self.chats.get_mut(&id).filter(|known| known.version == chat.version) {
             known.state = state;
             version.clone_into(&mut known.version);
             return;
         }
-        let backoff = self.rooms.get(&id).map_or(0, |known| known.backoff);
+        let backoff = self.chats.get(&id).map_or(0, |known| known.backoff);
         self.evict(id);
         let (version, members) = (version.to_owned(), HashMap::new());
-        self.rooms.insert(id, CachedChat { state, version, members, read_at: Instant::now(), backoff });
+        self.chats.insert(id, CachedChat { state, version, members, read_at: Instant::now(), backoff });
         self.size += 1;
     }
 
     fn evict(&mut self, id: ChatId) {
-        if let Some(before) = self.rooms.remove(&id) {
+        if let Some(before) = self.chats.remove(&id) {
             self.size -= 1 + before.members.len();
         }
     }
 
     /// Drops all entries, as some may be wrong.
     pub(super) fn clear(&mut self) {
-        self.rooms.clear();
+        self.chats.clear();
         self.size = 0;
     }
 }
 
 /// Locks the rows of the chats to the end of the statement, without waiting: a locked row and a row
 /// with another version are conflicts.
-const HELD: &str = "held AS MATERIALIZED (SELECT chats.id, chats.organization_id \
+const LOCKED: &str = "locked AS MATERIALIZED (SELECT chats.id, chats.organization_id \
      FROM unnest(?, ?) AS seen (id, version) JOIN chats ON chats.id = seen.id \
      WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
 /// Checks that all rows are locked, and that no plan limits messages or forbids more bytes.
-const FIT: &str = "fit AS MATERIALIZED (SELECT (SELECT count(*) FROM held) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
-     SELECT 1 FROM (SELECT DISTINCT organization_id AS id FROM held) AS own \
+const GUARD: &str = "guard AS MATERIALIZED (SELECT (SELECT count(*) FROM locked) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
+     SELECT 1 FROM (SELECT DISTINCT organization_id AS id FROM locked) AS own \
      JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \
-     WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes) AS all_of_it)";
+     WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes) AS may_write)";
 
 /// The statement is a transaction of its own, and requests a durable commit like every other (`begin!`).
 const DURABLE: &str = concat!("durable AS MATERIALIZED (", durable!("true"), ")");
 
 static WRITE: LazyLock<String> = LazyLock::new(|| {
-    let (insert, deliver, follow) = (insert::MESSAGES, insert::DELIVERIES, insert::ROOMS);
+    let (messages, deliveries, chats) = (insert::MESSAGES, insert::DELIVERIES, insert::UPDATE_CHATS);
     format!(
-        "WITH {DURABLE}, {HELD}, {FIT}, \
-         message AS ({insert} WHERE (SELECT all_of_it FROM fit)), \
-         delivery AS ({deliver} WHERE (SELECT all_of_it FROM fit)), \
-         room AS ({follow} AND (SELECT all_of_it FROM fit) RETURNING chats.xmin) \
-         SELECT xmin::text FROM room LIMIT 1"
+        "WITH {DURABLE}, {LOCKED}, {GUARD}, \
+         message AS ({messages} WHERE (SELECT may_write FROM guard)), \
+         delivery AS ({deliveries} WHERE (SELECT may_write FROM guard)), \
+         chat AS ({chats} AND (SELECT may_write FROM guard) RETURNING chats.xmin) \
+         SELECT xmin::text FROM chat LIMIT 1"
     )
 });
 
@@ -201,15 +201,15 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
         decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<&Message>>();
     let (ids, versions) = decided
         .written()
-        .map(|(id, room)| (id.uuid(), room.version.as_str()))
+        .map(|(id, chat)| (id.uuid(), chat.version.as_str()))
         .unzip::<_, _, Vec<_>, Vec<_>>();
-    let rooms = i64::try_from(ids.len()).unwrap_or(i64::MAX);
+    let count = i64::try_from(ids.len()).unwrap_or(i64::MAX);
     let statement = statement::<Text>(WRITE.as_str())
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Array<Text>, _>(versions)
-        .bind::<BigInt, _>(rooms);
+        .bind::<BigInt, _>(count);
     let statement = insert::bind_deliveries(insert::bind_messages(statement, &messages)?, &messages);
-    let statement = insert::bind_rooms(statement, decided.written().map(|(id, room)| (id, &room.state)));
+    let statement = insert::bind_chats(statement, decided.written().map(|(id, chat)| (id, &chat.state)));
     decided.version = statement.load::<String>(&mut db).await?.pop();
     Ok(decided.version.is_some())
 }
@@ -219,7 +219,7 @@ mod tests {
     use domain::chat::ChatTitle;
     use domain::id::{MessageId, ParticipantId, Sequence, UserId};
     use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyKey, IdempotentRequest, Operation};
-    use domain::message::{Mention, MentionKind, MessageKind, RoomPlan};
+    use domain::message::{ChatPlan, Mention, MentionKind, MessageKind};
     use domain::time::Timestamp;
 
     use super::*;
@@ -227,8 +227,8 @@ mod tests {
     const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
     const ANN: Uuid = Uuid::from_u128(2);
 
-    fn state(awaits_title: bool) -> RoomState {
-        RoomState {
+    fn state(awaits_title: bool) -> ChatState {
+        ChatState {
             awaits_title,
             last_sequence: Sequence::new(4),
             deleted_messages: 0,
@@ -266,16 +266,16 @@ mod tests {
     }
 
     /// A batch with one message of Ann's, in a chat that was read in this version.
-    fn committed(state: RoomState, read: &str, now: &str, status: ParticipantStatus) -> DecidedAppends {
-        let rooms = HashMap::from([(ROOM, Room::at(state, read.to_owned()))]);
-        let mut decided = DecidedAppends::on(rooms, HashMap::from([(member(ANN), status)]));
+    fn committed(state: ChatState, read: &str, now: &str, status: ParticipantStatus) -> DecidedAppends {
+        let chats = HashMap::from([(ROOM, BatchChat::at(state, read.to_owned()))]);
+        let mut decided = DecidedAppends::on(chats, HashMap::from([(member(ANN), status)]));
         let outcome = decided.decide(0, &message(&[]));
         decided.outcomes.push(outcome);
         decided.version = Some(now.to_owned());
         decided
     }
 
-    fn cached(state: RoomState, status: ParticipantStatus) -> VersionCache {
+    fn cached(state: ChatState, status: ParticipantStatus) -> VersionCache {
         let mut cache = VersionCache::default();
         assert!(cache.decide(&[message(&[])], 1).is_none(), "nothing is cached yet");
         cache.store(&committed(state, "7", "8", status), 1);
@@ -302,7 +302,7 @@ mod tests {
         assert!(known().decide(&[message(&[])], 1).is_some());
         assert!(known().decide(&[message(&[Uuid::from_u128(3)])], 1).is_none(), "whom it mentions");
         let elsewhere = NewMessage { chat: ChatId::new(Uuid::from_u128(5)), ..message(&[]) };
-        assert!(known().decide(&[message(&[]), elsewhere], 1).is_none(), "another room");
+        assert!(known().decide(&[message(&[]), elsewhere], 1).is_none(), "another chat");
         let once = IdempotentRequest {
             key: IdempotencyKey::new("once").unwrap(),
             fingerprint: Fingerprint::new([1; 32]),
@@ -320,8 +320,8 @@ mod tests {
     #[test]
     fn a_plan_that_limits_is_asked_for_each_time() {
         let (name, messages) = ("small".to_owned(), Some(9));
-        let plan = Some(RoomPlan { name, messages, bytes: None, organization_bytes: 0 });
-        let limited = RoomState { plan, ..state(false) };
+        let plan = Some(ChatPlan { name, messages, bytes: None, organization_bytes: 0 });
+        let limited = ChatState { plan, ..state(false) };
         assert!(cached(limited, ParticipantStatus::Active).decide(&[message(&[])], 1).is_none());
     }
 
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn nothing_is_remembered_for_long() {
         let mut known = cached(state(false), ParticipantStatus::Active);
-        known.rooms.get_mut(&ROOM).unwrap().read_at -= MAX_AGE;
+        known.chats.get_mut(&ROOM).unwrap().read_at -= MAX_AGE;
         assert!(known.decide(&[message(&[])], 1).is_none());
         // The regular path has read it again, in the same version.
         known.store(&committed(state(false), "8", "9", ParticipantStatus::Active), 1);

@@ -40,11 +40,11 @@ pub(super) async fn erase_old_on(mut db: &Db, step: &EraseOld) -> Result<Result<
         .load::<(Uuid, Uuid, String)>(&mut db)
         .await?;
     let last = rows.last().map(|(id, ..)| MessageId::new(*id));
-    let (mut old, mut rooms) = (Vec::new(), BTreeSet::new());
+    let (mut old, mut chats) = (Vec::new(), BTreeSet::new());
     for (id, chat, kind) in rows {
         if step.which.includes(row::word(&kind, MessageKind::parse)?) {
             old.push(MessageId::new(id));
-            rooms.insert(ChatId::new(chat));
+            chats.insert(ChatId::new(chat));
         }
     }
     if old.is_empty() {
@@ -54,22 +54,22 @@ pub(super) async fn erase_old_on(mut db: &Db, step: &EraseOld) -> Result<Result<
     if records.erase_attempts_on(db, i64::from(ATTEMPTS_A_STEP)).await? == ATTEMPTS_A_STEP as usize {
         return Ok(Ok(ErasedOld::attempts_only(*step)));
     }
-    let erased = erase_on(db, &rooms, &old).await?;
+    let erased = erase_on(db, &chats, &old).await?;
     Ok(Ok(ErasedOld { last, erased }))
 }
 
 /// Those of the messages that still exist after their chats are locked. There can be many chats: if
 /// one of them is locked by another transaction, all are released, and the step is retried later.
-async fn erase_on(mut db: &Db, rooms: &BTreeSet<ChatId>, old: &[MessageId]) -> Result<u64, Fault> {
+async fn erase_on(mut db: &Db, chats: &BTreeSet<ChatId>, old: &[MessageId]) -> Result<u64, Fault> {
     execute(db, "SET LOCAL lock_timeout = 100").await?;
-    lock::chats_on(db, rooms.iter().copied()).await?;
+    lock::chats_on(db, chats.iter().copied()).await?;
     lock::messages_on(db, old.iter().copied()).await?;
     erase::records_on(db, old).await?;
     let old = old.iter().map(|message| message.uuid()).collect::<Vec<_>>();
     let erased =
         statement::<BigInt>(ERASE).bind::<Array<SqlUuid>, _>(old.clone()).get_result::<i64>(&mut db).await?;
-    let rooms = rooms.iter().map(|room| room.uuid());
-    let titled = chats::table.filter(chats::id.eq_any(rooms)).filter(chats::titled_by.eq_any(&old));
+    let chats = chats.iter().map(|chat| chat.uuid());
+    let titled = chats::table.filter(chats::id.eq_any(chats)).filter(chats::titled_by.eq_any(&old));
     diesel::update(titled).set(chats::title.eq(None::<String>)).execute(&mut db).await?;
     Ok(erased.cast_unsigned())
 }

@@ -24,32 +24,32 @@ pub(super) async fn surroundings_on(
     limit: u32,
 ) -> Result<Result<Surroundings, SurroundingsRefused>, Fault> {
     let (standing, sequence) =
-        try_join(standing_on(db, viewer, chat), place_on(db, chat, anchor.message())).await?;
+        try_join(standing_on(db, viewer, chat), sequence_on(db, chat, anchor.message())).await?;
     if !standing.may_read() {
         return Ok(Err(SurroundingsRefused::ChatNotFound));
     }
     let Some(sequence) = sequence else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
-    let room = Room { chat, kinds };
+    let messages_of = ChatMessages { chat, kinds };
     let limit = limit as usize;
     Ok(Ok(match anchor {
         Anchor::After(_) => {
-            let older = room.sequences_on(db, Side::Before(sequence + 1), 1);
+            let older = messages_of.sequences_on(db, Side::Before(sequence + 1), 1);
             let ((rows, has_newer), older) =
-                try_join(room.read_on(db, Side::After(sequence), limit), older).await?;
+                try_join(messages_of.read_on(db, Side::After(sequence), limit), older).await?;
             Surroundings { rows, has_older: !older.is_empty(), has_newer }
         }
         Anchor::Before(_) => {
-            let newer = room.sequences_on(db, Side::After(sequence - 1), 1);
+            let newer = messages_of.sequences_on(db, Side::After(sequence - 1), 1);
             let ((rows, has_older), newer) =
-                try_join(room.read_on(db, Side::Before(sequence), limit), newer).await?;
+                try_join(messages_of.read_on(db, Side::Before(sequence), limit), newer).await?;
             Surroundings { rows, has_older, has_newer: !newer.is_empty() }
         }
-        Anchor::Around(_) => room.around_on(db, sequence, limit).await?,
+        Anchor::Around(_) => messages_of.around_on(db, sequence, limit).await?,
     }))
 }
 
 /// The sequence of the message in the chat.
-async fn place_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Option<i64>, Fault> {
+async fn sequence_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Option<i64>, Fault> {
     let sequence = messages::table.find(message.uuid()).filter(messages::chat_id.eq(chat.uuid()));
     Ok(sequence.select(messages::sequence).first(&mut db).await.optional()?)
 }
@@ -58,7 +58,7 @@ async fn place_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Optio
 const SIDE_BYTES: usize = PAGE_BYTES / 2;
 
 #[derive(Clone, Copy)]
-struct Room {
+struct ChatMessages {
     chat: ChatId,
     kinds: Kinds,
 }
@@ -79,7 +79,7 @@ impl Side {
     }
 }
 
-impl Room {
+impl ChatMessages {
     /// The nearest sequences on one side, nearest first.
     async fn sequences_on(self, db: &Db, side: Side, limit: usize) -> Result<Vec<i64>, Fault> {
         let part = match side {

@@ -28,7 +28,7 @@ pub(super) async fn give_on(
         .set((chats::title.eq(title), chats::titled_by.eq(message.uuid())))
         .execute(&mut db)
         .await?;
-    if is_titled { room_on(db, chat).await.map(Some) } else { Ok(None) }
+    if is_titled { renamed_chat_on(db, chat).await.map(Some) } else { Ok(None) }
 }
 
 /// Updates the title of a chat that derives from this text; returns the chat if it changed.
@@ -45,7 +45,7 @@ pub(crate) async fn follow_on(
         .filter(chats::title.is_not_null())
         .filter(chats::title.is_distinct_from(title.clone()));
     let changed = diesel::update(of_text).set(chats::title.eq(title)).execute(&mut db).await?;
-    if changed > 0 { room_on(db, chat).await.map(Some) } else { Ok(None) }
+    if changed > 0 { renamed_chat_on(db, chat).await.map(Some) } else { Ok(None) }
 }
 
 /// Removes a title that derives from a text which `agent` may not read; returns the chat if there
@@ -70,7 +70,11 @@ pub(crate) async fn hide_from_on(
     }
 }
 
-async fn room_on(db: &Db, chat: ChatId) -> Result<RenamedChat, Fault> {
+async fn renamed_chat_on(db: &Db, chat: ChatId) -> Result<RenamedChat, Fault> {
     let chat = chat_on(db, chat).await?;
-    renamed_on(db, chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?).await
+    renamed_on(
+        db,
+        chat.ok_or_else(|| Fault::Row("the chat disappeared within its own transaction".to_owned()))?,
+    )
+    .await
 }

@@ -118,13 +118,13 @@ pub(super) async fn set_role_on(db: &Db, command: &SetRole) -> Result<Result<Mem
     if command.role == OrganizationRole::Member {
         invitation::revoke_those_of_on(db, organization, Some(user.id), command.now).await?;
     }
-    let user = place_on(db, user, organization, command.role, command.now).await?;
+    let user = assign_on(db, user, organization, command.role, command.now).await?;
     audit::append_on(db, [AuditEntry::role_set(command)]).await?;
     Ok(Ok(into_member(user)))
 }
 
 /// Stores the new organization of a user, and the role there.
-pub(super) async fn place_on(
+pub(super) async fn assign_on(
     mut db: &Db,
     user: User,
     organization: OrganizationId,

@@ -119,5 +119,5 @@ pub(super) async fn rename_on(
 
 async fn stored_on(db: &Db, id: OrganizationId) -> Result<Organization, Fault> {
     let stored = organization_on(db, id.uuid()).await?;
-    stored.ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
+    stored.ok_or_else(|| Fault::Row("the organization disappeared within its own transaction".to_owned()))
 }

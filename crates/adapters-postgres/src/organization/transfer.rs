@@ -150,7 +150,7 @@ async fn move_on(
     now: Timestamp,
 ) -> Result<Moved, Fault> {
     let (id, from) = (user.id, user.organization);
-    let user = member::place_on(db, user, to, role, now).await?;
+    let user = member::assign_on(db, user, to, role, now).await?;
     let is_empty = member::count_on(db, from).await? == 0;
     invitation::revoke_those_of_on(db, from, (!is_empty).then_some(id), now).await?;
     change::append_on(db, [Change::UserMoved(id)], now).await?;

@@ -86,7 +86,9 @@ pub(super) async fn assign_on(
     audit::append_on(db, [AuditEntry::plan_set(OrganizationId::new(id), &command.plan, now)]).await?;
     let organization = organization_on(db, id).await?;
     change::append_on(db, [Change::PlanAssigned(OrganizationId::new(id))], now).await?;
-    organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
+    organization
+        .map(Ok)
+        .ok_or_else(|| Fault::Row("the organization disappeared within its own transaction".to_owned()))
 }
 
 /// The id of the given organization.

@@ -19,14 +19,14 @@ struct Heard {
 impl Heard {
     /// Records the prepared statements since the last call, in the order of their first preparation.
     async fn statements(&mut self) -> Vec<String> {
-        let lease = self.store.pool.lease().await.unwrap();
-        let mut db = lease.db();
+        let connection = self.store.pool.acquire().await.unwrap();
+        let mut db = connection.db();
         let all = statement::<(Text, Text, BigInt)>(
             "SELECT name, statement, generic_plans + custom_plans FROM pg_prepared_statements \
              WHERE statement NOT LIKE '%pg\\_prepared%' ORDER BY prepare_time, name",
         );
         let all = all.load::<(String, String, i64)>(&mut db).await.unwrap();
-        lease.release();
+        connection.release();
         let is_new = |(name, text, times): (String, String, i64)| {
             (self.run.insert(name, times) != Some(times)).then_some(text)
         };

@@ -166,7 +166,7 @@ impl Watched {
             let filter = MemoryFilter::default();
             let reading = store.list_for_human(
                 ann.caller,
-                MemoriesOfHuman { filter, scope, room, source: None },
+                MemoriesOfHuman { filter, scope, chat: room, source: None },
                 FIRST,
             );
             self.costs(&format!("memories {scope:?}"), 2000 + self.size.rooms, reading)

@@ -63,5 +63,8 @@ pub(super) async fn change_on(
         change::append_on(db, [Change::WorkRetried(chat)], command.now).await?;
     }
     let message = message_on(db, chat, item.message).await?;
-    Ok(Ok(message.ok_or_else(|| Fault::Row("a message that went within one change".to_owned()))?))
+    Ok(
+        Ok(message
+            .ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?),
+    )
 }

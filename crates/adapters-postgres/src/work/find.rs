@@ -76,14 +76,14 @@ pub(super) async fn items_on(
     }
     let keys = keys.into_iter().collect::<RecordKeys>();
     let rows = statement::<ItemColumns>(format!(
-        "SELECT {}, {} FROM unnest(?, ?, ?) WITH ORDINALITY AS wanted (agent_id, chat_id, sequence, place) \
+        "SELECT {}, {} FROM unnest(?, ?, ?) WITH ORDINALITY AS wanted (agent_id, chat_id, sequence, ordinal) \
          CROSS JOIN LATERAL (SELECT * FROM deliveries WHERE deliveries.agent_id = wanted.agent_id \
              AND deliveries.chat_id = wanted.chat_id AND deliveries.sequence = wanted.sequence OFFSET 0) AS deliveries \
          CROSS JOIN LATERAL (SELECT * FROM agents WHERE agents.id = wanted.agent_id OFFSET 0) AS agents \
          CROSS JOIN LATERAL (SELECT * FROM chats WHERE chats.id = wanted.chat_id OFFSET 0) AS chats \
          CROSS JOIN LATERAL (SELECT * FROM messages WHERE messages.chat_id = wanted.chat_id \
              AND messages.sequence = wanted.sequence OFFSET 0) AS messages \
-         ORDER BY wanted.place",
+         ORDER BY wanted.ordinal",
         record_columns(),
         ItemRow::COLUMNS,
     ));

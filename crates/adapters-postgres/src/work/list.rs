@@ -10,7 +10,7 @@ use diesel_async::RunQueryDsl;
 use domain::id::{AgentId, ChatId, Sequence};
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
-use domain::work::{EXAMINED_PER_ROOM, Searched, WorkItem, WorkPlace, WorkSearch};
+use domain::work::{EXAMINED_PER_QUEUE, WorkItem, WorkKey, WorkPart, WorkSearch};
 use uuid::Uuid;
 
 use super::check_on;
@@ -22,8 +22,8 @@ use crate::row::{At, Id, can_be_stored};
 use crate::run::Db;
 use crate::statement::{Statement, statement};
 
-/// The SQL types of a [`WorkPlace`].
-type Place = (SqlUuid, SqlUuid, BigInt, Timestamptz);
+/// The SQL types of a [`WorkKey`].
+type KeyColumns = (SqlUuid, SqlUuid, BigInt, Timestamptz);
 
 pub(super) async fn list_on(
     db: &Db,
@@ -33,23 +33,23 @@ pub(super) async fn list_on(
     if let Err(refused) = check_on(db, search.scope).await? {
         return Ok(Err(refused));
     }
-    let after = page.slice.after().as_ref().and_then(WorkPlace::at);
+    let after = page.slice.after().as_ref().and_then(WorkKey::at);
     let limit = page.slice.limit() as usize;
-    let mut places = places_on(db, search, after, limit + 1).await?;
-    let more = places.len() > limit;
-    places.truncate(limit);
-    let keys = places.iter().map(|place| (place.agent.uuid(), place.chat.uuid(), place.sequence.get()));
-    let (items, cut) = items_on(db, search.scope, keys.collect(), page.max_bytes()).await?;
-    Ok(Ok(Page::part(items, more || cut, None, |item| item.place().position())))
+    let mut keys = keys_on(db, search, after, limit + 1).await?;
+    let more = keys.len() > limit;
+    keys.truncate(limit);
+    let records = keys.iter().map(|key| (key.agent.uuid(), key.chat.uuid(), key.sequence.get()));
+    let (items, cut) = items_on(db, search.scope, records.collect(), page.max_bytes()).await?;
+    Ok(Ok(Page::part(items, more || cut, None, |item| item.key().position())))
 }
 
-/// The places of the first `limit` items after `after`.
-async fn places_on(
+/// The keys of the first `limit` items after `after`.
+async fn keys_on(
     db: &Db,
     search: &WorkSearch,
-    after: Option<WorkPlace>,
+    after: Option<WorkKey>,
     limit: usize,
-) -> Result<Vec<WorkPlace>, Fault> {
+) -> Result<Vec<WorkKey>, Fault> {
     if !search.error.as_ref().is_none_or(|text| can_be_stored(text)) {
         return Ok(Vec::new());
     }
@@ -60,41 +60,41 @@ async fn places_on(
     }
     firsts.sort_unstable_by_key(|(first, _)| *first);
     firsts.truncate(limit);
-    let mut places = Vec::new();
+    let mut keys = Vec::new();
     for part in search.parts() {
-        let rooms = firsts.iter().filter(|(_, of)| *of == part).map(|(first, _)| *first);
-        places.extend(items_of_on(db, search, part, after, rooms.collect(), limit).await?);
+        let queues = firsts.iter().filter(|(_, of)| *of == part).map(|(first, _)| *first);
+        keys.extend(items_of_on(db, search, part, after, queues.collect(), limit).await?);
     }
-    places.sort_unstable();
-    places.truncate(limit);
-    Ok(places)
+    keys.sort_unstable();
+    keys.truncate(limit);
+    Ok(keys)
 }
 
 /// The exact condition of the index of a part.
-const fn indexed(part: Searched) -> &'static str {
+const fn indexed(part: WorkPart) -> &'static str {
     match part {
-        Searched::Waiting => {
+        WorkPart::Waiting => {
             "deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND deliveries.addressed"
         }
-        Searched::Begun => {
+        WorkPart::Begun => {
             "deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND deliveries.current_attempt > 0"
         }
-        Searched::Dead => "deliveries.dead_at IS NOT NULL",
+        WorkPart::Dead => "deliveries.dead_at IS NOT NULL",
     }
 }
 
-/// The items of a part in a room of `rooms`; [`bound`] binds the values.
-fn items(part: Searched) -> String {
+/// The items of a part in a queue of `queues`; [`bound`] binds the values.
+fn items(part: WorkPart) -> String {
     let belongs = match part {
-        Searched::Waiting => WAITS,
-        Searched::Begun => BEGUN,
-        Searched::Dead => "TRUE",
+        WorkPart::Waiting => WAITS,
+        WorkPart::Begun => BEGUN,
+        WorkPart::Dead => "TRUE",
     };
     format!(
         "SELECT deliveries.sequence, message.created_at \
-         FROM (SELECT * FROM deliveries WHERE deliveries.agent_id = rooms.agent_id \
-             AND deliveries.chat_id = rooms.chat_id AND {} \
-             ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_ROOM}) AS deliveries \
+         FROM (SELECT * FROM deliveries WHERE deliveries.agent_id = queues.agent_id \
+             AND deliveries.chat_id = queues.chat_id AND {} \
+             ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_QUEUE}) AS deliveries \
          CROSS JOIN LATERAL (SELECT messages.created_at FROM messages WHERE messages.chat_id = deliveries.chat_id \
              AND messages.sequence = deliveries.sequence OFFSET 0) AS message \
          WHERE {belongs} AND {} AND (? = '' OR position(? IN lower({LAST_ERROR})) > 0) \
@@ -110,9 +110,9 @@ fn items(part: Searched) -> String {
 fn bound<'v, Row>(
     statement: Statement<'v, Row>,
     search: &WorkSearch,
-    after: Option<WorkPlace>,
+    after: Option<WorkKey>,
 ) -> Statement<'v, Row> {
-    let after = after.unwrap_or_else(WorkPlace::start);
+    let after = after.unwrap_or_else(WorkKey::start);
     let failures = i32::try_from(search.failures()).unwrap_or(i32::MAX);
     statement
         .bind::<Text, _>(state(search))
@@ -136,38 +136,38 @@ fn bound<'v, Row>(
 async fn firsts_on(
     mut db: &Db,
     search: &WorkSearch,
-    part: Searched,
-    after: Option<WorkPlace>,
+    part: WorkPart,
+    after: Option<WorkKey>,
     limit: usize,
-) -> Result<Vec<WorkPlace>, Fault> {
+) -> Result<Vec<WorkKey>, Fault> {
     let of = agents(search.scope);
     let one = if search.agent.is_some() { " AND agents.id = ?" } else { "" };
     let next = "ORDER BY deliveries.chat_id LIMIT 1";
     let indexed = indexed(part);
-    let rooms = if search.chat.is_some() {
+    let queues = if search.chat.is_some() {
         format!(
-            "WITH rooms (agent_id, chat_id) AS (SELECT participants.participant_id, participants.chat_id \
+            "WITH queues (agent_id, chat_id) AS (SELECT participants.participant_id, participants.chat_id \
              FROM participants WHERE participants.chat_id = ? AND participants.left_at IS NULL \
              AND participants.participant_id IN (SELECT agents.id {of}{one}))"
         )
     } else {
         format!(
-            "WITH RECURSIVE rooms (agent_id, chat_id) AS (\
+            "WITH RECURSIVE queues (agent_id, chat_id) AS (\
              SELECT agents.id, (SELECT deliveries.chat_id FROM deliveries \
                  WHERE deliveries.agent_id = agents.id AND {indexed} {next}) {of}{one} \
              UNION ALL \
-             SELECT rooms.agent_id, (SELECT deliveries.chat_id FROM deliveries \
-                 WHERE deliveries.agent_id = rooms.agent_id AND {indexed} AND deliveries.chat_id > rooms.chat_id {next}) \
-             FROM rooms WHERE rooms.chat_id IS NOT NULL)"
+             SELECT queues.agent_id, (SELECT deliveries.chat_id FROM deliveries \
+                 WHERE deliveries.agent_id = queues.agent_id AND {indexed} AND deliveries.chat_id > queues.chat_id {next}) \
+             FROM queues WHERE queues.chat_id IS NOT NULL)"
         )
     };
-    let mut firsts = statement::<Place>(format!(
-        "{rooms} SELECT rooms.agent_id, rooms.chat_id, item.sequence, item.created_at FROM rooms \
+    let mut firsts = statement::<KeyColumns>(format!(
+        "{queues} SELECT queues.agent_id, queues.chat_id, item.sequence, item.created_at FROM queues \
          CROSS JOIN LATERAL (SELECT 1 FROM participants JOIN chats ON chats.id = participants.chat_id \
-             WHERE participants.chat_id = rooms.chat_id AND participants.participant_id = rooms.agent_id \
+             WHERE participants.chat_id = queues.chat_id AND participants.participant_id = queues.agent_id \
              AND participants.left_at IS NULL AND chats.deleted_at IS NULL OFFSET 0) AS membership \
          CROSS JOIN LATERAL ({}) AS item \
-         ORDER BY item.created_at, rooms.agent_id, rooms.chat_id LIMIT ?",
+         ORDER BY item.created_at, queues.agent_id, queues.chat_id LIMIT ?",
         items(part),
     ));
     if let Some(chat) = search.chat {
@@ -180,39 +180,39 @@ async fn firsts_on(
         firsts = firsts.bind::<SqlUuid, _>(agent.uuid());
     }
     let firsts = bound(firsts, search, after).bind::<BigInt, _>(1).bind::<BigInt, _>(count(limit));
-    Ok(firsts.load(&mut db).await?.into_iter().map(place).collect())
+    Ok(firsts.load(&mut db).await?.into_iter().map(key).collect())
 }
 
-/// The first `limit` items in these rooms, of which one item each is known.
+/// The first `limit` items in these queues, of which one item each is known.
 async fn items_of_on(
     mut db: &Db,
     search: &WorkSearch,
-    part: Searched,
-    after: Option<WorkPlace>,
-    rooms: Vec<WorkPlace>,
+    part: WorkPart,
+    after: Option<WorkKey>,
+    queues: Vec<WorkKey>,
     limit: usize,
-) -> Result<Vec<WorkPlace>, Fault> {
-    if rooms.is_empty() {
+) -> Result<Vec<WorkKey>, Fault> {
+    if queues.is_empty() {
         return Ok(Vec::new());
     }
-    let found = statement::<Place>(format!(
-        "SELECT rooms.agent_id, rooms.chat_id, item.sequence, item.created_at \
-         FROM unnest(?, ?) AS rooms (agent_id, chat_id) CROSS JOIN LATERAL ({}) AS item \
-         ORDER BY item.created_at, rooms.agent_id, rooms.chat_id, item.sequence LIMIT ?",
+    let found = statement::<KeyColumns>(format!(
+        "SELECT queues.agent_id, queues.chat_id, item.sequence, item.created_at \
+         FROM unnest(?, ?) AS queues (agent_id, chat_id) CROSS JOIN LATERAL ({}) AS item \
+         ORDER BY item.created_at, queues.agent_id, queues.chat_id, item.sequence LIMIT ?",
         items(part),
     ));
     let found = found
-        .bind::<Array<SqlUuid>, _>(rooms.iter().map(|room| room.agent.uuid()).collect::<Vec<_>>())
-        .bind::<Array<SqlUuid>, _>(rooms.iter().map(|room| room.chat.uuid()).collect::<Vec<_>>());
+        .bind::<Array<SqlUuid>, _>(queues.iter().map(|queue| queue.agent.uuid()).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(queues.iter().map(|queue| queue.chat.uuid()).collect::<Vec<_>>());
     let found = bound(found, search, after).bind::<BigInt, _>(count(limit)).bind::<BigInt, _>(count(limit));
-    Ok(found.load(&mut db).await?.into_iter().map(place).collect())
+    Ok(found.load(&mut db).await?.into_iter().map(key).collect())
 }
 
 fn count(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-fn place((agent, chat, sequence, At(written_at)): (Uuid, Uuid, i64, At)) -> WorkPlace {
+fn key((agent, chat, sequence, At(written_at)): (Uuid, Uuid, i64, At)) -> WorkKey {
     let (agent, chat) = (AgentId::new(agent), ChatId::new(chat));
-    WorkPlace { written_at, agent, chat, sequence: Sequence::new(sequence) }
+    WorkKey { written_at, agent, chat, sequence: Sequence::new(sequence) }
 }

@@ -28,14 +28,14 @@ const HEIRS: &str = "UPDATE participants SET role = 'owner' WHERE (chat_id, part
          AND other.role = 'owner'))";
 
 /// Closes the chats in which `?2` is the only participant, at `?1`.
-const EMPTY_ROOMS: &str = "UPDATE chats SET status = 'closed', updated_at = ?1 WHERE id IN (\
+const CLOSE_EMPTY_CHATS: &str = "UPDATE chats SET status = 'closed', updated_at = ?1 WHERE id IN (\
      SELECT own.chat_id FROM participants AS own INDEXED BY participants_rooms \
      WHERE own.participant_id = ?2 AND own.left_at IS NULL AND own.role = 'owner' AND NOT EXISTS (\
          SELECT 1 FROM participants AS other INDEXED BY participants_of_account \
          WHERE other.chat_id = own.chat_id AND other.left_at IS NULL AND other.participant_id <> ?2))";
 
 /// Sets the time of the last change of all chats of `?2` to `?1`.
-const ROOMS: &str = "UPDATE chats SET updated_at = ?1 WHERE id IN (SELECT chat_id \
+const TOUCH_CHATS: &str = "UPDATE chats SET updated_at = ?1 WHERE id IN (SELECT chat_id \
      FROM participants INDEXED BY participants_rooms WHERE participant_id = ?2 AND left_at IS NULL)";
 
 /// Ends all memberships of `?2` at `?1`.
@@ -68,7 +68,7 @@ pub(super) fn all_on(
         left.push((Chat { updated_at: now, ..chat.into_chat()? }, participant));
     }
     // The first three read the memberships that the last one ends.
-    for statement in [HEIRS, EMPTY_ROOMS, ROOMS, STAYS] {
+    for statement in [HEIRS, CLOSE_EMPTY_CHATS, TOUCH_CHATS, STAYS] {
         let statement = diesel::sql_query(statement).bind::<BigInt, _>(now.micros());
         statement.bind::<Binary, _>(&id).execute(connection)?;
     }

@@ -7,7 +7,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
-use domain::chat::{ChatDetails, RoomAgent, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
+use domain::chat::{ChatAgent, ChatDetails, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
 use domain::delivery::SHOWN_ATTEMPTS;
 use domain::id::{ChatId, ParticipantId, UserId};
 use domain::message::Message;
@@ -24,16 +24,16 @@ use crate::schema::{chats, messages};
 /// The agents of chats, and whether they are at work.
 pub(crate) fn details_on(
     connection: &mut SqliteConnection,
-    rooms: &[ChatId],
+    chats: &[ChatId],
 ) -> Result<HashMap<ChatId, ChatDetails>, Fault> {
-    let mut details = HashMap::with_capacity(rooms.len());
-    for (chat, work) in works_on(connection, rooms)? {
+    let mut details = HashMap::with_capacity(chats.len());
+    for (chat, work) in works_on(connection, chats)? {
         details.insert(chat, ChatDetails { agents: Vec::new(), work });
     }
-    for (chat, head) in heads_on(connection, rooms, true)? {
+    for (chat, head) in heads_on(connection, chats, true)? {
         let agents = head.participants.into_iter().filter_map(|participant| {
             let id = participant.id.agent()?;
-            Some(RoomAgent { id, name: participant.name, handle: participant.handle })
+            Some(ChatAgent { id, name: participant.name, handle: participant.handle })
         });
         details.entry(chat).or_default().agents = agents.collect();
     }
@@ -41,8 +41,8 @@ pub(crate) fn details_on(
 }
 
 /// Own ids as SQL: quoted hexadecimal digits and nothing else.
-fn in_list(rooms: &[ChatId]) -> String {
-    rooms.iter().map(|chat| format!("x'{}'", chat.uuid().simple())).collect::<Vec<_>>().join(",")
+fn in_list(chats: &[ChatId]) -> String {
+    chats.iter().map(|chat| format!("x'{}'", chat.uuid().simple())).collect::<Vec<_>>().join(",")
 }
 
 #[derive(QueryableByName)]
@@ -57,7 +57,7 @@ struct WorkRow {
 
 /// Seeks from each agent of a chat to its unfinished work there, that is, attempts under way and
 /// failed ones.
-fn works_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
+fn works_on(connection: &mut SqliteConnection, chats: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
     let any = |status: &str| {
         format!(
             "EXISTS (SELECT 1 FROM participants CROSS JOIN deliveries INDEXED BY deliveries_at_work \
@@ -71,7 +71,7 @@ fn works_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec<(
         "SELECT id, {} AS working, {} AS failed FROM chats WHERE id IN ({})",
         any(PROCESSING),
         any(FAILED),
-        in_list(rooms)
+        in_list(chats)
     ));
     let rows = rows.load::<WorkRow>(connection)?.into_iter();
     rows.map(|found| Ok((row::chat_id(&found.id)?, WorkStatus::of(found.working, found.failed)))).collect()
@@ -131,7 +131,7 @@ impl HeadRow {
 /// The first participants of chats by id, and their number; only agents, if requested.
 pub(super) fn heads_on(
     connection: &mut SqliteConnection,
-    rooms: &[ChatId],
+    chats: &[ChatId],
     only_agents: bool,
 ) -> Result<HashMap<ChatId, RosterHead>, Fault> {
     let only = if only_agents { "AND kind = 'Agent' " } else { "" };
@@ -147,9 +147,9 @@ pub(super) fn heads_on(
          LEFT JOIN users ON head.kind = 'User' AND users.id = head.participant_id \
          LEFT JOIN agents ON head.kind = 'Agent' AND agents.id = head.participant_id \
          WHERE head.rank <= {SHOWN_PARTICIPANTS}",
-        in_list(rooms)
+        in_list(chats)
     ));
-    let mut heads: HashMap<ChatId, RosterHead> = HashMap::with_capacity(rooms.len());
+    let mut heads: HashMap<ChatId, RosterHead> = HashMap::with_capacity(chats.len());
     for found in rows.load::<HeadRow>(connection)? {
         let head = heads.entry(row::chat_id(&found.chat_id)?).or_default();
         head.count = found.number.cast_unsigned();
@@ -165,17 +165,17 @@ pub(super) fn heads_on(
 pub(super) fn standings_on(
     connection: &mut SqliteConnection,
     viewer: UserId,
-    rooms: &[ChatId],
+    chats: &[ChatId],
 ) -> Result<HashMap<ChatId, Standing>, Fault> {
     // The index is named because SQLite would read all participants of the chats.
     let rows = diesel::sql_query(format!(
         "SELECT chat_id, participant_id, kind, role, status \
          FROM participants INDEXED BY participants_of_account \
          WHERE chat_id IN ({}) AND account_id = ?1 AND left_at IS NULL ORDER BY chat_id, participant_id",
-        in_list(rooms)
+        in_list(chats)
     ));
     let rows = rows.bind::<Binary, _>(row::bytes(viewer.uuid())).load::<StandingRow>(connection)?;
-    let mut standings: HashMap<ChatId, Standing> = HashMap::with_capacity(rooms.len());
+    let mut standings: HashMap<ChatId, Standing> = HashMap::with_capacity(chats.len());
     for found in rows {
         let chat = ChatId::new(found.chat_id.0);
         found.add_to(ParticipantId::User(viewer), standings.entry(chat).or_default())?;
@@ -199,7 +199,7 @@ struct WeightRow {
 /// head of a row, so only the mentions are read.
 pub(super) fn newest_weights_on(
     connection: &mut SqliteConnection,
-    rooms: &[ChatId],
+    chats: &[ChatId],
 ) -> Result<HashMap<ChatId, usize>, Fault> {
     let weight = format!("total({RECORD_BYTES} + min(current_attempt, {SHOWN_ATTEMPTS}) * {ATTEMPT_BYTES})");
     let rows = diesel::sql_query(format!(
@@ -215,7 +215,7 @@ pub(super) fn newest_weights_on(
          FROM chats CROSS JOIN messages \
          ON messages.chat_id = chats.id AND messages.sequence = {NEWEST} \
          WHERE chats.id IN ({})",
-        in_list(rooms)
+        in_list(chats)
     ));
     let rows = rows.load::<WeightRow>(connection)?.into_iter();
     rows.map(|found| Ok((row::chat_id(&found.chat_id)?, usize::try_from(found.number).unwrap_or(usize::MAX))))
@@ -225,7 +225,7 @@ pub(super) fn newest_weights_on(
 /// The newest message of each chat, with all delivery records.
 pub(super) fn newest_on(
     connection: &mut SqliteConnection,
-    rooms: &[ChatId],
+    chats: &[ChatId],
 ) -> Result<HashMap<ChatId, Message>, Fault> {
     let rows = chats::table
         .inner_join(messages::table.on(messages::chat_id.eq(chats::id).and(messages::sequence.eq(sql::<
@@ -233,7 +233,7 @@ pub(super) fn newest_on(
         >(
             NEWEST
         )))))
-        .filter(chats::id.eq_any(rooms.iter().map(|chat| row::bytes(chat.uuid()))))
+        .filter(chats::id.eq_any(chats.iter().map(|chat| row::bytes(chat.uuid()))))
         .select(MessageRow::as_select())
         .load(connection)?;
     let newest = messages_on(connection, rows, Records::All)?;

@@ -20,7 +20,7 @@ use crate::row;
 use crate::schema::chats;
 
 /// The approximate size of a chat, of a participant, and of an agent in an answer, without content.
-const ROOM_BYTES: usize = 600;
+const CHAT_BYTES: usize = 600;
 const PARTICIPANT_BYTES: usize = 400;
 const AGENT_BYTES: usize = 200;
 
@@ -32,11 +32,11 @@ pub(super) fn list_on(
 ) -> Result<Page<ListedChat>, Fault> {
     let chosen = Chosen::of(viewer, listing);
     let total = if page.count { Some(chosen.count_on(connection)?) } else { None };
-    let mut rooms = chosen.page_on(connection, &page)?;
+    let mut chats = chosen.page_on(connection, &page)?;
     let limit = page.slice.limit() as usize;
-    let mut more = rooms.len() > limit;
-    rooms.truncate(limit);
-    let mut rows = records_on(connection, &rooms)?;
+    let mut more = chats.len() > limit;
+    chats.truncate(limit);
+    let mut rows = records_on(connection, &chats)?;
     more |= fill_on(connection, viewer, listing.parts, page.max_bytes(), &mut rows)?;
     Ok(Page::part(rows, more, total, |listed| listing.sort.position(&listed.chat)))
 }
@@ -130,19 +130,19 @@ impl Chosen {
     }
 }
 
-/// The records of the chats, in the order of `rooms`.
-fn records_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec<ListedChat>, Fault> {
-    if rooms.is_empty() {
+/// The records of the chats, in the order of `ids`.
+fn records_on(connection: &mut SqliteConnection, ids: &[ChatId]) -> Result<Vec<ListedChat>, Fault> {
+    if ids.is_empty() {
         return Ok(Vec::new());
     }
     let rows = chats::table
-        .filter(chats::id.eq_any(rooms.iter().map(|chat| row::bytes(chat.uuid()))))
+        .filter(chats::id.eq_any(ids.iter().map(|chat| row::bytes(chat.uuid()))))
         .select(ChatRow::as_select())
         .load(connection)?;
     let chats = rows.into_iter().map(ChatRow::into_chat).collect::<Result<Vec<_>, _>>()?;
     let mut chats = chats.into_iter().map(|chat| (chat.id, chat)).collect::<HashMap<_, _>>();
     let record = |chat| ListedChat { chat, details: None, roster: None, last_message: None, standing: None };
-    Ok(rooms.iter().filter_map(|room| chats.remove(room)).map(record).collect())
+    Ok(ids.iter().filter_map(|id| chats.remove(id)).map(record).collect())
 }
 
 /// Adds the requested parts. Rows at the end that would make the page too large are left out;
@@ -154,40 +154,40 @@ fn fill_on(
     budget: usize,
     rows: &mut Vec<ListedChat>,
 ) -> Result<bool, Fault> {
-    let mut rooms = rows.iter().map(|listed| listed.chat.id).collect::<Vec<_>>();
-    if rooms.is_empty() {
+    let mut chats = rows.iter().map(|listed| listed.chat.id).collect::<Vec<_>>();
+    if chats.is_empty() {
         return Ok(false);
     }
     if parts.details {
-        let mut details = details_on(connection, &rooms)?;
+        let mut details = details_on(connection, &chats)?;
         let of = |listed: &mut ListedChat| {
             listed.details = Some(details.remove(&listed.chat.id).unwrap_or_default());
         };
         rows.iter_mut().for_each(of);
     }
     if parts.participants {
-        let mut heads = heads_on(connection, &rooms, false)?;
+        let mut heads = heads_on(connection, &chats, false)?;
         let of = |listed: &mut ListedChat| {
             listed.roster = Some(heads.remove(&listed.chat.id).unwrap_or_default());
         };
         rows.iter_mut().for_each(of);
     }
-    let newest = if parts.last_message { newest_weights_on(connection, &rooms)? } else { HashMap::new() };
+    let newest = if parts.last_message { newest_weights_on(connection, &chats)? } else { HashMap::new() };
     let weigh = |listed: &ListedChat| {
         weight(listed).saturating_add(newest.get(&listed.chat.id).copied().unwrap_or_default())
     };
     let kept = fitting(budget, rows.iter().map(weigh));
     let cut = kept < rows.len();
     rows.truncate(kept);
-    rooms.truncate(kept);
+    chats.truncate(kept);
     if parts.last_message {
-        let mut newest = newest_on(connection, &rooms)?;
+        let mut newest = newest_on(connection, &chats)?;
         for listed in rows.iter_mut() {
             listed.last_message = newest.remove(&listed.chat.id);
         }
     }
     if let (true, Some(user)) = (parts.membership, viewer.user()) {
-        let mut standings = standings_on(connection, user, &rooms)?;
+        let mut standings = standings_on(connection, user, &chats)?;
         let of = |listed: &mut ListedChat| {
             listed.standing = Some(standings.remove(&listed.chat.id).unwrap_or_default());
         };
@@ -207,5 +207,5 @@ fn weight(listed: &ListedChat) -> usize {
         };
         head.participants.iter().map(described).sum()
     });
-    ROOM_BYTES + agents + participants
+    CHAT_BYTES + agents + participants
 }

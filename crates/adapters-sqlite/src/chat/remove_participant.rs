@@ -43,6 +43,7 @@ pub(super) fn remove_participant_on(
     audit::append_on(connection, [AuditEntry::participant_removed(command, target.id)])?;
     change::append_on(connection, [Change::ParticipantsRemoved(command.chat)], command.now)?;
     let chat = chat_on(connection, command.chat)?;
-    let chat = chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?;
+    let chat =
+        chat.ok_or_else(|| Fault::Row("the chat disappeared within its own transaction".to_owned()))?;
     Ok(Ok(RemovedParticipant { chat: Chat { updated_at: command.now, ..chat }, participant: target }))
 }

@@ -42,7 +42,8 @@ pub(super) fn advance_on(
     }
     save_on(connection, &message, &after)?;
     let message = messages_on(connection, vec![message], Records::All)?.pop();
-    let message = message.ok_or_else(|| Fault::Row("a message that went within one change".to_owned()))?;
+    let message =
+        message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
     Ok(Ok(Advanced { message, delivery: after }))
 }
 

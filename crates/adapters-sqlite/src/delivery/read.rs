@@ -74,11 +74,11 @@ pub(super) fn list_on(
         return Ok(None);
     }
     let total = if page.count { Some(count_on(connection, agent, chat, filter)?) } else { None };
-    let mut places = places_on(connection, agent, chat, filter, order, &page)?;
+    let mut sequences = sequences_on(connection, agent, chat, filter, order, &page)?;
     let limit = page.slice.limit() as usize;
-    let more = places.len() > limit;
-    places.truncate(limit);
-    let (rows, cut) = part_on(connection, chat, &places, order, Records::Of(agent), page.max_bytes())?;
+    let more = sequences.len() > limit;
+    sequences.truncate(limit);
+    let (rows, cut) = part_on(connection, chat, &sequences, order, Records::Of(agent), page.max_bytes())?;
     Ok(Some(Page::part(rows, more || cut, total, position)))
 }
 
@@ -101,7 +101,7 @@ fn count_on(
 }
 
 /// The sequences of a page's messages in the chat, and one more.
-fn places_on(
+fn sequences_on(
     connection: &mut SqliteConnection,
     agent: AgentId,
     chat: ChatId,
@@ -114,17 +114,17 @@ fn places_on(
         Order::Ascending => (">", "ASC", 0),
         Order::Descending => ("<", "DESC", i64::MAX),
     };
-    let places = diesel::sql_query(format!(
+    let sequences = diesel::sql_query(format!(
         "SELECT sequence AS number FROM deliveries {index} \
          WHERE agent_id = ?1 AND chat_id = ?2 AND {condition} AND sequence {beyond} ?3 \
          ORDER BY sequence {direction} LIMIT ?4 OFFSET ?5"
     ));
-    let places = places
+    let sequences = sequences
         .bind::<Binary, _>(row::bytes(agent.uuid()))
         .bind::<Binary, _>(row::bytes(chat.uuid()))
         .bind::<BigInt, _>(page.slice.after().map_or(start, |after| after.key))
         .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
         .bind::<BigInt, _>(page.slice.offset())
         .load::<Number>(connection)?;
-    Ok(places.into_iter().map(|place| place.number).collect())
+    Ok(sequences.into_iter().map(|found| found.number).collect())
 }

@@ -17,7 +17,7 @@ use crate::row;
 #[derive(QueryableByName)]
 struct Found {
     #[diesel(sql_type = BigInt)]
-    place: i64,
+    ordinal: i64,
     #[diesel(sql_type = Nullable<BigInt>)]
     examined_to: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
@@ -27,7 +27,7 @@ struct Found {
 }
 
 #[derive(QueryableByName)]
-struct Place {
+struct Numbered {
     #[diesel(sql_type = BigInt)]
     sequence: i64,
 }
@@ -51,8 +51,8 @@ pub(super) fn unacknowledged_on(
          AND deliveries.sequence > listening.since ORDER BY deliveries.sequence LIMIT {EXAMINED}"
     );
     let mut query = diesel::sql_query(format!(
-        "WITH listening (place, agent_id, chat_id, since) AS (VALUES {values}) \
-         SELECT listening.place, messages.sequence, messages.created_at, CASE WHEN messages.sequence IS NULL \
+        "WITH listening (ordinal, agent_id, chat_id, since) AS (VALUES {values}) \
+         SELECT listening.ordinal, messages.sequence, messages.created_at, CASE WHEN messages.sequence IS NULL \
          THEN (SELECT max(sequence) FROM (SELECT sequence {open})) END AS examined_to \
          FROM listening LEFT JOIN messages INDEXED BY messages_order \
          ON messages.chat_id = listening.chat_id AND messages.sequence IN ( \
@@ -60,19 +60,19 @@ pub(super) fn unacknowledged_on(
          WHERE is_new ORDER BY sequence LIMIT {limit})"
     ))
     .into_boxed();
-    for (place, one) in (0_i64..).zip(listening) {
+    for (ordinal, one) in (0_i64..).zip(listening) {
         query = query
-            .bind::<BigInt, _>(place)
+            .bind::<BigInt, _>(ordinal)
             .bind::<Binary, _>(row::bytes(one.agent.uuid()))
             .bind::<Binary, _>(row::bytes(one.chat.uuid()))
             .bind::<BigInt, _>(one.since.get());
     }
     let mut found = query.load::<Found>(connection)?;
-    found.sort_unstable_by_key(|found| (found.place, found.sequence));
+    found.sort_unstable_by_key(|found| (found.ordinal, found.sequence));
     let mut searched = vec![Searched::default(); listening.len()];
-    for Found { place, examined_to, sequence, created_at } in found {
-        let one = usize::try_from(place).ok().and_then(|place| searched.get_mut(place));
-        let one = one.ok_or_else(|| Fault::Row(format!("the listener {place}")))?;
+    for Found { ordinal, examined_to, sequence, created_at } in found {
+        let one = usize::try_from(ordinal).ok().and_then(|ordinal| searched.get_mut(ordinal));
+        let one = one.ok_or_else(|| Fault::Row(format!("the listener {ordinal}")))?;
         one.examined_to = examined_to.map(Sequence::new);
         if let (Some(sequence), Some(created_at)) = (sequence, created_at) {
             let sequence = Sequence::new(sequence);
@@ -127,17 +127,17 @@ pub(super) fn new_messages_on(
     if sequences.is_empty() || membership_on(connection, ParticipantId::Agent(agent), chat)?.is_none() {
         return Ok(Vec::new());
     }
-    let places = sequences.iter().map(|sequence| sequence.get().to_string()).collect::<Vec<_>>().join(", ");
-    let places = diesel::sql_query(format!(
+    let numbers = sequences.iter().map(|sequence| sequence.get().to_string()).collect::<Vec<_>>().join(", ");
+    let numbers = diesel::sql_query(format!(
         "SELECT sequence FROM deliveries INDEXED BY deliveries_open \
          WHERE agent_id = ?1 AND chat_id = ?2 AND processed_at IS NULL AND dead_at IS NULL AND addressed = 1 AND {NEW} \
-         AND sequence IN ({places}) ORDER BY sequence"
+         AND sequence IN ({numbers}) ORDER BY sequence"
     ));
-    let places = places
+    let numbers = numbers
         .bind::<Binary, _>(row::bytes(agent.uuid()))
         .bind::<Binary, _>(row::bytes(chat.uuid()))
-        .load::<Place>(connection)?;
-    let places = places.into_iter().map(|place| place.sequence).collect::<Vec<_>>();
+        .load::<Numbered>(connection)?;
+    let numbers = numbers.into_iter().map(|row| row.sequence).collect::<Vec<_>>();
     let records = Records::Of(agent);
-    Ok(part_on(connection, chat, &places, Order::Ascending, records, NUMBERED_PAGE_BYTES)?.0)
+    Ok(part_on(connection, chat, &numbers, Order::Ascending, records, NUMBERED_PAGE_BYTES)?.0)
 }

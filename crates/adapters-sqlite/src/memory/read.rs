@@ -26,13 +26,13 @@ use crate::row;
 
 /// The condition that the caller `?1` shares a chat with the memory's subject or source; for a
 /// single memory.
-const SHARES_ROOM: &str = "EXISTS (SELECT 1 FROM participants AS mine \
+const SHARES_CHAT: &str = "EXISTS (SELECT 1 FROM participants AS mine \
     JOIN participants AS theirs ON theirs.chat_id = mine.chat_id AND theirs.left_at IS NULL \
     WHERE mine.participant_id = ?1 AND mine.left_at IS NULL \
     AND theirs.participant_id IN (memory.subject_id, memory.source_id))";
 
 /// The same for lists: the participants of the chats of `?1` are found once, not per memory.
-const IS_OF_ROOM_MATES: &str = "(memory.subject_id IN (SELECT theirs.participant_id \
+const IS_OF_CO_PARTICIPANTS: &str = "(memory.subject_id IN (SELECT theirs.participant_id \
     FROM participants AS mine CROSS JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
     WHERE mine.participant_id = ?1 AND mine.left_at IS NULL AND theirs.left_at IS NULL) \
     OR memory.source_id IN (SELECT theirs.participant_id \
@@ -56,7 +56,7 @@ struct StandingRow {
     #[diesel(sql_type = Bool)]
     is_subject: bool,
     #[diesel(sql_type = Bool)]
-    shares_room: bool,
+    shares_chat: bool,
 }
 
 #[derive(QueryableByName)]
@@ -87,7 +87,7 @@ pub(super) fn viewed_on(
     };
     let standing = diesel::sql_query(format!(
         "SELECT memory.organization_id = ?2 AS same_organization, {is_source} AS is_source, \
-         coalesce(memory.subject_id = ?1, FALSE) AS is_subject, {SHARES_ROOM} AS shares_room \
+         coalesce(memory.subject_id = ?1, FALSE) AS is_subject, {SHARES_CHAT} AS shares_chat \
          FROM memories AS memory WHERE memory.id = ?3"
     ));
     let standing = standing
@@ -100,7 +100,7 @@ pub(super) fn viewed_on(
         same_organization: standing.same_organization,
         is_source: standing.is_source,
         is_subject: standing.is_subject,
-        shares_room: standing.shares_room,
+        shares_chat: standing.shares_chat,
     };
     Ok(Some(Viewed { memory, reader }))
 }
@@ -138,8 +138,8 @@ pub(super) fn for_human_on(
     listing: &MemoriesOfHuman,
     page: PageRequest,
 ) -> Result<Option<Page<Memory>>, Fault> {
-    if let Some(room) = listing.room
-        && standing_on(connection, ParticipantId::User(caller.user), room)?.own.is_none()
+    if let Some(chat) = listing.chat
+        && standing_on(connection, ParticipantId::User(caller.user), chat)?.own.is_none()
     {
         return Ok(None);
     }
@@ -155,17 +155,17 @@ pub(super) fn for_human_on(
         HumanScope::Organization => wanted.must("memory.scope = 'organization'"),
         HumanScope::Room => {
             wanted.must("memory.scope <> 'agent'");
-            wanted.must(IS_OF_ROOM_MATES);
+            wanted.must(IS_OF_CO_PARTICIPANTS);
         }
         HumanScope::All => wanted.must(&format!(
             "(memory.scope = 'organization' OR memory.subject_id = ?1 OR {IS_OF_OWN_AGENT} \
-             OR (memory.scope <> 'agent' AND {IS_OF_ROOM_MATES}))"
+             OR (memory.scope <> 'agent' AND {IS_OF_CO_PARTICIPANTS}))"
         )),
     }
-    if let Some(room) = listing.room {
-        let room = wanted.given(Value::Id(room.uuid()));
+    if let Some(chat) = listing.chat {
+        let chat = wanted.given(Value::Id(chat.uuid()));
         let there =
-            format!("(SELECT participant_id FROM participants WHERE chat_id = {room} AND left_at IS NULL)");
+            format!("(SELECT participant_id FROM participants WHERE chat_id = {chat} AND left_at IS NULL)");
         wanted.must(&format!("(memory.subject_id IN {there} OR memory.source_id IN {there})"));
     }
     if let Some(source) = listing.source {

@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::ParticipantStatus;
 use domain::id::{AgentId, ChatId, ParticipantKind, Sequence};
-use domain::message::{AppendRefused, Appended, Message, NewMessage, PriorResult, RoomPlan, RoomState};
+use domain::message::{AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult};
 use uuid::Uuid;
 
 use super::row::{MessageRow, mentions_column};
@@ -34,12 +34,12 @@ pub(super) fn append_on(
             PriorResult::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),
         }
     }
-    let Some((membership, mut room)) = sender_on(connection, &new)? else {
+    let Some((membership, mut state)) = sender_on(connection, &new)? else {
         return Ok(Err(AppendRefused::NotParticipant));
     };
     let present = present_on(connection, &new)?;
-    let agents = if room.awaits_title { agents_on(connection, new.chat)? } else { Vec::new() };
-    let placed = match room.append(new, Some(membership), |who| present.contains(&who.uuid()), &agents) {
+    let agents = if state.awaits_title { agents_on(connection, new.chat)? } else { Vec::new() };
+    let placed = match state.append(new, Some(membership), |who| present.contains(&who.uuid()), &agents) {
         Ok(placed) => placed,
         Err(refused) => return Ok(Err(refused)),
     };
@@ -52,7 +52,7 @@ pub(super) fn append_on(
         .bind::<BigInt, _>(message.sequence.get())
         .bind::<BigInt, _>(at)
         .bind::<BigInt, _>(at)
-        .bind::<BigInt, _>(room.content_bytes)
+        .bind::<BigInt, _>(state.content_bytes)
         .bind::<Binary, _>(row::bytes(message.chat_id.uuid()))
         .execute(connection)?;
     insert_on(connection, &message)?;
@@ -86,7 +86,7 @@ type Sender = (String, bool, i64, i64, Option<i64>, i64, Option<Plan>);
 fn sender_on(
     connection: &mut SqliteConnection,
     new: &NewMessage,
-) -> Result<Option<(ParticipantStatus, RoomState)>, Fault> {
+) -> Result<Option<(ParticipantStatus, ChatState)>, Fault> {
     let found = participants::table
         .inner_join(chats::table)
         .left_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
@@ -110,15 +110,15 @@ fn sender_on(
     else {
         return Ok(None);
     };
-    let plan = plan.map(|(name, messages, bytes, organization_bytes)| RoomPlan {
+    let plan = plan.map(|(name, messages, bytes, organization_bytes)| ChatPlan {
         name,
         messages: messages.map(limit_of),
         bytes: bytes.map(bytes_of),
         organization_bytes: bytes_of(organization_bytes),
     });
     let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(row::time));
-    let room = RoomState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan };
-    Ok(Some((row::word(&status, ParticipantStatus::parse)?, room)))
+    let state = ChatState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan };
+    Ok(Some((row::word(&status, ParticipantStatus::parse)?, state)))
 }
 
 /// The mentioned participants of the chat.

@@ -131,12 +131,12 @@ pub(crate) fn error_bytes() -> i64 {
 /// agent that the message mentions, even if it has no record, and those of unaddressed records, which
 /// have an index. A mention need not address the agent, so a key can be among both. Value: the list,
 /// JSON with chat, sequence, and mentions of each message.
-pub(super) const RECORDS: &str = "WITH wanted AS (SELECT key AS place, unhex(value ->> 0) AS chat_id, \
+pub(super) const RECORDS: &str = "WITH wanted AS (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, \
      value ->> 1 AS sequence, value ->> 2 AS mentions FROM json_each(?)), \
-     record (place, agent_id, chat_id, sequence) AS (\
-     SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence \
+     record (ordinal, agent_id, chat_id, sequence) AS (\
+     SELECT ordinal, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence \
      FROM wanted CROSS JOIN json_each(mentions) AS mention WHERE mention.value ->> 'of' = 'Agent' \
-     UNION SELECT place, agent_id, chat_id, sequence \
+     UNION SELECT ordinal, agent_id, chat_id, sequence \
      FROM wanted CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence) \
      WHERE addressed = 0) ";
 
@@ -150,7 +150,7 @@ fn records_of(
         Records::All => {
             let list = rows.iter().map(|row| (row.chat_id.hex(), row.sequence, &row.mentions));
             let found = statement!(
-                RECORDS, "SELECT record.place, ", DeliveryRow::COLUMNS, ", ", ERROR, " FROM record \
+                RECORDS, "SELECT record.ordinal, ", DeliveryRow::COLUMNS, ", ", ERROR, " FROM record \
                  CROSS JOIN deliveries USING (agent_id, chat_id, sequence)" => (BigInt, RecordColumns)
             );
             found

@@ -37,12 +37,12 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
         ))
         .load::<(Id, Id, i64, String, String, i64)>(connection)?;
     let last = rows.last().map(|(id, ..)| MessageId::new(id.0));
-    let (mut old, mut records, mut rooms) = (Vec::new(), Vec::new(), BTreeMap::<Id, (i64, i64)>::new());
+    let (mut old, mut records, mut chats) = (Vec::new(), Vec::new(), BTreeMap::<Id, (i64, i64)>::new());
     for (id, chat, sequence, mentions, kind, bytes) in rows {
         if step.which.includes(row::word(&kind, MessageKind::parse)?) {
             old.push(id);
             records.push((chat.hex(), sequence, mentions));
-            let gone = rooms.entry(chat).or_default();
+            let gone = chats.entry(chat).or_default();
             *gone = (gone.0 + 1, gone.1 + bytes);
         }
     }
@@ -61,10 +61,10 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
         .execute(connection)?;
         diesel::delete(messages::table.filter(messages::id.eq_any(&old))).execute(connection)?;
         let titled =
-            chats::table.filter(chats::id.eq_any(rooms.keys())).filter(chats::titled_by.eq_any(&old));
+            chats::table.filter(chats::id.eq_any(chats.keys())).filter(chats::titled_by.eq_any(&old));
         diesel::update(titled).set(chats::title.eq(None::<String>)).execute(connection)?;
     }
-    for (chat, (number, bytes)) in rooms {
+    for (chat, (number, bytes)) in chats {
         diesel::update(chats::table.find(chat))
             .set((
                 chats::deleted_messages.eq(chats::deleted_messages + number),
@@ -109,8 +109,8 @@ mod tests {
         let world = World::on(Stores::of(&store, SqliteStore::close));
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
-        let room = world.chat(ann.caller, &[bot.id.into()]).await;
-        world.send(ann.caller, room, "old", &[ParticipantId::Agent(bot.id)]).await;
+        let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+        world.send(ann.caller, chat, "old", &[ParticipantId::Agent(bot.id)]).await;
         let many = "INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed_at) \
              WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 12000) \
              SELECT agent_id, chat_id, sequence, number, 1, 1 FROM deliveries, numbers; \

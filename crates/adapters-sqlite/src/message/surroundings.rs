@@ -32,20 +32,20 @@ pub(super) fn surroundings_on(
         .get_result::<i64>(connection)
         .optional()?;
     let Some(sequence) = sequence else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
-    let room = Room { chat, kinds };
+    let messages_of = ChatMessages { chat, kinds };
     let limit = limit as usize;
     Ok(Ok(match anchor {
         Anchor::After(_) => {
-            let (rows, has_newer) = room.read_on(connection, Side::After(sequence), limit)?;
-            let older = room.sequences_on(connection, Side::Before(sequence + 1), 1)?;
+            let (rows, has_newer) = messages_of.read_on(connection, Side::After(sequence), limit)?;
+            let older = messages_of.sequences_on(connection, Side::Before(sequence + 1), 1)?;
             Surroundings { rows, has_older: !older.is_empty(), has_newer }
         }
         Anchor::Before(_) => {
-            let (rows, has_older) = room.read_on(connection, Side::Before(sequence), limit)?;
-            let newer = room.sequences_on(connection, Side::After(sequence - 1), 1)?;
+            let (rows, has_older) = messages_of.read_on(connection, Side::Before(sequence), limit)?;
+            let newer = messages_of.sequences_on(connection, Side::After(sequence - 1), 1)?;
             Surroundings { rows, has_older, has_newer: !newer.is_empty() }
         }
-        Anchor::Around(_) => room.around_on(connection, sequence, limit)?,
+        Anchor::Around(_) => messages_of.around_on(connection, sequence, limit)?,
     }))
 }
 
@@ -53,7 +53,7 @@ pub(super) fn surroundings_on(
 const SIDE_BYTES: usize = PAGE_BYTES / 2;
 
 #[derive(Clone, Copy)]
-struct Room {
+struct ChatMessages {
     chat: ChatId,
     kinds: Kinds,
 }
@@ -74,7 +74,7 @@ impl Side {
     }
 }
 
-impl Room {
+impl ChatMessages {
     /// The nearest sequences on one side, nearest first.
     fn sequences_on(
         self,

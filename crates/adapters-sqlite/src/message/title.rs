@@ -25,7 +25,7 @@ pub(super) fn give_on(
     diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
         .set((chats::title.eq(title), chats::titled_by.eq(row::bytes(message.id.uuid()))))
         .execute(connection)?;
-    if is_titled { room_on(connection, message.chat_id).map(Some) } else { Ok(None) }
+    if is_titled { renamed_chat_on(connection, message.chat_id).map(Some) } else { Ok(None) }
 }
 
 /// Updates the title of a chat that derives from this text; returns the chat if it changed.
@@ -42,7 +42,7 @@ pub(crate) fn follow_on(
         .filter(chats::title.is_not_null())
         .filter(chats::title.is_not(title.as_deref()));
     let changed = diesel::update(of_text).set(chats::title.eq(title.as_deref())).execute(connection)?;
-    if changed > 0 { room_on(connection, chat).map(Some) } else { Ok(None) }
+    if changed > 0 { renamed_chat_on(connection, chat).map(Some) } else { Ok(None) }
 }
 
 /// Removes a title that derives from a text which `agent` may not read; returns the chat if there
@@ -67,7 +67,10 @@ pub(crate) fn hide_from_on(
     }
 }
 
-fn room_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<RenamedChat, Fault> {
+fn renamed_chat_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<RenamedChat, Fault> {
     let chat = chat_on(connection, chat)?;
-    renamed_on(connection, chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?)
+    renamed_on(
+        connection,
+        chat.ok_or_else(|| Fault::Row("the chat disappeared within its own transaction".to_owned()))?,
+    )
 }

@@ -111,13 +111,13 @@ pub(super) fn set_role_on(
     if command.role == OrganizationRole::Member {
         invitation::revoke_those_of_on(connection, organization, Some(user.id), command.now)?;
     }
-    let user = place_on(connection, user, organization, command.role, command.now)?;
+    let user = assign_on(connection, user, organization, command.role, command.now)?;
     audit::append_on(connection, [AuditEntry::role_set(command)])?;
     Ok(Ok(into_member(user)))
 }
 
 /// Stores the new organization of a user, and the role there.
-pub(super) fn place_on(
+pub(super) fn assign_on(
     connection: &mut SqliteConnection,
     user: User,
     organization: OrganizationId,

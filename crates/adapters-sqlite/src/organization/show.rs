@@ -112,5 +112,5 @@ pub(super) fn rename_on(
 
 fn stored_on(connection: &mut SqliteConnection, id: OrganizationId) -> Result<Organization, Fault> {
     let stored = organization_on(connection, &row::bytes(id.uuid()))?;
-    stored.ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
+    stored.ok_or_else(|| Fault::Row("the organization disappeared within its own transaction".to_owned()))
 }

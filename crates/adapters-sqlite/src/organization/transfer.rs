@@ -141,7 +141,7 @@ fn move_on(
     now: Timestamp,
 ) -> Result<Moved, Fault> {
     let (id, from) = (user.id, user.organization);
-    let user = member::place_on(connection, user, to, role, now)?;
+    let user = member::assign_on(connection, user, to, role, now)?;
     let is_empty = member::count_on(connection, from)? == 0;
     invitation::revoke_those_of_on(connection, from, (!is_empty).then_some(id), now)?;
     change::append_on(connection, [Change::UserMoved(id)], now)?;

@@ -67,7 +67,9 @@ pub(super) fn assign_on(
     audit::append_on(connection, [AuditEntry::plan_set(assigned, &command.plan, now)])?;
     change::append_on(connection, [Change::PlanAssigned(assigned)], now)?;
     let organization = organization_on(connection, &id)?;
-    organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
+    organization
+        .map(Ok)
+        .ok_or_else(|| Fault::Row("the organization disappeared within its own transaction".to_owned()))
 }
 
 /// The id of the given organization.

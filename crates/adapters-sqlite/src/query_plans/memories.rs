@@ -97,7 +97,7 @@ async fn a_humans_memories_run_along_indexes() {
         for scope in [HumanScope::All, HumanScope::AboutMe, HumanScope::Organization, HumanScope::Room] {
             for room in [None, Some(chat)] {
                 for source in [None, Some(bot.id)] {
-                    let listing = MemoriesOfHuman { filter: filter.clone(), scope, room, source };
+                    let listing = MemoriesOfHuman { filter: filter.clone(), scope, chat: room, source };
                     let index = match (source, scope) {
                         (Some(_), _) => "memories_of_source",
                         (None, HumanScope::AboutMe) => "memories_about",

@@ -61,5 +61,8 @@ pub(super) fn change_on(
         change::append_on(connection, [Change::WorkRetried(chat_id)], command.now)?;
     }
     let message = message_on(connection, chat_id, item.message)?;
-    Ok(Ok(message.ok_or_else(|| Fault::Row("a message that went within one change".to_owned()))?))
+    Ok(
+        Ok(message
+            .ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?),
+    )
 }

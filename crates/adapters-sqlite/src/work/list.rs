@@ -12,7 +12,7 @@ use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::id::{AgentId, ChatId, Sequence};
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
-use domain::work::{EXAMINED_PER_ROOM, Searched, WorkItem, WorkPlace, WorkSearch};
+use domain::work::{EXAMINED_PER_QUEUE, WorkItem, WorkKey, WorkPart, WorkSearch};
 
 use super::check_on;
 use super::find::items_on;
@@ -22,7 +22,7 @@ use crate::message::row::status::{BEGUN, WAITS};
 use crate::row::{self, At, Id};
 
 #[derive(QueryableByName)]
-struct PlaceRow {
+struct KeyRow {
     #[diesel(sql_type = Binary)]
     agent_id: Id,
     #[diesel(sql_type = Binary)]
@@ -33,9 +33,9 @@ struct PlaceRow {
     created_at: At,
 }
 
-impl PlaceRow {
-    const fn place(self) -> WorkPlace {
-        WorkPlace {
+impl KeyRow {
+    const fn key(self) -> WorkKey {
+        WorkKey {
             written_at: self.created_at.0,
             agent: AgentId::new(self.agent_id.0),
             chat: ChatId::new(self.chat_id.0),
@@ -52,24 +52,24 @@ pub(super) fn list_on(
     if let Err(refused) = check_on(connection, search.scope)? {
         return Ok(Err(refused));
     }
-    let after = page.slice.after().as_ref().and_then(WorkPlace::at);
+    let after = page.slice.after().as_ref().and_then(WorkKey::at);
     let limit = page.slice.limit() as usize;
-    let mut places = places_on(connection, search, after, limit + 1)?;
-    let more = places.len() > limit;
-    places.truncate(limit);
-    let key = |place: &WorkPlace| (place.agent.uuid(), place.chat.uuid(), place.sequence.get());
-    let keys = places.iter().map(key).collect::<Vec<_>>();
-    let (items, cut) = items_on(connection, search.scope, &keys, page.max_bytes())?;
-    Ok(Ok(Page::part(items, more || cut, None, |item| item.place().position())))
+    let mut keys = keys_on(connection, search, after, limit + 1)?;
+    let more = keys.len() > limit;
+    keys.truncate(limit);
+    let record = |key: &WorkKey| (key.agent.uuid(), key.chat.uuid(), key.sequence.get());
+    let records = keys.iter().map(record).collect::<Vec<_>>();
+    let (items, cut) = items_on(connection, search.scope, &records, page.max_bytes())?;
+    Ok(Ok(Page::part(items, more || cut, None, |item| item.key().position())))
 }
 
-/// The places of the first `limit` items after `after`.
-fn places_on(
+/// The keys of the first `limit` items after `after`.
+fn keys_on(
     connection: &mut SqliteConnection,
     search: &WorkSearch,
-    after: Option<WorkPlace>,
+    after: Option<WorkKey>,
     limit: usize,
-) -> Result<Vec<WorkPlace>, Fault> {
+) -> Result<Vec<WorkKey>, Fault> {
     let mut firsts = Vec::new();
     for part in search.parts() {
         let first = firsts_on(connection, search, part, after, limit)?;
@@ -77,14 +77,14 @@ fn places_on(
     }
     firsts.sort_unstable_by_key(|(first, _)| *first);
     firsts.truncate(limit);
-    let mut places = Vec::new();
+    let mut keys = Vec::new();
     for part in search.parts() {
-        let rooms = firsts.iter().filter(|(_, of)| *of == part).map(|(first, _)| *first).collect::<Vec<_>>();
-        places.extend(items_of_on(connection, search, part, after, &rooms, limit)?);
+        let queues = firsts.iter().filter(|(_, of)| *of == part).map(|(first, _)| *first).collect::<Vec<_>>();
+        keys.extend(items_of_on(connection, search, part, after, &queues, limit)?);
     }
-    places.sort_unstable();
-    places.truncate(limit);
-    Ok(places)
+    keys.sort_unstable();
+    keys.truncate(limit);
+    Ok(keys)
 }
 
 macro_rules! open {
@@ -94,37 +94,37 @@ macro_rules! open {
 }
 
 /// The deliveries of the agent and chat of a condition on `deliveries`, along the index of a part.
-fn open(part: Searched, condition: &str) -> String {
+fn open(part: WorkPart, condition: &str) -> String {
     let (index, indexed) = match part {
-        Searched::Waiting => ("deliveries_open", concat!(open!(), " AND deliveries.addressed = 1")),
-        Searched::Begun => ("deliveries_at_work", concat!(open!(), " AND deliveries.current_attempt > 0")),
-        Searched::Dead => ("deliveries_dead", "deliveries.dead_at IS NOT NULL"),
+        WorkPart::Waiting => ("deliveries_open", concat!(open!(), " AND deliveries.addressed = 1")),
+        WorkPart::Begun => ("deliveries_at_work", concat!(open!(), " AND deliveries.current_attempt > 0")),
+        WorkPart::Dead => ("deliveries_dead", "deliveries.dead_at IS NOT NULL"),
     };
     format!("FROM deliveries INDEXED BY {index} WHERE {condition} AND {indexed}")
 }
 
-/// The items of a part in each of `rooms`, at most `limit` of each; [`bound`] binds the values.
-fn items(part: Searched, limit: usize) -> String {
+/// The items of a part in each of `queues`, at most `limit` of each; [`bound`] binds the values.
+fn items(part: WorkPart, limit: usize) -> String {
     let belongs = match part {
-        Searched::Waiting => WAITS,
-        Searched::Begun => BEGUN,
-        Searched::Dead => "TRUE",
+        WorkPart::Waiting => WAITS,
+        WorkPart::Begun => BEGUN,
+        WorkPart::Dead => "TRUE",
     };
-    let open = open(part, "deliveries.agent_id = rooms.agent_id AND deliveries.chat_id = rooms.chat_id");
+    let open = open(part, "deliveries.agent_id = queues.agent_id AND deliveries.chat_id = queues.chat_id");
     format!(
         "CROSS JOIN messages AS item INDEXED BY messages_order \
-         ON item.chat_id = rooms.chat_id AND item.sequence IN (\
+         ON item.chat_id = queues.chat_id AND item.sequence IN (\
              SELECT deliveries.sequence FROM (\
                  SELECT agent_id, chat_id, sequence, current_attempt, delivered_at, started_at, failed_at, error, dead_at, \
                      restarted_after, restarted_at \
-                 {open} ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_ROOM}) AS deliveries \
+                 {open} ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_QUEUE}) AS deliveries \
              CROSS JOIN messages INDEXED BY messages_order ON messages.chat_id = deliveries.chat_id \
                  AND messages.sequence = deliveries.sequence \
              WHERE {belongs} AND {} AND (? = '' OR instr(lower({LAST_ERROR}), ?) > 0) \
              AND messages.created_at <= ? \
              AND (messages.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
              ORDER BY deliveries.sequence LIMIT {limit}) \
-         ORDER BY item.created_at, rooms.agent_id, rooms.chat_id, item.sequence LIMIT ?",
+         ORDER BY item.created_at, queues.agent_id, queues.chat_id, item.sequence LIMIT ?",
         CONDITIONS.as_str(),
     )
 }
@@ -132,8 +132,8 @@ fn items(part: Searched, limit: usize) -> String {
 type Boxed<'q> = BoxedSqlQuery<'q, Sqlite, SqlQuery>;
 
 /// Binds the values of [`items`], and the limit of all.
-fn bound<'q>(query: Boxed<'q>, search: &WorkSearch, after: Option<WorkPlace>, limit: usize) -> Boxed<'q> {
-    let after = after.unwrap_or_else(WorkPlace::start);
+fn bound<'q>(query: Boxed<'q>, search: &WorkSearch, after: Option<WorkKey>, limit: usize) -> Boxed<'q> {
+    let after = after.unwrap_or_else(WorkKey::start);
     let failures = i32::try_from(search.failures()).unwrap_or(i32::MAX);
     query
         .bind::<Text, _>(state(search))
@@ -158,36 +158,37 @@ fn bound<'q>(query: Boxed<'q>, search: &WorkSearch, after: Option<WorkPlace>, li
 fn firsts_on(
     connection: &mut SqliteConnection,
     search: &WorkSearch,
-    part: Searched,
-    after: Option<WorkPlace>,
+    part: WorkPart,
+    after: Option<WorkKey>,
     limit: usize,
-) -> Result<Vec<WorkPlace>, Fault> {
+) -> Result<Vec<WorkKey>, Fault> {
     let of = agents(search.scope);
     let one = if search.agent.is_some() { " AND agents.id = ?" } else { "" };
-    let rooms = if search.chat.is_some() {
+    let queues = if search.chat.is_some() {
         format!(
-            "WITH rooms (agent_id, chat_id) AS (SELECT participants.participant_id, participants.chat_id \
+            "WITH queues (agent_id, chat_id) AS (SELECT participants.participant_id, participants.chat_id \
              FROM participants WHERE participants.chat_id = ? AND participants.left_at IS NULL \
              AND participants.participant_id IN (SELECT agents.id {of}{one}))"
         )
     } else {
         let first = open(part, "deliveries.agent_id = agents.id");
-        let next = open(part, "deliveries.agent_id = rooms.agent_id AND deliveries.chat_id > rooms.chat_id");
+        let next =
+            open(part, "deliveries.agent_id = queues.agent_id AND deliveries.chat_id > queues.chat_id");
         let chat =
             |open: &str| format!("(SELECT deliveries.chat_id {open} ORDER BY deliveries.chat_id LIMIT 1)");
         format!(
-            "WITH RECURSIVE rooms (agent_id, chat_id) AS (SELECT agents.id, {} {of}{one} \
-             UNION ALL SELECT rooms.agent_id, {} FROM rooms WHERE rooms.chat_id IS NOT NULL)",
+            "WITH RECURSIVE queues (agent_id, chat_id) AS (SELECT agents.id, {} {of}{one} \
+             UNION ALL SELECT queues.agent_id, {} FROM queues WHERE queues.chat_id IS NOT NULL)",
             chat(&first),
             chat(&next),
         )
     };
     let mut firsts = diesel::sql_query(format!(
-        "{rooms} SELECT rooms.agent_id AS agent_id, rooms.chat_id AS chat_id, item.sequence AS sequence, \
-         item.created_at AS created_at FROM rooms \
-         CROSS JOIN participants ON participants.chat_id = rooms.chat_id \
-             AND participants.participant_id = rooms.agent_id AND participants.left_at IS NULL \
-         CROSS JOIN chats ON chats.id = rooms.chat_id AND chats.deleted_at IS NULL {}",
+        "{queues} SELECT queues.agent_id AS agent_id, queues.chat_id AS chat_id, item.sequence AS sequence, \
+         item.created_at AS created_at FROM queues \
+         CROSS JOIN participants ON participants.chat_id = queues.chat_id \
+             AND participants.participant_id = queues.agent_id AND participants.left_at IS NULL \
+         CROSS JOIN chats ON chats.id = queues.chat_id AND chats.deleted_at IS NULL {}",
         items(part, 1),
     ))
     .into_boxed();
@@ -200,30 +201,30 @@ fn firsts_on(
     if let Some(agent) = search.agent {
         firsts = firsts.bind::<Binary, _>(Id(agent.uuid()));
     }
-    let found = bound(firsts, search, after, limit).load::<PlaceRow>(connection)?;
-    Ok(found.into_iter().map(PlaceRow::place).collect())
+    let found = bound(firsts, search, after, limit).load::<KeyRow>(connection)?;
+    Ok(found.into_iter().map(KeyRow::key).collect())
 }
 
-/// The first `limit` items in these rooms, of which one item each is known.
+/// The first `limit` items in these queues, of which one item each is known.
 fn items_of_on(
     connection: &mut SqliteConnection,
     search: &WorkSearch,
-    part: Searched,
-    after: Option<WorkPlace>,
-    rooms: &[WorkPlace],
+    part: WorkPart,
+    after: Option<WorkKey>,
+    queues: &[WorkKey],
     limit: usize,
-) -> Result<Vec<WorkPlace>, Fault> {
-    if rooms.is_empty() {
+) -> Result<Vec<WorkKey>, Fault> {
+    if queues.is_empty() {
         return Ok(Vec::new());
     }
-    let keys = rooms.iter().map(|room| (Id(room.agent.uuid()).hex(), Id(room.chat.uuid()).hex()));
+    let records = queues.iter().map(|queue| (Id(queue.agent.uuid()).hex(), Id(queue.chat.uuid()).hex()));
     let query = diesel::sql_query(format!(
-        "WITH rooms (agent_id, chat_id) AS (SELECT unhex(value ->> 0), unhex(value ->> 1) FROM json_each(?)) \
-         SELECT rooms.agent_id AS agent_id, rooms.chat_id AS chat_id, item.sequence AS sequence, \
-         item.created_at AS created_at FROM rooms {}",
+        "WITH queues (agent_id, chat_id) AS (SELECT unhex(value ->> 0), unhex(value ->> 1) FROM json_each(?)) \
+         SELECT queues.agent_id AS agent_id, queues.chat_id AS chat_id, item.sequence AS sequence, \
+         item.created_at AS created_at FROM queues {}",
         items(part, limit),
     ));
-    let query = query.into_boxed().bind::<Text, _>(row::to_json(&keys.collect::<Vec<_>>())?);
-    let found = bound(query, search, after, limit).load::<PlaceRow>(connection)?;
-    Ok(found.into_iter().map(PlaceRow::place).collect())
+    let query = query.into_boxed().bind::<Text, _>(row::to_json(&records.collect::<Vec<_>>())?);
+    let found = bound(query, search, after, limit).load::<KeyRow>(connection)?;
+    Ok(found.into_iter().map(KeyRow::key).collect())
 }

@@ -231,7 +231,7 @@ async fn a_full_queue_lets_changes_wait() {
     let change = |number: i32| writer.change(move |_| Ok(Ok::<_, Infallible>(number)), published.note());
     let count = i32::try_from(MAX_QUEUED).unwrap() + 2;
     let all = (0..count).map(|number| queue(change(number))).collect::<Vec<_>>();
-    assert_eq!(writer.room.available_permits(), 0);
+    assert_eq!(writer.capacity.available_permits(), 0);
     gate.send(()).unwrap();
     held.await.unwrap().unwrap();
     for (number, change) in (0..).zip(all) {

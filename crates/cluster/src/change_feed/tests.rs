@@ -64,7 +64,7 @@ impl Scene {
         let (claim, socket) = opened.map_err(|refused| format!("{refused:?}")).unwrap();
         let topic = Topic::RoomParticipants(room);
         let ticket = claim.subscribe(topic);
-        claim.settle(topic, ticket, &world.chats.enter(caller, room).await.unwrap());
+        claim.apply_access(topic, ticket, &world.chats.enter(caller, room).await.unwrap());
         let (log, callers) = (world.stores.changes.clone(), world.ports.callers.clone());
         let (chats, clock) = (chats(&world), world.clock.clone());
         let feed = ChangeFeed::begin(log, hub.clone(), callers, chats, clock, None).await.unwrap();
@@ -114,11 +114,11 @@ async fn chats_that_can_never_be_revalidated_end_all_sockets() {
     scene.feed.read().await.unwrap();
     let revalidator = &scene.feed.revalidator;
     let take = || revalidator.stale_chats().take(Instant::now() + RETRY);
-    revalidator.log_read(false);
+    revalidator.set_log_readable(false);
     for _ in 0..2 * FAILURES {
         revalidator.revalidate(take()).await;
     }
-    revalidator.log_read(true);
+    revalidator.set_log_readable(true);
     for _ in 1..FAILURES {
         revalidator.revalidate(take()).await;
     }

@@ -184,7 +184,7 @@ async fn a_closed_socket_releases_its_claim_before_the_reply() {
     let (mut nodes, _) = several(2).await;
     let (claim, _inbox) = nodes[0].open(agent(1)).await;
     claim.release(Departure::Closed);
-    claim.is_free_everywhere().await;
+    claim.wait_until_released().await;
     let (_claim, _inbox) = nodes[1].try_open(agent(1), OnConflict::Reject).await.ok().unwrap();
     follow_all(&mut nodes).await;
     assert!(nodes.iter().all(|node| node.sees(agent(1))));
@@ -368,7 +368,7 @@ async fn a_claim_that_is_overtaken_opens_nothing() {
         let mut opening = Box::pin(hub.open(agent(1), BARE, OnConflict::Supersede));
         assert!((&mut opening).now_or_never().is_none());
         for pending in local.take_pending().unwrap().claims {
-            pending.settle(Some(SocketNumber(number)));
+            pending.resolve(Some(SocketNumber(number)));
         }
         let opened = opening.await;
         assert_eq!(hub.who_is_here().0.len(), usize::from(is_open));

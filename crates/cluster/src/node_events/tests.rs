@@ -51,7 +51,7 @@ impl Scene {
         let topic = Topic::RoomParticipants(self.room);
         let ticket = claim.subscribe(topic);
         let entrance = self.world.chats.enter(caller, self.room).await.unwrap();
-        claim.settle(topic, ticket, &entrance);
+        claim.apply_access(topic, ticket, &entrance);
         (claim, reader)
     }
 

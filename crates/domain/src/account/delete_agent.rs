@@ -23,7 +23,7 @@ const ERASED_AT_ONCE: u32 = 500;
 
 /// A deleted agent in its last state, with the number of chats in which it had worked.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DeletionReceipt {
+pub struct AgentDeletion {
     /// The agent in its last state.
     pub agent: Agent,
     /// The number of chats in which it has sent or received messages; the records of that are being
@@ -80,7 +80,7 @@ impl AccountService {
         caller: UserCaller,
         agent: AgentId,
         force: bool,
-    ) -> Result<DeletionReceipt, DeleteAgentError> {
+    ) -> Result<AgentDeletion, DeleteAgentError> {
         self.delete_agent_by(caller.user.into(), caller.user, agent, force).await
     }
 
@@ -91,7 +91,7 @@ impl AccountService {
         owner: UserId,
         agent: AgentId,
         force: bool,
-    ) -> Result<DeletionReceipt, DeleteAgentError> {
+    ) -> Result<AgentDeletion, DeleteAgentError> {
         let now = self.clock.now();
         let command = DeleteAgent { agent, owner, by, force, now };
         let events = self.events.clone();
@@ -100,7 +100,7 @@ impl AccountService {
             events.publish(DomainEvent::AgentDeleted { agent: deleted.agent.clone() });
         });
         match self.accounts.delete_agent(command, on_commit).await? {
-            Ok(deleted) => Ok(DeletionReceipt { agent: deleted.agent, executions: deleted.executions }),
+            Ok(deleted) => Ok(AgentDeletion { agent: deleted.agent, executions: deleted.executions }),
             Err(DeleteAgentRefused::NotFound) => Err(DeleteAgentError::AgentNotFound),
             Err(DeleteAgentRefused::HasWorked { executions }) => {
                 Err(DeleteAgentError::HasWorked { executions })

@@ -42,7 +42,7 @@ pub use authenticate::{
 };
 pub use create_key::{CreateKey, CreateKeyError, CreatedKey};
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};
-pub use delete_agent::{DeleteAgentError, DeletionReceipt};
+pub use delete_agent::{AgentDeletion, DeleteAgentError};
 pub use delete_user::{
     Belongings, DeleteUser, DeleteUserError, DeleteUserRefused, DeletedUser, UserDeletion,
 };

@@ -222,7 +222,7 @@ pub trait AgentRepository: Send + Sync {
     ) -> Result<Result<Agent, RegisterRefused>, StoreError>;
 
     /// Changes an agent of `command.owner`, with an entry in the audit log and one in the change log.
-    /// Its current name is no conflict.
+    /// Keeping its own name is allowed.
     async fn update_agent(
         &self,
         command: UpdateAgent,

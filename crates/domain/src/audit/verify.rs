@@ -165,7 +165,7 @@ impl Check {
     }
 
     /// Searches the misplaced entries for one that was sealed after this seal.
-    fn place(&mut self, seal: ChainLink) {
+    fn find_origin(&mut self, seal: ChainLink) {
         let faults = &mut self.faults;
         self.misfits.retain(|(fault, entry, digest)| {
             let belongs = entry.digest_after(seal.digest) == *digest;
@@ -228,11 +228,11 @@ impl AuditService {
         }
         check.end(&state);
         if !check.misfits.is_empty() {
-            check.place(ChainLink::START);
+            check.find_origin(ChainLink::START);
             let mut after = None;
             while let Some(page) = self.page(&mut after).await? {
                 for sealed in page {
-                    check.place(sealed.seal);
+                    check.find_origin(sealed.seal);
                 }
             }
         }

@@ -6,8 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use super::healing::Loss;
 use super::peer_message::PeerMessage;
+use super::resync_period::Loss;
 use super::route::Interest;
 use crate::id::NodeId;
 use crate::time::Timestamp;

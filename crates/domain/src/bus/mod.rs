@@ -14,25 +14,25 @@
 //!
 //! A bus may lose, repeat, or reorder events, and nothing relies on it: messages to agents are in
 //! the store, are redelivered, and can be fetched with `/next`; revoked access is found through the
-//! change log ([`crate::change`]); and joins are read from the store after a loss ([`healing`]). A
+//! change log ([`crate::change`]); and joins are read from the store after a loss ([`resync_period`]). A
 //! repeated event is published once ([`seen`]).
 //!
 //! Everything here is pure, or a port; the time is an argument.
 
-pub mod healing;
 pub mod known_nodes;
 pub mod own;
 pub mod peer_message;
 pub mod port;
+pub mod resync_period;
 pub mod route;
 pub mod seen;
 pub mod shared;
 
-pub use healing::{CLOCKS_APART, Healing, Loss};
 pub use known_nodes::{Answer, KnownNodes};
 pub use own::OwnInterests;
 pub use peer_message::PeerMessage;
 pub use port::{EventBus, RunningBus};
+pub use resync_period::{CLOCKS_APART, Loss, ResyncPeriod};
 pub use route::{Address, Interest, narrowed, routes};
 pub use seen::Seen;
 pub use shared::SharedEvents;

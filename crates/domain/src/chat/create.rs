@@ -1,8 +1,8 @@
 //! Creating a chat.
 
+use super::model::{Chat, ChatKind};
 use super::participant::Role;
 use super::port::{CreateRefused, NewChat};
-use super::room::{Chat, ChatKind};
 use super::service::ChatService;
 use super::title::ChatTitle;
 use crate::caller::Caller;

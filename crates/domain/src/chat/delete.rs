@@ -1,7 +1,7 @@
 //! Deleting a chat.
 
+use super::model::Chat;
 use super::port::{DeleteChat, DeleteRefused, DeletedChat};
-use super::room::Chat;
 use super::service::ChatService;
 use crate::caller::Caller;
 use crate::event::DomainEvent;

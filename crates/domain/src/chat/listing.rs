@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::model::{Chat, ChatKind, ChatStatus};
 use super::participant::Participant;
-use super::room::{Chat, ChatKind, ChatStatus};
 use super::standing::Standing;
 use crate::id::AgentId;
 use crate::message::{Message, MessageKind};
@@ -80,7 +80,7 @@ impl Default for ChatListing {
 
 /// An agent as a chat shows it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct RoomAgent {
+pub struct ChatAgent {
     /// The agent.
     pub id: AgentId,
     /// Shown name.
@@ -120,7 +120,7 @@ impl WorkStatus {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ChatDetails {
     /// The first of its agents by id, at most [`SHOWN_PARTICIPANTS`].
-    pub agents: Vec<RoomAgent>,
+    pub agents: Vec<ChatAgent>,
     /// The work status by the deliveries; indicators are added elsewhere.
     pub work: WorkStatus,
 }

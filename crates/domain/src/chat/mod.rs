@@ -18,13 +18,13 @@ mod create;
 mod delete;
 mod listing;
 pub mod membership;
+mod model;
 mod overview;
 mod participant;
 mod port;
 mod read;
 mod remove_participant;
 mod rename;
-mod room;
 mod service;
 pub mod standing;
 pub mod title;
@@ -33,10 +33,11 @@ pub use add_participant::{AddParticipantCommand, AddParticipantError};
 pub use create::{CreateChat, CreateChatError};
 pub use delete::DeleteChatError;
 pub use listing::{
-    ChatDetails, ChatListing, ChatParts, ChatSort, FoundChat, ListedChat, RoomAgent, RosterHead,
+    ChatAgent, ChatDetails, ChatListing, ChatParts, ChatSort, FoundChat, ListedChat, RosterHead,
     SHOWN_PARTICIPANTS, WorkStatus,
 };
 pub use membership::{AddRefused, RemoveRefused};
+pub use model::{Chat, ChatKind, ChatStatus};
 pub use overview::{ChatFilter, ChatOverview};
 pub use participant::{Named, Names, Participant, ParticipantStatus, Role, Roster};
 pub use port::{
@@ -47,7 +48,6 @@ pub use port::{
 pub use read::ReadChatError;
 pub use remove_participant::RemoveParticipantError;
 pub use rename::RenameChatError;
-pub use room::{Chat, ChatKind, ChatStatus};
 pub use service::ChatService;
 pub use standing::{Entrance, Membership, Standing};
 pub use title::ChatTitle;

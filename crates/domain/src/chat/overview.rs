@@ -1,6 +1,6 @@
 //! Chats for operators, of any participants.
 
-use super::room::Chat;
+use super::model::Chat;
 use crate::id::{ChatId, OrganizationId, ParticipantId};
 
 /// The chats that the operator requests; deleted ones are never included.

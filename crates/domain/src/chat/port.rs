@@ -4,9 +4,9 @@ use async_trait::async_trait;
 
 use super::listing::{ChatDetails, ChatListing, FoundChat, ListedChat};
 use super::membership::{AddRefused, RemoveRefused};
+use super::model::{Chat, ChatKind, ChatStatus};
 use super::overview::{ChatFilter, ChatOverview};
 use super::participant::{Participant, ParticipantStatus, Role, Roster};
-use super::room::{Chat, ChatKind, ChatStatus};
 use super::standing::Entrance;
 use super::title::ChatTitle;
 use crate::caller::Caller;

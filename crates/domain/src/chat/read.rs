@@ -1,9 +1,9 @@
 //! Reading chats and rosters.
 
 use super::listing::{ChatListing, FoundChat, ListedChat};
+use super::model::Chat;
 use super::overview::{ChatFilter, ChatOverview};
 use super::participant::{Participant, ParticipantStatus, Roster};
-use super::room::Chat;
 use super::service::ChatService;
 use super::standing::{Entrance, Membership};
 use crate::caller::{Caller, UserCaller};
@@ -52,11 +52,11 @@ impl ChatService {
 
     /// The records of the caller's chats, newest first.
     pub async fn list(&self, caller: impl Into<Caller>, page: PageRequest) -> Result<Page<Chat>, StoreError> {
-        Ok(self.list_rooms(caller, ChatListing::default(), page).await?.map(|listed| listed.chat))
+        Ok(self.list_chats(caller, ChatListing::default(), page).await?.map(|listed| listed.chat))
     }
 
     /// The caller's chats according to `listing`.
-    pub async fn list_rooms(
+    pub async fn list_chats(
         &self,
         caller: impl Into<Caller>,
         listing: ChatListing,

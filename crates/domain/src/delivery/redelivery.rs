@@ -273,8 +273,8 @@ impl RedeliverySchedule {
 }
 
 impl Outstanding {
-    /// How far the messages are done that a search from `searched_from` finds, of a subscription
-    /// that began at `joined_after`.
+    /// The progress that a search from `searched_from` moves, of a subscription that began at
+    /// `joined_after`: within the backlog or after the join.
     fn done_to(&mut self, joined_after: Sequence, searched_from: Sequence) -> &mut Option<Sequence> {
         if searched_from < joined_after { &mut self.done_to } else { &mut self.done_since_join }
     }

@@ -15,7 +15,7 @@ pub struct MemoryReader {
     /// Set if it is about the caller.
     pub is_subject: bool,
     /// Set if the caller shares a chat with its subject or its source.
-    pub shares_room: bool,
+    pub shares_chat: bool,
 }
 
 /// The reason for a refusal.
@@ -39,7 +39,7 @@ impl MemoryReader {
             Caller::User(_) if !self.same_organization => Err(Refused::NotFound),
             Caller::User(_) if self.is_source || self.is_subject => Ok(()),
             Caller::User(_) if scope == MemoryScope::Organization => Ok(()),
-            Caller::User(_) if shared && self.shares_room => Ok(()),
+            Caller::User(_) if shared && self.shares_chat => Ok(()),
             Caller::User(_) => Err(Refused::Forbidden),
         }
     }
@@ -82,7 +82,7 @@ mod tests {
             same_organization: true,
             is_source: false,
             is_subject: false,
-            shares_room: false,
+            shares_chat: false,
         }
     }
 
@@ -118,7 +118,7 @@ mod tests {
             let about = MemoryReader { is_subject: true, ..owner };
             assert_eq!(about.may_change(scope), Ok(()));
         }
-        let room_mate = MemoryReader { shares_room: true, ..human() };
+        let room_mate = MemoryReader { shares_chat: true, ..human() };
         assert_eq!(room_mate.may_read(Subject), Ok(()));
         assert_eq!(room_mate.may_change(Subject), Err(Refused::Forbidden));
         assert_eq!(room_mate.may_read(Agent), Err(Refused::Forbidden));

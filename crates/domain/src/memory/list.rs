@@ -82,7 +82,7 @@ pub struct MemoriesOfHuman {
     /// The part.
     pub scope: HumanScope,
     /// Those of participants of this chat, which the caller must be in.
-    pub room: Option<ChatId>,
+    pub chat: Option<ChatId>,
     /// Stored by this agent.
     pub source: Option<AgentId>,
 }

@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 
 /// The state of a chat that the next message depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RoomState {
+pub struct ChatState {
     /// Set if the first text is still to come, and no title was set: that text may give one.
     pub awaits_title: bool,
     /// The sequence of the newest message; 0 before the first.
@@ -24,12 +24,12 @@ pub struct RoomState {
     /// The bytes of its messages, see [`Message::bytes`].
     pub content_bytes: i64,
     /// The plan of the chat's organization; `None` without a plan.
-    pub plan: Option<RoomPlan>,
+    pub plan: Option<ChatPlan>,
 }
 
 /// The limits of a plan for a chat's messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RoomPlan {
+pub struct ChatPlan {
     /// Its name.
     pub name: String,
     /// The maximum number of messages in the chat.
@@ -41,10 +41,10 @@ pub struct RoomPlan {
     pub organization_bytes: u64,
 }
 
-impl RoomPlan {
+impl ChatPlan {
     /// Checks that a chat with `messages` may have one more.
-    fn check(&self, messages: u64, room: ChatId) -> Result<(), LimitReached> {
-        check(Resource::Messages, self.messages.map(u64::from), messages, &self.name, Some(room))?;
+    fn check(&self, messages: u64, chat: ChatId) -> Result<(), LimitReached> {
+        check(Resource::Messages, self.messages.map(u64::from), messages, &self.name, Some(chat))?;
         check(Resource::Bytes, self.bytes, self.organization_bytes, &self.name, None)
     }
 }
@@ -67,7 +67,7 @@ pub struct Titling {
     pub title: Option<ChatTitle>,
 }
 
-impl RoomState {
+impl ChatState {
     /// Assigns the next sequence to `new`, and updates the state. `sender` is the sender's
     /// membership, `is_present` returns whether a user or agent is a participant, `agents` are the
     /// agents in the chat, which matter only while it [awaits](Self::awaits_title) a title. Times
@@ -129,8 +129,8 @@ mod tests {
 
     const ANN: u128 = 1;
 
-    fn room() -> RoomState {
-        RoomState {
+    fn chat() -> ChatState {
+        ChatState {
             awaits_title: true,
             last_sequence: Sequence::new(4),
             deleted_messages: 1,
@@ -140,9 +140,9 @@ mod tests {
         }
     }
 
-    fn plan(messages: u32) -> RoomPlan {
+    fn plan(messages: u32) -> ChatPlan {
         let (name, messages) = ("tiny".to_owned(), Some(messages));
-        RoomPlan { name, messages, bytes: Some(1000), organization_bytes: 999 }
+        ChatPlan { name, messages, bytes: Some(1000), organization_bytes: 999 }
     }
 
     fn new(now: i64, agents: &[u128]) -> NewMessage {
@@ -170,9 +170,9 @@ mod tests {
 
     #[test]
     fn the_sequence_and_the_times_go_on() {
-        let mut room = room();
-        let first = room.append(new(100, &[]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
-        let second = room.append(new(90, &[]), Some(ParticipantStatus::Inactive), |_| true, &[]).unwrap();
+        let mut chat = chat();
+        let first = chat.append(new(100, &[]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
+        let second = chat.append(new(90, &[]), Some(ParticipantStatus::Inactive), |_| true, &[]).unwrap();
         assert_eq!((first.message.sequence.get(), second.message.sequence.get()), (5, 6));
         assert_eq!((first.message.created_at.micros(), second.message.created_at.micros()), (100, 101));
         let title = ChatTitle::given(Some("hello")).unwrap();
@@ -192,53 +192,53 @@ mod tests {
             [(&[3][..], &[3][..], true), (&[3, 9], &[3, 9], true), (&[3], &[3, 9], false), (&[], &[3], false)]
         {
             let agents = present.iter().copied().map(agent).collect::<Vec<_>>();
-            let mut room = room();
+            let mut chat = chat();
             let placed =
-                room.append(new(1, mentioned), Some(ParticipantStatus::Active), |_| true, &agents).unwrap();
+                chat.append(new(1, mentioned), Some(ParticipantStatus::Active), |_| true, &agents).unwrap();
             assert_eq!(placed.titling.unwrap().title.is_some(), gives, "{mentioned:?} of {present:?}");
             let later =
-                room.append(new(2, present), Some(ParticipantStatus::Active), |_| true, &agents).unwrap();
+                chat.append(new(2, present), Some(ParticipantStatus::Active), |_| true, &agents).unwrap();
             assert_eq!(later.titling, None, "it is the first text or none");
         }
         let own = NewMessage { sender: ParticipantId::Agent(agent(3)), ..new(1, &[9]) };
         let both = [agent(3), agent(9)];
-        let placed = room().append(own, Some(ParticipantStatus::Active), |_| true, &both).unwrap();
+        let placed = chat().append(own, Some(ParticipantStatus::Active), |_| true, &both).unwrap();
         assert!(placed.titling.unwrap().title.is_some(), "a sender knows what it has sent");
     }
 
     #[test]
     fn bytes_are_those_of_text_and_metadata_and_stop_at_the_limit() {
-        let send = |room: &mut RoomState, message| {
-            room.append(message, Some(ParticipantStatus::Active), |_| true, &[])
+        let send = |chat: &mut ChatState, message| {
+            chat.append(message, Some(ParticipantStatus::Active), |_| true, &[])
         };
-        let mut room = RoomState { plan: Some(plan(9)), ..room() };
-        send(&mut room, NewMessage { content: "h\u{e9}".to_owned(), ..new(1, &[]) }).unwrap();
-        assert_eq!(room.content_bytes, 40 + 3);
+        let mut chat = ChatState { plan: Some(plan(9)), ..chat() };
+        send(&mut chat, NewMessage { content: "h\u{e9}".to_owned(), ..new(1, &[]) }).unwrap();
+        assert_eq!(chat.content_bytes, 40 + 3);
         let metadata = serde_json::json!({ "a": 1 }).as_object().cloned();
-        send(&mut room, NewMessage { metadata, ..new(2, &[]) }).unwrap();
-        assert_eq!(room.content_bytes, 43 + 5 + 7);
-        room.plan.as_mut().unwrap().organization_bytes = 1000;
-        let Err(AppendRefused::Limit(reached)) = send(&mut room, new(3, &[])) else { panic!("it is full") };
+        send(&mut chat, NewMessage { metadata, ..new(2, &[]) }).unwrap();
+        assert_eq!(chat.content_bytes, 43 + 5 + 7);
+        chat.plan.as_mut().unwrap().organization_bytes = 1000;
+        let Err(AppendRefused::Limit(reached)) = send(&mut chat, new(3, &[])) else { panic!("it is full") };
         assert_eq!((reached.resource, reached.limit, reached.scope), (Resource::Bytes, 1000, None));
-        assert_eq!(room.content_bytes, 55);
+        assert_eq!(chat.content_bytes, 55);
     }
 
     #[test]
     fn deliveries_are_in_the_order_of_the_agents() {
-        let placed = room().append(new(1, &[9, 3]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
+        let placed = chat().append(new(1, &[9, 3]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
         let agents = placed.message.deliveries.iter().map(|delivery| delivery.agent().uuid().as_u128());
         assert_eq!(agents.collect::<Vec<_>>(), [3, 9]);
     }
 
     #[test]
     fn refusals_come_in_their_order_and_leave_the_room_as_it_was() {
-        let full = || RoomState { plan: Some(plan(3)), ..room() };
+        let full = || ChatState { plan: Some(plan(3)), ..chat() };
         let mut of_others = full();
         assert_eq!(of_others.append(new(1, &[9]), None, |_| false, &[]), Err(AppendRefused::NotParticipant));
         let refused = of_others.append(new(1, &[9]), Some(ParticipantStatus::Active), |_| false, &[]);
         assert!(matches!(refused, Err(AppendRefused::Limit(reached)) if reached.current == 3));
         assert_eq!(of_others, full());
-        let mut one_left = RoomState { plan: Some(plan(4)), ..room() };
+        let mut one_left = ChatState { plan: Some(plan(4)), ..chat() };
         let is_three = |who: ParticipantId| who.uuid() == Uuid::from_u128(3);
         let refused = one_left.append(new(1, &[3, 9]), Some(ParticipantStatus::Active), is_three, &[]);
         assert_eq!(refused, Err(AppendRefused::MentionLeft { index: 1 }));

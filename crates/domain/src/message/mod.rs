@@ -4,7 +4,7 @@
 //! result, thought, error, task, attention) is a record for humans and creates none. A *mention*
 //! names a participant who is to answer; a *reference* names one without a delivery.
 //!
-//! Rules: [`mention`] resolves mentions, [`content`] checks and rewrites texts, [`RoomState`]
+//! Rules: [`mention`] resolves mentions, [`content`] checks and rewrites texts, [`ChatState`]
 //! assigns sequences, [`amend`] decides on edits and deletions, [`retention`] limits the age of
 //! messages.
 //!
@@ -28,7 +28,7 @@ mod send;
 mod service;
 
 pub use amend::{ChangeMessageError, ChangeMessageRefused};
-pub use append::{Placed, RoomPlan, RoomState, Titling};
+pub use append::{ChatPlan, ChatState, Placed, Titling};
 pub use content::{EventContent, EventMetadata, MessageContent};
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
 pub use history::{ReadMessagesError, ReadSurroundingsError};

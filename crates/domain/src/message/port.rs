@@ -40,7 +40,7 @@ pub struct NewMessage {
     /// Free-form data of an event.
     pub metadata: Option<Map<String, Value>>,
     /// The title that the chat may get from it, see
-    /// [`RoomState::awaits_title`](super::RoomState::awaits_title).
+    /// [`ChatState::awaits_title`](super::ChatState::awaits_title).
     pub title_if_untitled: Option<ChatTitle>,
     /// Set for a request with an idempotency key.
     pub claim: Option<IdempotencyClaim>,
@@ -205,7 +205,7 @@ pub trait MessageRepository: Send + Sync {
     /// counts them any more. The chats' times do not change.
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError>;
 
-    /// The recorded requests with the claim's key.
+    /// The result of an earlier request under the claim's key.
     async fn find_earlier(&self, claim: IdempotencyClaim) -> Result<PriorResult, StoreError>;
 
     /// All messages and events of the chat, newest first; `None` if `viewer` may not

@@ -75,8 +75,8 @@ impl MessageService {
         };
         // A repeated request gets the same answer as before, even if the chat has changed since.
         match self.earlier(claim).await? {
-            PriorResult::Message(first) => Ok(receipt(first.id, chat, &first.mentions)),
-            PriorResult::Deleted(first) => Ok(receipt(first.id, chat, &first.mentions)),
+            PriorResult::Message(first) => Ok(sent_message(first.id, chat, &first.mentions)),
+            PriorResult::Deleted(first) => Ok(sent_message(first.id, chat, &first.mentions)),
             PriorResult::AnotherRequest => Err(SendMessageError::KeyReused),
             PriorResult::Nothing => Err(refused),
         }
@@ -122,18 +122,18 @@ impl MessageService {
             claim,
             now,
         };
-        let sent = receipt(new.id, chat, &new.mentions);
+        let sent = sent_message(new.id, chat, &new.mentions);
         let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(_) => Ok(sent),
-            Err(AppendRefused::Repeated(first)) => Ok(receipt(first.id, chat, &first.mentions)),
+            Err(AppendRefused::Repeated(first)) => Ok(sent_message(first.id, chat, &first.mentions)),
             // It was sent; the later deletion is no reason to send it again.
-            Err(AppendRefused::RepeatedDeleted(first)) => Ok(receipt(first.id, chat, &first.mentions)),
+            Err(AppendRefused::RepeatedDeleted(first)) => Ok(sent_message(first.id, chat, &first.mentions)),
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(SendMessageError::KeyReused),
             Err(AppendRefused::NotParticipant) => Err(SendMessageError::ChatNotFound),
             Err(AppendRefused::MentionLeft { index }) => {
                 // The cached participants of the chat are outdated.
-                self.cache.forget_room(chat);
+                self.cache.forget_chat(chat);
                 let roster = self.chats.roster(sender, chat).await?.ok_or(SendMessageError::ChatNotFound)?;
                 let available = roster.names().handles();
                 Err(SendMessageError::Mention(MentionError::NotInRoom { index, available }))
@@ -156,7 +156,7 @@ impl MessageService {
 }
 
 /// The answer to the sender of a stored message.
-fn receipt(id: MessageId, chat_id: ChatId, mentions: &[Mention]) -> SentMessage {
+fn sent_message(id: MessageId, chat_id: ChatId, mentions: &[Mention]) -> SentMessage {
     let recipients = mentions
         .iter()
         .filter(|m| m.kind == MentionKind::Mention)

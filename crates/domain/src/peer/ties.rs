@@ -49,15 +49,15 @@ impl Ties {
     }
 
     fn in_registry(&self, caller: Caller, who: ParticipantId) -> bool {
-        let same_house = self.organization == caller.organization();
+        let same_organization = self.organization == caller.organization();
         match (caller, who) {
             (Caller::Agent(agent), ParticipantId::User(user)) => agent.owner == user,
-            (Caller::User(_), ParticipantId::User(_)) => same_house,
+            (Caller::User(_), ParticipantId::User(_)) => same_organization,
             (_, ParticipantId::Agent(_)) if self.is_global => true,
             (_, ParticipantId::Agent(_)) if self.owner == Some(caller.accountable_user()) => {
                 self.sees_siblings
             }
-            (_, ParticipantId::Agent(_)) => same_house && self.is_shared,
+            (_, ParticipantId::Agent(_)) => same_organization && self.is_shared,
         }
     }
 }

@@ -19,7 +19,7 @@ mod service;
 pub use change::{ChangeAllError, ChangeWork, ChangeWorkError, ChangeWorkRefused, ChangedWork, WorkChange};
 pub use flag::{WorkFlag, WorkThresholds};
 pub use port::{
-    FindWork, FlagCondition, Searched, WorkAgent, WorkItem, WorkPlace, WorkRepository, WorkScope, WorkSearch,
+    FindWork, FlagCondition, WorkAgent, WorkItem, WorkKey, WorkPart, WorkRepository, WorkScope, WorkSearch,
 };
 pub use service::{FindWorkError, ListWorkError, WorkFilter, WorkService};
 
@@ -28,4 +28,4 @@ pub const SHOWN_TEXT_CHARS: u32 = 200;
 
 /// The number of open deliveries of one agent in one chat that a list examines, the oldest ones: it
 /// neither shows nor searches those behind them until some of these are done.
-pub const EXAMINED_PER_ROOM: u32 = 1000;
+pub const EXAMINED_PER_QUEUE: u32 = 1000;

@@ -82,7 +82,7 @@ pub struct WorkSearch {
 
 /// A part of all deliveries that are not processed; they have no delivery in common, and each has an index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Searched {
+pub enum WorkPart {
     /// Those without an attempt that counts. All of them are addressed.
     Waiting,
     /// Those with an attempt that is open or has failed.
@@ -93,12 +93,12 @@ pub enum Searched {
 
 impl WorkSearch {
     /// The parts in which there can be such items. Dead ones are only listed if they are asked for.
-    pub fn parts(&self) -> Vec<Searched> {
+    pub fn parts(&self) -> Vec<WorkPart> {
         let is_dead = self.state == Some(DeliveryStatus::Dead) || self.flag == Some(FlagCondition::Dead);
         if is_dead {
             let others = self.state.is_some_and(|state| state != DeliveryStatus::Dead)
                 || self.flag.is_some_and(|flag| flag != FlagCondition::Dead);
-            return if others { Vec::new() } else { vec![Searched::Dead] };
+            return if others { Vec::new() } else { vec![WorkPart::Dead] };
         }
         let begun = self.min_attempts > 0
             || self.error.is_some()
@@ -108,9 +108,9 @@ impl WorkSearch {
             || matches!(self.flag, Some(FlagCondition::Unanswered(_)));
         match (waiting, begun, self.state) {
             (true, true, _) | (_, _, Some(DeliveryStatus::Processed)) => Vec::new(),
-            (true, false, _) => vec![Searched::Waiting],
-            (false, true, _) => vec![Searched::Begun],
-            (false, false, _) => vec![Searched::Waiting, Searched::Begun],
+            (true, false, _) => vec![WorkPart::Waiting],
+            (false, true, _) => vec![WorkPart::Begun],
+            (false, false, _) => vec![WorkPart::Waiting, WorkPart::Begun],
         }
     }
 
@@ -148,10 +148,10 @@ impl WorkSearch {
     }
 }
 
-/// The place of an item among all: by time, then by agent, chat, and sequence. A chat's times follow
+/// The key of an item among all: by time, then by agent, chat, and sequence. A chat's times follow
 /// its sequence, so the items of one agent in one chat are in the order of the sequence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct WorkPlace {
+pub struct WorkKey {
     /// The time of the message.
     pub written_at: Timestamp,
     /// The agent.
@@ -162,14 +162,14 @@ pub struct WorkPlace {
     pub sequence: Sequence,
 }
 
-impl WorkPlace {
+impl WorkKey {
     /// Before all items.
     pub fn start() -> Self {
         let written_at = Timestamp::from_micros(i64::MIN);
         Self { written_at, agent: AgentId::NIL, chat: ChatId::NIL, sequence: Sequence::default() }
     }
 
-    /// The place as a position in a list.
+    /// The key as a position in a list.
     pub fn position(self) -> Position {
         let Self { written_at, agent, chat, sequence } = self;
         Position { key: written_at.micros(), text: format!("{chat}{}", sequence.get()), id: agent.into() }
@@ -228,9 +228,9 @@ pub struct WorkItem {
 }
 
 impl WorkItem {
-    /// Its place in a list.
-    pub const fn place(&self) -> WorkPlace {
-        WorkPlace {
+    /// Its key in a list.
+    pub const fn key(&self) -> WorkKey {
+        WorkKey {
             written_at: self.written_at,
             agent: self.agent.id,
             chat: self.chat,
@@ -253,11 +253,11 @@ pub struct FindWork {
 /// Work.
 #[async_trait]
 pub trait WorkRepository: Send + Sync {
-    /// Open items, by [`WorkPlace`]; pages are by cursor only and not counted. Refused without the
+    /// Open items, by [`WorkKey`]; pages are by cursor only and not counted. Refused without the
     /// [`Authority`] of the scope.
     ///
-    /// Of each agent in each chat, the oldest [`EXAMINED_PER_ROOM`](super::EXAMINED_PER_ROOM) of each
-    /// [`Searched`] part are examined. The cost grows with the number of agents, of their chats with
+    /// Of each agent in each chat, the oldest [`EXAMINED_PER_QUEUE`](super::EXAMINED_PER_QUEUE) of each
+    /// [`WorkPart`] part are examined. The cost grows with the number of agents, of their chats with
     /// open deliveries, and of the open deliveries that are examined, but not with the processed ones.
     async fn list_work(
         &self,
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn only_parts_that_can_hold_an_item_are_searched() {
-        use Searched::{Begun, Waiting};
+        use WorkPart::{Begun, Waiting};
         let (flag, state) =
             (Timestamp::from_micros(7), |state| WorkSearch { state: Some(state), ..search() });
         for (search, expected) in [
@@ -333,14 +333,14 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_read_back_from_its_position() {
-        let place = WorkPlace {
+    fn a_key_is_read_back_from_its_position() {
+        let key = WorkKey {
             written_at: Timestamp::from_micros(9),
             agent: AgentId::new(Uuid::from_u128(1)),
             chat: ChatId::new(Uuid::from_u128(2)),
             sequence: Sequence::new(30),
         };
-        assert_eq!(WorkPlace::at(&place.position()), Some(place));
-        assert_eq!(WorkPlace::at(&Position::at(9, crate::id::RecordId::NIL)), None);
+        assert_eq!(WorkKey::at(&key.position()), Some(key));
+        assert_eq!(WorkKey::at(&Position::at(9, crate::id::RecordId::NIL)), None);
     }
 }

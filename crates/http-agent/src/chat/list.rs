@@ -31,7 +31,7 @@ pub(crate) async fn list(
     let request = query.page.request();
     let parts = ChatParts { participants: query.participants, ..ChatParts::default() };
     let listing = ChatListing { parts, ..ChatListing::default() };
-    let page = chats.list_rooms(caller, listing, request.clone()).await?;
+    let page = chats.list_chats(caller, listing, request.clone()).await?;
     if page.is_cut(&request) {
         return Err(too_heavy());
     }

@@ -93,7 +93,7 @@ pub(crate) async fn list(
     let (scope, listing) = (query.scope().of(caller.user.uuid()), query.listing);
     let window = query.page.window(scope)?;
     let window = if query.total_count { window.with_total() } else { window };
-    let page = chats.list_rooms(caller, listing, window.request.clone()).await?;
+    let page = chats.list_chats(caller, listing, window.request.clone()).await?;
     window.whole(&page)?;
     let metadata = window.metadata(&page);
     let last_messages = page.rows.iter().filter_map(|listed| listed.last_message.as_ref());

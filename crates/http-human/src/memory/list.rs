@@ -31,10 +31,10 @@ impl FromQuery for ListMemoriesQuery {
         let common = MemoryListQuery::from_query(query);
         let scope = query.named("scope", &SCOPES, "Only memories with this relation to the caller.");
         let description = "Only memories of the participants of this chat.";
-        let room = query.id("chat_room_id", description, ChatId::parse);
+        let chat = query.id("chat_room_id", description, ChatId::parse);
         let source = query.id("source_agent_id", "Only memories stored by this agent.", AgentId::parse);
         let ((word, scope), common) = (scope?.unwrap_or(SCOPES[0]), common?);
-        let listing = MemoriesOfHuman { filter: common.filter.clone(), scope, room: room?, source: source? };
+        let listing = MemoriesOfHuman { filter: common.filter.clone(), scope, chat: chat?, source: source? };
         Ok(Self { common, listing, scope: word })
     }
 }
@@ -49,7 +49,7 @@ pub(crate) async fn list(
     let scope = CursorScope::list("me/memories")
         .of(caller.user.uuid())
         .filtered("scope", scope)
-        .filtered("chat_room_id", &text(listing.room.map(|id| id.to_string())))
+        .filtered("chat_room_id", &text(listing.chat.map(|id| id.to_string())))
         .filtered("source_agent_id", &text(listing.source.map(|id| id.to_string())));
     let window = common.page.clone().window(common.scope(scope))?;
     let page = memories.list_for_human(caller, listing, window.request.clone()).await?;

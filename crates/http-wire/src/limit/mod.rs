@@ -295,7 +295,7 @@ impl RateLimits {
     }
 
     /// Counts a registration before anything is checked, whatever its result.
-    pub fn may_register(&self, request: &HttpRequest) -> Result<(), ApiError> {
+    pub fn check_registration_rate(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let source = self.source(request);
         let (Some(registrations), Some(source)) = (&self.registrations, source) else { return Ok(()) };
         let spent = registrations.spend(source.key(), self.clock.steady());

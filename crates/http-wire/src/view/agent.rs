@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::account::{Agent, DeletionReceipt, RegisteredAgent};
+use domain::account::{Agent, AgentDeletion, RegisteredAgent};
 use domain::delivery::MaxAttempts;
 use domain::id::{AgentId, UserId};
 use domain::time::Timestamp;
@@ -125,8 +125,8 @@ pub struct DeletedAgentView<'a> {
 
 impl<'a> DeletedAgentView<'a> {
     /// Shows what was deleted.
-    pub fn new(receipt: &'a DeletionReceipt) -> Self {
-        let DeletionReceipt { agent, executions } = receipt;
+    pub fn new(deletion: &'a AgentDeletion) -> Self {
+        let AgentDeletion { agent, executions } = deletion;
         Self {
             id: Shown(agent.id),
             name: &agent.name,

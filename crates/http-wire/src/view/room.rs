@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::chat::{
-    Chat, ChatDetails, FoundChat, ListedChat, Participant, RoomAgent, RosterHead, Standing, WorkStatus,
+    Chat, ChatAgent, ChatDetails, FoundChat, ListedChat, Participant, RosterHead, Standing, WorkStatus,
 };
 use domain::id::AgentId;
 use serde::Serialize;
@@ -36,7 +36,7 @@ struct RoomAgentView<'a> {
 }
 
 impl<'a> RoomAgentView<'a> {
-    fn new(agent: &'a RoomAgent) -> Self {
+    fn new(agent: &'a ChatAgent) -> Self {
         Self { id: Shown(agent.id), name: &agent.name, handle: &agent.handle, kind: "Agent" }
     }
 }

@@ -102,8 +102,8 @@ fn show(examined: &Examined, as_json: bool) -> Result<(), Failure> {
 fn in_columns(name: &str, name_width: usize, value: &str) -> String {
     let mut line = format!("{name:name_width$} ");
     let mut text = String::new();
-    for (place, word) in value.split(' ').enumerate() {
-        if place > 0 && line.width() + 1 + word.width() > WIDTH {
+    for (index, word) in value.split(' ').enumerate() {
+        if index > 0 && line.width() + 1 + word.width() > WIDTH {
             text.push_str(&line);
             text.push('\n');
             line = " ".repeat(name_width + 1);

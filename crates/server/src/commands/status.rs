@@ -22,7 +22,7 @@ pub(crate) async fn run(config: &Config, arguments: &TableArguments) -> Result<(
         let status = store.status().await;
         let status =
             status.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
-        let found = Found { status, place: place(config), server };
+        let found = Found { status, location: location(config), server };
         print(&if arguments.json {
             found.as_json().to_string()
         } else {
@@ -33,7 +33,7 @@ pub(crate) async fn run(config: &Config, arguments: &TableArguments) -> Result<(
 }
 
 /// The location of the store, without a password.
-fn place(config: &Config) -> String {
+fn location(config: &Config) -> String {
     match &config.store {
         StoreAt::File(path) => format!("SQLite, {}", path.display()),
         StoreAt::Memory => "SQLite, in memory".to_owned(),
@@ -79,7 +79,7 @@ fn figure(figures: &str, kind: &str) -> Option<u64> {
 
 struct Found {
     status: StoreStatus,
-    place: String,
+    location: String,
     server: Server,
 }
 
@@ -90,7 +90,7 @@ impl Found {
         let Server { state, sockets, .. } = &self.server;
         let mut lines = vec![
             ("Version", PROGRAM.version.to_owned()),
-            ("Store", format!("{}, {}", self.place, bytes_as_text(size_bytes))),
+            ("Store", format!("{}, {}", self.location, bytes_as_text(size_bytes))),
             ("Server", state.clone()),
             (
                 "Sockets",
@@ -132,7 +132,7 @@ impl Found {
         });
         json!({
             "version": PROGRAM.version,
-            "store": { "place": self.place, "size_bytes": size_bytes },
+            "store": { "place": self.location, "size_bytes": size_bytes },
             "server": { "listen": self.server.listen, "running": self.server.is_running, "sockets": sockets },
             "cluster": cluster,
             "organizations": organizations,

@@ -101,16 +101,16 @@ async fn note(store: &Arc<dyn Store>, issued: &IssuedToken) -> Result<(), Failur
 
 /// Replaces the signing key by a new one.
 fn rotate_keys(config: &Config, arguments: &RotateKeysArguments) -> Result<(), Failure> {
-    let place = match &config.store {
+    let path = match &config.store {
         StoreAt::File(path) if !path.exists() => return Err(store::missing(path)),
         StoreAt::File(path) => path.clone(),
         StoreAt::Postgres(_) => {
             config.refuse_missing_data_dir()?;
-            config.key_place()?
+            config.token_key_base()?
         }
         StoreAt::Memory => return config.refuse_memory(),
     };
-    token_keys::rotate(&place, arguments.forget)?;
+    token_keys::rotate(&path, arguments.forget)?;
     if !arguments.json {
         return print(if arguments.forget {
             "All earlier tokens are now refused. Restart the server to close their sockets."
@@ -118,7 +118,7 @@ fn rotate_keys(config: &Config, arguments: &RotateKeysArguments) -> Result<(), F
             "New tokens are signed with a new key. Earlier tokens stay valid until they expire."
         });
     }
-    let file = token_keys::path_beside(&place);
+    let file = token_keys::path_beside(&path);
     print(&json!({ "file": file, "earlier_tokens_valid": !arguments.forget }).to_string())
 }
 

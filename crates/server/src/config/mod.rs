@@ -56,72 +56,72 @@ use crate::tls::{TlsFault, TlsFiles};
 use key::Key;
 use values::{Values, in_order};
 
-/// How long a server that is one of several takes to send its sockets to the others, if nothing else is said.
+/// The default of the time in which one of several servers sends its sockets to the others.
 const DRAIN_OF_SEVERAL: Duration = Duration::from_secs(5);
 
-/// What the server runs with.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Address and port to listen on.
     pub listen: String,
-    /// Where clients reach the server from outside, if anybody has said so.
+    /// The address at which clients reach the server from outside, if it is set.
     pub public_url: Option<PublicUrl>,
-    /// Where figures are served, if they are.
+    /// The address of the metrics; `None` if they are off.
     pub metrics_listen: Option<String>,
-    /// Directory of what is no row: the embedded store, and the keys that sign tokens.
+    /// The data directory: the file of the embedded store, and the keys that sign tokens.
     pub data_dir: PathBuf,
-    /// The file that the first user's key is written to; without one it is printed.
+    /// The file to which the first user's key is written; without one it is printed.
     pub first_key_file: Option<PathBuf>,
-    /// With less bytes free where the embedded store is, only small writes are taken.
+    /// With fewer free bytes on the disk of the embedded store, only small writes are accepted.
     pub min_free_bytes: u64,
-    /// Where the data is.
+    /// The location of the data.
     pub store: StoreAt,
-    /// Whether others work on the same store.
+    /// How many servers may use the same store.
     pub cluster_mode: ClusterMode,
-    /// Over what several servers tell each other what happened, if they do.
+    /// The bus to other servers; `None` for a single server.
     pub bus: Option<BusSettings>,
-    /// What a connection may cost.
+    /// The limits of a connection.
     pub http: HttpConfig,
-    /// With what the server encrypts, if it does.
+    /// The certificate and key of the listener; `None` without TLS.
     pub tls: Option<TlsFiles>,
-    /// What is logged, and how.
+    /// The level and format of the log.
     pub log: LogConfig,
-    /// Where traces of requests go.
+    /// The collector that receives traces of requests.
     pub traces: TraceConfig,
-    /// What holds for sockets and what goes over them.
+    /// The settings of sockets and of messages that are pushed to them.
     pub sockets: SocketConfig,
     /// The thresholds of the flags of work.
     pub work: WorkThresholds,
-    /// How many days a contact request waits for its answer; 0 is for ever.
+    /// The number of days after which a contact request expires; 0 for never.
     pub contact_request_days: u32,
-    /// After how many days a new key expires if no expiry is requested; 0 is never.
+    /// The number of days after which a new key expires if no expiry is requested; 0 for never.
     pub key_ttl_days: u32,
-    /// How messages that are too old are erased; empty where they are kept for ever.
+    /// The ages at which messages are erased; empty if they are kept.
     pub retention: Vec<Retention>,
-    /// Plan of organizations that are made without one.
+    /// The plan of a new organization for which none is named.
     pub default_plan: PlanName,
     /// The plans in addition to the built-in one.
     pub plans: Vec<Plan>,
-    /// What hashing a password costs.
+    /// The memory and time of a password hash.
     pub passwords: PasswordConfig,
-    /// Who may register.
+    /// The rule of who may register.
     pub registration: Registration,
-    /// How often somebody may ask.
+    /// The rate limits.
     pub rates: RateLimitConfig,
 }
 
-/// A configuration as it was found, right or wrong.
+/// A configuration as it was read, valid or not.
 pub(crate) struct Examined {
-    /// What the server would run with, with defaults in place of what is wrong.
+    /// The configuration, with defaults in place of invalid values.
     pub(crate) config: Config,
-    /// Every setting, with where it comes from.
+    /// Every setting with its origin.
     pub(crate) settings: Vec<Setting>,
-    /// All that is wrong.
+    /// All faults.
     pub(crate) faults: Vec<Fault>,
 }
 
 impl Examined {
-    /// The same with what is wrong with the files that settings name.
+    /// Adds the faults of files that settings name.
     pub(crate) fn with_files(mut self) -> Self {
         let read = self.config.tls.as_ref().map(TlsFiles::read);
         if let Some(Err(TlsFault { setting, problem })) = read {
@@ -135,7 +135,7 @@ impl Examined {
 }
 
 impl Config {
-    /// Completes the flags from variables, the file and the defaults, and checks it all.
+    /// Completes the flags by variables, the file, and the defaults, and checks the result.
     ///
     /// # Errors
     /// [`Failure`] names every fault.
@@ -149,12 +149,12 @@ impl Config {
         Err(Failure::plain(format!("invalid configuration: {faults}")).next(next))
     }
 
-    /// The same with all that is to be said about it.
+    /// Like [`Self::load`], with the origin of every setting and all faults.
     pub(crate) fn examine(flags: Flags) -> Examined {
         Self::examined(Values::gather(flags, std::env::vars_os()))
     }
 
-    /// Every setting that there is, as it is without being set.
+    /// Every setting with its default.
     pub(crate) fn described() -> Vec<Setting> {
         let nothing = Values::gather_nothing();
         Self::examined(nothing).settings
@@ -289,7 +289,7 @@ impl Config {
     }
 
     /// A path in the data directory: the keys that sign tokens are stored beside it if the store is not a file.
-    pub(crate) fn key_place(&self) -> Result<PathBuf, Failure> {
+    pub(crate) fn token_key_base(&self) -> Result<PathBuf, Failure> {
         let directory = &self.data_dir;
         make_directory(directory)?;
         Ok(directory.join("parlance.db"))

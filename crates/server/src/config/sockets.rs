@@ -1,4 +1,4 @@
-//! What holds for sockets and what goes over them.
+//! The settings of sockets and of messages that are pushed to them.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use super::key::Key;
 use super::parse;
 use super::values::Values;
 
-/// What holds for sockets and what goes over them.
+/// The settings of sockets and of messages that are pushed to them.
 #[derive(Clone, Debug)]
 pub struct SocketConfig {
-    /// How long a silent socket stays.
+    /// The time after which a silent socket is closed.
     pub idle_timeout: Duration,
-    /// How many bytes may wait for one socket.
+    /// The maximum number of bytes queued for one socket.
     pub queue_bytes: usize,
-    /// How many connections one caller may have.
+    /// The maximum number of connections of one caller.
     pub per_caller: usize,
-    /// After how long a message that no socket has taken is pushed again.
+    /// The time after which a message that no socket has taken is pushed again.
     pub redelivery_after: Duration,
-    /// Over how long the sockets are ended when the server stops; `None` for what is usual.
+    /// The time over which a stopping server closes its sockets; `None` for the default.
     pub drain: Option<Duration>,
-    /// One of how many new messages is lost on purpose, if that is wanted.
+    /// For tests: one of this many new messages is lost.
     pub lose_messages: Option<u64>,
 }
 
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// Who builds a hub without settings gets the same.
+    /// A hub that is built without settings has the same values.
     #[test]
     fn the_defaults_are_those_of_the_hub() {
         let (ours, hub) = (read(&mut Values::gather_nothing()), HubConfig::default());

@@ -34,13 +34,13 @@ pub(super) struct Stall {
     slow: Option<(Instant, u64)>,
     /// The time since which nothing could be written.
     since: Option<Instant>,
-    room: Option<ResponsePermit>,
+    permit: Option<ResponsePermit>,
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl Stall {
     pub(super) fn new(budget: Arc<ResponseBudget>, source: Option<Source>) -> Self {
-        Self { budget, source, slow: None, since: None, room: None, alarm: None }
+        Self { budget, source, slow: None, since: None, permit: None, alarm: None }
     }
 
     /// Records that so many bytes were written.
@@ -48,7 +48,7 @@ impl Stall {
         if let Some((_, taken)) = &mut self.slow {
             *taken += bytes as u64;
             self.since = None;
-            self.room = None;
+            self.permit = None;
         }
     }
 
@@ -56,7 +56,7 @@ impl Stall {
     pub(super) fn over(&mut self) {
         if self.slow.take().is_some() {
             self.since = None;
-            self.room = None;
+            self.permit = None;
             self.alarm = None;
         }
     }
@@ -74,13 +74,13 @@ impl Stall {
     fn stuck_at(&mut self, now: Instant, bytes: usize) -> io::Result<()> {
         let (begun, taken) = *self.slow.get_or_insert((now, 0));
         let since = *self.since.get_or_insert(now);
-        if self.room.is_none() {
-            self.room = self.budget.try_take(self.source, bytes as u64 + OVERHEAD);
+        if self.permit.is_none() {
+            self.permit = self.budget.try_take(self.source, bytes as u64 + OVERHEAD);
         }
         let is_scarce = || self.budget.is_scarce(self.source);
         let patience = if is_scarce() { SHORT_PATIENCE } else { PATIENCE };
         let is_too_slow = now > begun + GRACE + Duration::from_secs(taken / SLOWEST);
-        if self.room.is_none() || is_too_slow || now >= since + patience {
+        if self.permit.is_none() || is_too_slow || now >= since + patience {
             measure::stalled_connection();
             return Err(io::ErrorKind::TimedOut.into());
         }
@@ -120,10 +120,10 @@ mod tests {
         let (budget, start) = (budget(), Instant::now());
         let (mut first, mut second, mut third) = (stall(&budget), stall(&budget), stall(&budget));
         assert!(first.stuck_at(start, 400_000).is_ok() && second.stuck_at(start, 400_000).is_ok());
-        assert!(third.stuck_at(start, 400_000).is_err(), "there is no room");
+        assert!(third.stuck_at(start, 400_000).is_err(), "no capacity is left");
         assert!(first.stuck_at(after(start, 1), 400_000).is_err());
         drop(first);
-        assert!(third.stuck_at(start, 400_000).is_ok(), "there is room again");
+        assert!(third.stuck_at(start, 400_000).is_ok(), "there is capacity again");
     }
 
     #[test]

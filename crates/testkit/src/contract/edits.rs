@@ -136,7 +136,7 @@ pub async fn a_deleted_text_is_nowhere(world: World) {
         parts: ChatParts { last_message: true, ..ChatParts::default() },
         ..ChatListing::default()
     };
-    let listed = world.chats.list_rooms(ann.caller, listing, first(10)).await.unwrap();
+    let listed = world.chats.list_chats(ann.caller, listing, first(10)).await.unwrap();
     assert_eq!(listed.rows[0].last_message.as_ref(), Some(&left[0]));
     let next = send(&world, &ann, chat, &bot, "five").await;
     let newest = history(&world, &ann, chat).await.swap_remove(0);

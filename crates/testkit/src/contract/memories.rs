@@ -245,7 +245,7 @@ pub async fn humans_read_what_concerns_them(world: World) {
     // In a room together.
     let room = world.chat(ben.caller, &[bens.id.into(), ann.id.into()]).await;
     assert_eq!(of_human(&world, &ann, of(HumanScope::Room)).await, ["of ben's", "of all", "about ann"]);
-    let here = MemoriesOfHuman { room: Some(room), scope: HumanScope::Room, ..MemoriesOfHuman::default() };
+    let here = MemoriesOfHuman { chat: Some(room), scope: HumanScope::Room, ..MemoriesOfHuman::default() };
     assert_eq!(of_human(&world, &ann, here.clone()).await, ["of ben's", "of all", "about ann"]);
     let stranger = world.user("zoe").await;
     let refused = world.memories.list_for_human(stranger.caller, here, FIRST).await;

@@ -284,7 +284,7 @@ pub async fn every_message_has_the_handle_of_its_sender(world: World) {
     seen.extend(world.messages.surroundings(ann.caller, chat, around, Kinds::ALL, 10).await.unwrap().rows);
     let parts = ChatParts { last_message: true, ..ChatParts::default() };
     let listing = ChatListing { parts, ..ChatListing::default() };
-    let listed = world.chats.list_rooms(ann.caller, listing, first(10)).await.unwrap();
+    let listed = world.chats.list_chats(ann.caller, listing, first(10)).await.unwrap();
     seen.extend(listed.rows.into_iter().filter_map(|room| room.last_message));
     assert_eq!(seen.len(), 2 + 1 + 2 + 2 + 2 + 1 + 3 + 3 + 1);
 

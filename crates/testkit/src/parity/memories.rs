@@ -118,7 +118,7 @@ impl Cast {
                 HumanScope::Organization,
                 HumanScope::Room,
             ]),
-            room: self.rng.maybe(&[chat]),
+            chat: self.rng.maybe(&[chat]),
             source: if self.rng.one_in(3) { Some(source) } else { None },
         };
         let (caller, page) = (self.member_user(chat), self.page("a human's memories"));

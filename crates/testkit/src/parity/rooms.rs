@@ -89,11 +89,11 @@ impl Cast {
                 act!("roster", |world, caller, chat| played(world.chats.roster(caller, chat).await, nothing))
             }
             3 => act!("enter", |world, caller, chat| played(world.chats.enter(caller, chat).await, nothing)),
-            _ => self.list_rooms(),
+            _ => self.list_chats(),
         }
     }
 
-    fn list_rooms(&mut self) -> Act {
+    fn list_chats(&mut self) -> Act {
         let sort = self.rng.of(&[ChatSort::Created, ChatSort::Updated]);
         let list = match sort {
             ChatSort::Created => "rooms by age",
@@ -113,8 +113,8 @@ impl Cast {
             },
         };
         let (caller, page) = (self.caller(), self.page(list));
-        act!("list_rooms", |world, caller, listing, page| {
-            played(world.chats.list_rooms(caller, listing, page).await, next(list))
+        act!("list_chats", |world, caller, listing, page| {
+            played(world.chats.list_chats(caller, listing, page).await, next(list))
         })
     }
 }

@@ -72,7 +72,7 @@ impl PendingClaim for Pending {
         self.admit(Some(precedence));
     }
 
-    fn settle(self: Box<Self>, granted: Granted) {
+    fn resolve(self: Box<Self>, granted: Granted) {
         self.admit(granted.map(Precedence::Granted));
     }
 
@@ -141,19 +141,19 @@ impl Hub {
         permit: SocketPermit,
         precedence: Precedence,
     ) -> Claimed {
-        let turn = self.presence.turn(caller.participant());
+        let lock = self.presence.lock(caller.participant());
         let precedence = match precedence {
             // Changes that followed the grant may have arrived before this point.
-            Precedence::Granted(number) if turn.has_newer(number) => Precedence::Overtaken,
+            Precedence::Granted(number) if lock.has_newer(number) => Precedence::Overtaken,
             precedence => precedence,
         };
         let Opened { id, inbox, reader, is_first } = self.open_sockets.open(caller, presented, precedence)?;
-        let news = turn.arrive(matches!(precedence, Precedence::Granted(_)));
+        let news = lock.arrive(matches!(precedence, Precedence::Granted(_)));
         if is_first && matches!(caller, Caller::User(_)) {
             self.others.presence_changed(caller.participant());
         }
-        self.announce(&turn, news);
-        drop(turn);
+        self.announce(&lock, news);
+        drop(lock);
         let quota = permit.quota();
         Ok((
             SocketClaim { hub: self.clone(), caller, presented, id, inbox, quota, permit: Some(permit) },
@@ -170,8 +170,8 @@ impl SocketClaim {
     }
 
     /// Waits until one more join of the caller may read the store.
-    pub(crate) fn join_turn(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
-        self.quota.join_turn()
+    pub(crate) fn join_permit(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
+        self.quota.join_permit()
     }
 
     /// Where this socket records receipts; `None` if they are not needed.
@@ -192,9 +192,9 @@ impl SocketClaim {
 
     /// Applies the caller's access to the topic's chat as read from the store, with the last
     /// sequence. Ends the subscription at once if the access no longer holds.
-    pub fn settle(&self, topic: Topic, subscription: SubscriptionId, entrance: &Entrance) {
+    pub fn apply_access(&self, topic: Topic, subscription: SubscriptionId, entrance: &Entrance) {
         let now = self.hub.clock.now();
-        self.hub.subscriptions.settle(topic, self.id, subscription, entrance, now);
+        self.hub.subscriptions.apply_access(topic, self.id, subscription, entrance, now);
     }
 
     /// Ends this subscription.
@@ -216,15 +216,15 @@ impl SocketClaim {
 
     /// Releases the claim, so that another socket can take it.
     pub fn release(&self, departure: Departure) {
-        let turn = self.hub.presence.turn(self.caller.participant());
+        let lock = self.hub.presence.lock(self.caller.participant());
         let Some(last) = self.hub.open_sockets.close(self.id, self.caller, self.presented) else { return };
-        let news = turn.depart(departure == Departure::Dropped && !last.is_out);
-        self.hub.others.presence_changed(turn.who());
-        self.hub.announce(&turn, news);
+        let news = lock.depart(departure == Departure::Dropped && !last.is_out);
+        self.hub.others.presence_changed(lock.who());
+        self.hub.announce(&lock, news);
     }
 
     /// Resolves when other nodes see the claim as released, or shortly after.
-    pub async fn is_free_everywhere(&self) {
+    pub async fn wait_until_released(&self) {
         // A store that does not answer must not delay the close for long.
         let _ = timeout(MAX_CLOSE_DELAY, self.hub.others.stored()).await;
     }

@@ -1,7 +1,7 @@
 //! Presence: users and agents with a socket, on this node or another, and for a moment those whose
 //! last connection broke.
 //!
-//! A change is made and announced under the [`PresenceTurn`] of its user or agent, so that subscribers
+//! A change is made and announced under the [`PresenceLock`] of its user or agent, so that subscribers
 //! receive the changes of one in order; those of others proceed meanwhile.
 
 use std::collections::{HashMap, HashSet};
@@ -29,7 +29,7 @@ pub enum Departure {
 pub(super) struct PresenceTable {
     clock: Arc<dyn Clock>,
     hasher: RandomState,
-    turns: Vec<Mutex<()>>,
+    locks: Vec<Mutex<()>>,
     state: Mutex<State>,
 }
 
@@ -45,7 +45,7 @@ struct State {
 }
 
 /// The right to change the presence of one user or agent.
-pub(super) struct PresenceTurn<'a> {
+pub(super) struct PresenceLock<'a> {
     presence: &'a PresenceTable,
     who: ParticipantId,
     _held: MutexGuard<'a, ()>,
@@ -65,15 +65,15 @@ impl State {
 
 impl PresenceTable {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        let turns = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { clock, hasher: RandomState::new(), turns, state: Mutex::default() }
+        let locks = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Self { clock, hasher: RandomState::new(), locks, state: Mutex::default() }
     }
 
     /// Waits until the presence of `who` may be changed.
-    pub(super) fn turn(&self, who: ParticipantId) -> PresenceTurn<'_> {
+    pub(super) fn lock(&self, who: ParticipantId) -> PresenceLock<'_> {
         let index = usize::try_from(self.hasher.hash_one(who) % SHARDS as u64).unwrap_or(0);
-        let held = self.turns[index].lock().unwrap_or_else(PoisonError::into_inner);
-        PresenceTurn { presence: self, who, _held: held }
+        let held = self.locks[index].lock().unwrap_or_else(PoisonError::into_inner);
+        PresenceLock { presence: self, who, _held: held }
     }
 
     /// Returns whether `who` is connected to any node, or was a moment ago.
@@ -122,8 +122,8 @@ impl PresenceTable {
     }
 }
 
-/// The changes return whether the user or agent is present now, if that is news.
-impl PresenceTurn<'_> {
+/// The changes return whether the user or agent is present now; `None` if that has not changed.
+impl PresenceLock<'_> {
     pub(super) fn who(&self) -> ParticipantId {
         self.who
     }

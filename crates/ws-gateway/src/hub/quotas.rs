@@ -75,7 +75,7 @@ impl CallerQuota {
     }
 
     /// Waits until one more join of the caller may read the store.
-    pub(super) fn join_turn(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
+    pub(super) fn join_permit(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
         let turn = self.joins.clone().acquire_owned();
         // The semaphore is never closed.
         async { turn.await.ok() }

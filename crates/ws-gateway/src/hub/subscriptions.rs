@@ -48,7 +48,7 @@ pub(crate) struct ListeningAgent {
 /// The chat that is being revalidated, with a flag for a change since the read began.
 #[derive(Default)]
 struct Revalidation {
-    room: Option<ChatId>,
+    chat: Option<ChatId>,
     has_changed: bool,
 }
 
@@ -106,7 +106,7 @@ impl Subscriptions {
 
     /// Applies the subscriber's access to the topic's chat as read from the store, with the last
     /// sequence, and the time. Ends the subscription at once if the access no longer holds.
-    pub(super) fn settle(
+    pub(super) fn apply_access(
         &self,
         topic: Topic,
         socket: SocketId,
@@ -119,7 +119,7 @@ impl Subscriptions {
         let Some(listener) = listeners.get_mut(socket).filter(|one| one.subscription == subscription) else {
             return;
         };
-        listener.basis.settle(entrance, now);
+        listener.basis.apply_access(entrance, now);
         if listener.basis.is_over() {
             listener.inbox.send_command(InboxItem::End { topic, subscription });
             listeners.remove(socket);
@@ -215,7 +215,7 @@ impl Subscriptions {
 
     /// The watched chats in which `who` is a participant.
     pub(super) fn watched_chats_of(&self, who: ParticipantId) -> Vec<ChatId> {
-        self.watch().rooms_of(who)
+        self.watch().chats_of(who)
     }
 
     /// The participants of a chat with a subscription to them; `ask` is called for the first
@@ -247,7 +247,7 @@ impl Subscriptions {
     pub(super) fn add(&self, chat: ChatId, participant: &Participant) {
         self.note_change(Some(chat));
         let came = participant.id.agent();
-        for topic in Topic::of_room(chat) {
+        for topic in Topic::of_chat(chat) {
             let mut shard = self.shard(topic);
             for listener in shard.get_mut(&topic).into_iter().flat_map(Listeners::values_mut) {
                 let owns = listener.who.user().is_some() && listener.who.user() == participant.owner;
@@ -300,7 +300,7 @@ impl Subscriptions {
     pub(super) async fn revalidate(&self, chat: ChatId, chats: &ChatService) -> Result<(), StoreError> {
         let _one_at_a_time = self.revalidating.lock().await;
         for attempt in 1..=TRIES {
-            *self.revalidation() = Revalidation { room: Some(chat), has_changed: false };
+            *self.revalidation() = Revalidation { chat: Some(chat), has_changed: false };
             let begun = self.begun(chat);
             if begun.is_empty() {
                 break;
@@ -308,7 +308,8 @@ impl Subscriptions {
             let roster = chats.roster_unchecked(chat).await?;
             let revalidation = self.revalidation();
             if !revalidation.has_changed || attempt == TRIES {
-                // The lock keeps changes out until the result is applied.
+                // The lock keeps changes out until the result is applied. The last try applies
+                // its roster even if changes have overtaken it, so that a busy chat is revalidated at all.
                 match roster {
                     Some(roster) => self.apply_roster(&roster, &begun),
                     None => self.end(chat, |listener, topic| begun.contains(&(topic, listener.subscription))),
@@ -332,7 +333,7 @@ impl Subscriptions {
     /// change concerns many.
     fn note_change(&self, of: Option<ChatId>) {
         let mut revalidation = self.revalidation();
-        if of.is_none() || revalidation.room == of {
+        if of.is_none() || revalidation.chat == of {
             revalidation.has_changed = true;
         }
     }
@@ -340,7 +341,7 @@ impl Subscriptions {
     /// The subscriptions to a chat.
     fn begun(&self, chat: ChatId) -> Begun {
         let mut begun = Begun::new();
-        for topic in Topic::of_room(chat) {
+        for topic in Topic::of_chat(chat) {
             let shard = self.shard(topic);
             let listeners = shard.get(&topic).into_iter().flat_map(Listeners::values);
             begun.extend(listeners.map(|listener| (topic, listener.subscription)));
@@ -350,7 +351,7 @@ impl Subscriptions {
 
     /// Ends the subscriptions to a chat's topics that `chosen` selects.
     fn end(&self, chat: ChatId, mut chosen: impl FnMut(&mut Listener, Topic) -> bool) {
-        for topic in Topic::of_room(chat) {
+        for topic in Topic::of_chat(chat) {
             self.end_on(&mut self.shard(topic), topic, |listener| chosen(listener, topic));
         }
     }

@@ -110,11 +110,15 @@ fn subscribed_agents_are_listed_for_redelivery() {
     let subscription = claim.subscribe(topic);
     asked.subscribe(topic);
     assert!(!hub.has_human_subscribers(ROOM), "no human listens");
-    human.settle(topic, human.subscribe(topic), &entrance);
-    claim.settle(Topic::RoomParticipants(ROOM), claim.subscribe(Topic::RoomParticipants(ROOM)), &entrance);
+    human.apply_access(topic, human.subscribe(topic), &entrance);
+    claim.apply_access(
+        Topic::RoomParticipants(ROOM),
+        claim.subscribe(Topic::RoomParticipants(ROOM)),
+        &entrance,
+    );
     assert!(hub.has_human_subscribers(ROOM) && !hub.has_human_subscribers(ChatId::new(Uuid::from_u128(77))));
     assert!(listed().is_empty(), "it is not known yet who may listen");
-    claim.settle(topic, subscription, &entrance);
+    claim.apply_access(topic, subscription, &entrance);
     let (agent, since) = (agent_id(1), entrance.last_sequence);
     let joined_at = Timestamp::from_micros(NOON);
     let listening = Listening { subscription, agent, chat: ROOM, since, joined_at };
@@ -132,7 +136,7 @@ fn subscribed_agents_are_listed_for_redelivery() {
     claim.receipts().unwrap().record(message(46, "").id, 100);
     assert_eq!(redeliver(&hub, &listening, &message(46, "again")), Pushed::Acknowledged);
     claim.unsubscribe(topic, subscription);
-    claim.settle(topic, claim.subscribe(topic), &entrance);
+    claim.apply_access(topic, claim.subscribe(topic), &entrance);
     assert_eq!(
         redeliver(&hub, &listening, &message(47, "again")),
         Pushed::Unavailable,
@@ -202,7 +206,7 @@ fn changes_of_participants_during_a_join_count() {
             hub.publish(event);
         }
         let standing = Standing { own: None, agents: vec![(agent_id(1), Role::Member)] };
-        claim.settle(topic, subscription, &Entrance { standing, ..Entrance::default() });
+        claim.apply_access(topic, subscription, &Entrance { standing, ..Entrance::default() });
         for event in afterwards {
             hub.publish(event);
         }

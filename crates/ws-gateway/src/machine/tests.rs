@@ -91,7 +91,7 @@ fn a_refused_room_is_not_joined() {
     let mut connection = agent();
     let topic = format!("chat_room:{R1}");
     let Some(Action::Authorize(pending)) = connection.on_text(&join("1", &topic)).pop() else { panic!() };
-    assert!(pending.room.is_some());
+    assert!(pending.chat.is_some());
     let out = connection.on_decision(pending, JoinDecision::Refused("unauthorized"));
     assert_eq!(out, [Action::Send(error(r#""1""#, r#""1""#, &topic, "unauthorized"))]);
     assert_eq!(connection.topics().count(), 0);

@@ -128,7 +128,7 @@ async fn a_failing_read_keeps_nobody_else_waiting() {
     let mut sockets = (0..LISTENERS + 3).map(|number| open(&hub, agent(number as u128))).collect::<Vec<_>>();
     for (claim, _) in &sockets {
         let topic = Topic::ChatRoom(ROOM);
-        claim.settle(topic, claim.subscribe(topic), &Entrance::default());
+        claim.apply_access(topic, claim.subscribe(topic), &Entrance::default());
     }
     *store.listener.lock().unwrap() = Some(agent_id(7));
     *store.message.lock().unwrap() = Some(agent_id(LISTENERS as u128));

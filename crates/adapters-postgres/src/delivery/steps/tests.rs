@@ -16,24 +16,24 @@ async fn again(
     command: &AdvanceDelivery,
     before: &DecidedSteps,
 ) -> Option<DecidedSteps> {
-    let lease = store.pool.lease().await.unwrap();
+    let connection = store.pool.acquire().await.unwrap();
     let commands = std::slice::from_ref(command);
-    let decided = Steps.decide_on(lease.db(), commands, LockWait::Long, Some(before)).await.unwrap();
-    execute(lease.db(), "ROLLBACK").await.unwrap();
-    lease.release();
+    let decided = Steps.decide_on(connection.db(), commands, LockWait::Long, Some(before)).await.unwrap();
+    execute(connection.db(), "ROLLBACK").await.unwrap();
+    connection.release();
     decided
 }
 
 /// Decides and writes the step; commits it if wanted.
 async fn take(store: &PostgresStore, command: &AdvanceDelivery, end: &'static str) -> DecidedSteps {
-    let lease = store.pool.lease().await.unwrap();
+    let connection = store.pool.acquire().await.unwrap();
     let commands = std::slice::from_ref(command);
-    let decided = Steps.decide_on(lease.db(), commands, LockWait::Brief, None).await.unwrap();
+    let decided = Steps.decide_on(connection.db(), commands, LockWait::Brief, None).await.unwrap();
     let mut decided = decided.unwrap();
     assert!(matches!(decided.outcomes.as_slice(), [Ok(_)]));
-    Steps.write_on(lease.db(), commands, &mut decided).await.unwrap();
-    execute(lease.db(), end).await.unwrap();
-    lease.release();
+    Steps.write_on(connection.db(), commands, &mut decided).await.unwrap();
+    execute(connection.db(), end).await.unwrap();
+    connection.release();
     decided
 }
 

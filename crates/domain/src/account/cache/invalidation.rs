@@ -29,8 +29,8 @@ impl EventPublisher for CacheInvalidation {
         if let Some(change) = change_of(&event) {
             self.cache.follow(change);
         }
-        if let Some(chat) = room_of(&event) {
-            self.cache.forget_room(chat);
+        if let Some(chat) = chat_of(&event) {
+            self.cache.forget_chat(chat);
         }
         self.next.publish(event);
     }
@@ -41,7 +41,7 @@ impl EventPublisher for CacheInvalidation {
 }
 
 /// The chat whose participants an event changes.
-fn room_of(event: &DomainEvent) -> Option<ChatId> {
+fn chat_of(event: &DomainEvent) -> Option<ChatId> {
     match event {
         DomainEvent::ParticipantAdded { chat_id, .. }
         | DomainEvent::ParticipantRemoved { chat_id, .. }

@@ -50,7 +50,7 @@ const MAX_AGENTS: usize = 1024;
 
 /// The maximum number of chats, and of participants of a cached one: a few megabytes, thirty if all
 /// are as large as possible.
-const MAX_ROOMS: usize = 4096;
+const MAX_CHATS: usize = 4096;
 const MAX_PARTICIPANTS: usize = 48;
 
 /// Before the first read of the log.
@@ -63,7 +63,7 @@ pub struct CallerCache {
     standings: ReadThroughCache<UserId, Entry<UserStanding>>,
     sessions: ReadThroughCache<SessionId, Entry<OpenSession>>,
     agents: ReadThroughCache<AgentId, Entry<Arc<Agent>>>,
-    rooms: ReadThroughCache<ChatId, Entry<Names>>,
+    chats: ReadThroughCache<ChatId, Entry<Names>>,
     /// The beginning of the last complete read of the log: a steady time, in microseconds.
     followed_at: AtomicI64,
     hits: AtomicU64,
@@ -111,7 +111,7 @@ impl Default for CallerCache {
             standings: ReadThroughCache::new(MAX_CALLERS),
             sessions: ReadThroughCache::new(MAX_CALLERS),
             agents: ReadThroughCache::new(MAX_AGENTS),
-            rooms: ReadThroughCache::new(MAX_ROOMS)
+            chats: ReadThroughCache::new(MAX_CHATS)
                 .with_limit(|names| names.value.0.len() <= MAX_PARTICIPANTS),
             followed_at: AtomicI64::new(NEVER),
             hits: AtomicU64::default(),
@@ -134,7 +134,7 @@ impl CallerCache {
         self.standings.forget_all(|_| true);
         self.sessions.forget_all(|_| true);
         self.agents.forget_all(|_| true);
-        self.rooms.forget_all(|_| true);
+        self.chats.forget_all(|_| true);
     }
 
     /// Drops the entries that a committed change may have outdated.
@@ -173,7 +173,7 @@ impl CallerCache {
             | Change::NodeCleared(_)
             | Change::WorkRetried(_)
             | Change::EventsLost { .. } => {}
-            Change::ParticipantsRemoved(chat) => self.forget_room(chat),
+            Change::ParticipantsRemoved(chat) => self.forget_chat(chat),
         }
     }
 
@@ -184,14 +184,14 @@ impl CallerCache {
     }
 
     fn forget_name(&self, who: ParticipantId) {
-        self.rooms.forget_all(|names| names.value.find(who).is_some());
+        self.chats.forget_all(|names| names.value.find(who).is_some());
     }
 
     /// Drops the names of a chat whose participants have changed. Joins through other processes do
     /// not call this; they need not, since a message is only stored if its sender and all mentioned
     /// participants are in the chat at that time.
-    pub(crate) fn forget_room(&self, chat: ChatId) {
-        self.rooms.forget(&chat);
+    pub(crate) fn forget_chat(&self, chat: ChatId) {
+        self.chats.forget(&chat);
     }
 
     fn forget_permits(&self, of: impl Fn(OrganizationId) -> bool) {
@@ -267,7 +267,7 @@ impl CallerCache {
         admits: impl Fn(&R) -> bool,
         read: impl Future<Output = Result<Option<Names>, StoreError>>,
     ) -> Result<Option<R>, StoreError> {
-        self.known_or(&self.rooms, chat, now, see, admits, read).await
+        self.known_or(&self.chats, chat, now, see, admits, read).await
     }
 
     /// Applies `see` to the cached value, or to the one from `read`, which is then cached. Missing

@@ -336,7 +336,7 @@ async fn a_room_is_read_again_for_what_is_not_known_of_it() {
     assert_eq!(ask(names(1)).await, Some(false));
     assert_eq!(ask(names(2)).await, Some(true), "what is known does not refuse");
     assert_eq!(ask(names(1)).await, Some(true), "known from then on");
-    cache.forget_room(room(1));
+    cache.forget_chat(room(1));
     assert_eq!(ask(names(1)).await, Some(false));
 }
 
@@ -349,7 +349,7 @@ async fn large_rooms_are_not_kept() {
         cache.forget_all();
         cache.confirm(at(0));
         cache.names(room(1), at(0), |_| (), |()| true, async { Ok(Some(large)) }).await.unwrap();
-        assert_eq!(cache.rooms.len(), kept);
+        assert_eq!(cache.chats.len(), kept);
     }
 }
 
@@ -421,9 +421,9 @@ async fn own_changes_invalidate_before_they_are_published() {
     publisher.publish(DomainEvent::MessageDeleted { chat_id: ChatId::new(id(1)), id: MessageId::new(id(2)) });
     publisher.publish(DomainEvent::AgentUpdated { agent: record(11) });
     assert_eq!(*next.seen.lock().unwrap(), [2, 1]);
-    assert_eq!(cache.rooms.len(), 1, "the agent is called something else there");
+    assert_eq!(cache.chats.len(), 1, "the agent is called something else there");
     publisher.publish(DomainEvent::RoomDeleted { chat_id: room(2) });
-    assert_eq!(cache.rooms.len(), 0);
+    assert_eq!(cache.chats.len(), 0);
     assert!(!publisher.has_human_subscribers(ChatId::new(id(1))), "what is heard is asked of the next");
 }
 

@@ -19,8 +19,8 @@ fn policy() -> RedeliveryPolicy {
 }
 
 /// Messages with these sequences, each written at that second.
-fn new<const N: usize>(places: [i64; N]) -> [Unacknowledged; N] {
-    places.map(|place| Unacknowledged { sequence: Sequence::new(place), written_at: at(place) })
+fn new<const N: usize>(sequences: [i64; N]) -> [Unacknowledged; N] {
+    sequences.map(|sequence| Unacknowledged { sequence: Sequence::new(sequence), written_at: at(sequence) })
 }
 
 fn listening(subscription: SubscriptionId, since: i64) -> Listening {
@@ -192,11 +192,11 @@ fn in_the_long_run() {
         // One message a second for a while; every seventh arrives without a redelivery, a
         // redelivered one arrives two seconds later, but for every fifth, which arrives after 100
         // seconds.
-        let waits = |place: &i64| {
-            let arrived = last.get(place).is_some_and(|at| now - at >= 2) && place % 5 != 0;
-            place % 7 != 0 && !arrived && now - place < 100
+        let waits = |sequence: &i64| {
+            let arrived = last.get(sequence).is_some_and(|at| now - at >= 2) && sequence % 5 != 0;
+            sequence % 7 != 0 && !arrived && now - sequence < 100
         };
-        let found = (1..now.min(300)).filter(waits).map(|place| new([place])[0]).collect::<Vec<_>>();
+        let found = (1..now.min(300)).filter(waits).map(|sequence| new([sequence])[0]).collect::<Vec<_>>();
         let due = push(&mut schedule, &found, now);
         assert!(
             due.len() <= 3
@@ -205,10 +205,13 @@ fn in_the_long_run() {
                     .get(&SUBSCRIPTION)
                     .is_none_or(|outstanding| outstanding.pushed.len() <= 3)
         );
-        for place in due {
-            assert!(now - place >= 5, "{place} at {now}");
-            assert!(last.insert(place, now).is_none_or(|before| now - before >= 10), "{place} at {now}");
-            *counts.entry(place).or_default() += 1;
+        for sequence in due {
+            assert!(now - sequence >= 5, "{sequence} at {now}");
+            assert!(
+                last.insert(sequence, now).is_none_or(|before| now - before >= 10),
+                "{sequence} at {now}"
+            );
+            *counts.entry(sequence).or_default() += 1;
         }
     }
     let outstanding = &schedule.subscriptions[&SUBSCRIPTION];
@@ -248,9 +251,9 @@ fn a_backlog_is_left_to_its_agent_for_a_while() {
         assert_eq!(since(&mut schedule, listening, now), expected, "at {now}");
     }
     assert!(schedule.subscriptions.is_empty(), "no listener takes memory for it");
-    let written = |places: &[i64]| {
-        let new = |place: &i64| Unacknowledged { sequence: Sequence::new(*place), written_at: at(-50) };
-        searched(&places.iter().map(new).collect::<Vec<_>>(), None)
+    let written = |sequences: &[i64]| {
+        let new = |sequence: &i64| Unacknowledged { sequence: Sequence::new(*sequence), written_at: at(-50) };
+        searched(&sequences.iter().map(new).collect::<Vec<_>>(), None)
     };
     // Oldest first, a few at once, together with what came later.
     assert_eq!(search(&mut schedule, listening, &written(&[1, 2, 4, 5]), 10), [1, 2, 4]);

@@ -66,7 +66,7 @@ impl SubscriptionBasis {
 
     /// Applies the result from the store, and then the changes since, which the store may or may
     /// not have seen.
-    pub(super) fn settle(&mut self, entrance: &Entrance, now: Timestamp) {
+    pub(super) fn apply_access(&mut self, entrance: &Entrance, now: Timestamp) {
         let Self::Asked { changes } = self else { return };
         let changes = std::mem::take(changes);
         let Entrance { standing, last_sequence } = entrance;

@@ -14,14 +14,14 @@ use crate::person::Person;
 
 /// A change of the participants while the store is being read.
 enum Change {
-    Came(Person),
-    Left(ParticipantId),
+    Added(Person),
+    Removed(ParticipantId),
     /// Exactly these are the participants.
-    Held(Vec<Person>),
+    Replaced(Vec<Person>),
 }
 
 #[derive(Default)]
-struct Room {
+struct WatchedChat {
     /// Lets one subscriber read the participants from the store while the others wait.
     asking: Arc<OnceCell<()>>,
     /// Set once the participants were read.
@@ -34,19 +34,19 @@ struct Room {
 
 #[derive(Default)]
 pub(super) struct Watch {
-    rooms: HashMap<ChatId, Room>,
-    chats_of: HashMap<ParticipantId, HashSet<ChatId>>,
+    chats: HashMap<ChatId, WatchedChat>,
+    chats_by_person: HashMap<ParticipantId, HashSet<ChatId>>,
 }
 
 impl Watch {
     /// Begins to watch a chat: its first subscription to participants has begun.
     pub(super) fn begin(&mut self, chat: ChatId) {
-        self.rooms.insert(chat, Room::default());
+        self.chats.insert(chat, WatchedChat::default());
     }
 
     /// Stops watching a chat after its last subscription to participants.
     pub(super) fn forget(&mut self, chat: ChatId) {
-        for person in self.rooms.remove(&chat).map(|room| room.people).unwrap_or_default() {
+        for person in self.chats.remove(&chat).map(|watched| watched.people).unwrap_or_default() {
             self.leave(chat, person.id);
         }
     }
@@ -54,30 +54,31 @@ impl Watch {
     /// The cell that is set once the participants of the chat were read; `None` if the chat is not
     /// watched.
     pub(super) fn asking(&self, chat: ChatId) -> Option<Arc<OnceCell<()>>> {
-        self.rooms.get(&chat).map(|room| room.asking.clone())
+        self.chats.get(&chat).map(|watched| watched.asking.clone())
     }
 
     /// Applies the participants that were read under `asking`.
     pub(super) fn load(&mut self, chat: ChatId, asking: &Arc<OnceCell<()>>, people: Vec<Person>) {
-        let Some(room) = self.rooms.get_mut(&chat).filter(|room| Arc::ptr_eq(&room.asking, asking)) else {
+        let Some(watched) = self.chats.get_mut(&chat).filter(|watched| Arc::ptr_eq(&watched.asking, asking))
+        else {
             return;
         };
-        room.known = true;
-        let changes = std::mem::take(&mut room.changes);
+        watched.known = true;
+        let changes = std::mem::take(&mut watched.changes);
         self.replace(chat, people);
         for change in changes {
             match change {
-                Change::Came(person) => self.add(chat, person),
-                Change::Left(id) => self.remove(chat, id),
-                Change::Held(people) => self.replace(chat, people),
+                Change::Added(person) => self.add(chat, person),
+                Change::Removed(id) => self.remove(chat, id),
+                Change::Replaced(people) => self.replace(chat, people),
             }
         }
     }
 
     /// Adds a participant to a watched chat.
     pub(super) fn came(&mut self, chat: ChatId, person: Person) {
-        match self.rooms.get_mut(&chat) {
-            Some(room) if !room.known => room.changes.push(Change::Came(person)),
+        match self.chats.get_mut(&chat) {
+            Some(watched) if !watched.known => watched.changes.push(Change::Added(person)),
             Some(_) => self.add(chat, person),
             None => {}
         }
@@ -85,8 +86,8 @@ impl Watch {
 
     /// Removes a participant from a watched chat.
     pub(super) fn left(&mut self, chat: ChatId, id: ParticipantId) {
-        match self.rooms.get_mut(&chat) {
-            Some(room) if !room.known => room.changes.push(Change::Left(id)),
+        match self.chats.get_mut(&chat) {
+            Some(watched) if !watched.known => watched.changes.push(Change::Removed(id)),
             Some(_) => self.remove(chat, id),
             None => {}
         }
@@ -94,9 +95,9 @@ impl Watch {
 
     /// Replaces the participants of a chat by those that were just read from the store.
     pub(super) fn hold(&mut self, chat: ChatId, people: Vec<Person>) {
-        match self.rooms.get_mut(&chat) {
+        match self.chats.get_mut(&chat) {
             // The list includes all earlier changes.
-            Some(room) if !room.known => room.changes = vec![Change::Held(people)],
+            Some(watched) if !watched.known => watched.changes = vec![Change::Replaced(people)],
             Some(_) => self.replace(chat, people),
             None => {}
         }
@@ -104,12 +105,12 @@ impl Watch {
 
     /// The participants of a chat, by id.
     pub(super) fn people(&self, chat: ChatId) -> Vec<Person> {
-        self.rooms.get(&chat).map(|room| room.people.clone()).unwrap_or_default()
+        self.chats.get(&chat).map(|watched| watched.people.clone()).unwrap_or_default()
     }
 
     /// The watched chats in which `who` is a participant.
-    pub(super) fn rooms_of(&self, who: ParticipantId) -> Vec<ChatId> {
-        self.chats_of.get(&who).into_iter().flatten().copied().collect()
+    pub(super) fn chats_of(&self, who: ParticipantId) -> Vec<ChatId> {
+        self.chats_by_person.get(&who).into_iter().flatten().copied().collect()
     }
 
     fn replace(&mut self, chat: ChatId, mut people: Vec<Person>) {
@@ -126,30 +127,31 @@ impl Watch {
     }
 
     fn add(&mut self, chat: ChatId, person: Person) {
-        let Some(room) = self.rooms.get_mut(&chat).filter(|room| room.people.len() < SHOWN_PARTICIPANTS)
+        let Some(watched) =
+            self.chats.get_mut(&chat).filter(|watched| watched.people.len() < SHOWN_PARTICIPANTS)
         else {
             return;
         };
-        let found = room.people.binary_search_by_key(&person.id.uuid(), |other| other.id.uuid());
+        let found = watched.people.binary_search_by_key(&person.id.uuid(), |other| other.id.uuid());
         let Err(index) = found else { return };
-        room.people.insert(index, person);
+        watched.people.insert(index, person);
         if person.has_sockets() {
-            self.chats_of.entry(person.id).or_default().insert(chat);
+            self.chats_by_person.entry(person.id).or_default().insert(chat);
         }
     }
 
     fn remove(&mut self, chat: ChatId, id: ParticipantId) {
-        if let Some(room) = self.rooms.get_mut(&chat) {
-            room.people.retain(|person| person.id != id);
+        if let Some(watched) = self.chats.get_mut(&chat) {
+            watched.people.retain(|person| person.id != id);
         }
         self.leave(chat, id);
     }
 
     fn leave(&mut self, chat: ChatId, id: ParticipantId) {
-        if let Some(rooms) = self.chats_of.get_mut(&id) {
-            rooms.remove(&chat);
-            if rooms.is_empty() {
-                self.chats_of.remove(&id);
+        if let Some(chats) = self.chats_by_person.get_mut(&id) {
+            chats.remove(&chat);
+            if chats.is_empty() {
+                self.chats_by_person.remove(&id);
             }
         }
     }
@@ -179,11 +181,11 @@ mod tests {
     fn nobody_is_watched_where_nobody_listens() {
         let mut watch = Watch::default();
         watch.came(ROOM, person(2));
-        assert!(watch.asking(ROOM).is_none() && watch.rooms_of(person(2).id).is_empty());
+        assert!(watch.asking(ROOM).is_none() && watch.chats_of(person(2).id).is_empty());
         let mut watch = loaded(&[person(2)]);
-        assert_eq!(watch.rooms_of(person(2).id), [ROOM]);
+        assert_eq!(watch.chats_of(person(2).id), [ROOM]);
         watch.forget(ROOM);
-        assert!(watch.rooms.is_empty() && watch.chats_of.is_empty());
+        assert!(watch.chats.is_empty() && watch.chats_by_person.is_empty());
     }
 
     #[test]
@@ -194,7 +196,7 @@ mod tests {
         assert_eq!(watch.people(ROOM), [person(2), person(3), person(4)]);
         watch.left(ROOM, person(2).id);
         assert_eq!(watch.people(ROOM), [person(3), person(4)]);
-        assert!(watch.rooms_of(person(2).id).is_empty());
+        assert!(watch.chats_of(person(2).id).is_empty());
     }
 
     /// Changes that were published during the read win, whether the store had seen them or not.
@@ -206,7 +208,7 @@ mod tests {
             let asking = watch.asking(ROOM).unwrap();
             watch.came(ROOM, person(3));
             watch.left(ROOM, person(2).id);
-            assert!(watch.rooms_of(person(3).id).is_empty(), "not known yet");
+            assert!(watch.chats_of(person(3).id).is_empty(), "not known yet");
             watch.load(ROOM, &asking, stored);
             assert_eq!(watch.people(ROOM), [person(3), person(4)]);
         }
@@ -230,10 +232,10 @@ mod tests {
         let many = (1..=150).rev().map(person).collect::<Vec<_>>();
         let mut watch = loaded(&many);
         assert_eq!(watch.people(ROOM).len(), SHOWN_PARTICIPANTS);
-        assert!(watch.rooms_of(person(101).id).is_empty());
+        assert!(watch.chats_of(person(101).id).is_empty());
         watch.left(ROOM, person(1).id);
         watch.came(ROOM, person(1_000));
-        assert_eq!(watch.rooms_of(person(1_000).id), [ROOM]);
+        assert_eq!(watch.chats_of(person(1_000).id), [ROOM]);
     }
 
     #[test]
@@ -243,7 +245,7 @@ mod tests {
             (Person { is_external: Some(false), ..person(2) }, Person { id: user, is_external: None });
         let watch = loaded(&[here, human]);
         assert_eq!(watch.people(ROOM), [here, human]);
-        assert!(watch.rooms_of(here.id).is_empty());
-        assert_eq!(watch.rooms_of(user), [ROOM]);
+        assert!(watch.chats_of(here.id).is_empty());
+        assert_eq!(watch.chats_of(user), [ROOM]);
     }
 }

@@ -48,7 +48,7 @@ impl Scene {
         for topic in [Topic::ChatRoom(self.room), Topic::RoomParticipants(self.room)] {
             let subscription = claim.subscribe(topic);
             let entrance = self.world.chats.enter(caller, self.room).await.unwrap();
-            claim.settle(topic, subscription, &entrance);
+            claim.apply_access(topic, subscription, &entrance);
         }
         Joined { _claim: claim, reader }
     }
@@ -139,7 +139,7 @@ async fn a_pending_join_is_compared_with_the_store() {
         scene.remove(gone).await;
     }
     scene.revalidate().await;
-    claim.settle(Topic::ChatRoom(scene.room), subscription, &entrance);
+    claim.apply_access(Topic::ChatRoom(scene.room), subscription, &entrance);
     assert!(matches!(reader.next(), Some(InboxItem::End { .. })));
     assert_eq!(scene.hub.figures().listeners, 0);
 }
@@ -155,7 +155,7 @@ async fn a_join_observes_only_through_current_participants() {
     let entrance = scene.world.chats.enter(caller, scene.room).await.unwrap();
     scene.remove(scene.bots[0].id.into()).await;
     scene.revalidate().await;
-    claim.settle(Topic::ChatRoom(scene.room), subscription, &entrance);
+    claim.apply_access(Topic::ChatRoom(scene.room), subscription, &entrance);
     let mut ben = Joined { _claim: claim, reader };
     assert_eq!(ben.ended(), 0, "there is another");
     let roster = scene.world.chats.roster_unchecked(scene.room).await;

@@ -34,7 +34,7 @@ impl Loss {
 
 /// The period that must be read from the store because events may be lost.
 #[derive(Debug, Default)]
-pub struct Healing(Option<Open>);
+pub struct ResyncPeriod(Option<Open>);
 
 #[derive(Clone, Copy, Debug)]
 struct Open {
@@ -42,7 +42,7 @@ struct Open {
     until: Timestamp,
 }
 
-impl Healing {
+impl ResyncPeriod {
     /// Records that events between `since` and `now` may be lost.
     pub fn lost(&mut self, since: Timestamp, now: Timestamp) {
         let (since, until) = (since.minus(UNNOTICED), now.plus(SETTLES));
@@ -57,10 +57,10 @@ impl Healing {
         self.0.map(|open| open.since)
     }
 
-    /// Records that all changes since `looked_since` were read, in a read that began at `begun`.
-    pub fn looked(&mut self, looked_since: Timestamp, begun: Timestamp) {
+    /// Records that all changes since `read_since` were read, in a read that began at `begun`.
+    pub fn record_read(&mut self, read_since: Timestamp, begun: Timestamp) {
         let Some(open) = &mut self.0 else { return };
-        if open.since < looked_since {
+        if open.since < read_since {
             // An older loss was recorded meanwhile.
             return;
         }
@@ -83,19 +83,19 @@ mod tests {
 
     #[test]
     fn what_is_lost_is_looked_up_until_the_others_know_again() {
-        let mut healing = Healing::default();
-        assert_eq!(healing.due(), None);
-        healing.lost(at(100), at(101));
-        assert_eq!(healing.due(), Some(at(10)));
-        healing.looked(at(10), at(102));
-        assert_eq!(healing.due(), Some(at(12)), "more may be lost");
+        let mut period = ResyncPeriod::default();
+        assert_eq!(period.due(), None);
+        period.lost(at(100), at(101));
+        assert_eq!(period.due(), Some(at(10)));
+        period.record_read(at(10), at(102));
+        assert_eq!(period.due(), Some(at(12)), "more may be lost");
         // The link is down for long.
-        healing.lost(at(102), at(1_000));
-        assert_eq!(healing.due(), Some(at(12)));
-        healing.looked(at(12), at(1_001));
-        assert_eq!(healing.due(), Some(at(911)));
-        healing.looked(at(911), at(1_006));
-        assert_eq!(healing.due(), None);
+        period.lost(at(102), at(1_000));
+        assert_eq!(period.due(), Some(at(12)));
+        period.record_read(at(12), at(1_001));
+        assert_eq!(period.due(), Some(at(911)));
+        period.record_read(at(911), at(1_006));
+        assert_eq!(period.due(), None);
     }
 
     #[test]
@@ -109,12 +109,12 @@ mod tests {
 
     #[test]
     fn an_older_loss_that_is_heard_of_late_is_looked_up() {
-        let mut healing = Healing::default();
-        healing.lost(at(100), at(100));
-        healing.lost(at(50), at(101));
-        healing.looked(at(10), at(200));
-        assert_eq!(healing.due(), Some(at(-40)));
-        healing.looked(at(-40), at(201));
-        assert_eq!(healing.due(), None);
+        let mut period = ResyncPeriod::default();
+        period.lost(at(100), at(100));
+        period.lost(at(50), at(101));
+        period.record_read(at(10), at(200));
+        assert_eq!(period.due(), Some(at(-40)));
+        period.record_read(at(-40), at(201));
+        assert_eq!(period.due(), None);
     }
 }
