@@ -9,9 +9,10 @@ use std::fmt;
 /// variant of the method's own outcome.
 #[derive(thiserror::Error)]
 pub enum StoreError {
-    /// The store is temporarily unavailable: full disk, lost connection, time-out. Nothing of the
-    /// call was stored, unless a connection was lost in its commit, whose outcome is then unknown;
-    /// retrying later is right.
+    /// The store is temporarily unavailable: full disk, lost connection, time-out. Retrying later is
+    /// right. Nothing of the call was stored, unless its commit is in doubt: the answer to the commit
+    /// was lost with the connection, took too long, or was an error that can follow a commit, or the
+    /// writing task panicked meanwhile. The change may then be stored.
     #[error("the store is unavailable")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// The store holds or returned an impossible value: a defect or damage.
@@ -39,10 +40,12 @@ pub struct SchemaSteps {
 
 /// A hook that publishes the events of a committed change.
 ///
-/// The store runs it exactly once for a committed change: after the commit, before the port method
-/// returns, and in commit order, even if the caller no longer waits for the result. An event is
-/// therefore neither lost with a dropped connection nor overtaken by a later one. The hook does not
-/// run when nothing was committed. It must not block.
+/// The store runs it exactly once for a change that it knows to be committed: after the commit,
+/// before the port method returns, and in commit order, even if the caller no longer waits for the
+/// result. An event is therefore neither lost with a dropped connection nor overtaken by a later one.
+/// The hook does not run when nothing was committed. Nor does it run for a commit whose outcome stays
+/// in doubt: the server then closes its sockets, so that their clients resynchronize. The hook must
+/// not block.
 pub struct OnCommit<T>(Box<dyn FnOnce(&T) + Send>);
 
 impl<T> OnCommit<T> {

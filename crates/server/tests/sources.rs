@@ -1,4 +1,4 @@
-//! Rules for the text of the sources: no file is too long, and tests wait for facts.
+//! Rules for the text of the sources: no file is too long, tests wait for facts, and migrations expand first.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +48,11 @@ const ELAPSES: [(&str, usize); 10] = [
     ("tests/tests/stop.rs", 1),
 ];
 
+/// The repository.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
+}
+
 /// Every Rust file of the repository by its path, without what was built or installed.
 fn sources() -> BTreeMap<String, String> {
     fn collect(directory: &Path, root: &Path, found: &mut BTreeMap<String, String>) {
@@ -62,9 +67,8 @@ fn sources() -> BTreeMap<String, String> {
             }
         }
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let mut found = BTreeMap::new();
-    collect(root, root, &mut found);
+    collect(root(), root(), &mut found);
     assert!(found.len() > 300, "the sources were not found: {}", found.len());
     found
 }
@@ -149,4 +153,112 @@ fn ids_in_the_domain_have_a_kind() {
         path.starts_with("crates/domain/src/") && code.any(|line| line.contains("Uuid"))
     });
     assert_eq!(untyped.map(|(path, _)| path).collect::<Vec<_>>(), UNTYPED_IDS);
+}
+
+/// The migrations that break servers of the previous version, with their reasons.
+const CONTRACTING: [(&str, &str); 2] = [
+    ("20261124000500_names", "tables get their final names; nothing was released before"),
+    ("20261124000700_delivery_keys", "two tables get other keys; nothing was released before"),
+];
+
+/// The statements of a migration, in capitals and without comments.
+fn statements(text: &str) -> Vec<String> {
+    let code = text.lines().map(|line| line.split("--").next().unwrap()).collect::<Vec<_>>();
+    let code = code.join(" ").to_uppercase();
+    let statements = code.split(';').map(|statement| {
+        let statement = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+        statement.replace(" IF EXISTS", "").replace(" IF NOT EXISTS", "").replace(" TABLE ONLY ", " TABLE ")
+    });
+    statements.collect()
+}
+
+/// The parts of a migration that break servers of the previous version: they drop, rename, or change a table or column
+/// of an earlier migration, or add a column that requires a value.
+fn breaking_parts(text: &str) -> Vec<String> {
+    let statements = statements(text);
+    let (mut made, mut found) = (BTreeSet::new(), Vec::new());
+    for statement in &statements {
+        let words = statement.split(' ').collect::<Vec<_>>();
+        match words.as_slice() {
+            ["CREATE", "TABLE", name, ..] | ["CREATE", _, "TABLE", name, ..] => {
+                made.insert(name.split('(').next().unwrap());
+            }
+            ["DROP", "TABLE", name, ..] if !made.contains(name) => found.push(statement.clone()),
+            ["ALTER", "TABLE", name, changes @ ..] if !made.contains(name) => {
+                let (changes, mut depth) = (changes.join(" "), 0);
+                let parts = changes.split(|c: char| {
+                    depth += match c {
+                        '(' => 1,
+                        ')' => -1,
+                        _ => 0,
+                    };
+                    c == ',' && depth == 0
+                });
+                found.extend(parts.filter(|part| is_breaking(part)).map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Returns whether this part of `ALTER TABLE` breaks servers of the previous version.
+fn is_breaking(part: &str) -> bool {
+    let part = part.replace("IS NOT NULL", "");
+    match part.split_whitespace().collect::<Vec<_>>().as_slice() {
+        ["DROP" | "RENAME", what, ..] => *what != "CONSTRAINT",
+        ["ALTER", ..] => part.contains(" TYPE ") || part.contains(" SET NOT NULL"),
+        ["ADD", ..] => part.contains(" NOT NULL") && !part.contains(" DEFAULT"),
+        _ => false,
+    }
+}
+
+#[test]
+fn breaking_parts_of_migrations_are_found() {
+    let breaking = [
+        "DROP TABLE IF EXISTS users",
+        "ALTER TABLE users RENAME TO people",
+        "alter table users rename column name to title",
+        "ALTER TABLE users DROP COLUMN name",
+        "ALTER TABLE ONLY users\n    ADD COLUMN age integer, -- in years\n    DROP name",
+        "ALTER TABLE users ALTER COLUMN name TYPE text",
+        "ALTER TABLE users ALTER name SET NOT NULL",
+        "ALTER TABLE users ADD COLUMN height numeric(10, 2) NOT NULL",
+        "CREATE TABLE people(id bytea); DROP TABLE users; ALTER TABLE people RENAME TO users",
+    ];
+    for text in breaking {
+        assert_eq!(breaking_parts(text).len(), 1, "{text}");
+    }
+    let harmless = [
+        "-- DROP TABLE users;\nCREATE TABLE people (name text NOT NULL)",
+        "CREATE TABLE people(id bytea); ALTER TABLE people ADD PRIMARY KEY (id); DROP TABLE people",
+        "ALTER TABLE users ADD COLUMN age integer NOT NULL DEFAULT 0",
+        "ALTER TABLE users ADD COLUMN age integer CHECK (age IS NOT NULL OR name IS NULL)",
+        "ALTER TABLE users RENAME CONSTRAINT named TO has_name; ALTER TABLE users ALTER name DROP NOT NULL",
+        "DROP INDEX users_by_name; ALTER TABLE users SET (fillfactor = 80)",
+    ];
+    for text in harmless {
+        assert_eq!(breaking_parts(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+/// During a rolling upgrade, the previous version runs on the new schema; see `migrations/README.md`.
+#[test]
+fn migrations_expand_first() {
+    let mut found = BTreeMap::<String, Vec<String>>::new();
+    for store in ["sqlite", "postgres"] {
+        for step in fs::read_dir(root().join("migrations").join(store)).unwrap() {
+            let step = step.unwrap();
+            let parts = breaking_parts(&fs::read_to_string(step.path().join("up.sql")).unwrap());
+            if !parts.is_empty() {
+                found.entry(step.file_name().into_string().unwrap()).or_default().extend(parts);
+            }
+        }
+    }
+    let listed = CONTRACTING.map(|(step, _)| step);
+    let steps = found.keys().collect::<Vec<_>>();
+    assert_eq!(
+        steps, listed,
+        "the migrations that break the previous version, and those that may: {found:#?}"
+    );
 }
