@@ -67,7 +67,7 @@ where
     all.join_all().await
 }
 
-/// Of four times as many messages as the plan allows exactly those are there, each at its own place.
+/// Of four times as many messages as the plan allows exactly those are there, each with its own sequence.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_quota_is_exact_and_the_sequence_has_no_gaps() {
     const LIMIT: u32 = 50;

@@ -166,15 +166,15 @@ async fn found(stores: &Stores, users: &[UserId]) -> usize {
 
 #[test]
 fn an_open_store_is_locked_against_whoever_would_take_itself_for_the_last() {
-    let place = tempfile::tempdir().unwrap();
-    expect_success(other_process("keep_the_lock", &place.path().join("store.db")));
+    let directory = tempfile::tempdir().unwrap();
+    expect_success(other_process("keep_the_lock", &directory.path().join("store.db")));
 }
 
 #[tokio::test]
 async fn another_process_takes_nothing_away_when_it_closes() {
     for role in ["look_in", "make_users"] {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("store.db");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("store.db");
         let stores = store_at(&file);
         let before = make_user(&stores, 100).await;
         expect_success(other_process(role, &file));
@@ -185,8 +185,8 @@ async fn another_process_takes_nothing_away_when_it_closes() {
 
 #[tokio::test]
 async fn processes_write_to_a_new_store_at_once() {
-    let place = tempfile::tempdir().unwrap();
-    let file = place.path().join("store.db");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("store.db");
     // Nobody has made the store yet: whoever comes first does, the others wait.
     let others = [(); 3].map(|()| other_process("make_users", &file));
     let stores = store_at(&file);

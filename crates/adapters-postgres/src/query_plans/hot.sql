@@ -77,8 +77,8 @@ SELECT "participants"."participant_id"
       AND ("participants"."kind" = $2))
     AND ("participants"."left_at" IS NULL))
   ORDER BY "participants"."participant_id";
-SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
-  FROM unnest($1) AS room (id)
+SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
+  FROM unnest($1) AS chat (id)
   LEFT JOIN LATERAL
   (SELECT TRUE AS yes
     FROM participants
@@ -94,7 +94,7 @@ SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
         AND deliveries.current_attempt > 0
         AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
       LIMIT 1) AS work
-    WHERE participants.chat_id = room.id
+    WHERE participants.chat_id = chat.id
     AND participants.kind = 'Agent'
     AND participants.left_at IS NULL
     LIMIT 1) AS working
@@ -114,7 +114,7 @@ SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
         AND deliveries.current_attempt > 0
         AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
       LIMIT 1) AS work
-    WHERE participants.chat_id = room.id
+    WHERE participants.chat_id = chat.id
     AND participants.kind = 'Agent'
     AND participants.left_at IS NULL
     LIMIT 1) AS failed
@@ -149,17 +149,17 @@ SELECT "participants"."participant_id", "participants"."kind", "participants"."r
   ORDER BY "participants"."joined_at", "participants"."participant_id";
 WITH durable AS MATERIALIZED
   (SELECT set_config('synchronous_commit', 'on', true)
-    WHERE current_setting('synchronous_commit') = 'off'), held AS MATERIALIZED
+    WHERE current_setting('synchronous_commit') = 'off'), locked AS MATERIALIZED
   (SELECT chats.id, chats.organization_id
     FROM unnest($1, $2) AS seen (id, version)
     JOIN chats
     ON chats.id = seen.id
     WHERE chats.xmin::text = seen.version
     AND chats.deleted_at IS NULL
-    FOR NO KEY UPDATE OF chats SKIP LOCKED), fit AS MATERIALIZED
+    FOR NO KEY UPDATE OF chats SKIP LOCKED), guard AS MATERIALIZED
   (SELECT
     (SELECT count(*)
-      FROM held) = $3
+      FROM locked) = $3
     AND
     (SELECT count(*)
       FROM durable) >= 0
@@ -167,31 +167,31 @@ WITH durable AS MATERIALIZED
     (SELECT 1
       FROM
       (SELECT DISTINCT organization_id AS id
-        FROM held) AS own
+        FROM locked) AS own
       JOIN organizations
       ON organizations.id = own.id
       JOIN plans
       ON plans.name = organizations.plan
-      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes) AS all_of_it), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at)
+      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at)
     SELECT *, created_at
     FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at)
     WHERE
-    (SELECT all_of_it
-      FROM fit)), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
+    (SELECT may_write
+      FROM guard)), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
     SELECT agent_id, chat_id, sequence, TRUE, 0
     FROM unnest($15, $16, $17) AS new (agent_id, chat_id, sequence)
     WHERE
-    (SELECT all_of_it
-      FROM fit)), room AS (UPDATE chats
+    (SELECT may_write
+      FROM guard)), chat AS (UPDATE chats
     SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
     FROM unnest($18, $19, $20, $21) AS new (id, last_sequence, at, bytes)
     WHERE chats.id = new.id
     AND
-    (SELECT all_of_it
-      FROM fit)
+    (SELECT may_write
+      FROM guard)
     RETURNING chats.xmin)
   SELECT xmin::text
-  FROM room
+  FROM chat
   LIMIT 1;
 
 -- mark as delivered

@@ -27,25 +27,25 @@ fn failure(location: &Location) -> String {
 
 #[test]
 fn a_new_store_and_its_directory_are_made_for_the_owner_only() {
-    let place = tempfile::tempdir().unwrap();
-    let file = place.path().join("deep/er/store.db");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("deep/er/store.db");
     let store = SqliteStore::open(&Location::File(file.clone())).unwrap();
     for suffix in ["", "-wal", "-shm"] {
         let file = PathBuf::from(format!("{}{suffix}", file.display()));
         let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{}", file.display());
     }
-    for directory in ["deep", "deep/er"] {
-        let mode = fs::metadata(place.path().join(directory)).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, 0o700, "{directory}");
+    for made in ["deep", "deep/er"] {
+        let mode = fs::metadata(directory.path().join(made)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700, "{made}");
     }
     drop(store);
 }
 
 #[test]
 fn what_cannot_be_a_store_is_named() {
-    let place = tempfile::tempdir().unwrap();
-    let at = |name: &str| place.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     fs::write(at("text"), "certainly not a database, and long enough to be read as a header\n".repeat(99))
         .unwrap();
     fs::create_dir(at("directory")).unwrap();
@@ -56,7 +56,7 @@ fn what_cannot_be_a_store_is_named() {
     ];
     for (path, why) in cases {
         let failure = failure(&Location::File(path.clone()));
-        assert!(failure.contains(place.path().to_str().unwrap()), "no place in: {failure}");
+        assert!(failure.contains(directory.path().to_str().unwrap()), "no path in: {failure}");
         assert!(failure.contains(why), "no '{why}' in: {failure}");
     }
     let others = at("others.db");
@@ -72,8 +72,8 @@ fn what_cannot_be_a_store_is_named() {
 
 #[test]
 fn a_store_of_a_newer_version_is_left_alone() {
-    let place = tempfile::tempdir().unwrap();
-    let file = place.path().join("store.db");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("store.db");
     drop(SqliteStore::open(&Location::File(file.clone())).unwrap());
     let mut connection = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
     connection
@@ -85,8 +85,8 @@ fn a_store_of_a_newer_version_is_left_alone() {
 
 #[test]
 fn a_store_is_read_as_it_is_if_it_has_all_steps() {
-    let place = tempfile::tempdir().unwrap();
-    let file = place.path().join("store.db");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("store.db");
     assert!(matches!(SqliteStore::open_as_it_is(&file), Err(OpenError::File { .. })));
     assert!(!file.exists());
     let made = SqliteStore::open(&Location::File(file.clone())).unwrap();
@@ -107,9 +107,9 @@ fn a_store_is_read_as_it_is_if_it_has_all_steps() {
 /// SQLite would take these names for a store in memory and for URLs.
 #[test]
 fn a_name_is_a_name() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for name in [":memory:", "file:x?mode=memory", "sqlite:x", "a store.db", "größe.db"] {
-        let file = place.path().join(name);
+        let file = directory.path().join(name);
         drop(SqliteStore::open(&Location::File(file.clone())).unwrap());
         assert!(fs::metadata(&file).unwrap().len() > 0, "{name} holds the store");
     }
@@ -121,8 +121,8 @@ fn a_name_is_a_name() {
 
 #[test]
 fn many_may_open_a_new_store_at_once() {
-    let place = tempfile::tempdir().unwrap();
-    let location = Location::File(place.path().join("store.db"));
+    let directory = tempfile::tempdir().unwrap();
+    let location = Location::File(directory.path().join("store.db"));
     std::thread::scope(|scope| {
         let opening = (0..8).map(|_| scope.spawn(|| SqliteStore::open(&location).map(drop)));
         for opened in opening.collect::<Vec<_>>() {
@@ -153,8 +153,8 @@ fn the_writer_flushes_every_commit() {
         #[diesel(sql_type = diesel::sql_types::Integer)]
         cache_size: i32,
     }
-    let place = tempfile::tempdir().unwrap();
-    let mut connections = connect(&Location::File(place.path().join("store.db"))).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut connections = connect(&Location::File(directory.path().join("store.db"))).unwrap();
     let setting =
         diesel::sql_query("PRAGMA synchronous").get_result::<Setting>(&mut connections.writer).unwrap();
     assert_eq!(setting.synchronous, 2, "FULL");
@@ -232,8 +232,8 @@ async fn every_step_can_be_undone_and_redone() {
     assert!(schemas[steps.len()].len() > 200);
 
     // In a store that holds something of everything.
-    let place = tempfile::tempdir().unwrap();
-    let file = place.path().join("store.db");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("store.db");
     let stores = || {
         let store = Arc::new(SqliteStore::open(&Location::File(file.clone())).unwrap());
         Stores::of(&store, SqliteStore::close)
@@ -306,11 +306,11 @@ fn stored_titles_are_tied_to_the_texts_that_they_were_made_from() {
             "INSERT INTO chats (id, title, kind, status, last_sequence, created_at, updated_at) \
              VALUES (x'{number:02}', '{title}', 'direct', 'active', 2, 1, 1)"
         ));
-        for (place, text) in texts.iter().enumerate() {
+        for (sequence, text) in texts.iter().enumerate() {
             run(format!(
                 "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, \
                  mentions, created_at, updated_at) VALUES \
-                 (x'{number:02}{place:02}', x'{number:02}', {place}, 'text', '{text}', x'aa', 'User', 'Ann', '[]', 1, 1)"
+                 (x'{number:02}{sequence:02}', x'{number:02}', {sequence}, 'text', '{text}', x'aa', 'User', 'Ann', '[]', 1, 1)"
             ));
         }
         if let Some(addressed) = addressed {
@@ -359,14 +359,14 @@ fn the_schema_in_code_is_that_of_the_tables() {
 
     let mut listed = Vec::new();
     for table in TABLES.iter().chain(&LOCAL) {
-        for (place, column) in table.columns.iter().enumerate() {
+        for (index, column) in table.columns.iter().enumerate() {
             let sql = match column.kind {
                 ColumnKind::Id | ColumnKind::IdOrNil | ColumnKind::Bytes => "BLOB",
                 ColumnKind::Instant | ColumnKind::Integer | ColumnKind::Flag => "INTEGER",
                 ColumnKind::Text => "TEXT",
             };
             let optional = if column.is_optional { "?" } else { "" };
-            let key = if place < table.key { format!(" key {}", place + 1) } else { String::new() };
+            let key = if index < table.key { format!(" key {}", index + 1) } else { String::new() };
             listed.push(format!("{}.{} {sql}{optional}{key}", table.name, column.name));
         }
     }

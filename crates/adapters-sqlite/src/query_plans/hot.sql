@@ -139,18 +139,18 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE (`messages`.`id` = ?);
 WITH wanted AS
-  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
-    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
-  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+  (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
+  (SELECT ordinal, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
     FROM wanted
     CROSS JOIN json_each(mentions) AS mention
     WHERE mention.value ->> 'of' = 'Agent'
     UNION
-    SELECT place, agent_id, chat_id, sequence
+    SELECT ordinal, agent_id, chat_id, sequence
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -170,18 +170,18 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE (`messages`.`id` = ?);
 WITH wanted AS
-  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
-    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
-  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+  (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
+  (SELECT ordinal, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
     FROM wanted
     CROSS JOIN json_each(mentions) AS mention
     WHERE mention.value ->> 'of' = 'Agent'
     UNION
-    SELECT place, agent_id, chat_id, sequence
+    SELECT ordinal, agent_id, chat_id, sequence
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -259,18 +259,18 @@ INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt,
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
   SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
 WITH wanted AS
-  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
-    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
-  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+  (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
+  (SELECT ordinal, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
     FROM wanted
     CROSS JOIN json_each(mentions) AS mention
     WHERE mention.value ->> 'of' = 'Agent'
     UNION
-    SELECT place, agent_id, chat_id, sequence
+    SELECT ordinal, agent_id, chat_id, sequence
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -314,18 +314,18 @@ INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt,
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
   SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
 WITH wanted AS
-  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
-    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
-  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+  (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
+  (SELECT ordinal, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
     FROM wanted
     CROSS JOIN json_each(mentions) AS mention
     WHERE mention.value ->> 'of' = 'Agent'
     UNION
-    SELECT place, agent_id, chat_id, sequence
+    SELECT ordinal, agent_id, chat_id, sequence
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
@@ -371,18 +371,18 @@ INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt,
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
   SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
 WITH wanted AS
-  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
-    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
-  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+  (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
+  (SELECT ordinal, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
     FROM wanted
     CROSS JOIN json_each(mentions) AS mention
     WHERE mention.value ->> 'of' = 'Agent'
     UNION
-    SELECT place, agent_id, chat_id, sequence
+    SELECT ordinal, agent_id, chat_id, sequence
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
@@ -493,18 +493,18 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
       FROM json_each(?)))
   ORDER BY `messages`.`sequence` DESC;
 WITH wanted AS
-  (SELECT key AS place, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
-    FROM json_each(?)), record (place, agent_id, chat_id, sequence) AS
-  (SELECT place, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
+  (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
+    FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
+  (SELECT ordinal, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence
     FROM wanted
     CROSS JOIN json_each(mentions) AS mention
     WHERE mention.value ->> 'of' = 'Agent'
     UNION
-    SELECT place, agent_id, chat_id, sequence
+    SELECT ordinal, agent_id, chat_id, sequence
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.place, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)

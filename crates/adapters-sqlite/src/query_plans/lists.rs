@@ -86,8 +86,8 @@ async fn work_runs_along_the_indexes_of_what_is_open() {
         assert!(statements < 10, "{what} takes {statements} statements");
         let steps = heard.steps();
         for (step, query) in &steps {
-            // Rooms, and the open deliveries of one of them, are tables that the statement makes.
-            let made_up = ["SCAN rooms", "SCAN deliveries", "SCAN CONSTANT ROW", "SCAN (subquery"];
+            // Queues, and the open deliveries of one of them, are tables that the statement makes.
+            let made_up = ["SCAN queues", "SCAN deliveries", "SCAN CONSTANT ROW", "SCAN (subquery"];
             let is_made_up = made_up.iter().any(|start| step == start) || is_list(step);
             assert!(!step.starts_with("SCAN") || is_made_up, "{what}: {step}\n{query}");
             let by_key = step.strip_prefix("SEARCH deliveries USING PRIMARY KEY ");

@@ -156,9 +156,9 @@ mod tests {
 
     /// The result for files with these contents; an empty one does not exist.
     fn read(certificate: &str, key: &str) -> Result<Pair, TlsFault> {
-        let place = TempDir::new().unwrap();
+        let directory = TempDir::new().unwrap();
         let file = |name: &str, text: &str| {
-            let path = place.path().join(name);
+            let path = directory.path().join(name);
             if !text.is_empty() {
                 std::fs::write(&path, text).unwrap();
             }

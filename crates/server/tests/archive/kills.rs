@@ -11,7 +11,7 @@ use testkit::Stores;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::{Place, parlance, printed, refused, run};
+use crate::{Files, parlance, printed, refused, run};
 
 /// Waits for what a running program writes, and looks often, as it is to be met on its way.
 fn met<T>(program: &mut Child, look: impl Fn() -> Option<T>) -> T {
@@ -28,14 +28,14 @@ fn met<T>(program: &mut Child, look: impl Fn() -> Option<T>) -> T {
 
 #[tokio::test]
 async fn an_export_that_is_killed_leaves_one_draft_for_the_next() {
-    let place = Place::new();
-    let (world, _) = place.fixture("first.db", "small").await;
+    let files = Files::new();
+    let (world, _) = files.fixture("first.db", "small").await;
     write_many(&world.stores, 20_000).await;
-    let (store, archive) = (place.url("first.db"), place.path("first"));
+    let (store, archive) = (files.url("first.db"), files.path("first"));
     let arguments = ["export", "--to", &archive];
     for _ in 0..2 {
         let mut export = parlance(&store, &arguments).stderr(Stdio::null()).spawn().unwrap();
-        let part = || std::fs::metadata(place.file("first.part")).ok();
+        let part = || std::fs::metadata(files.file("first.part")).ok();
         met(&mut export, || part().filter(|part| part.len() > 0));
         let halt = Command::new("kill").args(["-STOP", &export.id().to_string()]).status();
         assert!(halt.unwrap().success());
@@ -43,23 +43,23 @@ async fn an_export_that_is_killed_leaves_one_draft_for_the_next() {
         assert!(why.contains("another process is writing it"), "{why}");
         export.kill().unwrap();
         assert!(!export.wait().unwrap().success(), "it was over before it was killed");
-        let names = std::fs::read_dir(place.0.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = std::fs::read_dir(files.0.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let left = names.filter(|name| name.to_string_lossy().starts_with("first.p")).collect::<Vec<_>>();
-        assert_eq!((left, place.file("first").exists()), (vec!["first.part".into()], false));
+        assert_eq!((left, files.file("first").exists()), (vec!["first.part".into()], false));
         // Emptied, so that the draft of the next export can be told from this one.
-        std::fs::write(place.file("first.part"), "").unwrap();
+        std::fs::write(files.file("first.part"), "").unwrap();
     }
-    place.export(&store, "first");
-    assert!(!place.file("first.part").exists() && place.rows("first").len() > 20_000);
+    files.export(&store, "first");
+    assert!(!files.file("first.part").exists() && files.rows("first").len() > 20_000);
 }
 
-/// More rows than are written at once: copies of one message, each at its own place.
+/// More rows than are written at once: copies of one message, each with its own sequence.
 async fn write_many(stores: &Stores, number: u128) {
     let messages = Table::named("messages").unwrap();
     let mut snapshot = stores.archive.snapshot().await.unwrap();
     let pattern = snapshot.rows(messages, None, 1).await.unwrap().remove(0);
-    let place = |name: &str| messages.columns.iter().position(|column| column.name == name).unwrap();
-    let (sequence, content) = (place("sequence"), place("content"));
+    let index_of = |name: &str| messages.columns.iter().position(|column| column.name == name).unwrap();
+    let (sequence, content) = (index_of("sequence"), index_of("content"));
     let rows = (1..=number).map(|number| {
         let mut row = pattern.clone();
         row[0] = Value::Id(Uuid::from_u128(number));
@@ -82,9 +82,9 @@ fn kill_on_the_way(mut import: Child, position: &Path, before: &str) -> String {
     kept
 }
 
-fn is_resumed_after_kills(store: &str, place: &Place) {
-    let archive = place.path("first");
-    let position = place.file("first.position");
+fn is_resumed_after_kills(store: &str, files: &Files) {
+    let archive = files.path("first");
+    let position = files.file("first.position");
     let start = |resume: bool| {
         let mut arguments = vec!["import", "--from", &archive];
         arguments.extend(resume.then_some("--resume"));
@@ -108,8 +108,8 @@ fn is_resumed_after_kills(store: &str, place: &Place) {
     let report = run(store, &["import", "--from", &archive, "--resume", "--json"]);
     assert!(printed(report).contains("\"new\":0"));
     // From here on commands seal and extend the audit log of the new store.
-    place.export(store, "moved");
-    assert_eq!(place.rows("moved"), place.rows("first"));
+    files.export(store, "moved");
+    assert_eq!(files.rows("moved"), files.rows("first"));
     assert_eq!(unfinished(store), None);
     printed(run(store, &["user", "list"]));
 }
@@ -144,20 +144,20 @@ fn unfinished(store: &str) -> Option<Json> {
 
 #[tokio::test]
 async fn a_killed_import_goes_on_to_the_same_end() {
-    let place = Place::new();
-    let (world, _) = place.fixture("first.db", "small").await;
+    let files = Files::new();
+    let (world, _) = files.fixture("first.db", "small").await;
     write_many(&world.stores, 20_000).await;
-    place.export(&place.url("first.db"), "first");
-    is_resumed_after_kills(&place.url("second.db"), &place);
+    files.export(&files.url("first.db"), "first");
+    is_resumed_after_kills(&files.url("second.db"), &files);
     let database = testkit::postgres::server().database();
-    is_resumed_after_kills(&database.url(), &place);
+    is_resumed_after_kills(&database.url(), &files);
 }
 
 #[tokio::test]
 async fn a_position_of_another_store_or_archive_is_not_believed() {
-    let place = Place::new();
-    let (world, _) = place.fixture("first.db", "first").await;
-    let whole = std::fs::read_to_string(place.file("first")).unwrap();
+    let files = Files::new();
+    let (world, _) = files.fixture("first.db", "first").await;
+    let whole = std::fs::read_to_string(files.file("first")).unwrap();
     let end: Json = serde_json::from_str(whole.lines().last().unwrap()).unwrap();
     let digest = end["end"]["sha256"].as_str().unwrap();
     for (number, (digest, rows)) in [(digest, 9999), ("another", 1)].into_iter().enumerate() {
@@ -165,14 +165,14 @@ async fn a_position_of_another_store_or_archive_is_not_believed() {
             "{{\"sha256\":\"{digest}\",\"bytes\":{},\"rows\":{rows},\"replaced\":0}}",
             whole.len() - 9
         );
-        std::fs::write(place.file("first.position"), position).unwrap();
-        let store = place.url(&format!("new-{number}.db"));
-        printed(run(&store, &["import", "--from", &place.path("first"), "--resume"]));
-        place.export(&store, "moved");
-        assert_eq!(place.rows("moved"), place.rows("first"));
+        std::fs::write(files.file("first.position"), position).unwrap();
+        let store = files.url(&format!("new-{number}.db"));
+        printed(run(&store, &["import", "--from", &files.path("first"), "--resume"]));
+        files.export(&store, "moved");
+        assert_eq!(files.rows("moved"), files.rows("first"));
     }
     // A store with other rows than those of the archive is not what the archive says.
     world.user("eve").await;
-    let more = run(&place.url("first.db"), &["import", "--from", &place.path("first"), "--resume"]);
+    let more = run(&files.url("first.db"), &["import", "--from", &files.path("first"), "--resume"]);
     assert!(refused(&more).contains("but the archive has"), "{more:?}");
 }

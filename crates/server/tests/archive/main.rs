@@ -41,9 +41,9 @@ fn refused(output: &Output) -> String {
 }
 
 /// A directory for the stores and archives of a test.
-struct Place(TempDir);
+struct Files(TempDir);
 
-impl Place {
+impl Files {
     fn new() -> Self {
         Self(TempDir::new().unwrap())
     }

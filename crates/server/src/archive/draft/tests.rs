@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-fn place() -> (TempDir, impl Fn(&str) -> PathBuf) {
+fn directory() -> (TempDir, impl Fn(&str) -> PathBuf) {
     let directory = TempDir::new().unwrap();
     let root = directory.path().to_owned();
     (directory, move |name: &str| root.join(name))
@@ -30,7 +30,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 
 #[test]
 fn a_file_is_replaced_when_the_new_one_is_whole() {
-    let (directory, at) = place();
+    let (directory, at) = directory();
     fs::write(at("file"), "old").unwrap();
     let mut draft = Draft::of(&at("file")).unwrap();
     draft.write_all(b"new").unwrap();
@@ -54,15 +54,15 @@ fn a_file_is_replaced_when_the_new_one_is_whole() {
 
 #[test]
 fn a_draft_that_cannot_be_renamed_can_stay() {
-    let (directory, at) = place();
+    let (directory, at) = directory();
     for stays in [false, true] {
         let mut draft = Draft::of(&at("file")).unwrap();
         draft.write_all(b"key").unwrap();
         draft.sync().unwrap();
         fs::create_dir(at("file")).unwrap();
         if stays {
-            let (cause, place) = draft.finish_or_leave().unwrap_err();
-            assert_eq!((cause.kind(), place), (ErrorKind::IsADirectory, Some(at("file.part"))));
+            let (cause, kept_at) = draft.finish_or_leave().unwrap_err();
+            assert_eq!((cause.kind(), kept_at), (ErrorKind::IsADirectory, Some(at("file.part"))));
             assert_eq!(fs::read(at("file.part")).unwrap(), b"key");
         } else {
             assert_eq!(draft.finish().unwrap_err().kind(), ErrorKind::IsADirectory);
@@ -74,7 +74,7 @@ fn a_draft_that_cannot_be_renamed_can_stay() {
 
 #[test]
 fn what_is_no_file_is_written_to_and_stays() {
-    let (directory, at) = place();
+    let (directory, at) = directory();
     assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
     let pipe = at("pipe");
     let reader = thread::spawn(move || fs::read_to_string(pipe).unwrap());
@@ -95,7 +95,7 @@ fn what_is_no_file_is_written_to_and_stays() {
 
 #[test]
 fn a_device_takes_everything_and_stays() {
-    let (_directory, at) = place();
+    let (_directory, at) = directory();
     // A link to it, in a directory where a file that replaces one does no harm.
     symlink("/dev/null", at("device")).unwrap();
     write(&at("device"), "nothing").unwrap();
@@ -104,7 +104,7 @@ fn a_device_takes_everything_and_stays() {
 
 #[test]
 fn a_link_stays_and_what_it_means_is_replaced() {
-    let (directory, at) = place();
+    let (directory, at) = directory();
     fs::create_dir(at("far")).unwrap();
     fs::write(at("far/file"), "old").unwrap();
     for (link, to) in
@@ -124,7 +124,7 @@ fn a_link_stays_and_what_it_means_is_replaced() {
 
 #[test]
 fn two_do_not_write_one_file_at_once() {
-    let (directory, at) = place();
+    let (directory, at) = directory();
     let mut first = Draft::of(&at("file")).unwrap();
     symlink("file", at("link")).unwrap();
     for name in ["file", "link"] {
@@ -140,7 +140,7 @@ fn two_do_not_write_one_file_at_once() {
 
 #[test]
 fn of_many_at_once_every_file_is_whole() {
-    let (directory, at) = place();
+    let (directory, at) = directory();
     let path = at("file");
     let writers = (0..8).map(|number| {
         let path = path.clone();
@@ -157,7 +157,7 @@ fn of_many_at_once_every_file_is_whole() {
 
 #[test]
 fn what_a_killed_process_left_is_taken_over() {
-    let (directory, at) = place();
+    let (directory, at) = directory();
     fs::write(at("file.part"), "much more than the next one writes").unwrap();
     fs::set_permissions(at("file.part"), PermissionsExt::from_mode(0o644)).unwrap();
     write(&at("file"), "whole").unwrap();
