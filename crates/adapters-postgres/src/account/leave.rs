@@ -18,7 +18,7 @@ use crate::statement::statement;
 /// Makes the first of the remaining participants the owner of every chat that the participant alone
 /// owns, in the order of [`delete_agent`](domain::account::AgentRepository::delete_agent). The
 /// values are the participant, three times.
-const HEIRS: &str = "UPDATE participants SET role = 'owner' WHERE (chat_id, participant_id) IN (\
+const APPOINT_OWNERS: &str = "UPDATE participants SET role = 'owner' WHERE (chat_id, participant_id) IN (\
      SELECT own.chat_id, (\
          SELECT next.participant_id FROM participants AS next \
          WHERE next.chat_id = own.chat_id AND next.left_at IS NULL AND next.participant_id <> ? \
@@ -43,7 +43,8 @@ const TOUCH_CHATS: &str = "UPDATE chats SET updated_at = ? WHERE id IN (\
      SELECT chat_id FROM participants WHERE participant_id = ? AND left_at IS NULL)";
 
 /// Ends all memberships of the participant. The values are the time and the participant.
-const STAYS: &str = "UPDATE participants SET left_at = ? WHERE participant_id = ? AND left_at IS NULL";
+const END_MEMBERSHIPS: &str =
+    "UPDATE participants SET left_at = ? WHERE participant_id = ? AND left_at IS NULL";
 
 /// Ends every membership of a user or an agent, and returns the chats with the participant as it
 /// was there, the newest first. `seen` makes the participant of a membership, which began at a
@@ -55,7 +56,7 @@ pub(super) async fn all_on(
     seen: impl Fn(Membership, Timestamp) -> Participant,
     now: Timestamp,
 ) -> Result<Vec<(Chat, Participant)>, Fault> {
-    let stays = participants::table
+    let memberships = participants::table
         .inner_join(chats::table)
         .filter(participants::participant_id.eq(who.uuid()))
         .filter(participants::left_at.is_null())
@@ -64,8 +65,8 @@ pub(super) async fn all_on(
         .select((ChatRow::as_select(), participants::role, participants::status, participants::joined_at))
         .load::<(ChatRow, String, String, At)>(&mut db)
         .await?;
-    let mut left = Vec::with_capacity(stays.len());
-    for (chat, role, status, joined_at) in stays {
+    let mut left = Vec::with_capacity(memberships.len());
+    for (chat, role, status, joined_at) in memberships {
         let role = row::word(&role, Role::parse)?;
         let status = row::word(&status, ParticipantStatus::parse)?;
         let participant = seen(Membership { role, status }, joined_at.0);
@@ -77,7 +78,7 @@ pub(super) async fn all_on(
 
 /// The first three statements read the memberships that the last one ends.
 async fn vacate_on(mut db: &Db, who: Uuid, now: At) -> Result<(), Fault> {
-    statement::<()>(HEIRS)
+    statement::<()>(APPOINT_OWNERS)
         .bind::<SqlUuid, _>(who)
         .bind::<SqlUuid, _>(who)
         .bind::<SqlUuid, _>(who)
@@ -89,7 +90,7 @@ async fn vacate_on(mut db: &Db, who: Uuid, now: At) -> Result<(), Fault> {
         .bind::<SqlUuid, _>(who)
         .execute(&mut db)
         .await?;
-    for text in [TOUCH_CHATS, STAYS] {
+    for text in [TOUCH_CHATS, END_MEMBERSHIPS] {
         let noting = statement::<()>(text).bind::<Timestamptz, _>(now).bind::<SqlUuid, _>(who);
         noting.execute(&mut db).await?;
     }

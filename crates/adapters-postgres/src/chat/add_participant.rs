@@ -42,10 +42,10 @@ pub(super) async fn add_participant_on(
     let role_of = |who: AccountId| roles.iter().find(|(id, _)| *id == who).map(|(_, role)| *role);
     let is_participant = role_of(command.candidate).is_some();
     let candidate = ties.map(|(id, ties)| Candidate { id, ties, is_participant });
-    if let Err(refused) = decide_add(command.by, role_of(caller), candidate.as_ref(), command.role) {
-        return Ok(Err(refused));
-    }
-    let Some(candidate) = candidate else { return Ok(Err(AddRefused::ChatNotFound)) };
+    let candidate = match decide_add(command.by, role_of(caller), candidate, command.role) {
+        Ok(candidate) => candidate,
+        Err(refused) => return Ok(Err(refused)),
+    };
     if let Err(reached) = quota {
         return Ok(Err(AddRefused::Limit(reached)));
     }

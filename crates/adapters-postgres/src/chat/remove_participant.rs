@@ -32,11 +32,10 @@ pub(super) async fn remove_participant_on(
         owners_on(db, chat.id),
     )
     .await?;
-    let Some((caller_role, _)) = caller else { return Ok(Err(RemoveRefused::ChatNotFound)) };
-    let Some(target) = target.pop() else { return Ok(Err(RemoveRefused::ParticipantNotFound)) };
-    if let Err(refused) = decide_remove(command.by, Some(caller_role), target.id, Some(target.role), owners) {
-        return Ok(Err(refused));
-    }
+    let target = match decide_remove(command.by, caller.map(|(role, _)| role), target.pop(), owners) {
+        Ok(target) => target,
+        Err(refused) => return Ok(Err(refused)),
+    };
     let leaves = leave_on(db, chat.id, command.target, command.now);
     let audited = audit::append_on(db, [AuditEntry::participant_removed(command, target.id)]);
     try_join3(leaves, touch_on(db, chat.id, command.now), audited).await?;

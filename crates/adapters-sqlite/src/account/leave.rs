@@ -14,7 +14,7 @@ use crate::schema::{chats, participants};
 
 /// Makes the first of the remaining participants the owner of every chat that `?2` alone owns, in
 /// the order of [`delete_agent`](domain::account::AgentRepository::delete_agent).
-const HEIRS: &str = "UPDATE participants SET role = 'owner' WHERE (chat_id, participant_id) IN (\
+const APPOINT_OWNERS: &str = "UPDATE participants SET role = 'owner' WHERE (chat_id, participant_id) IN (\
      SELECT own.chat_id, (\
          SELECT next.participant_id FROM participants AS next INDEXED BY participants_of_account \
          WHERE next.chat_id = own.chat_id AND next.left_at IS NULL AND next.participant_id <> ?2 \
@@ -39,7 +39,7 @@ const TOUCH_CHATS: &str = "UPDATE chats SET updated_at = ?1 WHERE id IN (SELECT 
      FROM participants INDEXED BY participants_rooms WHERE participant_id = ?2 AND left_at IS NULL)";
 
 /// Ends all memberships of `?2` at `?1`.
-const STAYS: &str = "UPDATE participants INDEXED BY participants_rooms SET left_at = ?1 \
+const END_MEMBERSHIPS: &str = "UPDATE participants INDEXED BY participants_rooms SET left_at = ?1 \
      WHERE participant_id = ?2 AND left_at IS NULL";
 
 /// Ends every membership of a user or an agent, and returns the chats with the participant as it
@@ -52,7 +52,7 @@ pub(super) fn all_on(
     now: Timestamp,
 ) -> Result<Vec<(Chat, Participant)>, Fault> {
     let id = row::bytes(who.uuid());
-    let stays = participants::table
+    let memberships = participants::table
         .inner_join(chats::table)
         .filter(participants::participant_id.eq(&id))
         .filter(participants::left_at.is_null())
@@ -60,15 +60,15 @@ pub(super) fn all_on(
         .order((participants::chat_created_at.desc(), participants::chat_id.desc()))
         .select((ChatRow::as_select(), participants::role, participants::status, participants::joined_at))
         .load::<(ChatRow, String, String, i64)>(connection)?;
-    let mut left = Vec::with_capacity(stays.len());
-    for (chat, role, status, joined_at) in stays {
+    let mut left = Vec::with_capacity(memberships.len());
+    for (chat, role, status, joined_at) in memberships {
         let role = row::word(&role, Role::parse)?;
         let status = row::word(&status, ParticipantStatus::parse)?;
         let participant = seen(Membership { role, status }, row::time(joined_at));
         left.push((Chat { updated_at: now, ..chat.into_chat()? }, participant));
     }
     // The first three read the memberships that the last one ends.
-    for statement in [HEIRS, CLOSE_EMPTY_CHATS, TOUCH_CHATS, STAYS] {
+    for statement in [APPOINT_OWNERS, CLOSE_EMPTY_CHATS, TOUCH_CHATS, END_MEMBERSHIPS] {
         let statement = diesel::sql_query(statement).bind::<BigInt, _>(now.micros());
         statement.bind::<Binary, _>(&id).execute(connection)?;
     }

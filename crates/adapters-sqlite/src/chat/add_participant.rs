@@ -23,12 +23,11 @@ pub(super) fn add_participant_on(
     let caller_role =
         membership_on(connection, command.by.participant(), command.chat)?.map(|(role, _)| role);
     let candidate = candidate_on(connection, command)?;
-    if let Err(refused) = decide_add(command.by, caller_role, candidate.as_ref(), command.role) {
-        return Ok(Err(refused));
-    }
-    let (Some(candidate), Some(chat)) = (candidate, chat_on(connection, command.chat)?) else {
-        return Ok(Err(AddRefused::ChatNotFound));
+    let candidate = match decide_add(command.by, caller_role, candidate, command.role) {
+        Ok(candidate) => candidate,
+        Err(refused) => return Ok(Err(refused)),
     };
+    let Some(chat) = chat_on(connection, command.chat)? else { return Ok(Err(AddRefused::ChatNotFound)) };
     if let Err(reached) = quota::participants_on(connection, chat.id)? {
         return Ok(Err(AddRefused::Limit(reached)));
     }

@@ -20,10 +20,7 @@ pub(super) fn remove_participant_on(
 ) -> Result<Result<RemovedParticipant, RemoveRefused>, Fault> {
     let caller_role =
         membership_on(connection, command.by.participant(), command.chat)?.map(|(role, _)| role);
-    let Some(caller_role) = caller_role else { return Ok(Err(RemoveRefused::ChatNotFound)) };
-    let Some(target) = participants_on(connection, command.chat, Some(command.target))?.pop() else {
-        return Ok(Err(RemoveRefused::ParticipantNotFound));
-    };
+    let target = participants_on(connection, command.chat, Some(command.target))?.pop();
     let chat = row::bytes(command.chat.uuid());
     let owners = participants::table
         .filter(participants::chat_id.eq(&chat))
@@ -32,9 +29,10 @@ pub(super) fn remove_participant_on(
         .count()
         .get_result::<i64>(connection)?;
     let owners = usize::try_from(owners).unwrap_or(usize::MAX);
-    if let Err(refused) = decide_remove(command.by, Some(caller_role), target.id, Some(target.role), owners) {
-        return Ok(Err(refused));
-    }
+    let target = match decide_remove(command.by, caller_role, target, owners) {
+        Ok(target) => target,
+        Err(refused) => return Ok(Err(refused)),
+    };
     let now = command.now.micros();
     diesel::update(participants::table.find((&chat, row::bytes(command.target.uuid()))))
         .set(participants::left_at.eq(now))

@@ -1,7 +1,7 @@
 //! Rules for adding and removing participants. Pure; the stores call these inside the write, on
 //! locked rows.
 
-use super::participant::Role;
+use super::participant::{Participant, Role};
 use crate::caller::Caller;
 use crate::id::ParticipantId;
 use crate::peer::Ties;
@@ -58,15 +58,15 @@ pub struct Candidate {
     pub is_participant: bool,
 }
 
-/// Decides on adding `candidate` (`None`: no such user or agent) as `role`.
+/// Decides on adding `candidate` (`None`: no such user or agent) as `role`, and returns it.
 ///
 /// `caller_role` is `None` if the caller is not in the chat.
 pub fn decide_add(
     caller: Caller,
     caller_role: Option<Role>,
-    candidate: Option<&Candidate>,
+    candidate: Option<Candidate>,
     role: Role,
-) -> Result<(), AddRefused> {
+) -> Result<Candidate, AddRefused> {
     let caller_role = caller_role.ok_or(AddRefused::ChatNotFound)?;
     if role > caller_role {
         return Err(AddRefused::RoleTooLow);
@@ -75,34 +75,51 @@ pub fn decide_add(
     if candidate.is_participant {
         return Err(AddRefused::AlreadyParticipant);
     }
-    candidate.ties.source(caller, candidate.id).map(|_| ()).ok_or(AddRefused::PeerNotFound)
+    candidate.ties.source(caller, candidate.id).map(|_| candidate).ok_or(AddRefused::PeerNotFound)
 }
 
-/// Decides on removing `target` with `target_role` (`None`: not in the chat).
+/// Decides on removing `target` (`None`: not in the chat), and returns it.
 ///
-/// `owners` is the number of the chat's owners.
+/// `caller_role` is `None` if the caller is not in the chat; `owners` is the number of the chat's owners.
 pub fn decide_remove(
     caller: Caller,
     caller_role: Option<Role>,
-    target: ParticipantId,
-    target_role: Option<Role>,
+    target: Option<Participant>,
     owners: usize,
-) -> Result<(), RemoveRefused> {
+) -> Result<Participant, RemoveRefused> {
     let caller_role = caller_role.ok_or(RemoveRefused::ChatNotFound)?;
-    let target_role = target_role.ok_or(RemoveRefused::ParticipantNotFound)?;
-    if target == caller.participant() {
-        let sole_owner = target_role == Role::Owner && owners <= 1;
-        return if sole_owner { Err(RemoveRefused::SoleOwner) } else { Ok(()) };
+    let target = target.ok_or(RemoveRefused::ParticipantNotFound)?;
+    if target.id == caller.participant() {
+        let sole_owner = target.role == Role::Owner && owners <= 1;
+        return if sole_owner { Err(RemoveRefused::SoleOwner) } else { Ok(target) };
     }
-    if matches!((caller, target), (Caller::Agent(_), ParticipantId::User(_))) {
+    if matches!((caller, target.id), (Caller::Agent(_), ParticipantId::User(_))) {
         return Err(RemoveRefused::AgentRemovesUser);
     }
     let allowed = match caller_role {
         Role::Owner => true,
-        Role::Admin => target_role == Role::Member,
+        Role::Admin => target.role == Role::Member,
         Role::Member => false,
     };
-    if allowed { Ok(()) } else { Err(RemoveRefused::RoleTooLow) }
+    if allowed { Ok(target) } else { Err(RemoveRefused::RoleTooLow) }
+}
+
+/// The successor of the owner of a chat, among the participants who remain when one is deleted: `None` if one of them
+/// is an owner; else the admin who joined first, else the user who did, else the agent. Of several who joined at the
+/// same time, users come first, and then the lower ids.
+///
+/// The stores apply this rule with one statement for all chats of the deleted one.
+pub fn successor(remaining: &[Participant]) -> Option<ParticipantId> {
+    let rank = |who: &&Participant| {
+        let precedence = match who.role {
+            Role::Admin => 0,
+            _ if matches!(who.id, ParticipantId::User(_)) => 1,
+            _ => 2,
+        };
+        (precedence, who.joined_at, who.id)
+    };
+    let has_owner = remaining.iter().any(|who| who.role == Role::Owner);
+    if has_owner { None } else { remaining.iter().min_by_key(rank).map(|who| who.id) }
 }
 
 #[cfg(test)]

@@ -5,13 +5,12 @@ use domain::account::{
     AuthenticateError, CreatePlatformAgent, DeleteAgentError, ModelType, PersonNamePart, ProfileChanges,
     UpdateAgentError, UserRole,
 };
-use domain::chat::{
-    AddParticipantCommand, ChatStatus, ChatTitle, CreateChat, CreateChatError, Participant, Role,
-};
+use domain::chat::membership::successor;
+use domain::chat::{AddParticipantCommand, ChatStatus, ChatTitle, CreateChat, CreateChatError, Role};
 use domain::contact::{Handle, SendRefused, SendRequest, SendRequestError};
 use domain::delivery::{DeliveryStatus, MaxAttempts};
 use domain::event::DomainEvent;
-use domain::id::{ParticipantId, ParticipantKind};
+use domain::id::ParticipantId;
 use domain::message::HistoryFilter;
 use domain::page::{PageRequest, Slice};
 use domain::plan::{Plan, PlanName};
@@ -183,23 +182,8 @@ pub async fn what_ends_with_an_agent_is_told_in_order(world: World) {
     assert_eq!(owners, met);
 }
 
-/// The new owner among the remaining participants: `None` if one of them is owner already; else the oldest admin, else
-/// the oldest human, else the oldest member.
-fn heir(left: &[Participant]) -> Option<ParticipantId> {
-    let rank = |who: &&Participant| {
-        let precedence = match who.role {
-            Role::Admin => 0,
-            _ if who.id.kind() == ParticipantKind::User => 1,
-            _ => 2,
-        };
-        (precedence, who.joined_at, who.id)
-    };
-    let has_owner = left.iter().any(|who| who.role == Role::Owner);
-    if has_owner { None } else { left.iter().min_by_key(rank).map(|who| who.id) }
-}
-
 /// For all remaining participants, roles, and times of joining, the owner is the one that the rule names.
-pub async fn heirs_are_those_whom_the_rule_names(world: World) {
+pub async fn the_owner_of_a_deleted_one_is_succeeded_by_the_rule(world: World) {
     const ROOMS: usize = 48;
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
@@ -234,12 +218,12 @@ pub async fn heirs_are_those_whom_the_rule_names(world: World) {
     }
     world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
     for (chat, mut left) in rooms {
-        let heir = heir(&left);
-        if let Some(heir) = heir {
-            left.iter_mut().find(|who| who.id == heir).unwrap().role = Role::Owner;
+        let next = successor(&left);
+        if let Some(next) = next {
+            left.iter_mut().find(|who| who.id == next).unwrap().role = Role::Owner;
         }
         let roster = world.stores.chats.roster(left[0].id, chat).await.unwrap().unwrap();
-        assert_eq!(roster.participants, left, "{heir:?}");
+        assert_eq!(roster.participants, left, "{next:?}");
     }
 }
 

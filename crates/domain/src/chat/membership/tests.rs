@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::caller::{AgentCaller, UserCaller};
+use crate::chat::ParticipantStatus;
 use crate::id::{AgentId, OrganizationId, UserId};
+use crate::time::Timestamp;
 use uuid::Uuid;
 
 const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(9));
@@ -50,8 +52,8 @@ fn roles_that_may_be_given() {
             (Member, Admin, false),
             (Member, Member, true),
         ] {
-            let expected = if allowed { Ok(()) } else { Err(AddRefused::RoleTooLow) };
-            assert_eq!(decide_add(caller, Some(own), Some(&candidate), given), expected, "{own:?} {given:?}");
+            let expected = if allowed { Ok(candidate) } else { Err(AddRefused::RoleTooLow) };
+            assert_eq!(decide_add(caller, Some(own), Some(candidate), given), expected, "{own:?} {given:?}");
         }
     }
 }
@@ -61,14 +63,41 @@ fn refusals_on_adding_in_their_order() {
     let present = Candidate { is_participant: true, ..agent(SIBLING, ANN) };
     let itself = Candidate { is_participant: true, ..agent(BOT, ANN) };
     let add = |role, candidate, given| decide_add(bot(), role, candidate, given);
-    assert_eq!(add(None, Some(&present), Role::Member), Err(AddRefused::ChatNotFound));
+    assert_eq!(add(None, Some(present), Role::Member), Err(AddRefused::ChatNotFound));
     assert_eq!(add(Some(Role::Member), None, Role::Admin), Err(AddRefused::RoleTooLow));
     assert_eq!(add(Some(Role::Member), None, Role::Member), Err(AddRefused::PeerNotFound));
-    assert_eq!(add(Some(Role::Owner), Some(&present), Role::Admin), Err(AddRefused::AlreadyParticipant));
-    assert_eq!(add(Some(Role::Member), Some(&itself), Role::Admin), Err(AddRefused::RoleTooLow));
-    assert_eq!(add(Some(Role::Member), Some(&itself), Role::Member), Err(AddRefused::AlreadyParticipant));
+    assert_eq!(add(Some(Role::Owner), Some(present), Role::Admin), Err(AddRefused::AlreadyParticipant));
+    assert_eq!(add(Some(Role::Member), Some(itself), Role::Admin), Err(AddRefused::RoleTooLow));
+    assert_eq!(add(Some(Role::Member), Some(itself), Role::Member), Err(AddRefused::AlreadyParticipant));
     let foreign = agent(FOREIGN, BEN);
-    assert_eq!(add(Some(Role::Owner), Some(&foreign), Role::Member), Err(AddRefused::PeerNotFound));
+    assert_eq!(add(Some(Role::Owner), Some(foreign), Role::Member), Err(AddRefused::PeerNotFound));
+}
+
+/// Removes a participant with this role, if there is one.
+fn remove(
+    caller: Caller,
+    caller_role: Option<Role>,
+    target: ParticipantId,
+    role: Option<Role>,
+    owners: usize,
+) -> Result<(), RemoveRefused> {
+    let target = role.map(|role| participant(target, role, 0));
+    let expected = target.clone();
+    decide_remove(caller, caller_role, target, owners).map(|removed| assert_eq!(Some(removed), expected))
+}
+
+fn participant(id: ParticipantId, role: Role, joined_at: i64) -> Participant {
+    Participant {
+        id,
+        name: "One".to_owned(),
+        handle: "one".to_owned(),
+        description: None,
+        is_external: None,
+        owner: None,
+        role,
+        status: ParticipantStatus::Active,
+        joined_at: Timestamp::from_micros(joined_at),
+    }
 }
 
 #[test]
@@ -88,11 +117,7 @@ fn who_may_remove_whom() {
             (Member, Member, false),
         ] {
             let expected = if allowed { Ok(()) } else { Err(RemoveRefused::RoleTooLow) };
-            assert_eq!(
-                decide_remove(caller, Some(own), other, Some(target), 2),
-                expected,
-                "{own:?} {target:?}"
-            );
+            assert_eq!(remove(caller, Some(own), other, Some(target), 2), expected, "{own:?} {target:?}");
         }
     }
 }
@@ -101,21 +126,21 @@ fn who_may_remove_whom() {
 fn an_agent_never_removes_a_user() {
     let human = ParticipantId::User(BEN);
     for own in [Role::Owner, Role::Admin, Role::Member] {
-        let refused = decide_remove(bot(), Some(own), human, Some(Role::Member), 1);
+        let refused = remove(bot(), Some(own), human, Some(Role::Member), 1);
         assert_eq!(refused, Err(RemoveRefused::AgentRemovesUser), "{own:?}");
     }
-    assert_eq!(decide_remove(ann(), Some(Role::Owner), human, Some(Role::Member), 1), Ok(()));
+    assert_eq!(remove(ann(), Some(Role::Owner), human, Some(Role::Member), 1), Ok(()));
 }
 
 #[test]
 fn the_only_owner_stays() {
     for (caller, own) in [(ann(), ParticipantId::User(ANN)), (bot(), ParticipantId::Agent(BOT))] {
         for role in [Role::Member, Role::Admin] {
-            assert_eq!(decide_remove(caller, Some(role), own, Some(role), 1), Ok(()), "{role:?}");
+            assert_eq!(remove(caller, Some(role), own, Some(role), 1), Ok(()), "{role:?}");
         }
         let owner = Some(Role::Owner);
-        assert_eq!(decide_remove(caller, owner, own, owner, 1), Err(RemoveRefused::SoleOwner));
-        assert_eq!(decide_remove(caller, owner, own, owner, 2), Ok(()));
+        assert_eq!(remove(caller, owner, own, owner, 1), Err(RemoveRefused::SoleOwner));
+        assert_eq!(remove(caller, owner, own, owner, 2), Ok(()));
     }
 }
 
@@ -123,9 +148,23 @@ fn the_only_owner_stays() {
 fn strangers_and_missing_ones() {
     let other = ParticipantId::Agent(SIBLING);
     let member = Some(Role::Member);
-    assert_eq!(decide_remove(ann(), None, other, member, 1), Err(RemoveRefused::ChatNotFound));
-    assert_eq!(
-        decide_remove(ann(), Some(Role::Owner), other, None, 1),
-        Err(RemoveRefused::ParticipantNotFound)
-    );
+    assert_eq!(remove(ann(), None, other, member, 1), Err(RemoveRefused::ChatNotFound));
+    assert_eq!(remove(ann(), Some(Role::Owner), other, None, 1), Err(RemoveRefused::ParticipantNotFound));
+}
+
+#[test]
+fn the_successor_is_an_admin_or_a_user_who_has_been_there_longest() {
+    use Role::{Admin, Member, Owner};
+    let (ben, bot, sibling) =
+        (ParticipantId::User(BEN), ParticipantId::Agent(BOT), ParticipantId::Agent(SIBLING));
+    let of = |remaining: &[(ParticipantId, Role, i64)]| {
+        let remaining =
+            remaining.iter().map(|(id, role, at)| participant(*id, *role, *at)).collect::<Vec<_>>();
+        successor(&remaining)
+    };
+    assert_eq!(of(&[]), None);
+    assert_eq!(of(&[(ben, Owner, 5), (bot, Admin, 1)]), None, "there is an owner");
+    assert_eq!(of(&[(ben, Member, 1), (bot, Admin, 5), (sibling, Admin, 4)]), Some(sibling));
+    assert_eq!(of(&[(bot, Member, 1), (ben, Member, 5)]), Some(ben), "users precede agents");
+    assert_eq!(of(&[(sibling, Member, 2), (bot, Member, 2)]), Some(bot), "the lower id");
 }
