@@ -65,7 +65,7 @@ impl Direct {
                         mentions: mentions.clone(),
                         metadata: None,
                         title_if_untitled: None,
-                        claim: None,
+                        keyed: None,
                         now: now(),
                     };
                     store.append(new, OnCommit::nothing()).await.unwrap().unwrap();

@@ -4,6 +4,8 @@
 #[path = "../../sql-rows/audit.rs"]
 mod entry;
 
+use std::convert::Infallible;
+
 use std::collections::HashMap;
 
 use async_trait::async_trait;
@@ -30,7 +32,7 @@ use crate::error::Fault;
 use crate::lock;
 use crate::organization::member;
 use crate::row::At;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::{audit, audit_chain, chats};
 use crate::statement::statement;
 
@@ -97,7 +99,7 @@ impl AuditRepository for PostgresStore {
 
     async fn seal_audit(&self, limit: u32) -> Result<u32, StoreError> {
         // There is mostly nothing to seal, and nothing is locked then.
-        if self.ask((), |db, ()| is_sealed_on(db).boxed()).await? {
+        if self.query((), |db, ()| is_sealed_on(db).boxed()).await? {
             return Ok(0);
         }
         let Ok(count) = self.change(limit, |db, limit| seal_on(db, *limit).boxed(), |_| ()).await?;
@@ -109,7 +111,7 @@ impl AuditRepository for PostgresStore {
     }
 
     async fn sealed_audit(&self, after: Option<i64>, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
-        self.ask((after, limit), |db, (after, limit)| sealed_on(db, *after, *limit).boxed()).await
+        self.query((after, limit), |db, (after, limit)| sealed_on(db, *after, *limit).boxed()).await
     }
 }
 
@@ -199,7 +201,7 @@ async fn titles_on(mut db: &Db, chats: Vec<Uuid>) -> Result<HashMap<Uuid, String
     Ok(named.load::<(Uuid, String)>(&mut db).await?.into_iter().collect())
 }
 
-async fn append_all_on(db: &Db, entries: &[AuditEntry]) -> Result<Result<(), Never>, Fault> {
+async fn append_all_on(db: &Db, entries: &[AuditEntry]) -> Result<Result<(), Infallible>, Fault> {
     append_on(db, entries.to_vec()).await.map(Ok)
 }
 
@@ -210,7 +212,7 @@ async fn is_sealed_on(mut db: &Db) -> Result<bool, Fault> {
 
 /// Entries become visible in any order; the visible ones get the next numbers. One transaction at a
 /// time does it.
-async fn seal_on(mut db: &Db, limit: u32) -> Result<Result<u32, Never>, Fault> {
+async fn seal_on(mut db: &Db, limit: u32) -> Result<Result<u32, Infallible>, Fault> {
     if !lock::audit_chain_on(db).await? {
         return Ok(Ok(0));
     }

@@ -8,6 +8,8 @@
 //! commit at most. (The alternative, reading only up to the oldest open transaction, would let any
 //! long transaction, even one of another database of the server, delay revocations.)
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use diesel::dsl::max;
 use diesel::prelude::*;
@@ -23,13 +25,13 @@ use crate::PostgresStore;
 use crate::error::Fault;
 use crate::lock;
 use crate::row::At;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::change_log;
 
 #[async_trait]
 impl ChangeRepository for PostgresStore {
     async fn newest_change(&self) -> Result<ChangePosition, StoreError> {
-        self.ask((), |db, ()| newest_on(db).boxed()).await
+        self.query((), |db, ()| newest_on(db).boxed()).await
     }
 
     async fn changes_after(
@@ -37,11 +39,11 @@ impl ChangeRepository for PostgresStore {
         position: ChangePosition,
         limit: u32,
     ) -> Result<Vec<LoggedChange>, StoreError> {
-        self.ask((position, limit), |db, (position, limit)| after_on(db, *position, *limit).boxed()).await
+        self.query((position, limit), |db, (position, limit)| after_on(db, *position, *limit).boxed()).await
     }
 
     async fn has_change(&self, position: ChangePosition) -> Result<bool, StoreError> {
-        self.ask(position, |db, position| is_kept_on(db, *position).boxed()).await
+        self.query(position, |db, position| is_kept_on(db, *position).boxed()).await
     }
 
     async fn forget_changes(&self, before: ChangePosition, limit: u32) -> Result<u32, StoreError> {
@@ -100,7 +102,11 @@ async fn is_kept_on(mut db: &Db, position: ChangePosition) -> Result<bool, Fault
     Ok(diesel::select(diesel::dsl::exists(kept)).get_result(&mut db).await?)
 }
 
-async fn forget_on(mut db: &Db, before: ChangePosition, limit: u32) -> Result<Result<u32, Never>, Fault> {
+async fn forget_on(
+    mut db: &Db,
+    before: ChangePosition,
+    limit: u32,
+) -> Result<Result<u32, Infallible>, Fault> {
     let old = change_log::table
         .filter(change_log::id.lt(before.0))
         .order(change_log::id)

@@ -4,6 +4,8 @@
 //! that row until it is committed or rolled back. If the key belongs to a chat, the chat is locked
 //! before.
 
+use std::convert::Infallible;
+
 use std::collections::HashMap;
 
 use async_trait::async_trait;
@@ -12,7 +14,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::{ChatId, MessageId, RecordId};
-use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyRepository, StoredAnswer, Verdict};
+use domain::idempotency::{Fingerprint, IdempotencyRepository, KeyedRequest, StoredAnswer, Verdict};
 use domain::message::{DeletedText, Message, PriorResult};
 use domain::store::StoreError;
 use domain::time::Timestamp;
@@ -24,7 +26,7 @@ use crate::error::Fault;
 use crate::message::load;
 use crate::message::row::{mentions_column, stored_mentions};
 use crate::row::At;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::idempotency_records;
 use crate::statement::{Statement, statement};
 
@@ -36,7 +38,7 @@ impl IdempotencyRepository for PostgresStore {
             |db, (before, limit)| async { Ok::<_, Fault>(Ok(forget_on(db, *before, *limit).await?)) }.boxed(),
             |_| (),
         );
-        forgotten.await?.map_err(|never: Never| match never {})
+        forgotten.await?.map_err(|never: Infallible| match never {})
     }
 }
 
@@ -44,21 +46,24 @@ impl IdempotencyRepository for PostgresStore {
 /// created.
 pub(crate) type Key<'c> = (Uuid, &'c str, Uuid, &'c str);
 
-/// The primary key of the claim's record.
-pub(crate) fn key(claim: &IdempotencyClaim) -> Key<'_> {
-    let chat = claim.chat.map_or(Uuid::nil(), ChatId::uuid);
-    (claim.sender.uuid(), claim.operation.as_str(), chat, claim.once.key.as_str())
+/// The primary key of the request's record.
+pub(crate) fn key(keyed: &KeyedRequest) -> Key<'_> {
+    let chat = keyed.chat.map_or(Uuid::nil(), ChatId::uuid);
+    (keyed.sender.uuid(), keyed.operation.as_str(), chat, keyed.once.key.as_str())
 }
 
 type Row<'a> = dsl::Find<idempotency_records::table, Key<'a>>;
 
-/// The row of the claim's key.
-fn row_of(claim: &IdempotencyClaim) -> Row<'_> {
-    idempotency_records::table.find(key(claim))
+/// The row of the request's key.
+fn row_of(keyed: &KeyedRequest) -> Row<'_> {
+    idempotency_records::table.find(key(keyed))
 }
 
-fn bind_keys<'c, Row>(statement: Statement<'c, Row>, claims: &[&'c IdempotencyClaim]) -> Statement<'c, Row> {
-    let keys = claims.iter().map(|claim| key(claim));
+fn bind_keys<'c, Row>(
+    statement: Statement<'c, Row>,
+    keyed_requests: &[&'c KeyedRequest],
+) -> Statement<'c, Row> {
+    let keys = keyed_requests.iter().map(|keyed| key(keyed));
     statement
         .bind::<Array<SqlUuid>, _>(keys.clone().map(|key| key.0).collect::<Vec<_>>())
         .bind::<Array<Text>, _>(keys.clone().map(|key| key.1).collect::<Vec<_>>())
@@ -85,21 +90,21 @@ const RECORDED: &str = "SELECT wanted.number, found.fingerprint, found.record_id
          WHERE recorded.sender_id = wanted.sender_id AND recorded.operation = wanted.operation \
          AND recorded.place_id = wanted.place_id AND recorded.key = wanted.key OFFSET 0) AS found";
 
-/// The recorded requests with the keys of these claims.
+/// The recorded requests with the keys of these requests.
 pub(crate) async fn recorded_on<'c>(
     mut db: &Db,
-    claims: &[&'c IdempotencyClaim],
+    keyed_requests: &[&'c KeyedRequest],
 ) -> Result<HashMap<Key<'c>, StoredAnswer>, Fault> {
-    if claims.is_empty() {
+    if keyed_requests.is_empty() {
         return Ok(HashMap::new());
     }
     let recorded = statement::<(BigInt, Binary, SqlUuid, Timestamptz)>(RECORDED);
-    let rows = bind_keys(recorded, claims).load::<(i64, Vec<u8>, Uuid, At)>(&mut db).await?;
+    let rows = bind_keys(recorded, keyed_requests).load::<(i64, Vec<u8>, Uuid, At)>(&mut db).await?;
     let mut all = HashMap::new();
     for (number, fingerprint, record, at) in rows {
         let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
-        if let Some(claim) = claims.get(index) {
-            all.insert(key(claim), stored_answer((fingerprint, record, at))?);
+        if let Some(keyed) = keyed_requests.get(index) {
+            all.insert(key(keyed), stored_answer((fingerprint, record, at))?);
         }
     }
     Ok(all)
@@ -109,18 +114,18 @@ const REMEMBER: &str = "INSERT INTO idempotency_records \
      (sender_id, operation, place_id, key, fingerprint, record_id, answered_at) \
      SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
 
-/// Records that the claims' requests made these records. Each is the first with its key, and stays so
+/// Records that these requests made these records. Each is the first with its key, and stays so
 /// while its chat is locked. The records must be created in the same change, after this call.
-pub(crate) async fn remember_all_on(
+pub(crate) async fn record_all_on(
     mut db: &Db,
-    made: &[(&IdempotencyClaim, RecordId, Timestamp)],
+    made: &[(&KeyedRequest, RecordId, Timestamp)],
 ) -> Result<(), Fault> {
     if made.is_empty() {
         return Ok(());
     }
-    let (claims, rows) = (made.iter().map(|(claim, ..)| *claim).collect::<Vec<_>>(), made.iter());
-    let fingerprints = claims.iter().map(|claim| claim.once.fingerprint.bytes().as_slice());
-    bind_keys(statement::<()>(REMEMBER), &claims)
+    let (keyed_requests, rows) = (made.iter().map(|(keyed, ..)| *keyed).collect::<Vec<_>>(), made.iter());
+    let fingerprints = keyed_requests.iter().map(|keyed| keyed.once.fingerprint.bytes().as_slice());
+    bind_keys(statement::<()>(REMEMBER), &keyed_requests)
         .bind::<Array<Binary>, _>(fingerprints.collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(rows.clone().map(|(_, record, _)| record.uuid()).collect::<Vec<_>>())
         .bind::<Array<Timestamptz>, _>(rows.map(|(.., now)| At(*now)).collect::<Vec<_>>())
@@ -129,11 +134,11 @@ pub(crate) async fn remember_all_on(
     Ok(())
 }
 
-/// Records that the claim's request made `record`, if it is the first with its key; else nothing is
+/// Records that the keyed request made `record`, if it is the first with its key; else nothing is
 /// changed. The record must be created in the same change, after this call.
 pub(crate) async fn remember_on(
     mut db: &Db,
-    claim: &IdempotencyClaim,
+    keyed: &KeyedRequest,
     record: RecordId,
     now: Timestamp,
 ) -> Result<Verdict, Fault> {
@@ -141,11 +146,11 @@ pub(crate) async fn remember_on(
         // Waits for a concurrent request with the same key.
         let written = diesel::insert_into(idempotency_records::table)
             .values((
-                idempotency_records::sender_id.eq(claim.sender.uuid()),
-                idempotency_records::operation.eq(claim.operation.as_str()),
-                idempotency_records::place_id.eq(key(claim).2),
-                idempotency_records::key.eq(claim.once.key.as_str()),
-                idempotency_records::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
+                idempotency_records::sender_id.eq(keyed.sender.uuid()),
+                idempotency_records::operation.eq(keyed.operation.as_str()),
+                idempotency_records::place_id.eq(key(keyed).2),
+                idempotency_records::key.eq(keyed.once.key.as_str()),
+                idempotency_records::fingerprint.eq(keyed.once.fingerprint.bytes().as_slice()),
                 idempotency_records::record_id.eq(record.uuid()),
                 idempotency_records::answered_at.eq(At(now)),
             ))
@@ -155,38 +160,38 @@ pub(crate) async fn remember_on(
         if written > 0 {
             return Ok(Verdict::First);
         }
-        let found = row_of(claim).select(ANSWER).for_update().first(&mut db).await.optional()?;
+        let found = row_of(keyed).select(ANSWER).for_update().first(&mut db).await.optional()?;
         // It was deleted between the two statements.
         let Some(found) = found else { continue };
-        return Ok(claim.once.judge(Some(stored_answer(found)?)));
+        return Ok(keyed.once.judge(Some(stored_answer(found)?)));
     }
 }
 
-/// The result of an earlier request for a message with the claim's key; exact while its chat is
+/// The result of an earlier request for a message with the request's key; exact while its chat is
 /// locked.
-pub(crate) async fn earlier_on(db: &Db, claim: &IdempotencyClaim) -> Result<PriorResult, Fault> {
-    let recorded = recorded_on(db, &[claim]).await?;
-    prior_result_on(db, claim, recorded.get(&key(claim)).copied()).await
+pub(crate) async fn earlier_on(db: &Db, keyed: &KeyedRequest) -> Result<PriorResult, Fault> {
+    let recorded = recorded_on(db, &[keyed]).await?;
+    prior_result_on(db, keyed, recorded.get(&key(keyed)).copied()).await
 }
 
-/// The result of the request that is recorded under the claim's key.
+/// The result of the request that is recorded under the request's key.
 pub(crate) async fn prior_result_on(
     mut db: &Db,
-    claim: &IdempotencyClaim,
+    keyed: &KeyedRequest,
     recorded: Option<StoredAnswer>,
 ) -> Result<PriorResult, Fault> {
-    let first = match claim.once.judge(recorded) {
+    let first = match keyed.once.judge(recorded) {
         Verdict::First => return Ok(PriorResult::Nothing),
         Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
     };
-    let chat = claim.chat.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
+    let chat = keyed.chat.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
     let id = MessageId::new(first.record.uuid());
     if let Some(message) = load::message_on(db, chat, id).await? {
         return Ok(PriorResult::Message(Box::new(message)));
     }
     let mentions =
-        row_of(claim).select(idempotency_records::deleted_mentions).first::<Option<String>>(&mut db).await?;
+        row_of(keyed).select(idempotency_records::deleted_mentions).first::<Option<String>>(&mut db).await?;
     let mentions = mentions.as_deref().map(stored_mentions).transpose()?.unwrap_or_default();
     Ok(PriorResult::Deleted(DeletedText { id, mentions }))
 }

@@ -56,7 +56,7 @@ pub use store_lock::{ImportLock, StoreUse};
 
 use crate::commit_order::CommitOrder;
 use crate::connect::Connect;
-use crate::delivery::steps::Steps;
+use crate::delivery::steps::DeliverySteps;
 use crate::error::Fault;
 use crate::group_commit::GroupCommit;
 use crate::message::append::Messages;
@@ -72,7 +72,7 @@ pub struct PostgresStore {
     steps: SchemaSteps,
     commit_order: Arc<CommitOrder>,
     appender: GroupCommit<Messages>,
-    advancer: GroupCommit<Steps>,
+    advancer: GroupCommit<DeliverySteps>,
     store_use: Option<StoreUse>,
     /// The runtime of the connections and the work on them.
     runtime: Handle,
@@ -121,7 +121,7 @@ impl PostgresStore {
         let running = watch::Sender::new(());
         let (messages, order) = (Messages::default(), commit_order.clone());
         let appender = GroupCommit::start(messages, pool.clone(), order.clone(), running.subscribe());
-        let advancer = GroupCommit::start(Steps, pool.clone(), order, running.subscribe());
+        let advancer = GroupCommit::start(DeliverySteps, pool.clone(), order, running.subscribe());
         Self {
             pool,
             connect,
@@ -148,7 +148,7 @@ impl PostgresStore {
 
     /// Reads from the database, to check that it answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.ask((), |db, ()| ping_on(db).boxed()).await
+        self.query((), |db, ()| ping_on(db).boxed()).await
     }
 
     /// The time of the database.
@@ -156,7 +156,7 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError`] if it does not answer.
     pub async fn clock(&self) -> Result<Timestamp, StoreError> {
-        self.ask((), |db, ()| clock_on(db).boxed()).await
+        self.query((), |db, ()| clock_on(db).boxed()).await
     }
 
     /// The settings of the database that can lose acknowledged data in a crash and that this server
@@ -165,7 +165,7 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError`] if it does not answer.
     pub async fn unsafe_settings(&self) -> Result<Vec<String>, StoreError> {
-        self.ask((), |db, ()| durability::unsafe_settings_on(db).boxed()).await
+        self.query((), |db, ()| durability::unsafe_settings_on(db).boxed()).await
     }
 
     /// The number of commits whose outcome is unknown; changes with

@@ -10,7 +10,6 @@
 //! depends on, in the order organization, user, agent, chat, contact, and by id among rows of a
 //! kind; from then on no other change can touch them.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,9 +54,6 @@ macro_rules! durable {
 }
 pub(crate) use {begin, durable};
 
-/// The refusal of a change that is never refused.
-pub(crate) type Never = Infallible;
-
 /// The maximum number of attempts.
 const TRIES: u32 = 6;
 
@@ -75,13 +71,13 @@ enum Visibility {
 
 impl PostgresStore {
     /// Runs a query with one statement.
-    pub(crate) async fn ask<G, T, W>(&self, given: G, work: W) -> Result<T, StoreError>
+    pub(crate) async fn query<G, T, W>(&self, given: G, work: W) -> Result<T, StoreError>
     where
         G: Send + Sync + 'static,
         T: Send + 'static,
         W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T> + Send + Sync + 'static,
     {
-        self.look(given, work, Visibility::Now).await
+        self.read_in_tries(given, work, Visibility::Now).await
     }
 
     /// Reads with several statements on one snapshot.
@@ -91,10 +87,10 @@ impl PostgresStore {
         T: Send + 'static,
         W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T> + Send + Sync + 'static,
     {
-        self.look(given, work, Visibility::Snapshot).await
+        self.read_in_tries(given, work, Visibility::Snapshot).await
     }
 
-    async fn look<G, T, W>(&self, given: G, work: W, visibility: Visibility) -> Result<T, StoreError>
+    async fn read_in_tries<G, T, W>(&self, given: G, work: W, visibility: Visibility) -> Result<T, StoreError>
     where
         G: Send + Sync + 'static,
         T: Send + 'static,
@@ -105,7 +101,7 @@ impl PostgresStore {
         let looking = async move {
             let mut tries = Tries::default();
             loop {
-                match look_once(&pool, &given, &work, visibility).await {
+                match read_once(&pool, &given, &work, visibility).await {
                     Err(fault) if tries.again_after(&fault).await => {}
                     done => return done,
                 }
@@ -194,7 +190,7 @@ pub(crate) async fn execute(mut db: &Db, text: &'static str) -> Result<(), Fault
     Ok(db.batch_execute(text).await?)
 }
 
-async fn look_once<G, T, W>(pool: &Pool, given: &G, work: &W, visibility: Visibility) -> Result<T, Fault>
+async fn read_once<G, T, W>(pool: &Pool, given: &G, work: &W, visibility: Visibility) -> Result<T, Fault>
 where
     W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, T>,
 {

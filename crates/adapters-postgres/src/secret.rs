@@ -1,5 +1,7 @@
 //! The store of secrets.
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -9,18 +11,18 @@ use futures_util::FutureExt;
 
 use crate::PostgresStore;
 use crate::error::Fault;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::secrets;
 
 #[async_trait]
 impl SecretRepository for PostgresStore {
     async fn secret(&self, name: &'static str, fresh: Secret) -> Result<Secret, StoreError> {
         let kept = self.change((name, fresh), |db, (name, fresh)| secret_on(db, name, fresh).boxed(), |_| ());
-        kept.await?.map_err(|never: Never| match never {})
+        kept.await?.map_err(|never: Infallible| match never {})
     }
 }
 
-async fn secret_on(mut db: &Db, name: &str, fresh: &Secret) -> Result<Result<Secret, Never>, Fault> {
+async fn secret_on(mut db: &Db, name: &str, fresh: &Secret) -> Result<Result<Secret, Infallible>, Fault> {
     diesel::insert_into(secrets::table)
         .values((secrets::name.eq(name), secrets::secret.eq(fresh.0.as_slice())))
         .on_conflict_do_nothing()

@@ -20,7 +20,7 @@ use crate::statement::statement;
 #[async_trait]
 impl StatusRepository for PostgresStore {
     async fn status(&self) -> Result<StoreStatus, StoreError> {
-        self.ask((), |db, ()| status_on(db).boxed()).await
+        self.query((), |db, ()| status_on(db).boxed()).await
     }
 }
 

@@ -246,7 +246,7 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         mentions: Vec::new(),
         metadata: None,
         title_if_untitled: None,
-        claim: None,
+        keyed: None,
         now: Timestamp::from_micros(NOON),
     }
 }

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel::sqlite::SqliteConnection;
 use domain::id::{MessageId, RecordId};
-use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyRepository, StoredAnswer, Verdict};
+use domain::idempotency::{Fingerprint, IdempotencyRepository, KeyedRequest, StoredAnswer, Verdict};
 use domain::message::{DeletedText, Message, PriorResult};
 use domain::store::StoreError;
 use domain::time::Timestamp;
@@ -30,19 +30,16 @@ impl IdempotencyRepository for SqliteStore {
 type Never = std::convert::Infallible;
 
 /// The value of `place_id`: empty if there is no chat yet.
-fn chat_column(claim: &IdempotencyClaim) -> Vec<u8> {
-    claim.chat.map(|chat| row::bytes(chat.uuid())).unwrap_or_default()
+fn chat_column(keyed: &KeyedRequest) -> Vec<u8> {
+    keyed.chat.map(|chat| row::bytes(chat.uuid())).unwrap_or_default()
 }
 
-/// The recorded requests with the claim's key.
-pub(crate) fn judge_on(
-    connection: &mut SqliteConnection,
-    claim: &IdempotencyClaim,
-) -> Result<Verdict, Fault> {
-    let sender = row::bytes(claim.sender.uuid());
-    let chat = chat_column(claim);
+/// The recorded requests with the request's key.
+pub(crate) fn judge_on(connection: &mut SqliteConnection, keyed: &KeyedRequest) -> Result<Verdict, Fault> {
+    let sender = row::bytes(keyed.sender.uuid());
+    let chat = chat_column(keyed);
     let found = idempotency_records::table
-        .find((sender, claim.operation.as_str(), chat, claim.once.key.as_str()))
+        .find((sender, keyed.operation.as_str(), chat, keyed.once.key.as_str()))
         .select((
             idempotency_records::fingerprint,
             idempotency_records::record_id,
@@ -60,23 +57,23 @@ pub(crate) fn judge_on(
             at: row::time(at),
         })
     });
-    Ok(claim.once.judge(remembered.transpose()?))
+    Ok(keyed.once.judge(remembered.transpose()?))
 }
 
-/// Records that the claim's request, the first with its key, made `record`.
+/// Records that the keyed request, the first with its key, made `record`.
 pub(crate) fn remember_on(
     connection: &mut SqliteConnection,
-    claim: &IdempotencyClaim,
+    keyed: &KeyedRequest,
     record: RecordId,
     now: Timestamp,
 ) -> Result<(), Fault> {
     diesel::insert_into(idempotency_records::table)
         .values((
-            idempotency_records::sender_id.eq(row::bytes(claim.sender.uuid())),
-            idempotency_records::operation.eq(claim.operation.as_str()),
-            idempotency_records::place_id.eq(chat_column(claim)),
-            idempotency_records::key.eq(claim.once.key.as_str()),
-            idempotency_records::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
+            idempotency_records::sender_id.eq(row::bytes(keyed.sender.uuid())),
+            idempotency_records::operation.eq(keyed.operation.as_str()),
+            idempotency_records::place_id.eq(chat_column(keyed)),
+            idempotency_records::key.eq(keyed.once.key.as_str()),
+            idempotency_records::fingerprint.eq(keyed.once.fingerprint.bytes().as_slice()),
             idempotency_records::record_id.eq(row::bytes(record.uuid())),
             idempotency_records::answered_at.eq(now.micros()),
         ))
@@ -84,27 +81,27 @@ pub(crate) fn remember_on(
     Ok(())
 }
 
-/// The recorded requests for a message with the claim's key.
+/// The recorded requests for a message with the request's key.
 pub(crate) fn earlier_on(
     connection: &mut SqliteConnection,
-    claim: &IdempotencyClaim,
+    keyed: &KeyedRequest,
 ) -> Result<PriorResult, Fault> {
-    let first = match judge_on(connection, claim)? {
+    let first = match judge_on(connection, keyed)? {
         Verdict::First => return Ok(PriorResult::Nothing),
         Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
     };
-    let chat = claim.chat.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
+    let chat = keyed.chat.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
     let id = MessageId::new(first.record.uuid());
     if let Some(message) = load::message_on(connection, chat, id)? {
         return Ok(PriorResult::Message(Box::new(message)));
     }
     let mentions = idempotency_records::table
         .find((
-            row::bytes(claim.sender.uuid()),
-            claim.operation.as_str(),
-            chat_column(claim),
-            claim.once.key.as_str(),
+            row::bytes(keyed.sender.uuid()),
+            keyed.operation.as_str(),
+            chat_column(keyed),
+            keyed.once.key.as_str(),
         ))
         .select(idempotency_records::deleted_mentions)
         .get_result::<Option<String>>(connection)?;

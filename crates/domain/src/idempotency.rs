@@ -91,7 +91,7 @@ words! {
 
 /// A request with an idempotency key, and the scope of the key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct IdempotencyClaim {
+pub struct KeyedRequest {
     /// The sender.
     pub sender: ParticipantId,
     /// The operation.

@@ -8,8 +8,8 @@ use http_wire::handlers;
 use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount, patch, post};
 use http_wire::page::{NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
-    AgentContactView, AgentRoomRowView, AgentView, ChatView, ContactRequestView, ListedAgentView, MemoryView,
-    MessageView, ParticipantView, PeerView, PostedEventView, ReceivedRequestView, RemovedView,
+    AgentContactView, AgentListedChatView, AgentView, ChatView, ContactRequestView, ListedAgentView,
+    MemoryView, MessageView, ParticipantView, PeerView, PostedEventView, ReceivedRequestView, RemovedView,
     RequestStepView, ResolvedView, SentMessageView, SentRequestView, StepView,
 };
 
@@ -74,7 +74,7 @@ fn room_endpoints() -> Vec<Endpoint> {
         get("/chats", chat::list)
             .named("listChats", "List the agent's chats, newest first")
             .query::<chat::ListChatsQuery>()
-            .lists::<AgentRoomRowView<'_>, NumberedMetadata>(),
+            .lists::<AgentListedChatView<'_>, NumberedMetadata>(),
         post("/chats", chat::create)
             .named("createChat", "Create a chat that the agent owns")
             .body::<CreateChatBody>()

@@ -161,13 +161,13 @@ pub(crate) async fn change_password(
     limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
     let changing = logins.change_password(caller, body.current, body.new);
-    let open = guessed(&request, &limits, caller, changing).await?;
+    let open = check_password(&request, &limits, caller, changing).await?;
     let open = open.map_err(|error| ApiError::unconfirmed(error, "/current_password"))?;
     Ok(Data::ok(SessionView::new(&open)))
 }
 
 /// Checks the caller's password, which counts like a log-in: a stolen token must not help to guess the password.
-pub(crate) async fn guessed<T>(
+pub(crate) async fn check_password<T>(
     request: &HttpRequest,
     limits: &RateLimits,
     caller: UserCaller,

@@ -12,7 +12,7 @@ use http_wire::error::ApiError;
 use http_wire::limit::RateLimits;
 use http_wire::strict_json::{ObjectReader, Rejected};
 
-use crate::auth::{TYPED_PASSWORD, guessed};
+use crate::auth::{TYPED_PASSWORD, check_password};
 
 /// The property `current_password` of a body.
 pub(crate) fn current_password(body: &mut ObjectReader<'_>) -> Result<Option<Password>, Rejected> {
@@ -54,7 +54,7 @@ impl Confirmation {
         let confirming = self.logins.confirm(self.caller, self.session, current);
         // Only a given password can be a failed attempt.
         let confirmed = if is_given {
-            guessed(&self.request, &self.limits, self.caller, confirming).await?
+            check_password(&self.request, &self.limits, self.caller, confirming).await?
         } else {
             confirming.await
         };

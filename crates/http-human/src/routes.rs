@@ -10,10 +10,10 @@ use http_wire::handlers;
 use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount, patch, post, put};
 use http_wire::page::{NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
-    AgentView, AuditEntryView, ChatView, ContactRequestView, ContactView, CreatedKeyView, DeletedAgentView,
-    InvitationView, InvitedView, KeyView, ListedAgentView, MemberView, MemoryView, MessageView,
-    OpenSessionView, OrganizationView, ParticipantView, PeerView, ProfileView, RegisteredAgentView,
-    RemovedView, RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView, SessionView,
+    AgentView, AuditEntryView, ChatDetailsView, ChatView, ContactRequestView, ContactView, CreatedKeyView,
+    DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView, ListedChatView, MemberView,
+    MemoryView, MessageView, OpenSessionView, OrganizationView, ParticipantView, PeerView, ProfileView,
+    RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, SentMessageView, SessionView,
 };
 
 use crate::{
@@ -285,20 +285,20 @@ fn room_endpoints() -> Vec<Endpoint> {
         get("/chats", chat::list)
             .named("listChats", "List the caller's chats")
             .query::<chat::ListChatsQuery>()
-            .lists::<RoomRowView<'_>, PageMetadata>(),
+            .lists::<ListedChatView<'_>, PageMetadata>(),
         post("/chats", chat::create)
             .named("createChat", "Create a chat that the caller owns")
             .body::<CreateChatBody>()
             .idempotent()
-            .answers::<RoomView<'_>>(201),
+            .answers::<ChatDetailsView<'_>>(201),
         get("/chats/{chat_id}", chat::find)
             .named("findChat", "Show a chat that the caller or one of their agents participates in")
             .query::<chat::FindChatQuery>()
-            .answers::<RoomView<'_>>(200),
+            .answers::<ChatDetailsView<'_>>(200),
         patch("/chats/{chat_id}", chat::rename)
             .named("renameChat", "Rename a chat (owners only)")
             .body::<RenameChatBody>()
-            .answers::<RoomView<'_>>(200),
+            .answers::<ChatDetailsView<'_>>(200),
         delete("/chats/{chat_id}", chat::remove)
             .named("deleteChat", "Delete a chat for all participants (owners only)")
             .answers::<ChatView<'_>>(200),

@@ -228,7 +228,7 @@ fn settle<B: MessageBody + 'static>(
 }
 
 /// The permit for a response, if its size needs one; a static body does not.
-fn room(response: &ServiceResponse<BoxBody>) -> Result<Option<ResponsePermit>, ApiError> {
+fn response_permit(response: &ServiceResponse<BoxBody>) -> Result<Option<ResponsePermit>, ApiError> {
     match response.response().body().size() {
         BodySize::Sized(bytes) if bytes > FREE_BYTES && !is_static(response) => {
             response_budget::charge(response.request(), bytes)
@@ -249,7 +249,7 @@ fn finish(
     id: &RequestId,
     record: &RequestRecord,
 ) -> ServiceResponse<TrackedBody> {
-    let (mut response, permit) = match room(&response) {
+    let (mut response, permit) = match response_permit(&response) {
         Ok(permit) => (response, permit),
         Err(_) if !record.method.is_safe() => (response, None),
         Err(error) => {

@@ -50,7 +50,7 @@ pub(crate) fn start(
     tasks.spawn(erase_work(wiring.services.accounts.clone()));
     tasks.spawn(forget_answers(wiring.store.clone(), clock.clone()));
     if let Some(in_doubt) = wiring.store.commits_in_doubt() {
-        tasks.spawn(end_sockets_in_doubt(in_doubt, wiring.clone(), cluster_member.clone()));
+        tasks.spawn(end_sockets_after_doubt(in_doubt, wiring.clone(), cluster_member.clone()));
     }
     if let Some(cluster_member) = cluster_member {
         let (writer, keeper) = (cluster_member.clone(), cluster_member.clone());
@@ -78,7 +78,7 @@ pub(crate) fn start(
 /// Closes all sockets after a commit with an unknown outcome, once the store answers again. The
 /// change was not announced, so a socket may still be subscribed to a chat that its user was
 /// removed from. Clients reconnect on their own.
-async fn end_sockets_in_doubt(
+async fn end_sockets_after_doubt(
     mut in_doubt: watch::Receiver<u64>,
     wiring: Wiring,
     cluster_member: Option<Arc<ClusterMember>>,

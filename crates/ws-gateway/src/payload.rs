@@ -10,8 +10,8 @@ use domain::id::{AgentId, ChatId, ContactId, MessageId, ParticipantId, Participa
 use domain::message::Message;
 use domain::time::Timestamp;
 use http_wire::view::{
-    AgentView, ChatView, ContactRequestView, MessageView, ParticipantView, PresenceView, RequestStepView,
-    RoomView, Shown,
+    AgentView, ChatDetailsView, ChatView, ContactRequestView, MessageView, ParticipantView, PresenceView,
+    RequestStepView, Shown,
 };
 use serde::Serialize;
 
@@ -87,7 +87,7 @@ pub(crate) fn room_removed(chat: &Chat, removed_at: Timestamp) -> Payload {
 
 /// The chat as an entry of a human's list, replacing the previous one.
 pub(crate) fn room_updated(chat: &Chat, details: &ChatDetails) -> Payload {
-    payload("room_updated", &RoomView::new(chat, details, details.work))
+    payload("room_updated", &ChatDetailsView::new(chat, details, details.work))
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,7 @@
 //! Accounts for operators.
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -22,14 +24,14 @@ use crate::error::Fault;
 use crate::lock;
 use crate::login::session;
 use crate::row::At;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::{agents, users};
 
 #[async_trait]
 impl AdministrationRepository for PostgresStore {
     async fn users_after(&self, after: Option<UserHandle>, limit: u32) -> Result<Vec<User>, StoreError> {
         let given = (after, limit);
-        self.ask(given, |db, (after, limit)| users_on(db, after.as_ref(), *limit).boxed()).await
+        self.query(given, |db, (after, limit)| users_on(db, after.as_ref(), *limit).boxed()).await
     }
 
     async fn agents_after(
@@ -39,7 +41,7 @@ impl AdministrationRepository for PostgresStore {
         limit: u32,
     ) -> Result<Vec<Agent>, StoreError> {
         let given = (owner, after, limit);
-        self.ask(given, |db, (owner, after, limit)| agents_on(db, *owner, after.as_ref(), *limit).boxed())
+        self.query(given, |db, (owner, after, limit)| agents_on(db, *owner, after.as_ref(), *limit).boxed())
             .await
     }
 
@@ -92,7 +94,7 @@ async fn agents_on(
 async fn set_disabled_on(
     mut db: &Db,
     command: SetDisabled,
-) -> Result<Result<SetDisabledOutcome, Never>, Fault> {
+) -> Result<Result<SetDisabledOutcome, Infallible>, Fault> {
     lock::parties_on(db, &[command.who]).await?;
     let id = command.who.uuid();
     let found = match command.who {

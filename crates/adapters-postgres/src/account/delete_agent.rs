@@ -1,5 +1,7 @@
 //! Deleting an agent, and erasing its data.
 
+use std::convert::Infallible;
+
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -20,7 +22,7 @@ use crate::lock;
 use crate::memory;
 use crate::message::record_key::RecordKeys;
 use crate::row::At;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::{agents, deletion_jobs};
 use crate::statement::statement;
 
@@ -81,7 +83,7 @@ const NEXT_ERASURE: &str =
 const RECORDS: &str =
     "SELECT chat_id, sequence FROM deliveries WHERE agent_id = ? ORDER BY chat_id, sequence LIMIT ?";
 
-pub(super) async fn erase_work_on(mut db: &Db, limit: u32) -> Result<Result<bool, Never>, Fault> {
+pub(super) async fn erase_work_on(mut db: &Db, limit: u32) -> Result<Result<bool, Infallible>, Fault> {
     let next = statement::<SqlUuid>(NEXT_ERASURE).get_result::<Uuid>(&mut db).await.optional()?;
     let Some(agent) = next else { return Ok(Ok(false)) };
     let records = statement::<(SqlUuid, BigInt)>(RECORDS)

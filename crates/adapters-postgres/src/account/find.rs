@@ -4,7 +4,7 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Bytea, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::account::{Agent, KeyDigest, OpenSession, StoredKey, User, UserHandle, UserStanding};
+use domain::account::{AccountStatus, Agent, KeyDigest, OpenSession, StoredKey, User, UserHandle};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, SessionId, UserId};
 use domain::plan::Permits;
@@ -69,7 +69,7 @@ pub(super) async fn key_on(mut db: &Db, digest: KeyDigest) -> Result<Option<Stor
     }))
 }
 
-pub(super) async fn standing_on(mut db: &Db, user: UserId) -> Result<Option<UserStanding>, Fault> {
+pub(super) async fn standing_on(mut db: &Db, user: UserId) -> Result<Option<AccountStatus>, Fault> {
     let found = users::table
         .inner_join(organizations::table.on(organizations::id.eq(users::organization_id)))
         .left_join(plans::table.on(plans::name.eq(organizations::plan)))
@@ -89,7 +89,7 @@ pub(super) async fn standing_on(mut db: &Db, user: UserId) -> Result<Option<User
         plan.map_or(Permits::ALL, |(human_interface, memories)| Permits { human_interface, memories });
     let organization = OrganizationId::new(organization);
     let password_set_at = password_set_at.map(|At(time)| time);
-    Ok(Some(UserStanding { organization, permits, password_set_at, is_disabled }))
+    Ok(Some(AccountStatus { organization, permits, password_set_at, is_disabled }))
 }
 
 pub(super) async fn session_on(mut db: &Db, session: SessionId) -> Result<Option<OpenSession>, Fault> {

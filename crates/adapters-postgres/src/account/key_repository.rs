@@ -16,7 +16,7 @@ use crate::PostgresStore;
 #[async_trait]
 impl KeyRepository for PostgresStore {
     async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError> {
-        self.ask(digest, |db, digest| find::key_on(db, *digest).boxed()).await
+        self.query(digest, |db, digest| find::key_on(db, *digest).boxed()).await
     }
 
     async fn note_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError> {

@@ -1,5 +1,7 @@
 //! API keys: listing, making, and revoking them, and their last use.
 
+use std::convert::Infallible;
+
 use diesel::dsl::{count_star, exists, select};
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -23,7 +25,7 @@ use crate::change;
 use crate::error::Fault;
 use crate::lock;
 use crate::row::{At, can_be_stored};
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::{api_keys, users};
 use crate::statement::statement;
 
@@ -181,7 +183,10 @@ pub(super) async fn create_on(
     stored.first(&mut db).await?.into_record().map(Ok)
 }
 
-pub(super) async fn revoke_on(db: &Db, command: &RevokeKeys) -> Result<Result<Vec<KeyRecord>, Never>, Fault> {
+pub(super) async fn revoke_on(
+    db: &Db,
+    command: &RevokeKeys,
+) -> Result<Result<Vec<KeyRecord>, Infallible>, Fault> {
     let revoked = revoke_unlogged_on(db, command).await?;
     audit::append_on(db, revoked.iter().map(|key| AuditEntry::key_revoked(command.by, key, command.now)))
         .await?;
@@ -257,7 +262,7 @@ const NOTE: &str = "WITH used AS (SELECT api_keys.id, used.at FROM unnest(?, ?) 
      ORDER BY api_keys.id FOR NO KEY UPDATE OF api_keys) \
      UPDATE api_keys SET last_used_at = used.at FROM used WHERE api_keys.id = used.id";
 
-pub(super) async fn note_uses_on(mut db: &Db, uses: &[KeyUse]) -> Result<Result<(), Never>, Fault> {
+pub(super) async fn note_uses_on(mut db: &Db, uses: &[KeyUse]) -> Result<Result<(), Infallible>, Fault> {
     statement::<()>(NOTE)
         .bind::<Array<SqlUuid>, _>(uses.iter().map(|one| one.key.uuid()).collect::<Vec<_>>())
         .bind::<Array<Timestamptz>, _>(uses.iter().map(|one| At(one.at)).collect::<Vec<_>>())

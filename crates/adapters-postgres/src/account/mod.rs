@@ -14,11 +14,13 @@ mod register_agent;
 pub(crate) mod row;
 mod update;
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use domain::account::{
-    Agent, AgentListing, AgentRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
-    MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, StandingRepository, UpdateAgent,
-    UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository, UserStanding,
+    AccountStatus, Agent, AgentListing, AgentRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused,
+    DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, StandingRepository,
+    UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
@@ -26,7 +28,6 @@ use domain::store::{OnCommit, StoreError};
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
-use crate::run::Never;
 
 #[async_trait]
 impl UserRepository for PostgresStore {
@@ -45,11 +46,11 @@ impl UserRepository for PostgresStore {
     }
 
     async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError> {
-        self.ask(id, |db, id| find::user_on(db, *id).boxed()).await
+        self.query(id, |db, id| find::user_on(db, *id).boxed()).await
     }
 
     async fn find_user_by_handle(&self, handle: &UserHandle) -> Result<Option<User>, StoreError> {
-        self.ask(handle.clone(), |db, handle| find::user_of_handle_on(db, handle).boxed()).await
+        self.query(handle.clone(), |db, handle| find::user_of_handle_on(db, handle).boxed()).await
     }
 }
 
@@ -94,15 +95,15 @@ impl AgentRepository for PostgresStore {
 
     async fn erase_work(&self, limit: u32) -> Result<bool, StoreError> {
         let done = self.change(limit, |db, limit| delete_agent::erase_work_on(db, *limit).boxed(), |_| ());
-        done.await?.map_err(|never: Never| match never {})
+        done.await?.map_err(|never: Infallible| match never {})
     }
 
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError> {
-        self.ask(id, |db, id| find::agent_on(db, *id).boxed()).await
+        self.query(id, |db, id| find::agent_on(db, *id).boxed()).await
     }
 
     async fn find_agent_by_handle(&self, handle: &str) -> Result<Option<Agent>, StoreError> {
-        self.ask(handle.to_owned(), |db, handle| find::agent_of_handle_on(db, handle).boxed()).await
+        self.query(handle.to_owned(), |db, handle| find::agent_of_handle_on(db, handle).boxed()).await
     }
 
     async fn list_agents(
@@ -118,7 +119,7 @@ impl AgentRepository for PostgresStore {
             })
             .await
         } else {
-            self.ask(given, |db, (owner, listing, page)| {
+            self.query(given, |db, (owner, listing, page)| {
                 list_agents::agents_on(db, *owner, listing, page).boxed()
             })
             .await
@@ -128,11 +129,11 @@ impl AgentRepository for PostgresStore {
 
 #[async_trait]
 impl StandingRepository for PostgresStore {
-    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
-        self.ask(user, |db, user| find::standing_on(db, *user).boxed()).await
+    async fn find_account_status(&self, user: UserId) -> Result<Option<AccountStatus>, StoreError> {
+        self.query(user, |db, user| find::standing_on(db, *user).boxed()).await
     }
 
     async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError> {
-        self.ask(session, |db, session| find::session_on(db, *session).boxed()).await
+        self.query(session, |db, session| find::session_on(db, *session).boxed()).await
     }
 }

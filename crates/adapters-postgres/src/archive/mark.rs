@@ -1,12 +1,14 @@
 //! The mark of a store that holds part of an archive.
 
+use std::convert::Infallible;
+
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::time::Timestamp;
 
 use crate::error::Fault;
 use crate::row::At;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::{imports, memories, organizations, plans};
 
 pub(super) async fn find_on(mut db: &Db) -> Result<Option<Timestamp>, Fault> {
@@ -14,7 +16,7 @@ pub(super) async fn find_on(mut db: &Db) -> Result<Option<Timestamp>, Fault> {
     Ok(begun.map(|At(begun)| begun))
 }
 
-pub(super) async fn set_on(mut db: &Db, now: Timestamp) -> Result<Result<(), Never>, Fault> {
+pub(super) async fn set_on(mut db: &Db, now: Timestamp) -> Result<Result<(), Infallible>, Fault> {
     let marked = diesel::insert_into(imports::table)
         .values((imports::one.eq(1), imports::begun_at.eq(At(now))))
         .on_conflict_do_nothing()
@@ -28,7 +30,7 @@ pub(super) async fn set_on(mut db: &Db, now: Timestamp) -> Result<Result<(), Nev
 }
 
 /// Deleted memories, which archives of former versions hold with their texts, go with the mark.
-pub(super) async fn remove_on(mut db: &Db) -> Result<Result<(), Never>, Fault> {
+pub(super) async fn remove_on(mut db: &Db) -> Result<Result<(), Infallible>, Fault> {
     diesel::delete(memories::table.filter(memories::status.eq("deleted"))).execute(&mut db).await?;
     diesel::delete(imports::table).execute(&mut db).await?;
     Ok(Ok(()))

@@ -11,6 +11,8 @@ mod rules;
 mod snapshot;
 mod write;
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use diesel_async::SimpleAsyncConnection;
 use domain::archive::{ArchiveRepository, Column, Row, Snapshot, TABLES, Table, WriteRefused, Written};
@@ -21,7 +23,6 @@ use futures_util::FutureExt;
 use crate::PostgresStore;
 use crate::connect::Connect;
 use crate::error::Fault;
-use crate::run::Never;
 
 #[async_trait]
 impl ArchiveRepository for PostgresStore {
@@ -41,17 +42,17 @@ impl ArchiveRepository for PostgresStore {
     }
 
     async fn unfinished_import(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.ask((), |db, ()| mark::find_on(db).boxed()).await
+        self.query((), |db, ()| mark::find_on(db).boxed()).await
     }
 
     async fn begin_import(&self, now: Timestamp) -> Result<(), StoreError> {
         let marked = self.change(now, |db, now| mark::set_on(db, *now).boxed(), |()| ());
-        marked.await?.map_err(|never: Never| match never {})
+        marked.await?.map_err(|never: Infallible| match never {})
     }
 
     async fn end_import(&self) -> Result<(), StoreError> {
         let ended = self.change((), |db, ()| mark::remove_on(db).boxed(), |()| ());
-        ended.await?.map_err(|never: Never| match never {})
+        ended.await?.map_err(|never: Infallible| match never {})
     }
 
     async fn analyze(&self) -> Result<(), StoreError> {

@@ -54,8 +54,8 @@ pub(super) async fn create_on(db: &Db, new: &NewChat) -> Result<Result<Chat, Cre
 
 /// Records that the request made the chat, if it is the first under its key.
 async fn judge_on(db: &Db, new: &NewChat) -> Result<Verdict, Fault> {
-    match &new.claim {
-        Some(claim) => idempotency_record::remember_on(db, claim, new.id.into(), new.now).await,
+    match &new.keyed {
+        Some(keyed) => idempotency_record::remember_on(db, keyed, new.id.into(), new.now).await,
         None => Ok(Verdict::First),
     }
 }

@@ -46,7 +46,7 @@ impl ChatRepository for PostgresStore {
     }
 
     async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError> {
-        self.ask((viewer, chat), |db, (viewer, chat)| read::find_on(db, *viewer, *chat).boxed()).await
+        self.query((viewer, chat), |db, (viewer, chat)| read::find_on(db, *viewer, *chat).boxed()).await
     }
 
     async fn find_with_details(
@@ -80,7 +80,7 @@ impl ChatRepository for PostgresStore {
         limit: u32,
     ) -> Result<Vec<ChatOverview>, StoreError> {
         let given = (filter, before, limit);
-        self.ask(given, |db, (filter, before, limit)| {
+        self.query(given, |db, (filter, before, limit)| {
             overview::overview_on(db, *filter, *before, *limit).boxed()
         })
         .await
@@ -108,7 +108,7 @@ impl ChatRepository for PostgresStore {
 #[async_trait]
 impl ParticipantRepository for PostgresStore {
     async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError> {
-        self.ask((viewer, chat), |db, (viewer, chat)| read::entrance_on(db, *viewer, *chat).boxed()).await
+        self.query((viewer, chat), |db, (viewer, chat)| read::entrance_on(db, *viewer, *chat).boxed()).await
     }
 
     async fn membership(
@@ -116,16 +116,16 @@ impl ParticipantRepository for PostgresStore {
         who: ParticipantId,
         chat: ChatId,
     ) -> Result<Option<ParticipantStatus>, StoreError> {
-        let found = self.ask((who, chat), |db, (who, chat)| load::membership_on(db, *who, *chat).boxed());
+        let found = self.query((who, chat), |db, (who, chat)| load::membership_on(db, *who, *chat).boxed());
         Ok(found.await?.map(|(_, status)| status))
     }
 
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError> {
-        self.ask((viewer, chat), |db, (viewer, chat)| read::roster_on(db, *viewer, *chat).boxed()).await
+        self.query((viewer, chat), |db, (viewer, chat)| read::roster_on(db, *viewer, *chat).boxed()).await
     }
 
     async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
-        self.ask(chat, |db, chat| read::roster_unchecked_on(db, *chat).boxed()).await
+        self.query(chat, |db, chat| read::roster_unchecked_on(db, *chat).boxed()).await
     }
 
     async fn add_participant(
@@ -157,7 +157,7 @@ impl ParticipantRepository for PostgresStore {
     async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {
         // One idempotent statement that is not announced.
         let who = ParticipantId::Agent(agent);
-        self.ask((who, chat), |db, (who, chat)| activate_on(db, *who, *chat).boxed()).await
+        self.query((who, chat), |db, (who, chat)| activate_on(db, *who, *chat).boxed()).await
     }
 }
 

@@ -13,6 +13,8 @@ mod remove;
 mod row;
 mod send;
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use domain::caller::Caller;
 use domain::contact::{
@@ -26,7 +28,6 @@ use domain::time::Timestamp;
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
-use crate::run::Never;
 pub(crate) use forget::forget_on;
 use read::Chosen;
 
@@ -69,7 +70,7 @@ impl ContactRepository for PostgresStore {
             |db, (until, limit)| async { Ok(Ok(expire::expire_on(db, *until, *limit).await?)) }.boxed(),
             |expired| on_commit.run(expired),
         );
-        expired.await?.map_err(|never: Never| match never {})
+        expired.await?.map_err(|never: Infallible| match never {})
     }
 
     async fn list_contacts(
@@ -114,7 +115,7 @@ impl ContactRepository for PostgresStore {
     }
 
     async fn are_contacts(&self, one: ParticipantId, other: ParticipantId) -> Result<bool, StoreError> {
-        self.ask((one, other), |db, (one, other)| read::are_contacts_on(db, *one, *other).boxed()).await
+        self.query((one, other), |db, (one, other)| read::are_contacts_on(db, *one, *other).boxed()).await
     }
 }
 

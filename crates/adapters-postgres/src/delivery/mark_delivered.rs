@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{ChatSelection, DeliveryKey};
+use domain::delivery::{DeliveryKey, HasHumanSubscribers};
 use domain::id::{ChatId, MessageId};
 use domain::message::Message;
 use domain::time::Timestamp;
@@ -41,7 +41,7 @@ pub(super) async fn mark_delivered_on(
     mut db: &Db,
     taken: &[DeliveryKey],
     now: Timestamp,
-    selected: &ChatSelection,
+    selected: &HasHumanSubscribers,
 ) -> Result<Option<Vec<Message>>, Fault> {
     let locations = locations_on(db, taken.iter().map(|key| key.message)).await?;
     let selected = locked_on(db, &locations, selected).await?;
@@ -64,7 +64,7 @@ pub(super) async fn mark_delivered_on(
 pub(super) async fn announce_on(
     db: &Db,
     of: &[MessageId],
-    selected: &ChatSelection,
+    selected: &HasHumanSubscribers,
 ) -> Result<Vec<Message>, Fault> {
     let locations = locations_on(db, of.iter().copied()).await?;
     let announced = locked_on(db, &locations, selected).await?;
@@ -89,7 +89,7 @@ async fn locations_on(mut db: &Db, of: impl Iterator<Item = MessageId>) -> Resul
 async fn locked_on(
     mut db: &Db,
     locations: &Locations,
-    selected: &ChatSelection,
+    selected: &HasHumanSubscribers,
 ) -> Result<BTreeSet<Uuid>, Fault> {
     let selected = locations.iter().filter(|(_, (chat, _))| selected(ChatId::new(*chat)));
     let selected = selected.map(|(message, _)| *message).collect::<Vec<_>>();

@@ -10,8 +10,8 @@ mod unacknowledged;
 
 use async_trait::async_trait;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, ChatSelection, DeliveryFilter, DeliveryKey,
-    DeliveryRepository, Listening, NextMessage, Order, Searched,
+    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryRepository,
+    HasHumanSubscribers, Listening, NextMessage, Order, Searched,
 };
 use domain::id::{AgentId, ChatId, MessageId, Sequence};
 use domain::message::Message;
@@ -25,7 +25,7 @@ use crate::PostgresStore;
 #[async_trait]
 impl DeliveryRepository for PostgresStore {
     async fn next(&self, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, StoreError> {
-        self.ask((agent, chat), |db, (agent, chat)| next::next_on(db, *agent, *chat).boxed()).await
+        self.query((agent, chat), |db, (agent, chat)| next::next_on(db, *agent, *chat).boxed()).await
     }
 
     async fn list(
@@ -55,7 +55,7 @@ impl DeliveryRepository for PostgresStore {
         &self,
         taken: Vec<DeliveryKey>,
         now: Timestamp,
-        selected: ChatSelection,
+        selected: HasHumanSubscribers,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let announcing = |messages: &Vec<Message>| announce(messages, on_commit);
@@ -75,7 +75,7 @@ impl DeliveryRepository for PostgresStore {
     async fn announce_delivered(
         &self,
         messages: Vec<MessageId>,
-        selected: ChatSelection,
+        selected: HasHumanSubscribers,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let announcing = |messages: &Vec<Message>| announce(messages, on_commit);
@@ -98,7 +98,7 @@ impl DeliveryRepository for PostgresStore {
         limit: u32,
     ) -> Result<Vec<Searched>, StoreError> {
         let given = (listening, limit);
-        self.ask(given, |db, (listening, limit)| {
+        self.query(given, |db, (listening, limit)| {
             unacknowledged::unacknowledged_on(db, listening, *limit).boxed()
         })
         .await
@@ -110,7 +110,7 @@ impl DeliveryRepository for PostgresStore {
         chat: ChatId,
         until: Sequence,
     ) -> Result<BacklogWork, StoreError> {
-        self.ask((agent, chat, until), |db, (agent, chat, until)| {
+        self.query((agent, chat, until), |db, (agent, chat, until)| {
             unacknowledged::backlog_work_on(db, *agent, *chat, *until).boxed()
         })
         .await

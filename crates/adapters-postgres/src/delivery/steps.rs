@@ -1,4 +1,4 @@
-//! Delivery steps that share transactions: their basis is read and locked, each step is decided, and
+//! Delivery steps that share transactions: their rows are read and locked, each step is decided, and
 //! all are written at once.
 //!
 //! A batch does not wait for locked messages and deliveries. A step that meets such a lock, or needs
@@ -35,7 +35,7 @@ use crate::run::{Db, execute};
 use crate::statement::statement;
 
 /// The writing of steps.
-pub(crate) struct Steps;
+pub(crate) struct DeliverySteps;
 
 type Outcome = Result<Advanced, AdvanceRefused>;
 
@@ -50,7 +50,7 @@ pub(crate) struct DecidedSteps {
     stepped: SteppedRecords,
 }
 
-impl BatchWork for Steps {
+impl BatchWork for DeliverySteps {
     type Change = AdvanceDelivery;
     type Stored = Advanced;
     type Refused = AdvanceRefused;
@@ -111,8 +111,8 @@ impl group_commit::Decided<Advanced, AdvanceRefused> for DecidedSteps {
     }
 }
 
-/// The basis of the steps: locked messages and records, and memberships.
-struct Basis {
+/// What the steps are decided on: locked messages and records, and memberships.
+struct LockedRows {
     messages: HashMap<MessageId, Message>,
     locked: LockedRecords,
     members: Members,
@@ -130,10 +130,10 @@ async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<DecidedSteps
     let (messages, members) =
         try_join(messages_on(db, rows?, Records::All), memberships_on(db, wanted)).await?;
     let messages = messages.into_iter().map(|message| (message.id, message)).collect();
-    let mut basis = Basis { messages, locked: locked?, members };
+    let mut locked_rows = LockedRows { messages, locked: locked?, members };
     let mut decided = DecidedSteps::default();
     for (index, command) in commands.iter().enumerate() {
-        match decided.decide(command, &mut basis)? {
+        match decided.decide(command, &mut locked_rows)? {
             Some(outcome) => decided.outcomes.push(outcome),
             None => decided.deferred.push(index),
         }
@@ -250,13 +250,18 @@ fn membership_of(command: &AdvanceDelivery) -> MemberKey {
 
 impl DecidedSteps {
     /// Decides one step, after all before it; `None` if it must be deferred.
-    fn decide(&mut self, command: &AdvanceDelivery, basis: &mut Basis) -> Result<Option<Outcome>, Fault> {
+    fn decide(
+        &mut self,
+        command: &AdvanceDelivery,
+        locked_rows: &mut LockedRows,
+    ) -> Result<Option<Outcome>, Fault> {
         let key = delivery_of(command);
-        let membership = basis.members.get(&membership_of(command));
+        let membership = locked_rows.members.get(&membership_of(command));
         // The first activity of a participant makes it active, which needs a change of its own.
         let is_active = membership.is_some_and(|status| *status == ParticipantStatus::Active);
-        let message = basis.messages.get_mut(&key.message).filter(|message| message.chat_id == command.chat);
-        let (Some(message), true, Some(max)) = (message, is_active, basis.locked.get(&key)) else {
+        let message =
+            locked_rows.messages.get_mut(&key.message).filter(|message| message.chat_id == command.chat);
+        let (Some(message), true, Some(max)) = (message, is_active, locked_rows.locked.get(&key)) else {
             return Ok(None);
         };
         let record = message.deliveries.iter_mut().find(|record| record.agent() == command.agent);

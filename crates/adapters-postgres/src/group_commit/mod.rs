@@ -66,7 +66,7 @@ impl LockWait {
 }
 
 /// What became of a batch, as far as cached rows are concerned.
-pub(crate) enum Fate {
+pub(crate) enum BatchOutcome {
     /// It was committed. `connections` is the number of connections made before.
     Committed { connections: u64 },
     /// The cached rows had changed.
@@ -136,7 +136,7 @@ pub(crate) trait BatchWork: Send + Sync + Sized + 'static {
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
     /// Updates the cache by what became of a batch.
-    fn learn(&self, _: &Self::Decided, _: Fate) {}
+    fn learn(&self, _: &Self::Decided, _: BatchOutcome) {}
 
     /// The lanes whose rows another transaction has locked; none if that is not known.
     fn locked_on(
@@ -431,7 +431,7 @@ impl<W: BatchWork> Writer<W> {
             }
         }
         if lock_wait == LockWait::Brief {
-            self.work.learn(&decided, Fate::Committed { connections });
+            self.work.learn(&decided, BatchOutcome::Committed { connections });
         }
         batch.publish(slot, decided).await;
         Ok(())
@@ -460,17 +460,17 @@ impl<W: BatchWork> Writer<W> {
         match self.pool.timed(self.work.write_cached_on(connection.db(), &mut decided)).await {
             Ok(true) => {
                 connection.release();
-                self.work.learn(&decided, Fate::Committed { connections });
+                self.work.learn(&decided, BatchOutcome::Committed { connections });
                 batch.publish(slot, decided).await;
                 Ok(None)
             }
             Ok(false) => {
                 is_committing.store(false, Ordering::Relaxed);
-                self.work.learn(&decided, Fate::Conflict);
+                self.work.learn(&decided, BatchOutcome::Conflict);
                 Ok(Some(connection))
             }
             Err(fault) => {
-                self.work.learn(&decided, Fate::InDoubt);
+                self.work.learn(&decided, BatchOutcome::InDoubt);
                 if fault.leaves_commit_in_doubt() {
                     *in_doubt = Some(InDoubt { decided, slot });
                 }

@@ -22,7 +22,7 @@ use crate::organization::invitation;
 #[async_trait]
 impl LoginRepository for PostgresStore {
     async fn find_login(&self, which: WhichLogin) -> Result<Option<LoginRecord>, StoreError> {
-        self.ask(which, |db, which| password::find_on(db, which).boxed()).await
+        self.query(which, |db, which| password::find_on(db, which).boxed()).await
     }
 
     async fn rehash(&self, user: UserId, old: PasswordHash, new: PasswordHash) -> Result<(), StoreError> {
@@ -52,7 +52,7 @@ impl LoginRepository for PostgresStore {
     }
 
     async fn find_reset(&self, token: KeyDigest, now: Timestamp) -> Result<Option<UserId>, StoreError> {
-        self.ask((token, now), |db, (token, now)| password::find_reset_on(db, *token, *now).boxed()).await
+        self.query((token, now), |db, (token, now)| password::find_reset_on(db, *token, *now).boxed()).await
     }
 
     async fn reset_password(
@@ -73,7 +73,7 @@ impl LoginRepository for PostgresStore {
     }
 
     async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError> {
-        self.ask(token, |db, token| invitation::find_on(db, *token).boxed()).await
+        self.query(token, |db, token| invitation::find_on(db, *token).boxed()).await
     }
 }
 
@@ -101,7 +101,7 @@ impl SessionRepository for PostgresStore {
     }
 
     async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError> {
-        self.ask((user, now), |db, (user, now)| session::list_on(db, *user, *now).boxed()).await
+        self.query((user, now), |db, (user, now)| session::list_on(db, *user, *now).boxed()).await
     }
 
     async fn end_sessions(

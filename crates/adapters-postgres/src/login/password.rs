@@ -1,6 +1,8 @@
 //! Passwords, and the tokens that allow setting them. A change of a user's credentials locks the
 //! user.
 
+use std::convert::Infallible;
+
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 use diesel_async::RunQueryDsl;
@@ -21,7 +23,7 @@ use crate::change;
 use crate::error::Fault;
 use crate::lock;
 use crate::row::{At, can_be_stored};
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::{passwords, resets, sessions, users};
 
 /// There is no password to change.
@@ -53,7 +55,7 @@ pub(super) async fn rehash_on(
     user: UserId,
     old: &PasswordHash,
     new: &PasswordHash,
-) -> Result<Result<(), Never>, Fault> {
+) -> Result<Result<(), Infallible>, Fault> {
     let same = passwords::table.find(user.uuid()).filter(passwords::hash.eq(old.as_str()));
     diesel::update(same).set(passwords::hash.eq(new.as_str())).execute(&mut db).await?;
     Ok(Ok(()))
@@ -108,7 +110,7 @@ pub(super) async fn set_on(
     Ok(Ok(holder))
 }
 
-pub(super) async fn issue_reset_on(mut db: &Db, new: &NewReset) -> Result<Result<(), Never>, Fault> {
+pub(super) async fn issue_reset_on(mut db: &Db, new: &NewReset) -> Result<Result<(), Infallible>, Fault> {
     lock::users_on(db, &[new.user]).await?;
     let (token, until) = (new.token.bytes().as_slice(), At(new.expires_at));
     diesel::insert_into(resets::table)

@@ -1,5 +1,7 @@
 //! Sessions and their refresh tokens.
 
+use std::convert::Infallible;
+
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::KeyDigest;
@@ -19,14 +21,14 @@ use crate::change;
 use crate::error::Fault;
 use crate::lock;
 use crate::row::At;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::{passwords, resets, sessions, users};
 
 /// The user is locked, so that the password does not change.
 pub(super) async fn begin_on(
     mut db: &Db,
     new: &NewSession,
-) -> Result<Result<Option<SessionHolder>, Never>, Fault> {
+) -> Result<Result<Option<SessionHolder>, Infallible>, Fault> {
     lock::users_on(db, &[new.user]).await?;
     let user = new.user.uuid();
     let found = holder_on(db, user).await?;
@@ -62,7 +64,7 @@ pub(super) async fn begin_on(
 pub(super) async fn refresh_on(
     mut db: &Db,
     command: &RefreshSession,
-) -> Result<Result<Result<RefreshedSession, RefreshRefused>, Never>, Fault> {
+) -> Result<Result<Result<RefreshedSession, RefreshRefused>, Infallible>, Fault> {
     let found = sessions::table
         .filter(sessions::family.eq(command.family.bytes().as_slice()))
         .filter(sessions::expires_at.gt(At(command.now)))
@@ -128,7 +130,7 @@ pub(super) async fn list_on(mut db: &Db, user: UserId, now: Timestamp) -> Result
 pub(super) async fn end_on(
     mut db: &Db,
     command: &EndSessions,
-) -> Result<Result<Vec<SessionId>, Never>, Fault> {
+) -> Result<Result<Vec<SessionId>, Infallible>, Fault> {
     let meant = sessions::table.select((sessions::id, sessions::user_id)).order(sessions::id).for_update();
     let found = match command.which {
         WhichSessions::Family(family) => {
@@ -176,7 +178,11 @@ async fn record_ended_on(db: &Db, ended: Vec<Uuid>, now: Timestamp) -> Result<()
 
 /// Deletes expired sessions. Sockets outlive access tokens, but not the session, so all servers are
 /// notified.
-pub(super) async fn forget_on(mut db: &Db, at: Timestamp, limit: u32) -> Result<Result<u32, Never>, Fault> {
+pub(super) async fn forget_on(
+    mut db: &Db,
+    at: Timestamp,
+    limit: u32,
+) -> Result<Result<u32, Infallible>, Fault> {
     let (now, limit) = (At(at), i64::from(limit));
     let over = sessions::table.filter(sessions::expires_at.le(now)).order(sessions::expires_at).limit(limit);
     let over = over.select(sessions::id).load::<Uuid>(&mut db).await?;

@@ -29,7 +29,7 @@ pub(super) async fn edit_on(
     let before = message.bytes();
     let message = message.edited(content, *now);
     if message.bytes() > before
-        && let Err(reached) = quota::room_bytes_on(db, *chat).await?
+        && let Err(reached) = quota::chat_bytes_on(db, *chat).await?
     {
         return Ok(Err(reached.into()));
     }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::batch::{self, DecidedAppends};
 use super::optimistic::{self, VersionCache};
 use crate::error::Fault;
-use crate::group_commit::{self, BatchWork, Fate, LockWait};
+use crate::group_commit::{self, BatchOutcome, BatchWork, LockWait};
 use crate::run::Db;
 
 /// The writing of messages, with the chats that it has cached.
@@ -70,12 +70,12 @@ impl BatchWork for Messages {
         batch::write_on(db, news, decided).await
     }
 
-    fn learn(&self, decided: &DecidedAppends, fate: Fate) {
+    fn learn(&self, decided: &DecidedAppends, outcome: BatchOutcome) {
         let mut cache = self.cache();
-        match fate {
-            Fate::Committed { connections } => cache.store(decided, connections),
-            Fate::Conflict => cache.record_conflict(decided),
-            Fate::InDoubt => cache.clear(),
+        match outcome {
+            BatchOutcome::Committed { connections } => cache.store(decided, connections),
+            BatchOutcome::Conflict => cache.record_conflict(decided),
+            BatchOutcome::InDoubt => cache.clear(),
         }
     }
 

@@ -109,19 +109,19 @@ pub(super) async fn decide_on(
         }
     }
     agents_on(db, &mut chats).await?;
-    let claims = news.iter().filter_map(|new| new.claim.as_ref()).collect::<Vec<_>>();
-    let recorded = idempotency_record::recorded_on(db, &claims).await?;
+    let keyed_requests = news.iter().filter_map(|new| new.keyed.as_ref()).collect::<Vec<_>>();
+    let recorded = idempotency_record::recorded_on(db, &keyed_requests).await?;
     let mut decided = DecidedAppends::on(chats, members);
-    let mut claimed = HashMap::new();
+    let mut written_keys = HashMap::new();
     for (index, new) in news.iter().enumerate() {
-        let outcome = match earlier_on(db, &recorded, &claimed, &decided.outcomes, new).await? {
+        let outcome = match earlier_on(db, &recorded, &written_keys, &decided.outcomes, new).await? {
             PriorResult::Nothing => decided.decide(index, new),
             PriorResult::Message(first) => Err(AppendRefused::Repeated(first)),
             PriorResult::Deleted(first) => Err(AppendRefused::RepeatedDeleted(first)),
             PriorResult::AnotherRequest => Err(AppendRefused::KeyReused),
         };
-        if let (Ok(_), Some(claim)) = (&outcome, &new.claim) {
-            claimed.insert(key(claim), (index, new));
+        if let (Ok(_), Some(keyed)) = (&outcome, &new.keyed) {
+            written_keys.insert(key(keyed), (index, new));
         }
         decided.outcomes.push(outcome);
     }
@@ -148,24 +148,24 @@ fn chats_of(news: &[NewMessage]) -> Vec<Uuid> {
     news.iter().map(|new| new.chat.uuid()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The recorded request with the message's claim, from earlier or from this batch.
+/// The recorded request with the message's key, from earlier or from this batch.
 async fn earlier_on(
     db: &Db,
     recorded: &HashMap<Key<'_>, StoredAnswer>,
-    claimed: &HashMap<Key<'_>, (usize, &NewMessage)>,
+    written_keys: &HashMap<Key<'_>, (usize, &NewMessage)>,
     outcomes: &[Outcome],
     new: &NewMessage,
 ) -> Result<PriorResult, Fault> {
-    let Some(claim) = &new.claim else { return Ok(PriorResult::Nothing) };
-    let Some((index, first)) = claimed.get(&key(claim)) else {
-        return idempotency_record::prior_result_on(db, claim, recorded.get(&key(claim)).copied()).await;
+    let Some(keyed) = &new.keyed else { return Ok(PriorResult::Nothing) };
+    let Some((index, first)) = written_keys.get(&key(keyed)) else {
+        return idempotency_record::prior_result_on(db, keyed, recorded.get(&key(keyed)).copied()).await;
     };
-    let (Some(Ok(appended)), Some(first_claim)) = (outcomes.get(*index), &first.claim) else {
+    let (Some(Ok(appended)), Some(first_claim)) = (outcomes.get(*index), &first.keyed) else {
         return Ok(PriorResult::Nothing);
     };
     let remembered =
         StoredAnswer { fingerprint: first_claim.once.fingerprint, record: first.id.into(), at: first.now };
-    Ok(match claim.once.judge(Some(remembered)) {
+    Ok(match keyed.once.judge(Some(remembered)) {
         Verdict::First => PriorResult::Nothing,
         Verdict::Repeated(_) => PriorResult::Message(Box::new(appended.message.clone())),
         Verdict::KeyReused => PriorResult::AnotherRequest,
@@ -298,15 +298,15 @@ impl DecidedAppends {
         let sender = MemberKey::new(new.chat, new.sender);
         let is_present = |who| self.members.contains_key(&MemberKey::new(new.chat, who));
         let member = self.members.get(&sender).copied();
-        let placed = chat.state.append(new.clone(), member, is_present, &chat.agents)?;
+        let decision = chat.state.append(new.clone(), member, is_present, &chat.agents)?;
         chat.written = true;
-        if placed.activates {
+        if decision.activates {
             self.activated.insert(sender);
         }
-        if let Some(titling) = placed.titling {
+        if let Some(titling) = decision.titling {
             chat.titling = Some((index, titling));
         }
-        Ok(Appended { message: placed.message, titled: None })
+        Ok(Appended { message: decision.message, titled: None })
     }
 }
 
@@ -317,8 +317,8 @@ pub(super) async fn write_on(
     decided: &mut DecidedAppends,
 ) -> Result<(), Fault> {
     let accepted = news.iter().zip(&decided.outcomes).filter(|(_, outcome)| outcome.is_ok());
-    let made = accepted.filter_map(|(new, _)| Some((new.claim.as_ref()?, RecordId::from(new.id), new.now)));
-    idempotency_record::remember_all_on(db, &made.collect::<Vec<_>>()).await?;
+    let made = accepted.filter_map(|(new, _)| Some((new.keyed.as_ref()?, RecordId::from(new.id), new.now)));
+    idempotency_record::record_all_on(db, &made.collect::<Vec<_>>()).await?;
     activate_on(db, &decided.activated).await?;
     let kept = decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<_>>();
     let titlings = decided.chats.values_mut().filter_map(|chat| chat.titling.take()).collect::<Vec<_>>();

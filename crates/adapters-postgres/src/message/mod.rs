@@ -17,9 +17,11 @@ mod sequences;
 mod surroundings;
 pub(crate) mod title;
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use domain::id::{AgentId, ChatId, ParticipantId};
-use domain::idempotency::IdempotencyClaim;
+use domain::idempotency::KeyedRequest;
 use domain::message::{
     Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage,
     EraseOld, ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, PriorResult,
@@ -29,7 +31,6 @@ use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use futures_util::FutureExt;
 
-use crate::run::Never;
 use crate::{PostgresStore, idempotency_record};
 
 #[async_trait]
@@ -70,11 +71,11 @@ impl MessageRepository for PostgresStore {
 
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError> {
         let done = self.change(step, |db, step| retention::erase_old_on(db, step).boxed(), |_| ());
-        done.await?.map_err(|never: Never| match never {})
+        done.await?.map_err(|never: Infallible| match never {})
     }
 
-    async fn find_earlier(&self, claim: IdempotencyClaim) -> Result<PriorResult, StoreError> {
-        self.read(claim, |db, claim| idempotency_record::earlier_on(db, claim).boxed()).await
+    async fn find_prior_result(&self, keyed: KeyedRequest) -> Result<PriorResult, StoreError> {
+        self.read(keyed, |db, keyed| idempotency_record::earlier_on(db, keyed).boxed()).await
     }
 
     async fn history(

@@ -65,7 +65,7 @@ impl VersionCache {
         if self.connections != connections {
             *self = Self { connections, ..Self::default() };
         }
-        if news.iter().any(|new| new.claim.is_some()) {
+        if news.iter().any(|new| new.keyed.is_some()) {
             return None;
         }
         for MemberKey { chat, .. } in wanted(news) {
@@ -218,7 +218,7 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
 mod tests {
     use domain::chat::ChatTitle;
     use domain::id::{MessageId, ParticipantId, Sequence, UserId};
-    use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyKey, IdempotentRequest, Operation};
+    use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, KeyedRequest, Operation};
     use domain::message::{ChatPlan, Mention, MentionKind, MessageKind};
     use domain::time::Timestamp;
 
@@ -256,7 +256,7 @@ mod tests {
             mentions: mentions.iter().map(mention).collect(),
             metadata: None,
             title_if_untitled: ChatTitle::given(Some("hello")).unwrap(),
-            claim: None,
+            keyed: None,
             now: Timestamp::from_micros(100),
         }
     }
@@ -308,9 +308,9 @@ mod tests {
             fingerprint: Fingerprint::new([1; 32]),
         };
         let sender = message(&[]).sender;
-        let claim = IdempotencyClaim { sender, operation: Operation::SendMessage, chat: None, once };
-        let claimed = NewMessage { claim: Some(claim), ..message(&[]) };
-        assert!(known().decide(&[claimed], 1).is_none(), "whether it was sent before");
+        let keyed = KeyedRequest { sender, operation: Operation::SendMessage, chat: None, once };
+        let keyed = NewMessage { keyed: Some(keyed), ..message(&[]) };
+        assert!(known().decide(&[keyed], 1).is_none(), "whether it was sent before");
         assert!(known().decide(&[message(&[])], 2).is_none(), "another connection");
         let mut forgotten = known();
         forgotten.clear();

@@ -1,5 +1,7 @@
 //! Retention: erases messages and attempts that are too old.
 
+use std::convert::Infallible;
+
 use std::collections::BTreeSet;
 
 use diesel::prelude::*;
@@ -13,7 +15,7 @@ use uuid::Uuid;
 use super::erase;
 use super::record_key::RecordKeys;
 use crate::error::Fault;
-use crate::run::{Db, Never, execute};
+use crate::run::{Db, execute};
 use crate::schema::{chats, messages};
 use crate::statement::statement;
 use crate::{lock, row};
@@ -28,7 +30,10 @@ const ERASE: &str = "WITH gone AS (DELETE FROM messages WHERE id = ANY(?) \
          WHERE chats.id = less.chat_id) \
      SELECT count(*) FROM gone";
 
-pub(super) async fn erase_old_on(mut db: &Db, step: &EraseOld) -> Result<Result<ErasedOld, Never>, Fault> {
+pub(super) async fn erase_old_on(
+    mut db: &Db,
+    step: &EraseOld,
+) -> Result<Result<ErasedOld, Infallible>, Fault> {
     let mut next = messages::table.filter(messages::id.lt(step.before.uuid())).into_boxed();
     if let Some(after) = step.after {
         next = next.filter(messages::id.gt(after.uuid()));

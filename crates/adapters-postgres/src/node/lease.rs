@@ -1,5 +1,7 @@
 //! Leases: registered, renewed, expired.
 
+use std::convert::Infallible;
+
 use std::time::Duration;
 
 use diesel::sql_types::{Array, BigInt, Bool, Uuid as SqlUuid};
@@ -10,7 +12,7 @@ use uuid::Uuid;
 
 use super::register::{alone_on, append_changes_on};
 use crate::error::Fault;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::statement::statement;
 
 /// `?` is in milliseconds.
@@ -59,7 +61,11 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-pub(super) async fn enter_on(mut db: &Db, node: NodeId, lease: Duration) -> Result<Result<(), Never>, Fault> {
+pub(super) async fn enter_on(
+    mut db: &Db,
+    node: NodeId,
+    lease: Duration,
+) -> Result<Result<(), Infallible>, Fault> {
     let enter = statement::<()>(ENTER).bind::<SqlUuid, _>(node.uuid()).bind::<BigInt, _>(millis(lease));
     enter.execute(&mut db).await?;
     Ok(Ok(()))
@@ -70,7 +76,11 @@ pub(super) async fn renew_on(mut db: &Db, node: NodeId, lease: Duration) -> Resu
     Ok(!renew.load::<Uuid>(&mut db).await?.is_empty())
 }
 
-pub(super) async fn leave_on(mut db: &Db, node: NodeId, grace: Duration) -> Result<Result<(), Never>, Fault> {
+pub(super) async fn leave_on(
+    mut db: &Db,
+    node: NodeId,
+    grace: Duration,
+) -> Result<Result<(), Infallible>, Fault> {
     alone_on(db).await?;
     statement::<()>(LOSE_ALL).bind::<SqlUuid, _>(node.uuid()).execute(&mut db).await?;
     renew_on(db, node, grace).await?;
@@ -93,7 +103,7 @@ pub(super) async fn clear_on(
     mut db: &Db,
     by: NodeId,
     holding: Duration,
-) -> Result<Result<u32, Never>, Fault> {
+) -> Result<Result<u32, Infallible>, Fault> {
     alone_on(db).await?;
     let clear = statement::<SqlUuid>(CLEAR).bind::<SqlUuid, _>(by.uuid()).bind::<BigInt, _>(millis(holding));
     let cleared = clear.load::<Uuid>(&mut db).await?;
@@ -104,7 +114,7 @@ pub(super) async fn clear_on(
 }
 
 /// Erases the nodes themselves when all their rows are gone.
-pub(super) async fn erase_on(mut db: &Db, limit: u32) -> Result<Result<u32, Never>, Fault> {
+pub(super) async fn erase_on(mut db: &Db, limit: u32) -> Result<Result<u32, Infallible>, Fault> {
     alone_on(db).await?;
     let cleared = cleared_on(db).await?;
     let agents = statement::<()>(ERASE_AGENTS)

@@ -8,6 +8,8 @@ mod lease;
 mod read;
 mod register;
 
+use std::convert::Infallible;
+
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,7 +23,7 @@ use domain::time::Timestamp;
 use futures_util::FutureExt;
 
 use crate::error::Fault;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::{PostgresStore, change};
 
 #[async_trait]
@@ -34,7 +36,7 @@ impl NodeRepository for PostgresStore {
     }
 
     async fn renew(&self, node: NodeId, lease: Duration) -> Result<bool, StoreError> {
-        self.ask((node, lease), |db, (node, lease)| lease::renew_on(db, *node, *lease).boxed()).await
+        self.query((node, lease), |db, (node, lease)| lease::renew_on(db, *node, *lease).boxed()).await
     }
 
     async fn leave(&self, node: NodeId, grace: Duration) -> Result<(), StoreError> {
@@ -46,7 +48,7 @@ impl NodeRepository for PostgresStore {
 
     async fn clear(&self, by: NodeId, holding: Duration) -> Result<u32, StoreError> {
         // There is nearly never a node to clear, and then no lock is needed.
-        if !self.ask((), |db, ()| lease::is_one_over_on(db).boxed()).await? {
+        if !self.query((), |db, ()| lease::is_one_over_on(db).boxed()).await? {
             return Ok(0);
         }
         let given = (by, holding);
@@ -57,7 +59,7 @@ impl NodeRepository for PostgresStore {
     }
 
     async fn erase_cleared(&self, limit: u32) -> Result<u32, StoreError> {
-        if !self.ask((), |db, ()| lease::is_one_cleared_on(db).boxed()).await? {
+        if !self.query((), |db, ()| lease::is_one_cleared_on(db).boxed()).await? {
             return Ok(0);
         }
         let erased = self.change_quietly(limit, |db, limit| lease::erase_on(db, *limit).boxed());
@@ -80,7 +82,7 @@ impl NodeRepository for PostgresStore {
     }
 
     async fn whereabouts(&self, of: Vec<ParticipantId>) -> Result<Vec<Connected>, StoreError> {
-        self.ask(of, |db, of| read::whereabouts_on(db, of).boxed()).await
+        self.query(of, |db, of| read::whereabouts_on(db, of).boxed()).await
     }
 
     async fn connected_agents(
@@ -88,7 +90,7 @@ impl NodeRepository for PostgresStore {
         after: Option<AgentId>,
         limit: u32,
     ) -> Result<Vec<Connected>, StoreError> {
-        self.ask((after, limit), |db, (after, limit)| read::agents_on(db, *after, *limit).boxed()).await
+        self.query((after, limit), |db, (after, limit)| read::agents_on(db, *after, *limit).boxed()).await
     }
 
     async fn connected_users(
@@ -96,7 +98,7 @@ impl NodeRepository for PostgresStore {
         after: Option<(UserId, NodeId)>,
         limit: u32,
     ) -> Result<Vec<Connected>, StoreError> {
-        self.ask((after, limit), |db, (after, limit)| read::users_on(db, *after, *limit).boxed()).await
+        self.query((after, limit), |db, (after, limit)| read::users_on(db, *after, *limit).boxed()).await
     }
 
     async fn record_event_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError> {
@@ -108,11 +110,11 @@ impl NodeRepository for PostgresStore {
     }
 
     async fn entrants(&self, after: EntrantPosition, limit: u32) -> Result<Vec<Entrant>, StoreError> {
-        self.ask((after, limit), |db, (after, limit)| read::entrants_on(db, *after, *limit).boxed()).await
+        self.query((after, limit), |db, (after, limit)| read::entrants_on(db, *after, *limit).boxed()).await
     }
 }
 
-async fn record_loss_on(db: &Db, change: Change, now: Timestamp) -> Result<Result<(), Never>, Fault> {
+async fn record_loss_on(db: &Db, change: Change, now: Timestamp) -> Result<Result<(), Infallible>, Fault> {
     change::append_on(db, [change], now).await?;
     Ok(Ok(()))
 }

@@ -1,5 +1,7 @@
 //! The changes that a node writes: connections, disconnections, and claims of its sockets.
 
+use std::convert::Infallible;
+
 use std::collections::HashMap;
 
 use diesel::sql_types::{Array, BigInt, Bool, Text, Uuid as SqlUuid};
@@ -11,7 +13,7 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::lock;
-use crate::run::{Db, Never, execute};
+use crate::run::{Db, execute};
 use crate::statement::statement;
 
 const IS_NODE: &str = "SELECT EXISTS (SELECT FROM nodes WHERE id = ? AND ended_at IS NULL)";
@@ -67,7 +69,7 @@ pub(super) async fn register_on(
     node: NodeId,
     changes: &[PresenceChange],
     claims: &[AgentClaim],
-) -> Result<Result<Registered, Never>, Fault> {
+) -> Result<Result<Registered, Infallible>, Fault> {
     alone_on(db).await?;
     let is_node = statement::<Bool>(IS_NODE).bind::<SqlUuid, _>(node.uuid());
     if !is_node.get_result::<bool>(&mut db).await? {

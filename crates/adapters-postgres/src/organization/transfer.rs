@@ -95,8 +95,8 @@ pub(super) async fn enter_on(db: &Db, command: &Enter) -> Result<Result<Moved, E
     lock::organizations_on(db, [user.organization, to]).await?;
     // Roles may have changed before.
     let Some(user) = user_on(db, command.user).await? else { return Ok(Err(EnterRefused::UserGone)) };
-    let (role, invitation) = match way_on(db, command, &user).await? {
-        Ok(way) => way,
+    let (role, invitation) = match admission_on(db, command, &user).await? {
+        Ok(admission) => admission,
         Err(refused) => return Ok(Err(EnterRefused::Invitation(refused))),
     };
     if to == user.organization {
@@ -117,9 +117,13 @@ pub(super) async fn enter_on(db: &Db, command: &Enter) -> Result<Result<Moved, E
 }
 
 /// The role, and the invitation if there is one.
-type Way = (OrganizationRole, Option<Invitation>);
+type Admission = (OrganizationRole, Option<Invitation>);
 
-async fn way_on(db: &Db, command: &Enter, user: &User) -> Result<Result<Way, InvitationRefused>, Fault> {
+async fn admission_on(
+    db: &Db,
+    command: &Enter,
+    user: &User,
+) -> Result<Result<Admission, InvitationRefused>, Fault> {
     match command.by {
         EnterBy::Operator(to, role) => {
             let there = organization_on(db, to.uuid()).await?;

@@ -24,7 +24,7 @@ impl PeerRepository for PostgresStore {
     ) -> Result<Option<Page<Peer>>, StoreError> {
         let given = (caller, wanted, page);
         if given.1.not_in_chat.is_none() && !given.2.count {
-            self.ask(given, |db, (caller, wanted, page)| list::peers_on(db, *caller, *wanted, page).boxed())
+            self.query(given, |db, (caller, wanted, page)| list::peers_on(db, *caller, *wanted, page).boxed())
                 .await
         } else {
             self.read(given, |db, (caller, wanted, page)| list::peers_on(db, *caller, *wanted, page).boxed())
@@ -37,7 +37,7 @@ impl PeerRepository for PostgresStore {
         if given.1.count {
             self.read(given, |db, (caller, page)| list::directory_on(db, *caller, page).boxed()).await
         } else {
-            self.ask(given, |db, (caller, page)| list::directory_on(db, *caller, page).boxed()).await
+            self.query(given, |db, (caller, page)| list::directory_on(db, *caller, page).boxed()).await
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Writing plans and their assignments.
 
+use std::convert::Infallible;
+
 use std::collections::HashSet;
 
 use diesel::dsl::{exists, select};
@@ -21,7 +23,7 @@ use crate::change;
 use crate::error::Fault;
 use crate::lock;
 use crate::row;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::{organizations, plans, users};
 use crate::statement::statement;
 
@@ -32,7 +34,7 @@ pub(super) async fn configure_on(
     mut db: &Db,
     configured: &[Plan],
     now: Timestamp,
-) -> Result<Result<Vec<PlanName>, Never>, Fault> {
+) -> Result<Result<Vec<PlanName>, Infallible>, Fault> {
     lock::names_on(db).await?;
     let names = configured.iter().map(|plan| plan.name.as_str().to_owned()).collect::<Vec<_>>();
     lock::organizations_with_on(db, &narrowed_on(db, configured).await?).await?;

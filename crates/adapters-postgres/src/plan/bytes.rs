@@ -1,12 +1,14 @@
 //! The bytes that organizations store.
 
+use std::convert::Infallible;
+
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Nullable, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::run::{Db, Never};
+use crate::run::Db;
 use crate::schema::organizations;
 use crate::statement::statement;
 
@@ -15,18 +17,18 @@ pub(super) type Sum = (Uuid, i64);
 
 /// Adds up as many chats, or memories, as any machine reads within a moment, however many there are
 /// in all. The lengths of memories are read without loading long texts.
-const ROOMS: &str = "WITH part AS MATERIALIZED (\
+const COUNT_CHATS: &str = "WITH part AS MATERIALIZED (\
          SELECT id, organization_id, content_bytes FROM chats WHERE id > ? ORDER BY id LIMIT 50000\
      ) SELECT organization_id, sum(content_bytes)::bigint, (SELECT id FROM part ORDER BY id DESC LIMIT 1) \
      FROM part GROUP BY organization_id";
-const MEMORIES: &str = "WITH part AS MATERIALIZED (\
+const COUNT_MEMORIES: &str = "WITH part AS MATERIALIZED (\
          SELECT id, organization_id, octet_length(content) + octet_length(thought) + octet_length(metadata) AS bytes \
          FROM memories WHERE id > ? AND status <> 'deleted' ORDER BY id LIMIT 10000\
      ) SELECT organization_id, sum(bytes)::bigint, (SELECT id FROM part ORDER BY id DESC LIMIT 1) \
      FROM part GROUP BY organization_id";
 
 /// The parts that are added up.
-pub(super) const ALL: [&str; 2] = [ROOMS, MEMORIES];
+pub(super) const ALL: [&str; 2] = [COUNT_CHATS, COUNT_MEMORIES];
 
 /// Organizations that are being changed are skipped until the next run, so that nothing waits or
 /// deadlocks.
@@ -52,7 +54,7 @@ pub(super) async fn noted_on(mut db: &Db) -> Result<Vec<(Uuid, i64)>, Fault> {
 }
 
 /// Stores the sums.
-pub(super) async fn note_on(mut db: &Db, sums: &[Sum]) -> Result<Result<(), Never>, Fault> {
+pub(super) async fn note_on(mut db: &Db, sums: &[Sum]) -> Result<Result<(), Infallible>, Fault> {
     let (ids, bytes) = sums.iter().copied().unzip::<_, _, Vec<_>, Vec<_>>();
     statement::<()>(NOTE)
         .bind::<Array<SqlUuid>, _>(ids.clone())

@@ -7,6 +7,8 @@ pub(crate) mod quota;
 #[path = "../../../sql-rows/plan.rs"]
 pub(crate) mod row;
 
+use std::convert::Infallible;
+
 use std::collections::HashMap;
 
 use async_trait::async_trait;
@@ -18,7 +20,6 @@ use uuid::Uuid;
 
 use self::quota::bytes_of;
 use crate::PostgresStore;
-use crate::run::Never;
 
 #[async_trait]
 impl PlanRepository for PostgresStore {
@@ -26,7 +27,7 @@ impl PlanRepository for PostgresStore {
         let given = (plans, now);
         let done =
             self.change(given, |db, (plans, now)| assign::configure_on(db, plans, *now).boxed(), |_| ());
-        done.await?.map_err(|never: Never| match never {})
+        done.await?.map_err(|never: Infallible| match never {})
     }
 
     async fn plans(&self) -> Result<Vec<PlanInUse>, StoreError> {
@@ -34,7 +35,7 @@ impl PlanRepository for PostgresStore {
     }
 
     async fn organizations(&self) -> Result<Vec<Organization>, StoreError> {
-        self.ask((), |db, ()| list::organizations_on(db).boxed()).await
+        self.query((), |db, ()| list::organizations_on(db).boxed()).await
     }
 
     async fn count_bytes(&self) -> Result<u64, StoreError> {
@@ -42,7 +43,7 @@ impl PlanRepository for PostgresStore {
         for of in bytes::ALL {
             let mut after = Uuid::nil();
             loop {
-                let part = self.ask((of, after), |db, (of, after)| bytes::part_on(db, of, *after).boxed());
+                let part = self.query((of, after), |db, (of, after)| bytes::part_on(db, of, *after).boxed());
                 let part = part.await?;
                 let Some((.., last)) = part.first() else { break };
                 after = *last;
@@ -52,7 +53,7 @@ impl PlanRepository for PostgresStore {
             }
         }
         let all = counted.values().map(|bytes| bytes_of(*bytes)).sum();
-        let mut sums = self.ask((), |db, ()| bytes::noted_on(db).boxed()).await?;
+        let mut sums = self.query((), |db, ()| bytes::noted_on(db).boxed()).await?;
         sums.retain_mut(|(id, bytes)| {
             let noted = std::mem::replace(bytes, counted.get(id).copied().unwrap_or_default());
             noted != *bytes

@@ -112,7 +112,7 @@ const BYTES: &str = "SELECT plans.name, plans.bytes, organizations.content_bytes
      JOIN plans ON plans.name = organizations.plan WHERE organizations.id = ?";
 
 /// Checks that the organization of a chat may store more bytes.
-pub(crate) async fn room_bytes_on(mut db: &Db, chat: ChatId) -> Result<Result<(), LimitReached>, Fault> {
+pub(crate) async fn chat_bytes_on(mut db: &Db, chat: ChatId) -> Result<Result<(), LimitReached>, Fault> {
     let of = chats::table.find(chat.uuid()).select(chats::organization_id);
     match of.get_result::<Option<Uuid>>(&mut db).await.optional()?.flatten() {
         Some(organization) => bytes_on(db, OrganizationId::new(organization)).await,

@@ -99,7 +99,7 @@ impl Watched {
         self.costs("the newest change", 10, store.newest_change()).await.unwrap();
         self.costs("changes", 200, store.changes_after(ChangePosition(0), 100)).await.unwrap();
         self.costs("whether a change is kept", 10, store.has_change(ChangePosition(1))).await.unwrap();
-        self.costs("standing", 10, store.find_standing(ann.id)).await.unwrap();
+        self.costs("standing", 10, store.find_account_status(ann.id)).await.unwrap();
         self.costs("a session", 10, store.find_session(SessionId::new(ann.id.uuid()))).await.unwrap();
         self.costs("sessions", 20, store.list_sessions(ann.id, Timestamp::from_micros(at(0)))).await.unwrap();
         self.costs("a user", 10, store.find_user(ann.id)).await.unwrap();

@@ -4,7 +4,7 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable};
 use diesel::sqlite::SqliteConnection;
-use domain::account::{Agent, KeyDigest, OpenSession, StoredKey, User, UserStanding};
+use domain::account::{AccountStatus, Agent, KeyDigest, OpenSession, StoredKey, User};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, SessionId, UserId};
 use domain::plan::Permits;
@@ -95,7 +95,7 @@ pub(super) fn key_on(
 pub(super) fn standing_on(
     connection: &mut SqliteConnection,
     user: UserId,
-) -> Result<Option<UserStanding>, Fault> {
+) -> Result<Option<AccountStatus>, Fault> {
     let found = users::table
         .inner_join(organizations::table.on(organizations::id.eq(users::organization_id)))
         .left_join(plans::table.on(plans::name.eq(organizations::plan)))
@@ -114,7 +114,7 @@ pub(super) fn standing_on(
         plan.map_or(Permits::ALL, |(human_interface, memories)| Permits { human_interface, memories });
     let organization = OrganizationId::new(row::uuid(&organization)?);
     let password_set_at = password_set_at.map(row::time);
-    Ok(Some(UserStanding { organization, permits, password_set_at, is_disabled }))
+    Ok(Some(AccountStatus { organization, permits, password_set_at, is_disabled }))
 }
 
 pub(super) fn session_on(

@@ -21,9 +21,9 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    Agent, AgentListing, AgentRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
-    MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, StandingRepository, UpdateAgent,
-    UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository, UserStanding,
+    AccountStatus, Agent, AgentListing, AgentRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused,
+    DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, StandingRepository,
+    UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
@@ -133,7 +133,7 @@ impl AgentRepository for SqliteStore {
 
 #[async_trait]
 impl StandingRepository for SqliteStore {
-    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
+    async fn find_account_status(&self, user: UserId) -> Result<Option<AccountStatus>, StoreError> {
         self.read(move |connection| find::standing_on(connection, user)).await
     }
 

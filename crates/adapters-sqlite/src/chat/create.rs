@@ -23,9 +23,9 @@ pub(super) fn create_on(
     if is_gone_on(connection, new.creator)? {
         return Ok(Err(CreateRefused::CreatorGone));
     }
-    if let Some(claim) = &new.claim {
-        match idempotency_record::judge_on(connection, claim)? {
-            Verdict::First => idempotency_record::remember_on(connection, claim, new.id.into(), new.now)?,
+    if let Some(keyed) = &new.keyed {
+        match idempotency_record::judge_on(connection, keyed)? {
+            Verdict::First => idempotency_record::remember_on(connection, keyed, new.id.into(), new.now)?,
             Verdict::Repeated(first) => return Ok(Err(CreateRefused::Repeated(first))),
             Verdict::KeyReused => return Ok(Err(CreateRefused::KeyReused)),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{ChatSelection, DeliveryKey};
+use domain::delivery::{DeliveryKey, HasHumanSubscribers};
 use domain::id::MessageId;
 use domain::message::Message;
 use domain::time::Timestamp;
@@ -23,7 +23,7 @@ pub(super) fn mark_delivered_on(
     connection: &mut SqliteConnection,
     taken: Vec<DeliveryKey>,
     now: Timestamp,
-    selected: ChatSelection,
+    selected: HasHumanSubscribers,
 ) -> Result<Option<Vec<Message>>, Fault> {
     let (mut any, mut announced) = (false, BTreeSet::new());
     for key in taken {
@@ -55,7 +55,7 @@ pub(super) fn mark_delivered_on(
 pub(super) fn announce_on(
     connection: &mut SqliteConnection,
     of: &[MessageId],
-    selected: ChatSelection,
+    selected: HasHumanSubscribers,
 ) -> Result<Vec<Message>, Fault> {
     let mut announced = BTreeSet::new();
     for message in of {

@@ -8,8 +8,8 @@ mod unacknowledged;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, ChatSelection, DeliveryFilter, DeliveryKey,
-    DeliveryRepository, Listening, NextMessage, Order, Searched,
+    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryRepository,
+    HasHumanSubscribers, Listening, NextMessage, Order, Searched,
 };
 use domain::id::{AgentId, ChatId, MessageId, Sequence};
 use domain::message::Message;
@@ -49,7 +49,7 @@ impl DeliveryRepository for SqliteStore {
         &self,
         taken: Vec<DeliveryKey>,
         now: Timestamp,
-        selected: ChatSelection,
+        selected: HasHumanSubscribers,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let work = move |connection: &mut SqliteConnection| {
@@ -63,7 +63,7 @@ impl DeliveryRepository for SqliteStore {
     async fn announce_delivered(
         &self,
         messages: Vec<MessageId>,
-        selected: ChatSelection,
+        selected: HasHumanSubscribers,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         // The read takes a commit slot, so that no later change is announced before it.

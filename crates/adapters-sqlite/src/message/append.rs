@@ -24,10 +24,10 @@ pub(super) fn append_on(
     connection: &mut SqliteConnection,
     new: NewMessage,
 ) -> Result<Result<Appended, AppendRefused>, Fault> {
-    if let Some(claim) = &new.claim {
-        match idempotency_record::earlier_on(connection, claim)? {
+    if let Some(keyed) = &new.keyed {
+        match idempotency_record::earlier_on(connection, keyed)? {
             PriorResult::Nothing => {
-                idempotency_record::remember_on(connection, claim, new.id.into(), new.now)?;
+                idempotency_record::remember_on(connection, keyed, new.id.into(), new.now)?;
             }
             PriorResult::Message(first) => return Ok(Err(AppendRefused::Repeated(first))),
             PriorResult::Deleted(first) => return Ok(Err(AppendRefused::RepeatedDeleted(first))),
@@ -39,12 +39,12 @@ pub(super) fn append_on(
     };
     let present = present_on(connection, &new)?;
     let agents = if state.awaits_title { agents_on(connection, new.chat)? } else { Vec::new() };
-    let placed = match state.append(new, Some(membership), |who| present.contains(&who.uuid()), &agents) {
-        Ok(placed) => placed,
+    let decision = match state.append(new, Some(membership), |who| present.contains(&who.uuid()), &agents) {
+        Ok(decision) => decision,
         Err(refused) => return Ok(Err(refused)),
     };
-    let message = placed.message;
-    if placed.activates {
+    let message = decision.message;
+    if decision.activates {
         activate_on(connection, message.sender, message.chat_id)?;
     }
     let at = message.created_at.micros();
@@ -57,7 +57,7 @@ pub(super) fn append_on(
         .execute(connection)?;
     insert_on(connection, &message)?;
     deliver_on(connection, &message)?;
-    let titled = match placed.titling {
+    let titled = match decision.titling {
         Some(titling) => title::give_on(connection, &message, titling)?,
         None => None,
     };

@@ -17,7 +17,7 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
-use domain::idempotency::IdempotencyClaim;
+use domain::idempotency::KeyedRequest;
 use domain::message::{
     Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage,
     EraseOld, ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, PriorResult,
@@ -66,8 +66,8 @@ impl MessageRepository for SqliteStore {
         done.map_err(|never| match never {})
     }
 
-    async fn find_earlier(&self, claim: IdempotencyClaim) -> Result<PriorResult, StoreError> {
-        self.read(move |connection| idempotency_record::earlier_on(connection, &claim)).await
+    async fn find_prior_result(&self, keyed: KeyedRequest) -> Result<PriorResult, StoreError> {
+        self.read(move |connection| idempotency_record::earlier_on(connection, &keyed)).await
     }
 
     async fn history(

@@ -79,8 +79,8 @@ pub(super) fn enter_on(
     command: &Enter,
 ) -> Result<Result<Moved, EnterRefused>, Fault> {
     let Some(user) = user_on(connection, command.user)? else { return Ok(Err(EnterRefused::UserGone)) };
-    let (to, role, invitation) = match way_on(connection, command, &user)? {
-        Ok(way) => way,
+    let (to, role, invitation) = match admission_on(connection, command, &user)? {
+        Ok(admission) => admission,
         Err(refused) => return Ok(Err(EnterRefused::Invitation(refused))),
     };
     if to == user.organization {
@@ -103,13 +103,13 @@ pub(super) fn enter_on(
 }
 
 /// The destination, the role, and the invitation if there is one.
-type Way = (OrganizationId, OrganizationRole, Option<Invitation>);
+type Admission = (OrganizationId, OrganizationRole, Option<Invitation>);
 
-fn way_on(
+fn admission_on(
     connection: &mut SqliteConnection,
     command: &Enter,
     user: &User,
-) -> Result<Result<Way, InvitationRefused>, Fault> {
+) -> Result<Result<Admission, InvitationRefused>, Fault> {
     match command.by {
         EnterBy::Operator(to, role) => {
             let there = organization_on(connection, &row::bytes(to.uuid()))?;

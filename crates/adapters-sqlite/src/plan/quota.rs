@@ -76,7 +76,7 @@ pub(crate) fn participants_on(
 }
 
 /// Checks that the organization of a chat may store more bytes.
-pub(crate) fn room_bytes_on(
+pub(crate) fn chat_bytes_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
 ) -> Result<Result<(), LimitReached>, Fault> {

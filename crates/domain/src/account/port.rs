@@ -20,7 +20,7 @@ use crate::time::Timestamp;
 
 /// The organization of a user, and the state that tokens depend on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UserStanding {
+pub struct AccountStatus {
     /// The organization.
     pub organization: OrganizationId,
     /// The permissions of its plan.
@@ -269,7 +269,7 @@ pub trait AgentRepository: Send + Sync {
 #[async_trait]
 pub trait StandingRepository: Send + Sync {
     /// The standing of a user; `None` if there is no such user.
-    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError>;
+    async fn find_account_status(&self, user: UserId) -> Result<Option<AccountStatus>, StoreError>;
 
     /// A session; `None` if it has ended.
     async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError>;

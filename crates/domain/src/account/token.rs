@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::authenticate::{AuthenticateError, Authenticated, Presented, PresentedSession, PresentedToken};
 use super::cache::CallerCache;
 use super::handle::UserHandle;
-use super::port::{AccountRepository, UserStanding};
+use super::port::{AccountRepository, AccountStatus};
 use super::user::User;
 use crate::caller::UserCaller;
 use crate::id::{OrganizationId, ParticipantId, SessionId, UserId};
@@ -117,11 +117,11 @@ impl TokenService {
         if !claims.is_current(now) {
             return Err(AuthenticateError::Unauthorized);
         }
-        let standing = async { self.accounts.find_standing(claims.user).await };
-        let is_meant = |standing: &UserStanding| {
+        let standing = async { self.accounts.find_account_status(claims.user).await };
+        let is_meant = |standing: &AccountStatus| {
             standing.organization == claims.organization && standing.password_set_at == claims.password_set_at
         };
-        let admits = |standing: &UserStanding| !standing.is_disabled && is_meant(standing);
+        let admits = |standing: &AccountStatus| !standing.is_disabled && is_meant(standing);
         match self.cache.standing(claims.user, self.clock.steady(), admits, standing).await? {
             Some(standing) if standing.is_disabled => {
                 Err(AuthenticateError::Disabled(ParticipantId::User(claims.user)))
@@ -167,7 +167,8 @@ impl TokenService {
         if user.disabled_at.is_some() {
             return Err(IssueTokenError::Disabled);
         }
-        let standing = self.accounts.find_standing(user.id).await?.ok_or(IssueTokenError::NoSuchUser)?;
+        let standing =
+            self.accounts.find_account_status(user.id).await?.ok_or(IssueTokenError::NoSuchUser)?;
         Ok(self.sign(user, standing.password_set_at, None, lifetime))
     }
 

@@ -8,7 +8,7 @@ use super::title::ChatTitle;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, TaskId};
-use crate::idempotency::{IdempotencyClaim, IdempotentRequest, Operation};
+use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
 use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
 
@@ -61,7 +61,7 @@ impl ChatService {
     ) -> Result<Chat, CreateChatError> {
         let now = self.clock.now();
         let creator = caller.into().participant();
-        let claim = once.map(|once| IdempotencyClaim {
+        let keyed = once.map(|once| KeyedRequest {
             sender: creator,
             operation: Operation::CreateChat,
             chat: None,
@@ -73,7 +73,7 @@ impl ChatService {
             task_id: command.task_id,
             kind: command.kind,
             creator,
-            claim,
+            keyed,
             now,
         };
         let asked = new.clone();

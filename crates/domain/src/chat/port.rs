@@ -11,7 +11,7 @@ use super::standing::Entrance;
 use super::title::ChatTitle;
 use crate::caller::Caller;
 use crate::id::{AccountId, AgentId, ChatId, ParticipantId, TaskId, UserId};
-use crate::idempotency::{IdempotencyClaim, StoredAnswer};
+use crate::idempotency::{KeyedRequest, StoredAnswer};
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
@@ -32,7 +32,7 @@ pub struct NewChat {
     /// The creator.
     pub creator: ParticipantId,
     /// Set for a request with an idempotency key.
-    pub claim: Option<IdempotencyClaim>,
+    pub keyed: Option<KeyedRequest>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -229,8 +229,8 @@ pub trait ParticipantRepository: Send + Sync {
 pub trait ChatRepository: ParticipantRepository {
     /// Stores a chat with its creator as owner, unless that is a deleted agent.
     ///
-    /// First, a claim is compared with the idempotency records ([`crate::idempotency`]); with the
-    /// chat, the result of the claim's request is recorded.
+    /// First, a keyed request is compared with the idempotency records ([`crate::idempotency`]); with the
+    /// chat, the result of the request is recorded.
     async fn create(
         &self,
         new: NewChat,

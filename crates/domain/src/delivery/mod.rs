@@ -23,8 +23,8 @@ pub use crate::page::Order;
 pub use advance::{AdvanceError, StepResult};
 pub use due::Due;
 pub use port::{
-    AdvanceDelivery, AdvanceRefused, Advanced, ChatSelection, DeliveryFilter, DeliveryKey,
-    DeliveryRepository, DeliveryStep, NextMessage,
+    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep,
+    HasHumanSubscribers, NextMessage,
 };
 pub use read::ReadDeliveriesError;
 pub use redelivery::{

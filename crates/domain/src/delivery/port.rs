@@ -103,7 +103,7 @@ pub struct DeliveryKey {
 }
 
 /// Returns whether humans are subscribed to a chat; called within the write, so it must not block.
-pub type ChatSelection = Box<dyn Fn(ChatId) -> bool + Send + Sync>;
+pub type HasHumanSubscribers = Box<dyn Fn(ChatId) -> bool + Send + Sync>;
 
 /// Deliveries and their attempts.
 ///
@@ -145,7 +145,7 @@ pub trait DeliveryRepository: Send + Sync {
         &self,
         taken: Vec<DeliveryKey>,
         now: Timestamp,
-        selected: ChatSelection,
+        selected: HasHumanSubscribers,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
 
@@ -154,7 +154,7 @@ pub trait DeliveryRepository: Send + Sync {
     async fn announce_delivered(
         &self,
         messages: Vec<MessageId>,
-        selected: ChatSelection,
+        selected: HasHumanSubscribers,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
 

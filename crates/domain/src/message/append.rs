@@ -51,7 +51,7 @@ impl ChatPlan {
 
 /// A message with its sequence.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Placed {
+pub struct AppendDecision {
     /// The message, with a delivery for every addressed agent, by agent id.
     pub message: Message,
     /// Set if the sender's membership becomes active.
@@ -78,7 +78,7 @@ impl ChatState {
         sender: Option<ParticipantStatus>,
         is_present: impl Fn(ParticipantId) -> bool,
         agents: &[AgentId],
-    ) -> Result<Placed, AppendRefused> {
+    ) -> Result<AppendDecision, AppendRefused> {
         let Some(membership) = sender else { return Err(AppendRefused::NotParticipant) };
         if let Some(plan) = &self.plan {
             let messages = (self.last_sequence.get() - self.deleted_messages).cast_unsigned();
@@ -115,7 +115,7 @@ impl ChatState {
             Titling { title: Some(title).filter(|_| is_for_all) }
         });
         self.awaits_title &= titling.is_none();
-        Ok(Placed { message, activates: membership == ParticipantStatus::Inactive, titling })
+        Ok(AppendDecision { message, activates: membership == ParticipantStatus::Inactive, titling })
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
             mentions: agents.iter().map(mention).collect(),
             metadata: None,
             title_if_untitled: ChatTitle::given(Some("hello")).unwrap(),
-            claim: None,
+            keyed: None,
             now: Timestamp::from_micros(now),
         }
     }
@@ -193,17 +193,17 @@ mod tests {
         {
             let agents = present.iter().copied().map(agent).collect::<Vec<_>>();
             let mut chat = chat();
-            let placed =
+            let decision =
                 chat.append(new(1, mentioned), Some(ParticipantStatus::Active), |_| true, &agents).unwrap();
-            assert_eq!(placed.titling.unwrap().title.is_some(), gives, "{mentioned:?} of {present:?}");
+            assert_eq!(decision.titling.unwrap().title.is_some(), gives, "{mentioned:?} of {present:?}");
             let later =
                 chat.append(new(2, present), Some(ParticipantStatus::Active), |_| true, &agents).unwrap();
             assert_eq!(later.titling, None, "it is the first text or none");
         }
         let own = NewMessage { sender: ParticipantId::Agent(agent(3)), ..new(1, &[9]) };
         let both = [agent(3), agent(9)];
-        let placed = chat().append(own, Some(ParticipantStatus::Active), |_| true, &both).unwrap();
-        assert!(placed.titling.unwrap().title.is_some(), "a sender knows what it has sent");
+        let decision = chat().append(own, Some(ParticipantStatus::Active), |_| true, &both).unwrap();
+        assert!(decision.titling.unwrap().title.is_some(), "a sender knows what it has sent");
     }
 
     #[test]
@@ -225,8 +225,9 @@ mod tests {
 
     #[test]
     fn deliveries_are_in_the_order_of_the_agents() {
-        let placed = chat().append(new(1, &[9, 3]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
-        let agents = placed.message.deliveries.iter().map(|delivery| delivery.agent().uuid().as_u128());
+        let decision =
+            chat().append(new(1, &[9, 3]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
+        let agents = decision.message.deliveries.iter().map(|delivery| delivery.agent().uuid().as_u128());
         assert_eq!(agents.collect::<Vec<_>>(), [3, 9]);
     }
 

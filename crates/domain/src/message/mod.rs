@@ -28,7 +28,7 @@ mod send;
 mod service;
 
 pub use amend::{ChangeMessageError, ChangeMessageRefused};
-pub use append::{ChatPlan, ChatState, Placed, Titling};
+pub use append::{AppendDecision, ChatPlan, ChatState, Titling};
 pub use content::{EventContent, EventMetadata, MessageContent};
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
 pub use history::{ReadMessagesError, ReadSurroundingsError};

@@ -10,7 +10,7 @@ use super::model::{Message, MessageKind};
 use super::retention::{EraseOld, ErasedOld};
 use crate::chat::{ChatTitle, RenamedChat};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
-use crate::idempotency::IdempotencyClaim;
+use crate::idempotency::KeyedRequest;
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
@@ -43,7 +43,7 @@ pub struct NewMessage {
     /// [`ChatState::awaits_title`](super::ChatState::awaits_title).
     pub title_if_untitled: Option<ChatTitle>,
     /// Set for a request with an idempotency key.
-    pub claim: Option<IdempotencyClaim>,
+    pub keyed: Option<KeyedRequest>,
     /// The current time.
     pub now: Timestamp,
 }
@@ -173,8 +173,8 @@ pub trait MessageRepository: Send + Sync {
     /// write, so a participant removed a moment ago cannot send one last message. A sending agent's
     /// membership becomes active.
     ///
-    /// Before all that, a claim is compared with the idempotency records ([`crate::idempotency`]);
-    /// with the message, the result of the claim's request is recorded.
+    /// Before all that, a keyed request is compared with the idempotency records ([`crate::idempotency`]);
+    /// with the message, the result of the request is recorded.
     async fn append(
         &self,
         new: NewMessage,
@@ -205,8 +205,8 @@ pub trait MessageRepository: Send + Sync {
     /// counts them any more. The chats' times do not change.
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError>;
 
-    /// The result of an earlier request under the claim's key.
-    async fn find_earlier(&self, claim: IdempotencyClaim) -> Result<PriorResult, StoreError>;
+    /// The result of an earlier request under the request's key.
+    async fn find_prior_result(&self, keyed: KeyedRequest) -> Result<PriorResult, StoreError>;
 
     /// All messages and events of the chat, newest first; `None` if `viewer` may not
     /// [read](crate::chat::Standing::may_read) it. A position that was made with `since` includes

@@ -8,7 +8,7 @@ use crate::caller::AgentCaller;
 use crate::chat::Names;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
-use crate::idempotency::{IdempotencyClaim, IdempotentRequest, Operation};
+use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
 use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
 
@@ -76,17 +76,13 @@ impl MessageService {
             return Err(PostEventError::AttentionKind);
         }
         let sender = ParticipantId::Agent(caller.agent);
-        let claim = once.map(|once| IdempotencyClaim {
-            sender,
-            operation: Operation::PostEvent,
-            chat: Some(chat),
-            once,
-        });
-        match self.try_post(sender, chat, command, claim.clone()).await {
+        let keyed =
+            once.map(|once| KeyedRequest { sender, operation: Operation::PostEvent, chat: Some(chat), once });
+        match self.try_post(sender, chat, command, keyed.clone()).await {
             Err(PostEventError::ChatNotFound) => {}
             settled => return settled,
         }
-        match self.earlier(claim).await? {
+        match self.earlier(keyed).await? {
             PriorResult::Message(first) => Ok(*first),
             PriorResult::AnotherRequest => Err(PostEventError::KeyReused),
             // Only texts can be deleted, so there is no such event.
@@ -99,7 +95,7 @@ impl MessageService {
         sender: ParticipantId,
         chat: ChatId,
         command: PostEvent,
-        claim: Option<IdempotencyClaim>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Message, PostEventError> {
         let now = self.clock.now();
         let find = |names: &Names| names.find(sender).cloned();
@@ -116,7 +112,7 @@ impl MessageService {
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
             title_if_untitled: None,
-            claim,
+            keyed,
             now,
         };
         let events = self.events.clone();

@@ -9,7 +9,7 @@ use crate::caller::Caller;
 use crate::chat::{ChatTitle, Names};
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
-use crate::idempotency::{IdempotencyClaim, IdempotentRequest, Operation};
+use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
 use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
 
@@ -63,18 +63,18 @@ impl MessageService {
         once: Option<IdempotentRequest>,
     ) -> Result<SentMessage, SendMessageError> {
         let sender = caller.into().participant();
-        let claim = once.map(|once| IdempotencyClaim {
+        let keyed = once.map(|once| KeyedRequest {
             sender,
             operation: Operation::SendMessage,
             chat: Some(chat),
             once,
         });
-        let refused = match self.try_send(sender, chat, command, claim.clone()).await {
+        let refused = match self.try_send(sender, chat, command, keyed.clone()).await {
             Err(refused @ (SendMessageError::ChatNotFound | SendMessageError::Mention(_))) => refused,
             settled => return settled,
         };
         // A repeated request gets the same answer as before, even if the chat has changed since.
-        match self.earlier(claim).await? {
+        match self.earlier(keyed).await? {
             PriorResult::Message(first) => Ok(sent_message(first.id, chat, &first.mentions)),
             PriorResult::Deleted(first) => Ok(sent_message(first.id, chat, &first.mentions)),
             PriorResult::AnotherRequest => Err(SendMessageError::KeyReused),
@@ -82,10 +82,10 @@ impl MessageService {
         }
     }
 
-    /// The earlier result of a request under this claim.
-    pub(super) async fn earlier(&self, claim: Option<IdempotencyClaim>) -> Result<PriorResult, StoreError> {
-        match claim {
-            Some(claim) => self.messages.find_earlier(claim).await,
+    /// The earlier result of a request under this key.
+    pub(super) async fn earlier(&self, keyed: Option<KeyedRequest>) -> Result<PriorResult, StoreError> {
+        match keyed {
+            Some(keyed) => self.messages.find_prior_result(keyed).await,
             None => Ok(PriorResult::Nothing),
         }
     }
@@ -95,7 +95,7 @@ impl MessageService {
         sender: ParticipantId,
         chat: ChatId,
         command: SendMessage,
-        claim: Option<IdempotencyClaim>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<SentMessage, SendMessageError> {
         let now = self.clock.now();
         let written = mention::handles_in(command.content.as_str());
@@ -119,7 +119,7 @@ impl MessageService {
             content,
             mentions,
             metadata: None,
-            claim,
+            keyed,
             now,
         };
         let sent = sent_message(new.id, chat, &new.mentions);

@@ -8,7 +8,7 @@ use http_wire::error::ApiError;
 use http_wire::page::{NumberedMetadata, NumberedQuery, too_heavy};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Rejected;
-use http_wire::view::AgentRoomRowView;
+use http_wire::view::AgentListedChatView;
 
 pub(crate) struct ListChatsQuery {
     page: NumberedQuery,
@@ -35,6 +35,6 @@ pub(crate) async fn list(
     if page.is_cut(&request) {
         return Err(too_heavy());
     }
-    let rows = page.rows.iter().map(|listed| AgentRoomRowView::new(listed, |one| chats.is_online(one)));
+    let rows = page.rows.iter().map(|listed| AgentListedChatView::new(listed, |one| chats.is_online(one)));
     Ok(List::ok(rows, NumberedMetadata::of(&request, page.total)))
 }

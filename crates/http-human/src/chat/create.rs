@@ -7,7 +7,7 @@ use http_wire::body::CreateChatBody;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::idempotent::IdempotentJson;
-use http_wire::view::RoomView;
+use http_wire::view::ChatDetailsView;
 
 pub(crate) async fn create(
     UserAuth(caller): UserAuth,
@@ -16,5 +16,5 @@ pub(crate) async fn create(
 ) -> Result<HttpResponse, ApiError> {
     let chat = chats.create_once(caller, body.0, once).await?;
     // Nobody but its creator is in a new room.
-    Ok(Data::created(RoomView::new(&chat, &ChatDetails::default(), WorkStatus::Idle)))
+    Ok(Data::created(ChatDetailsView::new(&chat, &ChatDetails::default(), WorkStatus::Idle)))
 }

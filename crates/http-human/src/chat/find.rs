@@ -9,7 +9,7 @@ use http_wire::error::ApiError;
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Rejected;
-use http_wire::view::RoomView;
+use http_wire::view::ChatDetailsView;
 
 pub(crate) struct FindChatQuery {
     count_messages: bool,
@@ -31,5 +31,5 @@ pub(crate) async fn find(
 ) -> Result<HttpResponse, ApiError> {
     let found = chats.find_with_details(caller, path.chat, query.count_messages).await?;
     let work = activity.work_status(path.chat, found.details.work);
-    Ok(Data::ok(RoomView::found(&found, work)))
+    Ok(Data::ok(ChatDetailsView::found(&found, work)))
 }

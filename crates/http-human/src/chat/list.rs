@@ -13,7 +13,7 @@ use http_wire::error::ApiError;
 use http_wire::page::PageQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Rejected;
-use http_wire::view::{MessageView, RoomRowView};
+use http_wire::view::{ListedChatView, MessageView};
 
 /// The optional parts of the list and of its rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,7 @@ pub(crate) async fn list(
         let rows = page.rows.iter().map(|listed| {
             let details = listed.details.as_ref().unwrap_or(&none);
             let work = activity.work_status(listed.chat.id, details.work);
-            RoomRowView::new(listed, details, work, listing.parts.last_message, |one| chats.is_online(one))
+            ListedChatView::new(listed, details, work, listing.parts.last_message, |one| chats.is_online(one))
         });
         List::new(rows, metadata).encode()
     });

@@ -9,7 +9,7 @@ use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::path::ChatPath;
 use http_wire::strict_json::StrictJson;
-use http_wire::view::RoomView;
+use http_wire::view::ChatDetailsView;
 
 pub(crate) async fn rename(
     UserAuth(caller): UserAuth,
@@ -20,5 +20,5 @@ pub(crate) async fn rename(
 ) -> Result<HttpResponse, ApiError> {
     let renamed = chats.rename(caller, path.chat, body.0).await?;
     let work = activity.work_status(path.chat, renamed.details.work);
-    Ok(Data::ok(RoomView::new(&renamed.chat, &renamed.details, work)))
+    Ok(Data::ok(ChatDetailsView::new(&renamed.chat, &renamed.details, work)))
 }

@@ -7,6 +7,7 @@ mod agent;
 mod api_key;
 mod audit;
 mod chat;
+mod chat_details;
 mod contact;
 mod memory;
 mod message;
@@ -14,7 +15,6 @@ mod organization;
 mod outcome;
 mod participant;
 mod peer;
-mod room;
 mod session;
 mod user;
 mod work;
@@ -30,6 +30,7 @@ pub use agent::{AgentView, DeletedAgentView, RegisteredAgentView};
 pub use api_key::{CreatedKeyView, KeyView};
 pub use audit::AuditEntryView;
 pub use chat::ChatView;
+pub use chat_details::{AgentListedChatView, ChatDetailsView, ListedChatView, RosterHeadView};
 pub use contact::{
     AgentContactView, ContactRequestView, ContactView, ReceivedRequestView, RemovedView, RequestStepView,
     ResolvedView, SentRequestView,
@@ -40,7 +41,6 @@ pub use organization::{InvitationView, InvitedView, MemberView, OrganizationView
 pub use outcome::{PostedEventView, SentMessageView, StepView};
 pub use participant::{ParticipantView, PresenceView};
 pub use peer::{ListedAgentView, PeerView};
-pub use room::{AgentRoomRowView, RoomRowView, RoomView, RosterHeadView};
 pub use session::{OpenSessionView, SessionView};
 pub use user::ProfileView;
 pub use work::{ChangedWorkView, RetriedWorkView, WorkItemView};

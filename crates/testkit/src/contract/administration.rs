@@ -231,7 +231,7 @@ pub async fn a_deleted_user_is_found_nowhere(world: World) {
     }
     assert!(world.tokens.authenticate(&token).await.is_err());
     assert_eq!(world.stores.accounts.find_user(ann.id).await.unwrap(), None);
-    assert_eq!(world.stores.accounts.find_standing(ann.id).await.unwrap(), None);
+    assert_eq!(world.stores.accounts.find_account_status(ann.id).await.unwrap(), None);
     let users = world.administration.users_after(None, 10).await.unwrap();
     assert_eq!(users.iter().map(|user| user.id).collect::<Vec<_>>(), [ben.id]);
     assert_eq!(world.administration.agents_after(Some(ann.id), None, 10).await.unwrap(), []);

@@ -31,7 +31,7 @@ fn text(world: &World, chat: ChatId, sender: ParticipantId, content: &str) -> Ne
         mentions: Vec::new(),
         metadata: None,
         title_if_untitled: ChatTitle::from_message(content),
-        claim: None,
+        keyed: None,
         now: world.clock.now(),
     }
 }

@@ -350,7 +350,7 @@ pub async fn a_changed_password_ends_open_sessions(world: World) {
     assert!(log_in(&world, "ann", FIRST).await.is_none() && log_in(&world, "ann", SECOND).await.is_some());
     assert!(world.accounts.authenticate(&ann.key).await.is_ok(), "keys stay good");
     let log = changes_since(&world, start).await;
-    let set_at = world.stores.accounts.find_standing(ann.id).await.unwrap().unwrap().password_set_at;
+    let set_at = world.stores.accounts.find_account_status(ann.id).await.unwrap().unwrap().password_set_at;
     assert_eq!(log, [Change::TokensEnded { user: ann.id, password_set_at: set_at.unwrap() }]);
 }
 

@@ -54,7 +54,7 @@ fn text(
         mentions,
         metadata: None,
         title_if_untitled: None,
-        claim: None,
+        keyed: None,
         now: world.clock.now(),
     }
 }

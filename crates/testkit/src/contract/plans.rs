@@ -55,8 +55,8 @@ fn expect_all(refusals: &[LimitReached], resource: Resource, limit: u32, many: u
             (resource, u64::from(limit), u64::from(limit))
         );
         assert_eq!(refused.plan, "tiny");
-        let of_room = matches!(resource, Resource::Participants | Resource::Messages);
-        assert_eq!(refused.scope.is_some(), of_room);
+        let of_chat = matches!(resource, Resource::Participants | Resource::Messages);
+        assert_eq!(refused.scope.is_some(), of_chat);
     }
 }
 

@@ -231,7 +231,7 @@ impl Cast {
             2 => {
                 let caller = self.user();
                 act!("profile", |world, caller| {
-                    let standing = world.stores.accounts.find_standing(caller.user).await;
+                    let standing = world.stores.accounts.find_account_status(caller.user).await;
                     played(
                         world.accounts.profile(caller).await.and_then(|user| Ok((user, standing?))),
                         nothing,

@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::chat::Entrance;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, ChatSelection, DeliveryFilter, DeliveryKey,
-    DeliveryRepository, NextMessage, Searched, Unacknowledged,
+    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryRepository,
+    HasHumanSubscribers, NextMessage, Searched, Unacknowledged,
 };
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::page::{Order, Page, PageRequest};
@@ -71,7 +71,7 @@ impl DeliveryRepository for Damaged {
         &self,
         taken: Vec<DeliveryKey>,
         _: Timestamp,
-        _: ChatSelection,
+        _: HasHumanSubscribers,
         _: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let bad = *self.delivery.lock().unwrap();
@@ -85,7 +85,7 @@ impl DeliveryRepository for Damaged {
     async fn announce_delivered(
         &self,
         _: Vec<MessageId>,
-        _: ChatSelection,
+        _: HasHumanSubscribers,
         _: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         broken()

@@ -18,7 +18,8 @@ async fn again(
 ) -> Option<DecidedSteps> {
     let connection = store.pool.acquire().await.unwrap();
     let commands = std::slice::from_ref(command);
-    let decided = Steps.decide_on(connection.db(), commands, LockWait::Long, Some(before)).await.unwrap();
+    let decided =
+        DeliverySteps.decide_on(connection.db(), commands, LockWait::Long, Some(before)).await.unwrap();
     execute(connection.db(), "ROLLBACK").await.unwrap();
     connection.release();
     decided
@@ -28,10 +29,10 @@ async fn again(
 async fn take(store: &PostgresStore, command: &AdvanceDelivery, end: &'static str) -> DecidedSteps {
     let connection = store.pool.acquire().await.unwrap();
     let commands = std::slice::from_ref(command);
-    let decided = Steps.decide_on(connection.db(), commands, LockWait::Brief, None).await.unwrap();
+    let decided = DeliverySteps.decide_on(connection.db(), commands, LockWait::Brief, None).await.unwrap();
     let mut decided = decided.unwrap();
     assert!(matches!(decided.outcomes.as_slice(), [Ok(_)]));
-    Steps.write_on(connection.db(), commands, &mut decided).await.unwrap();
+    DeliverySteps.write_on(connection.db(), commands, &mut decided).await.unwrap();
     execute(connection.db(), end).await.unwrap();
     connection.release();
     decided

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use super::agent::Agent;
 use super::key::{KeyDigest, StoredKey};
-use super::port::{OpenSession, UserStanding};
+use super::port::{AccountStatus, OpenSession};
 use crate::change::Change;
 use crate::chat::Names;
 use crate::id::{AgentId, ChatId, OrganizationId, ParticipantId, SessionId, UserId};
@@ -60,7 +60,7 @@ const NEVER: i64 = i64::MIN;
 /// followed.
 pub struct CallerCache {
     keys: ReadThroughCache<KeyDigest, Entry<KnownKey>>,
-    standings: ReadThroughCache<UserId, Entry<UserStanding>>,
+    standings: ReadThroughCache<UserId, Entry<AccountStatus>>,
     sessions: ReadThroughCache<SessionId, Entry<OpenSession>>,
     agents: ReadThroughCache<AgentId, Entry<Arc<Agent>>>,
     chats: ReadThroughCache<ChatId, Entry<Names>>,
@@ -230,9 +230,9 @@ impl CallerCache {
         &self,
         user: UserId,
         now: Timestamp,
-        admits: impl Fn(&UserStanding) -> bool,
-        read: impl Future<Output = Result<Option<UserStanding>, StoreError>>,
-    ) -> Result<Option<UserStanding>, StoreError> {
+        admits: impl Fn(&AccountStatus) -> bool,
+        read: impl Future<Output = Result<Option<AccountStatus>, StoreError>>,
+    ) -> Result<Option<AccountStatus>, StoreError> {
         self.known_or(&self.standings, user, now, |standing| *standing, admits, read).await
     }
 

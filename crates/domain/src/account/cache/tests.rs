@@ -59,9 +59,9 @@ fn key(number: u8, owner: u8, of_agent: bool) -> StoredKey {
     }
 }
 
-fn standing(of: u8) -> UserStanding {
+fn standing(of: u8) -> AccountStatus {
     let organization = organization(of);
-    UserStanding { organization, permits: Permits::ALL, password_set_at: None, is_disabled: false }
+    AccountStatus { organization, permits: Permits::ALL, password_set_at: None, is_disabled: false }
 }
 
 fn record(number: u8) -> Agent {
@@ -204,8 +204,8 @@ async fn refusals_are_read_from_the_store() {
         assert_eq!(found, Some(stored));
     }
     let before = standing(1);
-    let moved = UserStanding { organization: organization(2), ..before };
-    let is_moved = |known: &UserStanding| known.organization == moved.organization;
+    let moved = AccountStatus { organization: organization(2), ..before };
+    let is_moved = |known: &AccountStatus| known.organization == moved.organization;
     for (stored, seen) in [(before, before), (moved, moved), (before, moved)] {
         let reading = async { Ok(Some(stored)) };
         let found = cache.standing(user(1), at(1), is_moved, reading).await.unwrap();

@@ -12,13 +12,13 @@ use super::{ChatView, MessageView, ParticipantView, Shown};
 
 /// A room as a human sees it.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct RoomView<'a> {
+pub struct ChatDetailsView<'a> {
     #[serde(flatten)]
     chat: ChatView<'a>,
     /// Always null: rooms have no descriptions.
     #[schema(value_type = Option<String>)]
     description: (),
-    agents: Vec<RoomAgentView<'a>>,
+    agents: Vec<ChatAgentView<'a>>,
     task_counts: TaskCountsView,
     work_status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub struct RoomView<'a> {
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct RoomAgentView<'a> {
+struct ChatAgentView<'a> {
     #[schema(value_type = super::Id)]
     id: Shown<AgentId>,
     name: &'a str,
@@ -35,7 +35,7 @@ struct RoomAgentView<'a> {
     kind: &'static str,
 }
 
-impl<'a> RoomAgentView<'a> {
+impl<'a> ChatAgentView<'a> {
     fn new(agent: &'a ChatAgent) -> Self {
         Self { id: Shown(agent.id), name: &agent.name, handle: &agent.handle, kind: "Agent" }
     }
@@ -52,13 +52,13 @@ struct TaskCountsView {
     completed: u64,
 }
 
-impl<'a> RoomView<'a> {
+impl<'a> ChatDetailsView<'a> {
     /// Shows `chat`, whose agents are at work as `work` says.
     pub fn new(chat: &'a Chat, details: &'a ChatDetails, work: WorkStatus) -> Self {
         Self {
             chat: ChatView::new(chat),
             description: (),
-            agents: details.agents.iter().map(RoomAgentView::new).collect(),
+            agents: details.agents.iter().map(ChatAgentView::new).collect(),
             task_counts: TaskCountsView::default(),
             work_status: work.as_str(),
             message_counts: None,
@@ -117,9 +117,9 @@ impl StandingView {
 
 /// A room in a human's list of rooms.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct RoomRowView<'a> {
+pub struct ListedChatView<'a> {
     #[serde(flatten)]
-    room: RoomView<'a>,
+    room: ChatDetailsView<'a>,
     #[serde(flatten)]
     head: Option<RosterHeadView<'a>>,
     #[serde(flatten)]
@@ -134,7 +134,7 @@ struct NewestView<'a> {
     last_message: Option<MessageView<'a>>,
 }
 
-impl<'a> RoomRowView<'a> {
+impl<'a> ListedChatView<'a> {
     /// Shows `listed`; `newest` says whether the last message was asked for.
     pub fn new(
         listed: &'a ListedChat,
@@ -145,7 +145,7 @@ impl<'a> RoomRowView<'a> {
     ) -> Self {
         let last_message = || listed.last_message.as_ref().map(MessageView::for_user);
         Self {
-            room: RoomView::new(&listed.chat, details, work),
+            room: ChatDetailsView::new(&listed.chat, details, work),
             head: listed.roster.as_ref().map(|head| RosterHeadView::new(head, is_online)),
             standing: listed.standing.as_ref().map(StandingView::new),
             newest: newest.then(|| NewestView { last_message: last_message() }),
@@ -155,14 +155,14 @@ impl<'a> RoomRowView<'a> {
 
 /// A room in an agent's list of rooms.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct AgentRoomRowView<'a> {
+pub struct AgentListedChatView<'a> {
     #[serde(flatten)]
     chat: ChatView<'a>,
     #[serde(flatten)]
     head: Option<RosterHeadView<'a>>,
 }
 
-impl<'a> AgentRoomRowView<'a> {
+impl<'a> AgentListedChatView<'a> {
     /// Shows `listed`; `is_online` knows who is connected.
     pub fn new(listed: &'a ListedChat, is_online: impl Fn(&Participant) -> bool) -> Self {
         Self {
