@@ -1,4 +1,4 @@
-//! Rules for the text of the sources: no file is too long, tests wait for facts, and migrations expand first.
+//! Rules for the sources: no file is too long, tests wait for facts, and migrations expand first.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,19 +8,30 @@ use std::path::Path;
 /// The maximum number of lines of a Rust file.
 const MOST_LINES: usize = 500;
 
-/// How often test code calls `sleep`. All other tests wait with `testkit`'s `until`, `elapse`, and `pace`.
-const SLEEPS: [(&str, usize); 6] = [
-    // It looks so often that it meets the program on its way.
+/// How often test code in Rust and Python calls `sleep`. All other tests in Rust wait with `testkit`'s `until`,
+/// `elapse`, and `pace`.
+const SLEEPS: [(&str, usize); 11] = [
+    // Polls often enough to catch the program midway.
     ("crates/server/tests/archive/kills.rs", 1),
-    // A thread waits for the start of the program.
+    // Polls until the program has started, on a thread.
     ("crates/testkit/src/nats.rs", 1),
-    // The waits themselves.
+    // Implements the waits.
     ("crates/testkit/src/waits.rs", 4),
-    // The end of a database may take longer than `until` waits.
+    // The removal of a database may take longer than `until` waits.
     ("crates/testkit/tests/postgres.rs", 1),
-    // How long the program takes to start and to stop is measured, and its end is noticed.
+    // Polls until a file says that the agent may go on.
+    ("tests/clients/gated_agent.py", 1),
+    // Polls for facts; spaces reconnects as the client requires; stops and starts servers at random moments.
+    ("tests/clients/harness.py", 4),
+    // Polls until the server has started.
+    ("tests/clients/schemas/run.py", 1),
+    // Nothing is pushed while a client drains its backlog.
+    ("tests/clients/test_band_sdk.py", 1),
+    // Failures that last for a while, and messages between them.
+    ("tests/clients/test_nodes.py", 8),
+    // Measures how long the program takes to start and to stop, and notices its end.
     ("tests/src/server.rs", 2),
-    // The wait that tells whether something was so in time.
+    // Implements the wait that reports whether a condition became true in time.
     ("tests/src/soon.rs", 1),
 ];
 
@@ -53,22 +64,28 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
 }
 
-/// Every Rust file of the repository by its path, without what was built or installed.
-fn sources() -> BTreeMap<String, String> {
-    fn collect(directory: &Path, root: &Path, found: &mut BTreeMap<String, String>) {
+/// Every file of the repository with this ending by its path, without what was built or installed.
+fn files(ending: &str) -> BTreeMap<String, String> {
+    fn collect(directory: &Path, ending: &str, found: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap();
             if path.is_dir() && !name.starts_with('.') && !["target", "node_modules"].contains(&name) {
-                collect(&path, root, found);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                let place = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                collect(&path, ending, found);
+            } else if path.extension().is_some_and(|own| own == ending) {
+                let place = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
                 found.insert(place, fs::read_to_string(&path).unwrap());
             }
         }
     }
     let mut found = BTreeMap::new();
-    collect(root(), root(), &mut found);
+    collect(root(), ending, &mut found);
+    found
+}
+
+/// Every Rust file of the repository by its path.
+fn sources() -> BTreeMap<String, String> {
+    let found = files("rs");
     assert!(found.len() > 300, "the sources were not found: {}", found.len());
     found
 }
@@ -91,7 +108,8 @@ fn no_source_is_too_long() {
 
 #[test]
 fn tests_wait_for_facts() {
-    let sources = sources();
+    let mut sources = sources();
+    sources.extend(files("py"));
     let calls = |function: &str| {
         let counts = sources.iter().map(|(path, text)| {
             let code = test_code(path, text).lines().filter(|line| !line.trim_start().starts_with("//"));
