@@ -173,10 +173,17 @@ fn ids_in_the_domain_have_a_kind() {
     assert_eq!(untyped.map(|(path, _)| path).collect::<Vec<_>>(), UNTYPED_IDS);
 }
 
-/// The migrations that break servers of the previous version, with their reasons.
-const CONTRACTING: [(&str, &str); 2] = [
+/// The migrations that can break servers of the previous version, and why they may.
+const CONTRACTING: [(&str, &str); 6] = [
+    ("20261121000700_plans", "names of organizations become unique; nothing was released before"),
+    ("20261123000500_audit_chain", "protects seals, which earlier versions do not write"),
     ("20261124000500_names", "tables get their final names; nothing was released before"),
+    ("20261124000600_fewer_indexes", "checks a rule of the domain; nothing was released before"),
     ("20261124000700_delivery_keys", "two tables get other keys; nothing was released before"),
+    (
+        "20261124001000_dead_letters",
+        "refuses attempts at dead deliveries, which an earlier version may offer",
+    ),
 ];
 
 /// The statements of a migration, in capitals and without comments.
@@ -190,8 +197,8 @@ fn statements(text: &str) -> Vec<String> {
     statements.collect()
 }
 
-/// The parts of a migration that break servers of the previous version: they drop, rename, or change a table or column
-/// of an earlier migration, or add a column that requires a value.
+/// The parts of a migration that can break servers of the previous version: they drop, rename, or change a table
+/// or column of an earlier migration, or add a required column, a constraint, a unique index, or a trigger to one.
 fn breaking_parts(text: &str) -> Vec<String> {
     let statements = statements(text);
     let (mut made, mut found) = (BTreeSet::new(), Vec::new());
@@ -202,6 +209,12 @@ fn breaking_parts(text: &str) -> Vec<String> {
                 made.insert(name.split('(').next().unwrap());
             }
             ["DROP", "TABLE", name, ..] if !made.contains(name) => found.push(statement.clone()),
+            ["CREATE", "UNIQUE" | "TRIGGER" | "CONSTRAINT", ..]
+            | ["CREATE", "OR", "REPLACE", "TRIGGER", ..]
+                if table_after_on(&words).is_some_and(|name| !made.contains(name)) =>
+            {
+                found.push(statement.clone());
+            }
             ["ALTER", "TABLE", name, changes @ ..] if !made.contains(name) => {
                 let (changes, mut depth) = (changes.join(" "), 0);
                 let parts = changes.split(|c: char| {
@@ -220,15 +233,30 @@ fn breaking_parts(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns whether this part of `ALTER TABLE` breaks servers of the previous version.
+/// The table of a statement that creates an index or a trigger on it.
+fn table_after_on<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let mut rest = words.iter().skip_while(|word| **word != "ON");
+    rest.find(|word| !matches!(**word, "ON" | "ONLY"))?.split('(').next()
+}
+
+/// Returns whether this part of `ALTER TABLE` can break servers of the previous version.
 fn is_breaking(part: &str) -> bool {
     let part = part.replace("IS NOT NULL", "");
     match part.split_whitespace().collect::<Vec<_>>().as_slice() {
         ["DROP" | "RENAME", what, ..] => *what != "CONSTRAINT",
-        ["ALTER", ..] => part.contains(" TYPE ") || part.contains(" SET NOT NULL"),
+        ["ALTER", ..] => {
+            [" TYPE ", " SET NOT NULL", " DROP DEFAULT"].iter().any(|change| part.contains(change))
+        }
+        ["ADD", what, ..] if is_constraint(what) => true,
         ["ADD", ..] => part.contains(" NOT NULL") && !part.contains(" DEFAULT"),
         _ => false,
     }
+}
+
+/// Returns whether `ADD` adds a constraint of the table if this word follows it.
+fn is_constraint(word: &str) -> bool {
+    let word = word.split('(').next().unwrap();
+    ["CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "FOREIGN", "EXCLUDE"].contains(&word)
 }
 
 #[test]
@@ -243,6 +271,11 @@ fn breaking_parts_of_migrations_are_found() {
         "ALTER TABLE users ALTER name SET NOT NULL",
         "ALTER TABLE users ADD COLUMN height numeric(10, 2) NOT NULL",
         "CREATE TABLE people(id bytea); DROP TABLE users; ALTER TABLE people RENAME TO users",
+        "ALTER TABLE users ALTER COLUMN name DROP DEFAULT",
+        "ALTER TABLE users ADD CONSTRAINT named CHECK (name <> '') NOT VALID",
+        "ALTER TABLE users ADD CHECK(name <> ''), ADD COLUMN age integer",
+        "CREATE UNIQUE INDEX IF NOT EXISTS users_by_name ON users(name)",
+        "CREATE TRIGGER kept BEFORE UPDATE OF id, name ON users BEGIN SELECT RAISE(ABORT, 'kept'); END",
     ];
     for text in breaking {
         assert_eq!(breaking_parts(text).len(), 1, "{text}");
@@ -254,6 +287,8 @@ fn breaking_parts_of_migrations_are_found() {
         "ALTER TABLE users ADD COLUMN age integer CHECK (age IS NOT NULL OR name IS NULL)",
         "ALTER TABLE users RENAME CONSTRAINT named TO has_name; ALTER TABLE users ALTER name DROP NOT NULL",
         "DROP INDEX users_by_name; ALTER TABLE users SET (fillfactor = 80)",
+        "CREATE TABLE people(id bytea); CREATE UNIQUE INDEX people_by_id ON people (id)",
+        "CREATE INDEX users_by_name ON users (name); DROP TRIGGER kept ON users",
     ];
     for text in harmless {
         assert_eq!(breaking_parts(text), Vec::<String>::new(), "{text}");
