@@ -14,7 +14,7 @@ use super::message::AttemptView;
 pub struct WorkItemView<'a> {
     #[schema(value_type = super::Id)]
     message_id: Shown<MessageId>,
-    /// The place of the message in its room.
+    /// The sequence of the message in its room.
     sequence: i64,
     agent: WorkAgentView<'a>,
     #[schema(value_type = super::Id)]
