@@ -77,7 +77,7 @@ pub(crate) async fn run(config: &Config, arguments: AuditArguments) -> Result<()
     store::with(config, async |store| list(config, store.clone(), &arguments).await).await
 }
 
-/// Checks the chain, and fails if it is broken, or does not go on.
+/// Checks the chain; fails if it is broken, or if entries have waited too long for their seal.
 async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<(), Failure> {
     let anchor = arguments.anchor.as_deref().map(str::parse::<ChainLink>).transpose();
     let anchor = anchor.map_err(|fault| {
@@ -250,7 +250,7 @@ fn as_cells(record: &AuditRecord, times: &Times) -> Vec<String> {
     vec![times.text(record.at), actor, record.action.as_str().to_owned(), format!("{subject}{place}{detail}")]
 }
 
-/// The name, or else the kind and the id.
+/// The name, or the kind and the id if there is no name.
 fn named_as_text(named: &NamedObject) -> String {
     let (kind, id) = named.object.parts();
     match &named.name {

@@ -51,8 +51,8 @@ pub struct VerifyBackupArguments {
     pub json: bool,
 }
 
-/// The name of a backup before it is verified. Every backup uses the same, so the next one replaces
-/// the rest of a killed one.
+/// The name of a backup before it is verified. All backups use the same name, so the next one replaces
+/// the incomplete file of an interrupted one.
 const UNCHECKED: &str = "parlance-backup.part";
 
 const RESTORE: &str =
@@ -78,7 +78,7 @@ pub(crate) async fn run(config: &Config, arguments: BackupArguments) -> Result<(
     report("Backup written and checked", &path, &found, arguments.json)
 }
 
-/// Names sort by time, and contain no character that a file system or shell treats specially.
+/// The file name, which sorts by time and contains no character that a file system or shell treats specially.
 fn name() -> String {
     let now = SystemClock.now().to_string();
     let seconds = now.split('.').next().unwrap_or_default();
@@ -89,7 +89,7 @@ fn verify(arguments: &VerifyBackupArguments) -> Result<(), Failure> {
     report("Backup complete and undamaged", &arguments.file, &read(&arguments.file)?, arguments.json)
 }
 
-/// Prints what is to be said of a backup, and which it is.
+/// Prints a message about a backup, and the backup's properties.
 fn report(what: &str, path: &Path, (header, end): &(Header, End), json: bool) -> Result<(), Failure> {
     let rows = end.rows.values().sum::<u64>();
     if json {

@@ -272,7 +272,7 @@ async fn holder(
     }
 }
 
-/// No user and no agent has this handle.
+/// The failure for an unknown handle.
 pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
     if user::has_no_users(store).await {
         return user::no_users();

@@ -175,8 +175,8 @@ async fn run(
     ended.map_or(Ok(()), Err)
 }
 
-/// Waits until a background task has ended, as none does before the server stops. A server without
-/// it would go on and, for example, never hear of a revocation.
+/// Waits until a background task ends, and returns the failure: no task ends before the server stops. Without one,
+/// a server would continue and, for example, miss revocations.
 async fn task_failure(
     upkeep: &mut JoinSet<()>,
     others: &mut JoinSet<()>,
