@@ -1,4 +1,4 @@
-//! Changes that come to wait in the middle, for each other or for somebody else.
+//! Changes that wait for locks while they run.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod common;

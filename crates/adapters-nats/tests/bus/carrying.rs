@@ -1,4 +1,4 @@
-//! What is carried, to whom, and what is not.
+//! Which events the bus carries, and to which nodes.
 
 use std::time::Duration;
 
