@@ -1,4 +1,4 @@
-//! The request scope around a small application: ids, envelopes, bodies as they arrive.
+//! The request scope around a small application: ids, error envelopes, and bodies as they arrive.
 
 use std::fmt;
 use std::io;
