@@ -1,4 +1,4 @@
-//! A store whose answers to "who takes part?" can be held back.
+//! A store that can hold back its answers about memberships.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
