@@ -1,4 +1,4 @@
-//! The dependency rule: arrows between our crates point inwards, and the domain stays small.
+//! The dependency rule: dependencies between our crates point inwards, and the domain uses few other crates.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::{BTreeMap, BTreeSet};

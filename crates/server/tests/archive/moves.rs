@@ -1,4 +1,4 @@
-//! Stores that are moved whole: between the two kinds, through a pipe, in a backup, from a former version.
+//! Moving whole stores: between the two kinds, through a pipe, in a backup, and from an earlier version.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
