@@ -56,8 +56,8 @@ async fn agent(world: &World, ann: &TestUser, name: &str) -> Option<LimitReached
     }
 }
 
-/// The first is made under a wider plan and is not finished when another plan is given, or that plan gets other limits:
-/// what is made afterwards counts it, whatever the limits were before.
+/// The first is made under a wider plan and is not finished when another plan is given, or that plan gets
+/// other limits: what is made afterwards counts it, whatever the limits were before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_under_way_counts_for_a_plan_that_is_given_meanwhile() {
     let (world, database) = world().await;

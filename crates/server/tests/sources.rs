@@ -8,8 +8,8 @@ use std::path::Path;
 /// The maximum number of lines of a Rust file.
 const MOST_LINES: usize = 500;
 
-/// How often test code in Rust and Python calls `sleep`. All other tests in Rust wait with `testkit`'s `until`,
-/// `elapse`, and `pace`.
+/// How often test code in Rust and Python calls `sleep`. All other tests in Rust wait with `testkit`'s
+/// `until`, `elapse`, and `pace`.
 const SLEEPS: [(&str, usize); 11] = [
     // Polls often enough to catch the program midway.
     ("crates/server/tests/archive/kills.rs", 1),
@@ -197,8 +197,9 @@ fn statements(text: &str) -> Vec<String> {
     statements.collect()
 }
 
-/// The parts of a migration that can break servers of the previous version: they drop, rename, or change a table
-/// or column of an earlier migration, or add a required column, a constraint, a unique index, or a trigger to one.
+/// The parts of a migration that can break servers of the previous version: they drop, rename, or change a
+/// table or column of an earlier migration, or add a required column, a constraint, a unique index, or a
+/// trigger to one.
 fn breaking_parts(text: &str) -> Vec<String> {
     let statements = statements(text);
     let (mut made, mut found) = (BTreeSet::new(), Vec::new());

@@ -150,7 +150,8 @@ impl Hub {
         }
     }
 
-    /// Ends the subscriptions to a chat that have lost their access, and updates the access basis of the others.
+    /// Ends the subscriptions to a chat that have lost their access, and updates the access basis of the
+    /// others.
     ///
     /// # Errors
     /// [`StoreError`] if the participants could not be read; all subscriptions go on then.

@@ -49,7 +49,8 @@ pub struct AuditArguments {
 pub enum AuditCommand {
     /// Check that no sealed entry was changed, removed, or moved.
     ///
-    /// Prints the newest seal, an anchor to keep elsewhere. Exits with a non-zero status if something is wrong.
+    /// Prints the newest seal, an anchor to keep elsewhere. Exits with a non-zero status if something is
+    /// wrong.
     #[command(after_help = "Examples:\n  parlance audit verify\n  \
         parlance audit verify --anchor \"$(cat /mnt/elsewhere/audit-anchor)\"")]
     Verify(VerifyArguments),
@@ -58,7 +59,8 @@ pub enum AuditCommand {
 /// How to check the audit log.
 #[derive(Args, Debug)]
 pub struct VerifyArguments {
-    /// Seal that an earlier check printed (NUMBER:DIGEST). Checks that the log still contains what it contained then.
+    /// Seal that an earlier check printed (NUMBER:DIGEST). Checks that the log still contains what it
+    /// contained then.
     #[arg(long, value_name = "SEAL")]
     pub anchor: Option<String>,
     /// Print JSON.

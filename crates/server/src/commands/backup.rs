@@ -34,7 +34,8 @@ pub struct BackupArguments {
 /// What to do with backups.
 #[derive(Subcommand, Debug)]
 pub enum BackupCommand {
-    /// Check that a backup is complete and undamaged, without a store. Exits with a non-zero status if it is not.
+    /// Check that a backup is complete and undamaged, without a store. Exits with a non-zero status if it is
+    /// not.
     #[command(after_help = "Example:\n  \
         parlance backup verify /var/backups/parlance-20261123T040000Z.jsonl")]
     Verify(VerifyBackupArguments),

@@ -1,5 +1,5 @@
-//! Reads a file of environment variables, such as an `EnvironmentFile` of systemd: one assignment per line, comments,
-//! and quoted values.
+//! Reads a file of environment variables, such as an `EnvironmentFile` of systemd: one assignment per line,
+//! comments, and quoted values.
 
 /// Returns the assignments with their line numbers; for an invalid line, an error message.
 pub(super) fn variables(text: &str) -> impl Iterator<Item = (usize, Result<(&str, String), &'static str>)> {

@@ -74,7 +74,8 @@ impl Flags {
     }
 }
 
-/// The flags before a command: those of every command, and those of the server, which the help of `serve` describes.
+/// The flags before a command: those of every command, and those of the server, which the help of `serve`
+/// describes.
 #[derive(Clone, Debug, Default)]
 pub struct LeadingFlags(pub Flags);
 

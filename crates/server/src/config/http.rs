@@ -79,7 +79,8 @@ pub(super) fn read(values: &mut Values) -> HttpConfig {
     }
 }
 
-/// The shortest timeout. The clock of these timeouts advances in steps of half a second, and misses shorter ones.
+/// The shortest timeout. The clock of these timeouts advances in steps of half a second, and misses shorter
+/// ones.
 const SHORTEST_MS: u64 = 1000;
 
 /// The bounds of the bytes of unread answers: a page of messages has to fit.

@@ -19,7 +19,8 @@ use tokio::time::timeout;
 
 use crate::harness::PATIENCE;
 
-/// Holds back every membership, and every list of all in a room, after it was looked up, until it is let through.
+/// Holds back every membership, and every list of all in a room, after it was looked up, until it is let
+/// through.
 pub(crate) struct Gate {
     store: Arc<dyn ChatRepository>,
     looked_up: Semaphore,

@@ -27,8 +27,8 @@ pub enum AgentCommand {
     Set(SetAgentArguments),
     /// Disable an agent.
     ///
-    /// Within a second, running servers answer its key with 403 and close its socket. It stays in its rooms, but cannot
-    /// be added to others; messages for it are stored. Nothing is erased; `enable` reverses it.
+    /// Within a second, running servers answer its key with 403 and close its socket. It stays in its rooms,
+    /// but cannot be added to others; messages for it are stored. Nothing is erased; `enable` reverses it.
     #[command(after_help = "Example:\n  parlance agent disable ann/echo")]
     Disable(AgentArguments),
     /// Enable an agent again, with its existing key.

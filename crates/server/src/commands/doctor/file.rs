@@ -15,8 +15,8 @@ const FULL: u64 = 64 * 1024 * 1024;
 /// Below this number of free bytes, space should be freed.
 const SCARCE: u64 = 1024 * 1024 * 1024;
 
-/// Checks disk and permissions. If the store could not be checked (`is_store` is false), its file may belong to
-/// something else, so only the disk is checked.
+/// Checks disk and permissions. If the store could not be checked (`is_store` is false), its file may belong
+/// to something else, so only the disk is checked.
 pub(super) fn look(config: &Config, is_store: bool) -> Vec<Finding> {
     let (directory, mut secret) = match &config.store {
         StoreAt::Memory => return Vec::new(),

@@ -26,7 +26,8 @@ pub enum OrgCommand {
     Rename(RenameOrgArguments),
     /// Delete an organization without members permanently.
     ///
-    /// Also deletes its memories and open invitations. Move or delete its members first: `org move`, `user delete`.
+    /// Also deletes its memories and open invitations. Move or delete its members first: `org move`,
+    /// `user delete`.
     #[command(after_help = "Example:\n  parlance org delete acme --force")]
     Delete(DeleteOrgArguments),
     /// List the members of an organization with their roles, oldest account first.
@@ -45,8 +46,8 @@ pub enum OrgCommand {
     SetRole(SetRoleArguments),
     /// Move a user and the user's agents to another organization, without asking them.
     ///
-    /// Rooms and memories stay where they were created. The user's access tokens, and sockets opened with them, end within
-    /// a second.
+    /// Rooms and memories stay where they were created. The user's access tokens, and sockets opened with
+    /// them, end within a second.
     #[command(after_help = "Examples:\n  parlance org move ben --to acme\n  parlance org move ben --own")]
     Move(MoveArguments),
 }
@@ -166,7 +167,8 @@ pub struct MoveArguments {
     /// Name of the organization to move to.
     #[arg(long, group = "where", value_name = "NAME")]
     pub to: Option<String>,
-    /// Move to an organization of the user's own: the one created for them, or a new one if that has other members.
+    /// Move to an organization of the user's own: the one created for them, or a new one if that has other
+    /// members.
     #[arg(long, group = "where")]
     pub own: bool,
     /// Role in that organization.

@@ -24,8 +24,9 @@ pub enum UserCommand {
     Show(UserArguments),
     /// Disable a user and the user's agents.
     ///
-    /// Within a second, running servers answer their keys and tokens with 403 and close their sockets. The user's
-    /// sessions end. They stay in their rooms, and messages for the agents are stored. `enable` reverses it.
+    /// Within a second, running servers answer their keys and tokens with 403 and close their sockets. The
+    /// user's sessions end. They stay in their rooms, and messages for the agents are stored. `enable`
+    /// reverses it.
     #[command(after_help = "Example:\n  parlance user disable ann\n\
         See also: `parlance key revoke --all-of ann`, if keys have leaked.")]
     Disable(UserArguments),
@@ -35,8 +36,8 @@ pub enum UserCommand {
     Enable(UserArguments),
     /// Delete a user and the user's agents permanently. Their messages stay.
     ///
-    /// Erases the user's name, email address, password, keys, and sessions. Nobody else can get the handle. Chats that
-    /// only the user owned get another owner. The audit log keeps its entries.
+    /// Erases the user's name, email address, password, keys, and sessions. Nobody else can get the handle.
+    /// Chats that only the user owned get another owner. The audit log keeps its entries.
     #[command(after_help = "Example:\n  parlance user delete ann --force\n\
         To lock the user out temporarily: `parlance user disable`.")]
     Delete(DeleteUserArguments),
