@@ -24,7 +24,7 @@ use crate::progress::Spinner;
 use crate::store::{self, Store};
 use crate::wiring;
 
-/// Which entries of the audit log, or what else to do with it.
+/// The entries to print, or a command.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct AuditArguments {

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::{count, print};
 use crate::progress::Progress;
 
-/// Where a backup goes.
+/// The destination of a backup.
 #[derive(Args, Debug)]
 pub struct BackupArguments {
     /// What to do, other than writing a backup.
@@ -41,7 +41,7 @@ pub enum BackupCommand {
     Verify(VerifyBackupArguments),
 }
 
-/// Which backup to check.
+/// The backup to check.
 #[derive(Args, Debug)]
 pub struct VerifyBackupArguments {
     /// Backup file.

@@ -26,7 +26,7 @@ use crate::lock::FillLock;
 use crate::progress::{Progress, say};
 use crate::store::{self, Store};
 
-/// Where an archive comes from.
+/// The source of an archive.
 #[derive(Args, Debug)]
 pub struct ImportArguments {
     /// File to read [default: standard input].

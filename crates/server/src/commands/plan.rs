@@ -34,7 +34,7 @@ pub enum PlanCommand {
     Set(SetPlanArguments),
 }
 
-/// Whose plan, and which.
+/// The plan to assign, and the organization.
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("whose").required(true)))]
 pub struct SetPlanArguments {

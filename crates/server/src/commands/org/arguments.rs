@@ -52,7 +52,7 @@ pub enum OrgCommand {
     Move(MoveArguments),
 }
 
-/// What a member is, as it is said on the command line.
+/// The role of a member, as given on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub enum RoleArgument {
     /// Manages the organization: its name, members, roles, and invitations.
@@ -70,7 +70,7 @@ impl From<RoleArgument> for OrganizationRole {
     }
 }
 
-/// Which organization is to be deleted.
+/// The organization to delete.
 #[derive(Args, Debug)]
 pub struct DeleteOrgArguments {
     /// Name of the organization; case does not matter.
@@ -83,7 +83,7 @@ pub struct DeleteOrgArguments {
     pub json: bool,
 }
 
-/// The organization to be made.
+/// The organization to create.
 #[derive(Args, Debug)]
 pub struct CreateOrgArguments {
     /// Name of the organization, unique regardless of case.
@@ -96,7 +96,7 @@ pub struct CreateOrgArguments {
     pub json: bool,
 }
 
-/// Which organization.
+/// The organization to show.
 #[derive(Args, Debug)]
 pub struct ShowOrgArguments {
     /// Name of the organization.
@@ -105,7 +105,7 @@ pub struct ShowOrgArguments {
     pub print: TableArguments,
 }
 
-/// Whose members.
+/// The organization whose members are listed.
 #[derive(Args, Debug)]
 pub struct MembersArguments {
     /// Name of the organization.
@@ -114,7 +114,7 @@ pub struct MembersArguments {
     pub print: TableArguments,
 }
 
-/// Which organization, and its new name.
+/// The organization to rename, and its new name.
 #[derive(Args, Debug)]
 pub struct RenameOrgArguments {
     /// Name of the organization.
@@ -126,7 +126,7 @@ pub struct RenameOrgArguments {
     pub json: bool,
 }
 
-/// Whom to invite, and where to.
+/// The invitation to create.
 #[derive(Args, Debug)]
 pub struct InviteArguments {
     /// Name of the organization.
@@ -145,7 +145,7 @@ pub struct InviteArguments {
     pub json: bool,
 }
 
-/// Who becomes what.
+/// The member, and the new role.
 #[derive(Args, Debug)]
 pub struct SetRoleArguments {
     /// Handle of the user.
@@ -158,7 +158,7 @@ pub struct SetRoleArguments {
     pub json: bool,
 }
 
-/// Who moves, and where to.
+/// The user to move, and the destination.
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("where").required(true)))]
 pub struct MoveArguments {

@@ -47,7 +47,7 @@ pub enum UserCommand {
     ResetPassword(ResetPasswordArguments),
 }
 
-/// Whose password may be set.
+/// The user whose password is reset.
 #[derive(Args, Debug)]
 pub struct ResetPasswordArguments {
     /// Handle of the user.
@@ -57,7 +57,7 @@ pub struct ResetPasswordArguments {
     pub json: bool,
 }
 
-/// The user to be created.
+/// The user to create.
 #[derive(Args, Debug)]
 pub struct CreateUserArguments {
     /// Unique handle of the user: 3 to 39 of a-z, 0-9, dot, and hyphen.
@@ -83,7 +83,7 @@ pub struct CreateUserArguments {
     pub json: bool,
 }
 
-/// Which users.
+/// The users to list.
 #[derive(Args, Debug)]
 pub struct ListUsersArguments {
     /// Show only disabled users.
@@ -93,7 +93,7 @@ pub struct ListUsersArguments {
     pub print: TableArguments,
 }
 
-/// Which user.
+/// The user that the command is about.
 #[derive(Args, Debug)]
 pub struct UserArguments {
     /// Handle of the user, as `parlance user list` shows it.
@@ -102,7 +102,7 @@ pub struct UserArguments {
     pub print: TableArguments,
 }
 
-/// Which user is to be deleted.
+/// The user to delete.
 #[derive(Args, Debug)]
 pub struct DeleteUserArguments {
     /// Handle of the user, as `parlance user list` shows it.

@@ -128,14 +128,14 @@ pub struct WhichWorkArguments {
     pub json: bool,
 }
 
-/// Which work is to be offered again.
+/// The work to retry.
 #[derive(Args, Debug)]
 pub struct RetryWorkArguments {
     #[command(flatten)]
     pub which: WhichWorkArguments,
 }
 
-/// Which work is to be taken out of the queue.
+/// The work to dead-letter.
 #[derive(Args, Debug)]
 pub struct DeadLetterWorkArguments {
     #[command(flatten)]
@@ -145,7 +145,7 @@ pub struct DeadLetterWorkArguments {
     pub reason: String,
 }
 
-/// Which work.
+/// The work to list.
 #[derive(Args, Debug)]
 pub struct ListWorkArguments {
     #[command(flatten)]
@@ -160,7 +160,7 @@ pub struct ListWorkArguments {
     pub print: TableArguments,
 }
 
-/// Which work item.
+/// The work item to show.
 #[derive(Args, Debug)]
 pub struct ShowWorkArguments {
     /// The message's id, as `parlance work list` shows it.
