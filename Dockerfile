@@ -1,4 +1,7 @@
 # The server in an image: built with the C compiler that the embedded store needs, run without it.
+#
+# The version of this image fixes its system, compiler for C, and rustup. Rust is the stable toolchain that
+# rust-toolchain.toml names, as in the tests: rustup installs it during the build.
 FROM rust:1.89.0-bookworm AS build
 WORKDIR /src
 COPY . .

@@ -1,4 +1,4 @@
-//! Two owners, their agents, and a room of each.
+//! Two owners, each with agents and a room.
 
 use crate::rest::Api;
 use crate::server::Server;

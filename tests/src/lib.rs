@@ -1,4 +1,4 @@
-//! Support for the end-to-end tests: the built program, started and stopped like an operator does, a REST client, and
+//! Support for the end-to-end tests: the program as an operator starts and stops it, a REST client, and
 //! a channel client. Every wait is bounded.
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What tests measure: the metrics of a server, and the times of requests.
+//! Measurements of tests: a server's metrics, and the times of requests.
 
 use std::time::Duration;
 

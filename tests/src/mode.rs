@@ -1,4 +1,4 @@
-//! How the tests run, from the environment: on which store, on how many servers, and for how long.
+//! How the tests run, from the environment: which store, how many servers, and how long.
 
 /// Returns whether servers use PostgreSQL: `PARLANCE_TEST_STORE=postgres`.
 pub fn on_postgres() -> bool {

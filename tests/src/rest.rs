@@ -1,4 +1,4 @@
-//! One caller's view of the REST interface.
+//! A client of the REST interfaces with one credential.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The program as a process of its own.
+//! The program as a child process.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! A client of the channel protocol that shows every frame.
+//! A client of the channel protocol that exposes every frame.
 
 use std::time::Duration;
 

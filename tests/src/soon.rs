@@ -1,4 +1,4 @@
-//! Waiting for what another process has changed.
+//! Waiting for changes that another process makes.
 
 use std::time::Duration;
 

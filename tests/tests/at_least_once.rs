@@ -1,5 +1,5 @@
-//! Whatever is accepted for an agent that listens reaches it, though events get lost between the
-//! commit and the socket, and the server is stopped or killed between the push and its record.
+//! Every message for an agent that listens reaches it, even if events are lost between the commit and the
+//! socket, or the server stops or is killed between the push and its receipt.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! A checker that finds nothing proves nothing: each of these histories is broken in one way, and is caught.
+//! The checker finds anomalies: each of these histories is broken in one way.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The documents name tests and follow rules of their own; both are checked.
+//! What the documents name exists, and they follow their own rules.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::BTreeSet;
@@ -55,9 +55,15 @@ fn named(document: &str) -> Vec<String> {
 #[test]
 fn every_test_that_is_named_exists() {
     let known = functions();
-    for (document, least) in [("conformance.md", 100), ("security.md", 40), ("reliability.md", 5)] {
+    for (document, heading, least) in [
+        ("conformance.md", "", 100),
+        ("security.md", "", 40),
+        ("reliability.md", "", 5),
+        ("ARCHITECTURE.md", "### Rules in SQL", 6),
+    ] {
         let text = std::fs::read_to_string(root().join("docs").join(document)).unwrap();
-        let named = named(&text);
+        let (_, part) = text.split_once(heading).unwrap();
+        let named = named(part);
         assert!(named.len() > least, "the tables of {document} were not understood: {}", named.len());
         let missing = named.iter().filter(|name| !known.contains(*name)).collect::<BTreeSet<_>>();
         assert!(missing.is_empty(), "docs/{document} names tests that are not there: {missing:#?}");
@@ -109,6 +115,73 @@ fn every_source_that_is_named_exists() {
     }
     assert!(seen > 60, "the documents were not understood: {seen}");
     assert!(missing.is_empty(), "documents name sources that are not there: {missing:#?}");
+}
+
+/// Names in the documents that the sources do not contain, with what they are.
+const NOT_IN_SOURCES: [(&str, &str); 5] = [
+    ("CapabilityBoundingSet", "a setting of systemd"),
+    ("TimeoutStopSec", "a setting of systemd"),
+    ("LISTEN", "a statement of PostgreSQL"),
+    ("NOTIFY", "a statement of PostgreSQL"),
+    ("LIBSQLITE3_FLAGS", "a variable of `libsqlite3-sys`, in `.cargo/config.toml`"),
+];
+
+/// Returns whether this is the name of a type, such as `AgentRow`, or of a constant, such as `MAX_AGE`.
+fn is_type_or_constant(name: &str) -> bool {
+    let is_constant = name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    let humps = name.chars().filter(char::is_ascii_uppercase).count();
+    let is_type = humps > 1 && !is_constant && name.chars().all(|c| c.is_ascii_alphanumeric());
+    name.len() > 1 && name.starts_with(|c: char| c.is_ascii_uppercase()) && (is_type || is_constant)
+}
+
+/// All words of the sources, scripts, and manifests.
+fn words_of_sources() -> BTreeSet<String> {
+    let mut sources = Vec::new();
+    for ending in [".rs", ".sql", ".py", ".toml"] {
+        files(&root(), ending, &mut sources);
+    }
+    files(&root().join("scripts"), "", &mut sources);
+    // This file names the exceptions.
+    sources.retain(|source| !source.ends_with("tests/tests/conformance.rs"));
+    let texts = sources.iter().map(|source| std::fs::read_to_string(source).unwrap());
+    let words = |text: String| {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        words.map(str::to_owned).collect::<Vec<_>>()
+    };
+    texts.flat_map(words).collect()
+}
+
+/// Types (also with a method or variant) and constants that documents name occur in the sources.
+#[test]
+fn every_type_and_constant_that_is_named_exists() {
+    let pages = ["README.md", "CONTRIBUTING.md", "migrations/README.md"];
+    let mut documents = Vec::from(pages.map(|name| root().join(name)));
+    files(&root().join("docs"), ".md", &mut documents);
+    documents.retain(|document| !document.ends_with("docs/configuration.md"));
+    let words = words_of_sources();
+    let is_setting = |name: &str| {
+        name.strip_prefix("PARLANCE_").is_some_and(|setting| words.contains(&setting.to_ascii_lowercase()))
+    };
+    let (mut missing, mut seen) = (BTreeSet::new(), 0);
+    for document in documents {
+        let text = std::fs::read_to_string(document).unwrap();
+        let outside = text.split("```").step_by(2).flat_map(str::lines);
+        for name in outside.flat_map(|line| line.split('`').skip(1).step_by(2)) {
+            let mut parts = name.split("::");
+            if parts.clone().next().is_some_and(is_type_or_constant) {
+                seen += 1;
+                let is_missing = parts.any(|part| !words.contains(part)) && !is_setting(name);
+                missing.extend(is_missing.then(|| name.to_owned()));
+            }
+        }
+    }
+    assert!(seen > 60, "the documents were not understood: {seen}");
+    let allowed = NOT_IN_SOURCES.map(|(name, _)| name.to_owned());
+    assert_eq!(
+        missing,
+        BTreeSet::from(allowed),
+        "the names that are not there, and those that may be missing"
+    );
 }
 
 /// The rows of crates in the code map name their modules.

@@ -1,4 +1,4 @@
-//! The `Dockerfile`, as far as it can be checked without a container engine.
+//! The `Dockerfile`, as far as it can be tested without a container engine.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! A server whose data is in PostgreSQL: what it says when the database is away, wrong, or not to be trusted.
+//! A server on PostgreSQL while the database is unreachable, misconfigured, or insecurely connected.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::HashSet;

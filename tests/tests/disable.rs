@@ -1,4 +1,4 @@
-//! Users and agents that the operator keeps out: at once, everywhere, and nothing is lost by it.
+//! Disabling users and agents: it takes effect everywhere, and no message is lost.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::time::Duration;

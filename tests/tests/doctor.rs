@@ -1,4 +1,4 @@
-//! `parlance doctor` on installations that are well, and on ones that are not.
+//! `parlance doctor` on sound and on faulty installations.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::net::TcpListener;

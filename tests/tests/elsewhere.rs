@@ -1,4 +1,4 @@
-//! Several servers on one PostgreSQL.
+//! Changes on one of several servers, which share a PostgreSQL database without NATS.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! A caller who asks for many large pages at once, by cursor and by number: the pages are bounded, the others hardly
-//! notice, and memory stays bounded. `PARLANCE_TEST_FULL=1` sends 800 requests of each kind instead of 120, and expects
-//! the times of the shipped build; with `--nocapture` the figures are printed.
+//! A caller who requests many large pages at once, by cursor and by number: pages and memory stay bounded, and other
+//! callers hardly notice. `PARLANCE_TEST_FULL=1` sends 800 requests of each kind instead of 120, and expects
+//! the times of the shipped build; `--nocapture` prints the figures.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::time::Duration;

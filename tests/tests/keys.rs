@@ -1,4 +1,4 @@
-//! API keys in the hands of their holders and of the operator: what is revoked ends, whichever process did it.
+//! API keys on the running program: revoked keys end, whichever process revoked them.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::process::Output;

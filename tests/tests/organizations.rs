@@ -1,4 +1,4 @@
-//! Organizations through the built server: who invites, who comes in, what they see there and what they see no more.
+//! Organizations on the running program: invitations, joining, leaving, and what members see.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! The main job over REST alone, and what remains of it after a crash.
+//! A conversation over REST alone, and its state after a crash.
 
 use e2e::cast::Cast;
 use e2e::{Api, Server};

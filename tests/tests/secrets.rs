@@ -1,4 +1,4 @@
-//! That a secret in a server's log is found.
+//! Secrets in the log of a server are found.
 
 use e2e::{Server, secrets};
 use reqwest::Client;

@@ -1,5 +1,4 @@
-//! TLS of the server's own: requests and sockets, certificates that are replaced, and clients that never end
-//! their handshake.
+//! The server's own TLS: requests and sockets, renewed certificates, and clients that never complete their handshake.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::os::unix::fs::PermissionsExt;

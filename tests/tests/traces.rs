@@ -1,4 +1,4 @@
-//! Traces of requests, as a collector gets them, and as little as possible of a collector that is not well.
+//! Exported traces; a failing collector has little effect.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::sync::{Arc, Mutex};

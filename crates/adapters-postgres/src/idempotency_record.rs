@@ -204,9 +204,9 @@ pub(crate) async fn keep_on(mut db: &Db, message: &Message) -> Result<(), Fault>
     Ok(())
 }
 
-/// The index yields the oldest first. Rows that another transaction has locked are left for the
-/// next run, since requests compare themselves with them. The rows are addressed by `ctid`, which cannot change
-/// while they are locked, so the plan cannot be anything but a direct access.
+/// The index yields the oldest first. Rows that another transaction has locked are left for the next run,
+/// since requests compare themselves with them. The rows are addressed by `ctid`, which cannot change while
+/// they are locked, so the plan cannot be anything but a direct access.
 const FORGET: &str = "DELETE FROM idempotency_records WHERE ctid = ANY(ARRAY(\
      SELECT ctid FROM idempotency_records WHERE answered_at <= ? \
      ORDER BY answered_at LIMIT ? FOR UPDATE SKIP LOCKED))";

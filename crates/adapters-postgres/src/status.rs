@@ -30,8 +30,8 @@ const COUNTS: &str = "SELECT (SELECT pg_database_size(current_database())), \
      (SELECT count(*) FROM agents WHERE deleted_at IS NULL), (SELECT count(*) FROM chats WHERE deleted_at IS NULL), \
      (SELECT coalesce(sum(last_sequence - deleted_messages), 0)::bigint FROM chats WHERE deleted_at IS NULL)";
 
-/// The first half runs along the index of open work, the second along the index of work on messages that do not
-/// mention the agent, which is rare.
+/// The first half runs along the index of open work, the second along the index of work on messages that do
+/// not mention the agent, which is rare.
 static WORK: LazyLock<String> = LazyLock::new(|| {
     let columns = "SELECT deliveries.* FROM deliveries WHERE processed_at IS NULL AND dead_at IS NULL";
     format!(

@@ -1,4 +1,4 @@
-//! The store as a whole, and what only PostgreSQL does with texts.
+//! Analyzing tables, and replacing texts that PostgreSQL cannot store.
 
 mod common;
 

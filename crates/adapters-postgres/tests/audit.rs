@@ -1,4 +1,4 @@
-//! The audit log against somebody with access to the database.
+//! Tampering with the audit log in the database is refused and detected.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Rooms that another process holds stop only their own messages.
+//! Rooms that another process has locked delay only their own messages.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod common;

@@ -1,5 +1,5 @@
-//! What it costs to agree on who is connected where; `PARLANCE_TEST_FULL=1` with `--nocapture` prints the figures of
-//! `docs/scaling.md`.
+//! The cost of agreeing on who is connected where. `PARLANCE_TEST_FULL=1` with `--nocapture` prints the
+//! figures of `docs/scaling.md`.
 
 #[expect(dead_code, reason = "no test here needs all ports")]
 mod common;

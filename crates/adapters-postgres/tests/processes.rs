@@ -1,4 +1,4 @@
-//! Two servers on one database, at the same rooms at once.
+//! Two servers on one database, in the same rooms at the same time.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 #[expect(dead_code, reason = "here are two stores on one database")]

@@ -1,4 +1,4 @@
-//! Changes of accounts and plans at the same moment, each of which would be right alone.
+//! Concurrent changes of accounts and plans, each of which would be allowed alone.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod common;

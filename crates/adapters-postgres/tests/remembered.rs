@@ -1,4 +1,4 @@
-//! What a server remembers of its rooms, while another one changes them.
+//! A server's cached rooms, while another server changes them.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 #[expect(dead_code, reason = "here are two stores on one database")]

@@ -1,4 +1,4 @@
-//! The tables: as the code says they are, and made with no right but that to make them.
+//! The tables match the code, and can be created by a role without other rights.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 #[expect(dead_code, reason = "no test here needs all ports")]

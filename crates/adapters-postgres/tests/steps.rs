@@ -1,4 +1,4 @@
-//! Agents whose steps share a commit, and steps that have to be taken by themselves.
+//! Delivery steps that share a commit, and steps that are stored alone.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod common;

@@ -1,4 +1,5 @@
-//! Who is kept off a store by whom, and what is left of that when a connection or a process is gone.
+//! The lock of a store: which processes exclude each other, and how the lock ends with a connection or
+//! process.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 #[expect(dead_code, reason = "no test here needs all ports")]

@@ -1,4 +1,4 @@
-//! Changes that come to wait in the middle, for each other or for somebody else.
+//! Changes that wait for locks while they run.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod common;
@@ -56,8 +56,8 @@ async fn agent(world: &World, ann: &TestUser, name: &str) -> Option<LimitReached
     }
 }
 
-/// The first is made under a wider plan and is not finished when another plan is given, or that plan gets other limits:
-/// what is made afterwards counts it, whatever the limits were before.
+/// The first is made under a wider plan and is not finished when another plan is given, or that plan gets
+/// other limits: what is made afterwards counts it, whatever the limits were before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_under_way_counts_for_a_plan_that_is_given_meanwhile() {
     let (world, database) = world().await;

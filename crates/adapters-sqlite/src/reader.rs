@@ -17,7 +17,7 @@ use crate::error::{Fault, closed};
 use crate::statement::statement;
 
 /// The capacity of the queue. A cheap read takes a fraction of a millisecond, so the last one waits
-/// about as long as a client would be told to.
+/// about one second, the value of `Retry-After`.
 const MAX_WAITING: usize = 2048;
 
 /// Makes a reading connection, like the initial ones.

@@ -1,4 +1,4 @@
-//! Several processes on one file: a command beside a running server, and whoever else looks in.
+//! Several processes on one file: commands and other readers beside a running server.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::BTreeSet;

@@ -157,7 +157,8 @@ impl ClusterMember {
         Err(StoreError::Unavailable("this node is removed repeatedly".into()))
     }
 
-    /// Registers as a new node if this one was cleared. Its sockets stay open, except those that were superseded.
+    /// Registers as a new node if this one was cleared. Its sockets stay open, except those that were
+    /// superseded.
     async fn return_if_cleared(&self) -> Result<(), StoreError> {
         if self.node.state() == NodeState::Cleared {
             tracing::warn!("lease of this node expired; registering as a new node");

@@ -12,7 +12,7 @@
 //!   according to events of others or to the change log;
 //! - `resync`: reads the store after events were lost.
 //!
-//! A single server has the change feed alone; its hub reports to
+//! A single server has only the change feed and the `revalidator`; its hub reports to
 //! [`SingleNode`](ws_gateway::other_nodes::SingleNode).
 
 mod change_feed;

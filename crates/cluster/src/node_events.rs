@@ -107,7 +107,7 @@ impl EventPublisher for RemoteEventSink {
                 events.hub.push_removed(*chat_id, participant);
                 *chat_id
             }
-            // A final event is true whenever it arrives.
+            // Other events do not change who may subscribe, so late ones can be forwarded.
             _ => return events.publish(event),
         };
         events.stale_chats.add(chat, Duration::ZERO);

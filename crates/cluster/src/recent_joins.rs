@@ -18,7 +18,8 @@ pub(crate) struct RecentJoins {
 }
 
 impl RecentJoins {
-    /// Records that the event was sent. The clocks of nodes differ, so the time of the join may be in the future.
+    /// Records that the event was sent. The clocks of nodes differ, so the time of the join may be in the
+    /// future.
     pub(crate) fn record(&mut self, who: ParticipantId, chat: ChatId, entered_at: Timestamp, now: Timestamp) {
         let sent_at = now.max(entered_at);
         while let Some((at, who, chat)) = self.order.front().copied() {

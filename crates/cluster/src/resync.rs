@@ -1,4 +1,5 @@
-//! Resynchronization from the store after events were lost between servers: an outage of NATS only delays them.
+//! Resynchronization from the store after events were lost between servers: an outage of NATS only delays
+//! them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -68,8 +68,8 @@ pub enum Change {
 
 /// Declares the stored word of every change, once for both directions: a change that is written can be read.
 ///
-/// Each row has the word, the type of the subject `id`, and the change. Stored words never change, even if a variant is
-/// renamed: logs and older servers contain them.
+/// Each row has the word, the type of the subject `id`, and the change. Stored words never change, even if a
+/// variant is renamed: logs and older servers contain them.
 macro_rules! stored_words {
     (($id:ident, $at:ident) $($word:literal $($subject:ident)? { $($change:tt)+ })+) => {
         impl Change {
@@ -127,8 +127,8 @@ pub struct ChangePosition(pub i64);
 impl ChangePosition {
     /// Before all entries.
     pub const START: Self = Self(0);
-    /// The first entry that a store has ever had. A store that skips positions, because a change was undone, may
-    /// have none here.
+    /// The first entry that a store has ever had. A store that skips positions, because a change was undone,
+    /// may have none here.
     pub const FIRST: Self = Self(1);
 }
 

@@ -1,5 +1,4 @@
-//! The use cases on a store in memory, with a clock that stands still: what they answer, what
-//! they tell the world, and when.
+//! The use cases on a store in memory, with a fixed clock: their results, and the events that they publish.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::sync::Arc;

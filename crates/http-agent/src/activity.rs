@@ -54,8 +54,8 @@ fn activity(detail: &mut ObjectReader<'_>) -> Result<(), Rejected> {
     Err(detail.fault("name", fault))
 }
 
-/// The reported state. Always the same as in the request: a client that reports true and receives false concludes
-/// that its chat was stopped.
+/// The reported state. Always the same as in the request: a client that reports true and receives false
+/// concludes that its chat was stopped.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ActivityView {
     working: bool,

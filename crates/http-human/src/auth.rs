@@ -166,7 +166,8 @@ pub(crate) async fn change_password(
     Ok(Data::ok(SessionView::new(&open)))
 }
 
-/// Checks the caller's password, which counts like a log-in: a stolen token must not help to guess the password.
+/// Checks the caller's password, which counts like a log-in: a stolen token must not help to guess the
+/// password.
 pub(crate) async fn check_password<T>(
     request: &HttpRequest,
     limits: &RateLimits,

@@ -48,7 +48,8 @@ impl FromRequest for Confirmation {
 }
 
 impl Confirmation {
-    /// Refuses the request unless [`LoginService::confirm`] accepts it. `pointer` locates the password in the body.
+    /// Refuses the request unless [`LoginService::confirm`] accepts it. `pointer` locates the password in the
+    /// body.
     pub(crate) async fn check(&self, current: Option<Password>, pointer: &str) -> Result<(), ApiError> {
         let is_given = current.is_some();
         let confirming = self.logins.confirm(self.caller, self.session, current);

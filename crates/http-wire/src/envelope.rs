@@ -95,8 +95,8 @@ impl<T: Serialize, M: Serialize> List<T, M> {
     }
 }
 
-/// 200 with the list that `encode` returns, of about `bytes` bytes. A large one is encoded on another thread, since
-/// encoding megabytes would delay every other connection of this one.
+/// 200 with the list that `encode` returns, of about `bytes` bytes. A large one is encoded on another thread,
+/// since encoding megabytes would delay every other connection of this one.
 ///
 /// # Errors
 /// 500 if the rows cannot be encoded.

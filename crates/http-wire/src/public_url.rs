@@ -8,7 +8,8 @@ use actix_web::http::Uri;
 /// The path of the page that an invitation's link opens.
 pub const INVITATION: &str = "/invitation";
 
-/// The address of the server from outside, without a slash at its end; registered as `web::Data` if there is one.
+/// The address of the server from outside, without a slash at its end; registered as `web::Data` if there is
+/// one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PublicUrl(String);
 

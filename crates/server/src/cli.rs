@@ -20,9 +20,9 @@ use crate::config::{LeadingFlags, ServerFlags};
 
 /// A self-hosted server where agents and humans share chat rooms.
 ///
-/// Without a command, it starts the server. `parlance serve --help` describes all settings. Each is a flag of `serve`,
-/// an environment variable (`PARLANCE_DATA_DIR` for `--data-dir`), or a line in `parlance.toml`; flags override variables,
-/// and variables override the file.
+/// Without a command, it starts the server. `parlance serve --help` describes all settings. Each is a flag of
+/// `serve`, an environment variable (`PARLANCE_DATA_DIR` for `--data-dir`), or a line in `parlance.toml`;
+/// flags override variables, and variables override the file.
 #[derive(Parser, Debug)]
 #[command(name = "parlance", version, max_term_width = 100)]
 pub struct Cli {
@@ -48,8 +48,8 @@ pub enum Command {
     },
     /// Check this installation: configuration, store, clock, disk, ports, and files.
     ///
-    /// Changes nothing. Prints what to do about each fault, and exits with a non-zero status if there is one. Settings
-    /// that the server gets as flags go in front of the command.
+    /// Changes nothing. Prints what to do about each fault, and exits with a non-zero status if there is one.
+    /// Settings that the server gets as flags go in front of the command.
     #[command(after_help = "Examples:\n  parlance doctor --json\n  parlance --listen 127.0.0.1:4001 doctor")]
     Doctor(ListArguments),
     /// Show the installation at a glance: version, store, servers, sockets, and open work.
@@ -74,8 +74,8 @@ pub enum Command {
     Migrate(ListArguments),
     /// Back up the whole store to a new file, and check that file; or check an existing one.
     ///
-    /// Works while a server runs on the store. The file is an archive that only its owner can read. Restore it with
-    /// `parlance import`.
+    /// Works while a server runs on the store. The file is an archive that only its owner can read. Restore it
+    /// with `parlance import`.
     #[command(after_help = "Examples:\n  parlance backup --to /var/backups\n  \
         parlance backup verify /var/backups/parlance-20261123T040000Z.jsonl")]
     Backup(BackupArguments),

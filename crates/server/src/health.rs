@@ -103,8 +103,8 @@ pub(crate) async fn health() -> HttpResponse {
 /// The server is ready.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ReadyView {
-    /// `ready` or `degraded`. A degraded server accepts requests, but it receives no events from other servers, or
-    /// its disk is nearly full and it refuses large writes.
+    /// `ready` or `degraded`. A degraded server accepts requests, but it receives no events from other
+    /// servers, or its disk is nearly full and it refuses large writes.
     status: &'static str,
 }
 

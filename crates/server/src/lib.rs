@@ -1,7 +1,7 @@
 //! The composition root: reads the configuration, builds every port's implementation, and runs the
 //! command.
 //!
-//! Nothing here decides a rule; `wiring` is the only place where a port meets its implementation.
+//! Nothing here decides a rule; `wiring` connects the ports of the domain to their implementations.
 
 mod adapters;
 pub mod api_document;

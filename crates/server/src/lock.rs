@@ -74,8 +74,8 @@ impl StoreLock {
     }
 }
 
-/// Whether a server or an import works on the store in this file. Closing the file gives up SQLite's own locks on it, so
-/// this process must not have the store open.
+/// Whether a server or an import works on the store in this file. Closing the file gives up SQLite's own locks
+/// on it, so this process must not have the store open.
 pub(crate) fn is_served(store: &Path) -> bool {
     File::open(store).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }

@@ -50,7 +50,8 @@ fn distance(one: &[char], other: &[char]) -> usize {
     above[other.len()]
 }
 
-/// The handles of users. Like all lists here, it is for a suggestion: it is bounded, and empty if the store fails.
+/// The handles of users. Like all lists here, it is for a suggestion: it is bounded, and empty if the store
+/// fails.
 pub(crate) async fn users(store: &Arc<dyn Store>) -> Vec<String> {
     let administration = wiring::administration(store.clone());
     all(async |after| {

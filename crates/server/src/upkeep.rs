@@ -34,8 +34,8 @@ const ERASE_PAUSE: Duration = Duration::from_millis(20);
 /// The minimum time between two log lines with the newest seal of the audit log.
 const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// Starts the tasks, which run until they are aborted. On the first start, the first anchor of the audit log is logged
-/// an hour later, so that only the greeting is printed.
+/// Starts the tasks, which run until they are aborted. On the first start, the first anchor of the audit log
+/// is logged an hour later, so that only the greeting is printed.
 pub(crate) fn start(
     config: &Config,
     wiring: &Wiring,

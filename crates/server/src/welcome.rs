@@ -18,7 +18,8 @@ use crate::failure::Failure;
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Creates the first user if the store has none, and shows or writes down its key, once. Returns whether it did.
+/// Creates the first user if the store has none, and shows or writes down its key, once. Returns whether it
+/// did.
 pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &str) -> Result<bool, Failure> {
     // Only the first start needs the file.
     let users = services.administration.users_after(None, 1).await;

@@ -1,4 +1,4 @@
-//! Rules for the text of the sources: no file is too long, tests wait for facts, and migrations expand first.
+//! Rules for the sources: no file is too long, tests wait for facts, and migrations expand first.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,19 +8,30 @@ use std::path::Path;
 /// The maximum number of lines of a Rust file.
 const MOST_LINES: usize = 500;
 
-/// How often test code calls `sleep`. All other tests wait with `testkit`'s `until`, `elapse`, and `pace`.
-const SLEEPS: [(&str, usize); 6] = [
-    // It looks so often that it meets the program on its way.
+/// How often test code in Rust and Python calls `sleep`. All other tests in Rust wait with `testkit`'s
+/// `until`, `elapse`, and `pace`.
+const SLEEPS: [(&str, usize); 11] = [
+    // Polls often enough to catch the program midway.
     ("crates/server/tests/archive/kills.rs", 1),
-    // A thread waits for the start of the program.
+    // Polls until the program has started, on a thread.
     ("crates/testkit/src/nats.rs", 1),
-    // The waits themselves.
+    // Implements the waits.
     ("crates/testkit/src/waits.rs", 4),
-    // The end of a database may take longer than `until` waits.
+    // The removal of a database may take longer than `until` waits.
     ("crates/testkit/tests/postgres.rs", 1),
-    // How long the program takes to start and to stop is measured, and its end is noticed.
+    // Polls until a file says that the agent may go on.
+    ("tests/clients/gated_agent.py", 1),
+    // Polls for facts; spaces reconnects as the client requires; stops and starts servers at random moments.
+    ("tests/clients/harness.py", 4),
+    // Polls until the server has started.
+    ("tests/clients/schemas/run.py", 1),
+    // Nothing is pushed while a client drains its backlog.
+    ("tests/clients/test_band_sdk.py", 1),
+    // Failures that last for a while, and messages between them.
+    ("tests/clients/test_nodes.py", 8),
+    // Measures how long the program takes to start and to stop, and notices its end.
     ("tests/src/server.rs", 2),
-    // The wait that tells whether something was so in time.
+    // Implements the wait that reports whether a condition became true in time.
     ("tests/src/soon.rs", 1),
 ];
 
@@ -53,22 +64,28 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
 }
 
-/// Every Rust file of the repository by its path, without what was built or installed.
-fn sources() -> BTreeMap<String, String> {
-    fn collect(directory: &Path, root: &Path, found: &mut BTreeMap<String, String>) {
+/// Every file of the repository with this ending by its path, without what was built or installed.
+fn files(ending: &str) -> BTreeMap<String, String> {
+    fn collect(directory: &Path, ending: &str, found: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap();
             if path.is_dir() && !name.starts_with('.') && !["target", "node_modules"].contains(&name) {
-                collect(&path, root, found);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                let place = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                collect(&path, ending, found);
+            } else if path.extension().is_some_and(|own| own == ending) {
+                let place = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
                 found.insert(place, fs::read_to_string(&path).unwrap());
             }
         }
     }
     let mut found = BTreeMap::new();
-    collect(root(), root(), &mut found);
+    collect(root(), ending, &mut found);
+    found
+}
+
+/// Every Rust file of the repository by its path.
+fn sources() -> BTreeMap<String, String> {
+    let found = files("rs");
     assert!(found.len() > 300, "the sources were not found: {}", found.len());
     found
 }
@@ -91,7 +108,8 @@ fn no_source_is_too_long() {
 
 #[test]
 fn tests_wait_for_facts() {
-    let sources = sources();
+    let mut sources = sources();
+    sources.extend(files("py"));
     let calls = |function: &str| {
         let counts = sources.iter().map(|(path, text)| {
             let code = test_code(path, text).lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -155,10 +173,17 @@ fn ids_in_the_domain_have_a_kind() {
     assert_eq!(untyped.map(|(path, _)| path).collect::<Vec<_>>(), UNTYPED_IDS);
 }
 
-/// The migrations that break servers of the previous version, with their reasons.
-const CONTRACTING: [(&str, &str); 2] = [
+/// The migrations that can break servers of the previous version, and why they may.
+const CONTRACTING: [(&str, &str); 6] = [
+    ("20261121000700_plans", "names of organizations become unique; nothing was released before"),
+    ("20261123000500_audit_chain", "protects seals, which earlier versions do not write"),
     ("20261124000500_names", "tables get their final names; nothing was released before"),
+    ("20261124000600_fewer_indexes", "checks a rule of the domain; nothing was released before"),
     ("20261124000700_delivery_keys", "two tables get other keys; nothing was released before"),
+    (
+        "20261124001000_dead_letters",
+        "refuses attempts at dead deliveries, which an earlier version may offer",
+    ),
 ];
 
 /// The statements of a migration, in capitals and without comments.
@@ -172,8 +197,9 @@ fn statements(text: &str) -> Vec<String> {
     statements.collect()
 }
 
-/// The parts of a migration that break servers of the previous version: they drop, rename, or change a table or column
-/// of an earlier migration, or add a column that requires a value.
+/// The parts of a migration that can break servers of the previous version: they drop, rename, or change a
+/// table or column of an earlier migration, or add a required column, a constraint, a unique index, or a
+/// trigger to one.
 fn breaking_parts(text: &str) -> Vec<String> {
     let statements = statements(text);
     let (mut made, mut found) = (BTreeSet::new(), Vec::new());
@@ -184,6 +210,12 @@ fn breaking_parts(text: &str) -> Vec<String> {
                 made.insert(name.split('(').next().unwrap());
             }
             ["DROP", "TABLE", name, ..] if !made.contains(name) => found.push(statement.clone()),
+            ["CREATE", "UNIQUE" | "TRIGGER" | "CONSTRAINT", ..]
+            | ["CREATE", "OR", "REPLACE", "TRIGGER", ..]
+                if table_after_on(&words).is_some_and(|name| !made.contains(name)) =>
+            {
+                found.push(statement.clone());
+            }
             ["ALTER", "TABLE", name, changes @ ..] if !made.contains(name) => {
                 let (changes, mut depth) = (changes.join(" "), 0);
                 let parts = changes.split(|c: char| {
@@ -202,15 +234,30 @@ fn breaking_parts(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns whether this part of `ALTER TABLE` breaks servers of the previous version.
+/// The table of a statement that creates an index or a trigger on it.
+fn table_after_on<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let mut rest = words.iter().skip_while(|word| **word != "ON");
+    rest.find(|word| !matches!(**word, "ON" | "ONLY"))?.split('(').next()
+}
+
+/// Returns whether this part of `ALTER TABLE` can break servers of the previous version.
 fn is_breaking(part: &str) -> bool {
     let part = part.replace("IS NOT NULL", "");
     match part.split_whitespace().collect::<Vec<_>>().as_slice() {
         ["DROP" | "RENAME", what, ..] => *what != "CONSTRAINT",
-        ["ALTER", ..] => part.contains(" TYPE ") || part.contains(" SET NOT NULL"),
+        ["ALTER", ..] => {
+            [" TYPE ", " SET NOT NULL", " DROP DEFAULT"].iter().any(|change| part.contains(change))
+        }
+        ["ADD", what, ..] if is_constraint(what) => true,
         ["ADD", ..] => part.contains(" NOT NULL") && !part.contains(" DEFAULT"),
         _ => false,
     }
+}
+
+/// Returns whether `ADD` adds a constraint of the table if this word follows it.
+fn is_constraint(word: &str) -> bool {
+    let word = word.split('(').next().unwrap();
+    ["CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "FOREIGN", "EXCLUDE"].contains(&word)
 }
 
 #[test]
@@ -225,6 +272,11 @@ fn breaking_parts_of_migrations_are_found() {
         "ALTER TABLE users ALTER name SET NOT NULL",
         "ALTER TABLE users ADD COLUMN height numeric(10, 2) NOT NULL",
         "CREATE TABLE people(id bytea); DROP TABLE users; ALTER TABLE people RENAME TO users",
+        "ALTER TABLE users ALTER COLUMN name DROP DEFAULT",
+        "ALTER TABLE users ADD CONSTRAINT named CHECK (name <> '') NOT VALID",
+        "ALTER TABLE users ADD CHECK(name <> ''), ADD COLUMN age integer",
+        "CREATE UNIQUE INDEX IF NOT EXISTS users_by_name ON users(name)",
+        "CREATE TRIGGER kept BEFORE UPDATE OF id, name ON users BEGIN SELECT RAISE(ABORT, 'kept'); END",
     ];
     for text in breaking {
         assert_eq!(breaking_parts(text).len(), 1, "{text}");
@@ -236,6 +288,8 @@ fn breaking_parts_of_migrations_are_found() {
         "ALTER TABLE users ADD COLUMN age integer CHECK (age IS NOT NULL OR name IS NULL)",
         "ALTER TABLE users RENAME CONSTRAINT named TO has_name; ALTER TABLE users ALTER name DROP NOT NULL",
         "DROP INDEX users_by_name; ALTER TABLE users SET (fillfactor = 80)",
+        "CREATE TABLE people(id bytea); CREATE UNIQUE INDEX people_by_id ON people (id)",
+        "CREATE INDEX users_by_name ON users (name); DROP TRIGGER kept ON users",
     ];
     for text in harmless {
         assert_eq!(breaking_parts(text), Vec::<String>::new(), "{text}");

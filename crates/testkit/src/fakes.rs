@@ -131,7 +131,8 @@ impl PasswordHasher for FixedHasher {
     }
 }
 
-/// Tokens that say openly what they say: `plain.<user>.<organization>.<from>.<until>.<password set at>.<session>`.
+/// Tokens that say openly what they say:
+/// `plain.<user>.<organization>.<from>.<until>.<password set at>.<session>`.
 pub struct PlainTokens;
 
 impl TokenMint for PlainTokens {

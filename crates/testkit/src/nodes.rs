@@ -1,5 +1,5 @@
-//! What a store keeps of nodes, in memory: for tests of servers that are several. It is held to the contract of the
-//! real one ([`crate::contract::nodes`]).
+//! What a store keeps of nodes, in memory: for tests of servers that are several. It is held to the contract
+//! of the real one ([`crate::contract::nodes`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;
 
-/// Below the ports that the system assigns to outgoing connections, so that none of them takes a port between its
-/// choice and the start of its server, or while the server is down.
+/// Below the ports that the system assigns to outgoing connections, so that none of them takes a port between
+/// its choice and the start of its server, or while the server is down.
 const PORTS: std::ops::Range<u16> = 10_000..30_000;
 
 /// A random port on which nothing listens on the loopback address.

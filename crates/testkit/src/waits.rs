@@ -1,5 +1,5 @@
-//! Waiting: for a fact, for a fixed time, and between two requests of a load. `crates/server/tests/sources.rs` lists the
-//! few other sleeps of test code, and every use of [`elapse`], with the reasons.
+//! Waiting: for a fact, for a fixed time, and between two requests of a load. `crates/server/tests/sources.rs`
+//! lists the few other sleeps of test code, and every use of [`elapse`], with the reasons.
 
 use std::time::Duration;
 
@@ -28,14 +28,14 @@ pub async fn until_or(otherwise: impl Fn() -> String, mut is_so: impl AsyncFnMut
     }
 }
 
-/// Lets real time pass: to show that nothing happens in it, or because its length is what is tested. A test that can
-/// wait for a fact waits for the fact.
+/// Lets real time pass: to show that nothing happens in it, or because its length is what is tested. A test
+/// that can wait for a fact waits for the fact.
 pub async fn elapse(time: Duration) {
     sleep(time).await;
 }
 
-/// The pause of a client between two requests, or between two parts of one: it sets the rate of a load, and nothing is
-/// expected to happen in it.
+/// The pause of a client between two requests, or between two parts of one: it sets the rate of a load, and
+/// nothing is expected to happen in it.
 pub async fn pace(time: Duration) {
     sleep(time).await;
 }

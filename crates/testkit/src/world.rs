@@ -40,8 +40,8 @@ use crate::fakes::{
 /// The time of a new world's clock: 2026-07-01, 12:00 UTC, in microseconds.
 pub const NOON: i64 = 1_782_907_200_000_000;
 
-/// Every service, wired on a store in memory, with open registration. The cache of callers is not used until a test
-/// confirms that the change log is followed.
+/// Every service, wired on a store in memory, with open registration. The cache of callers is not used until a
+/// test confirms that the change log is followed.
 pub struct World {
     /// The clock, which moves only when a test advances it.
     pub clock: Arc<FixedClock>,

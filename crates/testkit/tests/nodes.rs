@@ -1,4 +1,4 @@
-//! What stands in for a store's nodes keeps their contract.
+//! The in-memory nodes of a store keep the contract of nodes.
 
 use std::sync::Arc;
 

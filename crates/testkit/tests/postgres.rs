@@ -1,4 +1,4 @@
-//! The PostgreSQL that tests stand on: databases that are ours alone, and nothing left behind.
+//! The PostgreSQL of the tests: each test has its own databases, and nothing is left behind.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::io::{BufRead, BufReader, Read, Write};

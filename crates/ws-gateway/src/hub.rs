@@ -108,9 +108,9 @@ impl Hub {
     }
 
     /// Closes every socket and refuses new ones, like [`Self::shut_down`], but spreads the closes
-    /// evenly over this time, so that the clients do not all reconnect at once. The full time passes even if few sockets are open, since a load balancer
-    /// may need it to notice that the server is not ready. If the future is dropped, the remaining
-    /// sockets stay open.
+    /// evenly over this time, so that the clients do not all reconnect at once. The full time passes
+    /// even if few sockets are open, since a load balancer may need it to notice that the server is not
+    /// ready. If the future is dropped, the remaining sockets stay open.
     pub async fn drain(&self, over: Duration) {
         drain::drain(&self.open_sockets, over).await;
     }
@@ -150,7 +150,8 @@ impl Hub {
         }
     }
 
-    /// Ends the subscriptions to a chat that have lost their access, and updates the access basis of the others.
+    /// Ends the subscriptions to a chat that have lost their access, and updates the access basis of the
+    /// others.
     ///
     /// # Errors
     /// [`StoreError`] if the participants could not be read; all subscriptions go on then.

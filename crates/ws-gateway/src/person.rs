@@ -8,7 +8,7 @@ use domain::id::ParticipantId;
 pub struct Person {
     /// The user or agent.
     pub id: ParticipantId,
-    /// Set for agents: internal ones need no socket.
+    /// Whether the agent runs at its owner's; `None` for users. Other agents need no socket.
     pub is_external: Option<bool>,
 }
 

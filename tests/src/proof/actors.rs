@@ -1,4 +1,4 @@
-//! Those who call: writers, repeaters, editors, readers and workers. Each goes to the next server when one gives no
+//! The callers: writers, repeaters, editors, readers, and workers. Each tries the next server when one does not
 //! answer, and records every call.
 
 use std::collections::BTreeMap;

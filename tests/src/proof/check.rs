@@ -1,7 +1,7 @@
-//! Proves of a history that nothing was lost, doubled, reordered or unseen, or says what was.
+//! Checks that a history has no lost, duplicated, reordered, or missed messages, and names the anomalies.
 //!
-//! Each call takes effect at one moment between its beginning and its end, or at any later one or never if its end is
-//! unclear. What cannot be explained that way is an anomaly.
+//! Each call takes effect at one moment between its beginning and its end; if its outcome is unknown, at any later
+//! moment or never. What this cannot explain is an anomaly.
 
 mod pages;
 mod texts;

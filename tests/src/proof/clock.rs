@@ -1,4 +1,4 @@
-//! The wall clock of one server, moved while it runs. The monotonic clock stays as it is.
+//! The wall clock of a server, which tests change while it runs. The monotonic clock is not changed.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! A small disk that can be filled.
+//! A small disk that tests can fill.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};

@@ -1,4 +1,4 @@
-//! The calls of a run with their outcomes, and the times at which each began and ended.
+//! The calls of a run, with their outcomes and the times of their beginning and end.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

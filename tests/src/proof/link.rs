@@ -1,4 +1,4 @@
-//! A network link on the loopback address that can be cut.
+//! A network link on the loopback address that tests can cut.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Chance that can be had again: the same seed gives the same choices.
+//! Reproducible random choices: the same seed gives the same choices.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

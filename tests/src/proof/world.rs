@@ -1,4 +1,4 @@
-//! Servers and what they stand on, and the blows that strike them.
+//! Servers, their infrastructure, and injected failures.
 
 use std::fmt;
 use std::time::Duration;

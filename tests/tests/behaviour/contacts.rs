@@ -1,4 +1,4 @@
-//! Contacts and contact requests, over a crash.
+//! Contacts and contact requests, also after a crash.
 
 use e2e::cast::Cast;
 use e2e::{Answer, Api, Server};

@@ -1,4 +1,4 @@
-//! Quotas and rates.
+//! Quotas and rate limits.
 
 use e2e::Server;
 use reqwest::header::HeaderMap;

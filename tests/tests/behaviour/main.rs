@@ -1,5 +1,5 @@
-//! The behaviour cases over the built program: a walk through each area, which shows that it is wired, also over
-//! several servers. The rules themselves are asserted by the tests of the domain, of the stores, and of the edges.
+//! The behaviour cases on the running program, also on several servers: one path through each area shows that it is
+//! wired. The rules themselves are tested in the domain, the stores, and the edges.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod contacts;

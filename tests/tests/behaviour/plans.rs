@@ -1,5 +1,4 @@
-//! Plans over the built program: quotas and gates, and the operator's commands beside a running
-//! server.
+//! Plans on the running program: quotas, features, and the operator's commands beside a running server.
 
 use std::process::Output;
 

@@ -1,4 +1,4 @@
-//! Working on messages.
+//! Processing messages.
 
 use e2e::Server;
 use e2e::cast::Cast;

@@ -1,4 +1,4 @@
-//! The end of a room.
+//! Deleting rooms.
 
 use e2e::Server;
 use e2e::cast::Cast;

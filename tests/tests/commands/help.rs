@@ -1,4 +1,4 @@
-//! Help texts: length, width, and examples; and what is shown while a command waits.
+//! Help texts (length, width, and examples), and the progress of a command that waits.
 
 use std::collections::BTreeSet;
 

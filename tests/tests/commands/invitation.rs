@@ -1,4 +1,4 @@
-//! Invitations: a link to a page with a public URL, else a token.
+//! Invitations: a link if there is a public URL, otherwise a token.
 
 use e2e::{Server, isolated};
 use serde_json::{Value, json};

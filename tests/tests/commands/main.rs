@@ -1,5 +1,5 @@
-//! Every command of the program, wrongly used: it says what to do next, prints nothing else, and changes nothing.
-//! The modules test help texts, what commands print, and links of invitations.
+//! Wrong use of every command: the program says what to do next, prints nothing else, and changes nothing.
+//! The modules test help texts, output, and invitation links.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod help;

@@ -1,4 +1,4 @@
-//! What `parlance work` prints and does.
+//! The output and effects of `parlance work`.
 
 use e2e::{Api, Server, soon};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Bodies, names, and texts that break a rule or try to deceive.
+//! Bodies, names, and texts that break a rule or try to deceive readers.
 
 use e2e::Server;
 use e2e::cast::Cast;

@@ -1,5 +1,4 @@
-//! Malformed and hostile input: each gets its error, and neither the server nor another client
-//! is disturbed.
+//! Malformed and hostile input: each request gets its error, and the server and other clients are not disturbed.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod content;

@@ -1,4 +1,4 @@
-//! Answers that no client reads.
+//! Clients that do not read their answers.
 
 use std::net::SocketAddr;
 use std::time::Duration;

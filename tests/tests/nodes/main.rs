@@ -1,5 +1,5 @@
-//! Several servers on one database: one live socket of an agent, one truth of who is there, and what becomes of a
-//! server that is killed, stopped for a while, or ends in order.
+//! Several servers on one database: one live socket per agent, consistent presence, and servers that are killed,
+//! paused, or stopped.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod proxy;

@@ -1,4 +1,4 @@
-//! A disk that is full or nearly so, or that cannot be written.
+//! A disk that is full, nearly full, or read-only.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

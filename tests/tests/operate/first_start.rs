@@ -1,4 +1,4 @@
-//! The first start: the key that it shows, and what to do next.
+//! The first start: it prints a key and the next steps.
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,5 +1,4 @@
-//! The program in the hands of an operator: first start, users, faults at start, a full disk, a
-//! stop in order.
+//! Operating the program: the first start, users, faults at the start, a full disk, and a graceful stop.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod disk;

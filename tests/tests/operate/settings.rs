@@ -1,4 +1,4 @@
-//! Faults at the start: what was mistyped, is set wrongly, or cannot be used.
+//! Faults at the start: misspelled, invalid, and unusable settings.
 
 use std::net::TcpListener;
 

@@ -1,4 +1,4 @@
-//! Contact requests and contacts, as both sides hear of them.
+//! Events about contacts and contact requests, for both sides.
 
 use e2e::cast::Cast;
 use e2e::{Api, Server, Socket};

@@ -1,4 +1,4 @@
-//! Takeover of an agent's socket, and its end.
+//! Superseding and closing an agent's socket.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The socket's protocol, case by case, against the running program. The numbers are those of the
-//! project's list of protocol cases, which `docs/conformance.md` holds.
+//! The socket's protocol on the running program, case by case. The numbers of the cases are those of
+//! `docs/conformance.md`.
 
 mod agents;
 mod connect;

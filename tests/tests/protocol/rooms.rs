@@ -1,4 +1,4 @@
-//! Coming to rooms, leaving them, and their end.
+//! Joining and leaving rooms, and their deletion.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use e2e::cast::Cast;

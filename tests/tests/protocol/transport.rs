@@ -1,4 +1,4 @@
-//! Silence, and a server that stops.
+//! Silent clients, and a server that stops.
 
 use std::time::Duration;
 

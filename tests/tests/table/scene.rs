@@ -1,4 +1,4 @@
-//! Two tenants, each with one of everything that an operation can name.
+//! Two tenants, each with one object of every kind that an operation can name.
 
 use e2e::{Api, Server};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What can never work is said at the start; what is none of ours is not told to anybody.
+//! Refused credentials, unusable files, and forged or malformed messages.
 
 use std::io::Write;
 use std::sync::Mutex;

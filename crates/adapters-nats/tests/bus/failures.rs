@@ -1,4 +1,4 @@
-//! A bus that is away, hangs, or comes back.
+//! A bus that is unreachable, hangs, or returns.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Ways to be let in: over TLS, and with a file of credentials.
+//! Connecting over TLS, and with a file of credentials.
 
 use std::path::{Path, PathBuf};
 

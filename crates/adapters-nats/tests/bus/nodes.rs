@@ -1,4 +1,4 @@
-//! Nodes, their sockets' interests, and what reaches them.
+//! Nodes, the interests of their sockets, and the events that reach them.
 
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -38,7 +38,8 @@ const CLOSE_EMPTY_CHATS: &str = "UPDATE chats SET status = 'closed', updated_at 
          SELECT 1 FROM participants AS other \
          WHERE other.chat_id = own.chat_id AND other.left_at IS NULL AND other.participant_id <> ?))";
 
-/// Sets the time of the last change of all chats of the participant. The values are the time and the participant.
+/// Sets the time of the last change of all chats of the participant. The values are the time and the
+/// participant.
 const TOUCH_CHATS: &str = "UPDATE chats SET updated_at = ? WHERE id IN (\
      SELECT chat_id FROM participants WHERE participant_id = ? AND left_at IS NULL)";
 

@@ -259,7 +259,8 @@ impl<W: BatchWork> Writer<W> {
             // One change caused the failure; the others must not fail with it.
             Err(fault) if fault.remedy() == Remedy::None && batch.changes.len() > 1 => {
                 for job in batch.jobs() {
-                    // The first change of a lane may have been deferred meanwhile, and the next must not overtake it.
+                    // The first change of a lane may have been deferred meanwhile, and the next must not
+                    // overtake it.
                     let job = if lock_wait == LockWait::Brief { self.lanes.queue(job) } else { Some(job) };
                     let Some(job) = job else { continue };
                     let mut alone = Batch::of(job);

@@ -59,8 +59,8 @@ struct CachedChat {
 }
 
 impl VersionCache {
-    /// Decides the batch; `None` if the cache lacks what it needs, or if more than messages and deliveries must be
-    /// written.
+    /// Decides the batch; `None` if the cache lacks what it needs, or if more than messages and deliveries
+    /// must be written.
     pub(super) fn decide(&mut self, news: &[NewMessage], connections: u64) -> Option<DecidedAppends> {
         if self.connections != connections {
             *self = Self { connections, ..Self::default() };

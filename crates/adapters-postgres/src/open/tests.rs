@@ -29,8 +29,8 @@ const SCHEMA: &str = "SELECT line FROM ( \
      UNION ALL SELECT proname::text FROM pg_proc WHERE pronamespace = current_schema()::regnamespace \
      ) AS schema (line) WHERE line NOT LIKE '%diesel%' ORDER BY line COLLATE \"C\"";
 
-/// The step before the last one whose columns hold something that no other step can make again: the limits of attempts,
-/// retries, and dead letters.
+/// The step before the last one whose columns hold something that no other step can make again: the limits of
+/// attempts, retries, and dead letters.
 const STAYS: &str = "change_log_index";
 
 /// The last such step before that: the limits of keys.

@@ -66,8 +66,8 @@ impl Watched {
             error: None,
         };
         let last = Timestamp::from_micros(at(all));
-        // Each agent is read once for each part, each open item and the ten participants of its chat a few times, and
-        // what is shown of a page.
+        // Each agent is read once for each part, each open item and the ten participants of its chat a few
+        // times, and what is shown of a page.
         let (both, waiting, begun) = (15_000, 9000, 6500);
         let search = |change: fn(&mut WorkSearch)| {
             let mut search = any.clone();

@@ -1,4 +1,4 @@
-//! Stores on databases of their own.
+//! Stores, each on its own database.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::sync::Arc;

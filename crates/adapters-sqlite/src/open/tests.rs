@@ -204,8 +204,8 @@ async fn every_step_can_be_undone_and_redone() {
         #[diesel(sql_type = diesel::sql_types::Text)]
         line: String,
     }
-    /// The step before the last one whose columns hold something that no other step can make again: the limits of
-    /// attempts, retries, and dead letters.
+    /// The step before the last one whose columns hold something that no other step can make again: the limits
+    /// of attempts, retries, and dead letters.
     const STAYS: &str = "change_log_index";
     /// The last such step before that: the limits of keys.
     const LOSES: &str = "key_scopes";

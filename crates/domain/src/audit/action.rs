@@ -13,7 +13,8 @@ words! {
         AgentRegistered = "agent.registered",
         /// The operator said who may find an agent.
         AgentMarked = "agent.marked",
-        /// An owner changed an agent; the detail names the change, and the value if it decides who reaches the agent.
+        /// An owner changed an agent; the detail names the change, and the value if it decides who reaches the
+        /// agent.
         AgentUpdated = "agent.updated",
         /// An agent was deleted; its keys and memberships ended with it.
         AgentDeleted = "agent.deleted",
@@ -29,7 +30,8 @@ words! {
         PasswordSet = "password.set",
         /// The operator issued a token with which a user may set a password.
         PasswordResetIssued = "password.reset_issued",
-        /// The operator issued an access token, with which one may act as the user; the detail says until when.
+        /// The operator issued an access token, with which one may act as the user; the detail says until
+        /// when.
         TokenIssued = "token.issued",
         /// An organization was given a plan.
         PlanSet = "plan.set",

@@ -7,9 +7,9 @@
 //! the traffic of a node grows with the topics that its sockets have joined and not with the number
 //! of nodes.
 //!
-//! Nodes exchange their interests: the changes ([`PeerMessage::InterestsChanged`]), numbered, so that a node that
-//! missed one asks for [the full list](PeerMessage::AllInterests); and a heartbeat every second. A node whose
-//! heartbeat stops has no interests ([`known_nodes`]). While the interests of a node are not known for
+//! Nodes exchange their interests: the changes ([`PeerMessage::InterestsChanged`]), numbered, so that a node
+//! that missed one asks for [the full list](PeerMessage::AllInterests); and a heartbeat every second. A node
+//! whose heartbeat stops has no interests ([`known_nodes`]). While the interests of a node are not known for
 //! certain, it counts as interested in everything.
 //!
 //! A bus may lose, repeat, or reorder events, and nothing relies on it: messages to agents are in

@@ -104,9 +104,9 @@ pub fn decide_remove(
     if allowed { Ok(target) } else { Err(RemoveRefused::RoleTooLow) }
 }
 
-/// The successor of the owner of a chat, among the participants who remain when one is deleted: `None` if one of them
-/// is an owner; else the admin who joined first, else the user who did, else the agent. Of several who joined at the
-/// same time, users come first, and then the lower ids.
+/// The successor of the owner of a chat, among the participants who remain when one is deleted: `None` if one
+/// of them is an owner; else the admin who joined first, else the user who did, else the agent. Of several who
+/// joined at the same time, users come first, and then the lower ids.
 ///
 /// The stores apply this rule with one statement for all chats of the deleted one.
 pub fn successor(remaining: &[Participant]) -> Option<ParticipantId> {

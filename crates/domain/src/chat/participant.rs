@@ -53,7 +53,7 @@ pub struct Participant {
     pub handle: String,
     /// An agent's description; `None` for users.
     pub description: Option<String>,
-    /// Set for an agent that runs at its owner's; `None` for users.
+    /// Whether the agent runs at its owner's; `None` for users.
     pub is_external: Option<bool>,
     /// An agent's owner; `None` for users.
     pub owner: Option<UserId>,

@@ -203,8 +203,9 @@ impl RedeliverySchedule {
         self.round += 1;
     }
 
-    /// Decides which messages to push now, by sequence. `met` is the result of [`Self::meet`] for `listening`; the
-    /// unacknowledged deliveries after it that were pushed before and are no longer in `searched` have arrived.
+    /// Decides which messages to push now, by sequence. `met` is the result of [`Self::meet`] for `listening`;
+    /// the unacknowledged deliveries after it that were pushed before and are no longer in `searched` have
+    /// arrived.
     pub fn due(
         &mut self,
         listening: Listening,
@@ -279,9 +280,9 @@ impl Outstanding {
         if searched_from < joined_after { &mut self.done_to } else { &mut self.done_since_join }
     }
 
-    /// Forgets the messages that were acknowledged, according to a search from `searched_from`, and passes over
-    /// skipped messages at the beginning of the window, so that they do not block those that follow. Returns
-    /// the sequence up to which messages are skipped.
+    /// Forgets the messages that were acknowledged, according to a search from `searched_from`, and passes
+    /// over skipped messages at the beginning of the window, so that they do not block those that follow.
+    /// Returns the sequence up to which messages are skipped.
     fn follow(
         &mut self,
         window: &[Unacknowledged],

@@ -56,9 +56,9 @@ impl LoginService {
         self.log_in_if(command, |_| true).await
     }
 
-    /// Like [`Self::log_in`], but the account's password is compared only if `may_try` allows it. If it does not,
-    /// the answer and its cost are those of a wrong password: a caller must not learn that two names, a handle and
-    /// an address, lead to one account whose attempts are used up.
+    /// Like [`Self::log_in`], but the account's password is compared only if `may_try` allows it. If it does
+    /// not, the answer and its cost are those of a wrong password: a caller must not learn that two names, a
+    /// handle and an address, lead to one account whose attempts are used up.
     pub async fn log_in_if(
         &self,
         command: LogIn,

@@ -5,8 +5,8 @@ use crate::account::{UserHandle, normalize_handle};
 
 /// A typed handle or e-mail address, with the one spelling under which attempts are counted.
 ///
-/// Looking up and counting start from the same value, so two spellings that find the same account always count as
-/// the same name.
+/// Looking up and counting start from the same value, so two spellings that find the same account always count
+/// as the same name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TypedName(Spelling);
 

@@ -1,11 +1,11 @@
 //! Work: the deliveries of agents, as seen by those who are responsible for the agents.
 //!
-//! A *work item* is a delivery that its agent has not processed, in a chat that exists and of which the
-//! agent is a participant. The owner of an agent is responsible for its work, and so are the
-//! admins of the owner's organization. An item shows what is known about it: who waits, since when, and what became
-//! of each attempt. A *flag* ([`flag`]) says that it needs attention; it follows from the record and the
-//! time and is stored nowhere. Those who are responsible can have an item offered again, or take it out
-//! of the queue ([`change`]).
+//! A *work item* is a delivery that its agent has not processed, in a chat that exists and of which the agent
+//! is a participant. The owner of an agent is responsible for its work, and so are the admins of the owner's
+//! organization. An item shows what is known about it: who waits, since when, and what became of each attempt.
+//! A *flag* ([`flag`]) says that it needs attention; it follows from the record and the time and is stored
+//! nowhere. Those who are responsible can have an item offered again, or take it out of the queue
+//! ([`change`]).
 //!
 //! Invariant: an item has the beginning of its text, and a title, only for callers who may read the
 //! chat. Admins are responsible for agents in chats that they cannot read: without the text, the

@@ -1,4 +1,5 @@
-//! `/chats/{chat_id}/messages`, `/events` and `/context`: messages that the agent reads and sends, and its events.
+//! `/chats/{chat_id}/messages`, `/events` and `/context`: messages that the agent reads and sends, and its
+//! events.
 
 mod advance;
 mod context;

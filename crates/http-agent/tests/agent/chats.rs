@@ -1,4 +1,4 @@
-//! Creating, listing and reading rooms.
+//! Creating, listing, and reading rooms.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Contacts of agents, in both forms.
+//! Contacts of agents, on both forms of the paths.
 
 use std::time::Duration;
 

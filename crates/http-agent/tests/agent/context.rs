@@ -1,4 +1,4 @@
-//! The agent's own part of a room.
+//! The context of an agent in a room.
 
 use serde_json::{Value, json};
 

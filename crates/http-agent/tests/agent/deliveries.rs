@@ -1,4 +1,4 @@
-//! Working through messages: next, listings by state, attempts.
+//! Processing messages: `/next`, lists by state, and attempts.
 
 use std::time::Duration;
 

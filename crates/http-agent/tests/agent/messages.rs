@@ -1,4 +1,4 @@
-//! Sending texts: what is stored, and every rule on mentions.
+//! Sending texts: stored fields, and every rule on mentions.
 
 use serde_json::{Value, json};
 

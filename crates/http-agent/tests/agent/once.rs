@@ -1,4 +1,4 @@
-//! `Idempotency-Key` on what an agent makes.
+//! `Idempotency-Key` on the requests of agents.
 
 use actix_web::test::TestRequest;
 use serde_json::{Value, json};

@@ -25,7 +25,8 @@ impl FromBody for CreateKeyBody {
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let name = body.text("name", line(100), |text| KeyName::new(&text));
-        // Empty texts are refused: a caller who gets one wrong must not get a key that lasts longer or reaches more.
+        // Empty texts are refused: a caller who gets one wrong must not get a key that lasts longer or reaches
+        // more.
         let expires_at = expires_at(
             body,
             "When the key expires; must be in the future. If omitted, the server's default applies.",

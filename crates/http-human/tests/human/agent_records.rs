@@ -1,4 +1,4 @@
-//! Creating, changing and deleting agents.
+//! Creating, changing, and deleting agents.
 
 use serde_json::json;
 

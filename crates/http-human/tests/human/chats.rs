@@ -1,4 +1,4 @@
-//! Creating, listing, reading and deleting rooms.
+//! Creating, listing, reading, and deleting rooms.
 
 use std::time::Duration;
 

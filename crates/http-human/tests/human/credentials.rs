@@ -1,5 +1,4 @@
-//! Tokens, and the guard of the generic paths, which takes more kinds of credential than the
-//! interfaces do.
+//! Tokens, and the credentials of the generic paths, which accept more kinds than the interfaces do.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! All that was said and done in a room.
+//! The history of a room.
 
 use std::time::Duration;
 

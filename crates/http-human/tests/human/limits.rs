@@ -77,7 +77,8 @@ async fn refused_requests_are_counted() {
     assert_eq!(call(&app, nowhere("/chats")).await.status, 429);
 }
 
-/// Callers whose plan excludes the interface are counted, get the headers of the rate, and are limited in the end.
+/// Callers whose plan excludes the interface are counted, get the headers of the rate, and are limited in the
+/// end.
 #[actix_web::test]
 async fn refusals_of_the_plan_are_counted() {
     let api = Api::new().await;

@@ -1,4 +1,4 @@
-//! The human interface over real services and a store in memory.
+//! The human interface on the real services, with a store in memory.
 #![expect(clippy::unwrap_used, reason = "a test may end at whatever it did not expect")]
 
 mod access;

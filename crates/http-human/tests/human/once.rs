@@ -1,4 +1,4 @@
-//! `Idempotency-Key` on what makes rooms and messages.
+//! `Idempotency-Key` when creating rooms and messages.
 
 use actix_web::test::TestRequest;
 use serde_json::{Value, json};

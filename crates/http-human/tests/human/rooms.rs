@@ -1,5 +1,4 @@
-//! The list of rooms with its filters, orders and parts; renaming; and rooms that a human only
-//! observes.
+//! The list of rooms with its filters, orders, and parts; renaming; and rooms that a human observes.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The work of the caller's agents, and of those of the organization.
+//! The work of the caller's agents, and of the organization's.
 
 use std::time::Duration;
 

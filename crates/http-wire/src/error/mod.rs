@@ -45,8 +45,8 @@ impl ApiError {
         }
     }
 
-    /// A 422 `validation_error` without details yet. The details say what to correct; the message is that of the public
-    /// API, which clients may compare.
+    /// A 422 `validation_error` without details yet. The details say what to correct; the message is that of
+    /// the public API, which clients may compare.
     pub fn validation() -> Self {
         Self::new(ErrorCode::ValidationError, "Request validation failed")
     }

@@ -1,7 +1,7 @@
 //! Handlers that the human and the agent interface share, generic over the extractor of the caller.
 //!
-//! A route names the extractor: `participant::add::<AgentAuth>`. A handler whose logic or answer differs between the
-//! interfaces is in the crate of its interface.
+//! A route names the extractor: `participant::add::<AgentAuth>`. A handler whose logic or answer differs
+//! between the interfaces is in the crate of its interface.
 
 pub mod contact;
 pub mod memory;

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// What is trimmed from both ends of a line, as part of a character class: white space, some of it control characters.
+/// What is trimmed from both ends of a line, as part of a character class: white space, some of it control
+/// characters.
 macro_rules! blanks {
     () => {
         "\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"

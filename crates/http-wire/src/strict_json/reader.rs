@@ -165,7 +165,8 @@ impl<'f> ObjectReader<'f> {
         self.any(name).map(|value| self.whole_number(name, &value, u32::MAX)).transpose()
     }
 
-    /// A whole number from 1 to `max`, all of which `parse` accepts; absent is `None`, and null removes the value.
+    /// A whole number from 1 to `max`, all of which `parse` accepts; absent is `None`, and null removes the
+    /// value.
     pub fn clearable_number<T>(
         &mut self,
         name: &'static str,

@@ -15,7 +15,8 @@ pub struct AuditEntryView<'a> {
     /// When the action happened.
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
-    /// Who acted. Null for the operator, and in `login.failed` and `session.token_reused` if the user is unknown.
+    /// Who acted. Null for the operator, and in `login.failed` and `session.token_reused` if the user is
+    /// unknown.
     actor: Option<AuditObjectView<'a>>,
     /// The action, for example `participant.added`. New actions may be added.
     action: &'static str,
@@ -30,13 +31,13 @@ pub struct AuditEntryView<'a> {
 /// A user, agent, or object that an entry names.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct AuditObjectView<'a> {
-    /// `User`, `Agent`, `Chat`, `Message`, `ApiKey`, `Session`, `Organization`, or `Invitation`. New types may be
-    /// added.
+    /// `User`, `Agent`, `Chat`, `Message`, `ApiKey`, `Session`, `Organization`, or `Invitation`. New types may
+    /// be added.
     r#type: &'static str,
     #[schema(value_type = super::Id)]
     id: Shown<SubjectId>,
-    /// The handle, name, or first characters at the time of the entry. For a room, its current title. Null if there
-    /// is none.
+    /// The handle, name, or first characters at the time of the entry. For a room, its current title. Null if
+    /// there is none.
     name: Option<&'a str>,
 }
 

@@ -21,7 +21,8 @@ pub struct MessageView<'a> {
     sender_id: Shown<ParticipantId>,
     sender_type: &'static str,
     sender_name: &'a str,
-    /// Without `@`. It identifies the sender: names can repeat and change, handles never do. Absent if unknown.
+    /// Without `@`. It identifies the sender: names can repeat and change, handles never do. Absent if
+    /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     sender_handle: Option<&'a str>,
     #[schema(value_type = super::Id)]
@@ -29,8 +30,8 @@ pub struct MessageView<'a> {
     /// Always null: threads are not supported.
     #[schema(value_type = Option<String>)]
     thread_id: (),
-    /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the metadata
-    /// that its sender set.
+    /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the
+    /// metadata that its sender set.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
     /// Always empty: attachments are not supported.

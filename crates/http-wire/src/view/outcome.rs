@@ -1,5 +1,5 @@
-//! Responses to a message that was sent and to a step that was taken. Each carries `success` and `chat_room_id`,
-//! without which older clients fail.
+//! Responses to a message that was sent and to a step that was taken. Each carries `success` and
+//! `chat_room_id`, without which older clients fail.
 
 use domain::delivery::StepResult;
 use domain::id::{ChatId, MessageId, ParticipantId};

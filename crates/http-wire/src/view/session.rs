@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::{ProfileView, Shown};
 
-/// An access token, and a refresh token that is exchanged for the next pair. Both are shown only in this response.
+/// An access token, and a refresh token that is exchanged for the next pair. Both are shown only in this
+/// response.
 #[derive(Serialize, utoipa::ToSchema)]
 pub struct SessionView<'a> {
     access_token: &'a str,

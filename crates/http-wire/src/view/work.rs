@@ -14,16 +14,17 @@ use super::message::AttemptView;
 pub struct WorkItemView<'a> {
     #[schema(value_type = super::Id)]
     message_id: Shown<MessageId>,
-    /// The place of the message in its room.
+    /// The sequence of the message in its room.
     sequence: i64,
     agent: WorkAgentView<'a>,
     #[schema(value_type = super::Id)]
     chat_room_id: Shown<ChatId>,
-    /// Null if the room has none, or if the caller may not read the room and it does not belong to the caller's
-    /// organization.
+    /// Null if the room has none, or if the caller may not read the room and it does not belong to the
+    /// caller's organization.
     chat_room_title: Option<&'a str>,
     sender: WorkSenderView<'a>,
-    /// The first 200 characters of the text. Null if neither the caller nor an agent of the caller is in the room.
+    /// The first 200 characters of the text. Null if neither the caller nor an agent of the caller is in the
+    /// room.
     content: Option<&'a str>,
     /// `new`, `delivered`, `processing`, `failed`, `processed`, or `dead`.
     state: &'static str,
@@ -57,8 +58,8 @@ pub struct WorkItemView<'a> {
 pub struct RetriedWorkView<'a> {
     #[serde(flatten)]
     item: WorkItemView<'a>,
-    /// Set if the agent has begun to process the message within three seconds. An agent that has given the message
-    /// up may ignore it until its process restarts.
+    /// Set if the agent has begun to process the message within three seconds. An agent that has given the
+    /// message up may ignore it until its process restarts.
     taken_up: bool,
 }
 

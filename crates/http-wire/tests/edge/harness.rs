@@ -1,7 +1,7 @@
-//! An interface mounted on a fresh world, with two tenants: Ann owns Helper and Scout; Bob owns Rival.
+//! An interface on an empty store, with two tenants: Ann owns Helper and Scout; Bob owns Rival.
 //!
-//! Both interfaces test with this file. The crate root of a test names its interface: `configure`, `BASE`, and the
-//! `Account` that calls it.
+//! The tests of both interfaces use this file. The crate root of a test names its interface: `configure`,
+//! `BASE`, and the `Account` that calls it.
 
 use std::fmt::Debug;
 use std::sync::Arc;

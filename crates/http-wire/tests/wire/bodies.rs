@@ -1,4 +1,4 @@
-//! Refused bodies, with their status and pointers.
+//! Refused bodies, with their statuses and pointers.
 
 use domain::chat::{ChatKind, Role};
 use domain::message::{MentionKind, RequestedMention};

@@ -1,4 +1,4 @@
-//! The table of codes, and what domain errors become.
+//! The table of error codes, and the mapping of domain errors.
 
 use std::collections::HashSet;
 

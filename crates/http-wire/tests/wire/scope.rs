@@ -1,4 +1,4 @@
-//! The request scope around a small application: ids, envelopes, bodies as they arrive.
+//! The request scope around a small application: ids, error envelopes, and bodies as they arrive.
 
 use std::fmt;
 use std::io;
@@ -122,7 +122,8 @@ impl io::Write for Lines {
     }
 }
 
-/// The log names a request by the pattern of its path, never by the path itself, even if a middleware answered.
+/// The log names a request by the pattern of its path, never by the path itself, even if a middleware
+/// answered.
 #[actix_web::test]
 async fn the_log_names_routes() {
     let lines = Lines::default();
@@ -130,7 +131,8 @@ async fn the_log_names_routes() {
     let log = tracing_subscriber::fmt().json().with_max_level(tracing::Level::DEBUG);
     let log = log.with_writer(move || writer.clone());
     let _logs = tracing::subscriber::set_default(log.finish());
-    // Another test may be the first to log a line, and finds that nobody wants it, just before this log begins.
+    // Another test may be the first to log a line, and finds that nobody wants it, just before this log
+    // begins.
     answer(TestRequest::with_uri("/fine")).await;
     tracing::callsite::rebuild_interest_cache();
     for (method, path, route) in [

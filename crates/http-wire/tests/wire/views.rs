@@ -1,4 +1,4 @@
-//! Exact shapes.
+//! The exact JSON of views.
 
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::delivery::{

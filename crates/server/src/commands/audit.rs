@@ -24,7 +24,7 @@ use crate::progress::Spinner;
 use crate::store::{self, Store};
 use crate::wiring;
 
-/// Which entries of the audit log, or what else to do with it.
+/// The entries to print, or a command.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct AuditArguments {
@@ -49,7 +49,8 @@ pub struct AuditArguments {
 pub enum AuditCommand {
     /// Check that no sealed entry was changed, removed, or moved.
     ///
-    /// Prints the newest seal, an anchor to keep elsewhere. Exits with a non-zero status if something is wrong.
+    /// Prints the newest seal, an anchor to keep elsewhere. Exits with a non-zero status if something is
+    /// wrong.
     #[command(after_help = "Examples:\n  parlance audit verify\n  \
         parlance audit verify --anchor \"$(cat /mnt/elsewhere/audit-anchor)\"")]
     Verify(VerifyArguments),
@@ -58,7 +59,8 @@ pub enum AuditCommand {
 /// How to check the audit log.
 #[derive(Args, Debug)]
 pub struct VerifyArguments {
-    /// Seal that an earlier check printed (NUMBER:DIGEST). Checks that the log still contains what it contained then.
+    /// Seal that an earlier check printed (NUMBER:DIGEST). Checks that the log still contains what it
+    /// contained then.
     #[arg(long, value_name = "SEAL")]
     pub anchor: Option<String>,
     /// Print JSON.
@@ -77,7 +79,7 @@ pub(crate) async fn run(config: &Config, arguments: AuditArguments) -> Result<()
     store::with(config, async |store| list(config, store.clone(), &arguments).await).await
 }
 
-/// Checks the chain, and fails if it is broken, or does not go on.
+/// Checks the chain; fails if it is broken, or if entries have waited too long for their seal.
 async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<(), Failure> {
     let anchor = arguments.anchor.as_deref().map(str::parse::<ChainLink>).transpose();
     let anchor = anchor.map_err(|fault| {
@@ -250,7 +252,7 @@ fn as_cells(record: &AuditRecord, times: &Times) -> Vec<String> {
     vec![times.text(record.at), actor, record.action.as_str().to_owned(), format!("{subject}{place}{detail}")]
 }
 
-/// The name, or else the kind and the id.
+/// The name, or the kind and the id if there is no name.
 fn named_as_text(named: &NamedObject) -> String {
     let (kind, id) = named.object.parts();
     match &named.name {

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::{count, print};
 use crate::progress::Progress;
 
-/// Where a backup goes.
+/// The destination of a backup.
 #[derive(Args, Debug)]
 pub struct BackupArguments {
     /// What to do, other than writing a backup.
@@ -34,13 +34,14 @@ pub struct BackupArguments {
 /// What to do with backups.
 #[derive(Subcommand, Debug)]
 pub enum BackupCommand {
-    /// Check that a backup is complete and undamaged, without a store. Exits with a non-zero status if it is not.
+    /// Check that a backup is complete and undamaged, without a store. Exits with a non-zero status if it is
+    /// not.
     #[command(after_help = "Example:\n  \
         parlance backup verify /var/backups/parlance-20261123T040000Z.jsonl")]
     Verify(VerifyBackupArguments),
 }
 
-/// Which backup to check.
+/// The backup to check.
 #[derive(Args, Debug)]
 pub struct VerifyBackupArguments {
     /// Backup file.
@@ -51,8 +52,8 @@ pub struct VerifyBackupArguments {
     pub json: bool,
 }
 
-/// The name of a backup before it is verified. Every backup uses the same, so the next one replaces
-/// the rest of a killed one.
+/// The name of a backup before it is verified. All backups use the same name, so the next one replaces
+/// the incomplete file of an interrupted one.
 const UNCHECKED: &str = "parlance-backup.part";
 
 const RESTORE: &str =
@@ -78,7 +79,7 @@ pub(crate) async fn run(config: &Config, arguments: BackupArguments) -> Result<(
     report("Backup written and checked", &path, &found, arguments.json)
 }
 
-/// Names sort by time, and contain no character that a file system or shell treats specially.
+/// The file name, which sorts by time and contains no character that a file system or shell treats specially.
 fn name() -> String {
     let now = SystemClock.now().to_string();
     let seconds = now.split('.').next().unwrap_or_default();
@@ -89,7 +90,7 @@ fn verify(arguments: &VerifyBackupArguments) -> Result<(), Failure> {
     report("Backup complete and undamaged", &arguments.file, &read(&arguments.file)?, arguments.json)
 }
 
-/// Prints what is to be said of a backup, and which it is.
+/// Prints a message about a backup, and the backup's properties.
 fn report(what: &str, path: &Path, (header, end): &(Header, End), json: bool) -> Result<(), Failure> {
     let rows = end.rows.values().sum::<u64>();
     if json {

@@ -35,7 +35,7 @@ pub struct ExamineArguments {
     pub settings: ServerFlags,
 }
 
-/// The number of columns of a terminal that no setting is wider than, if its words allow it.
+/// The width at which settings wrap, in columns.
 const WIDTH: usize = 80;
 
 /// Runs one of the commands.
@@ -98,7 +98,7 @@ fn show(examined: &Examined, as_json: bool) -> Result<(), Failure> {
     fail_on(&examined.faults)
 }
 
-/// A name and its value, which continues in its column where it would be wider than [`WIDTH`]. A word is never broken.
+/// A name and its value, which wraps in its column at [`WIDTH`]. Words are never broken.
 fn in_columns(name: &str, name_width: usize, value: &str) -> String {
     let mut line = format!("{name:name_width$} ");
     let mut text = String::new();

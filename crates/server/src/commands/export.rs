@@ -1,4 +1,4 @@
-//! `parlance export`: the whole content of a store, as a snapshot.
+//! `parlance export`: writes a snapshot of the whole store.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::output::{count, print};
 use crate::progress::{Progress, say};
 use crate::store;
 
-/// Where an archive goes.
+/// The destination of an archive.
 #[derive(Args, Debug)]
 pub struct ExportArguments {
     /// File to write, which appears once it is complete; or a pipe or device [default: standard output].

@@ -1,4 +1,4 @@
-//! `parlance import`: an archive into a store that is empty, or holds part of the same archive.
+//! `parlance import`: reads an archive into a store that is empty, or contains part of the same archive.
 //!
 //! A file is verified before the store is touched. Rows are written in the order of the archive,
 //! many in one transaction, and existing ones are skipped: an interrupted import can continue from
@@ -26,7 +26,7 @@ use crate::lock::FillLock;
 use crate::progress::{Progress, say};
 use crate::store::{self, Store};
 
-/// Where an archive comes from.
+/// The source of an archive.
 #[derive(Args, Debug)]
 pub struct ImportArguments {
     /// File to read [default: standard input].
@@ -41,7 +41,7 @@ pub struct ImportArguments {
 }
 
 /// The maximum number of rows per write. SQLite keeps a copy in memory of every page that a
-/// transaction changes; with so many rows that is some dozens of megabytes.
+/// transaction changes: some dozens of megabytes for this number of rows.
 const ROWS_AT_ONCE: usize = 2048;
 
 /// The approximate size of lines per write.
@@ -71,7 +71,7 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
     report(&done?, arguments.json)
 }
 
-/// Verifies a file, and returns the position to begin.
+/// Verifies a file, and returns the position to begin at.
 fn begin(path: &Path, resume: bool) -> Result<(PositionFile, ArchivePosition), Failure> {
     let (reader, header) = Reader::begin(open(path)?)?;
     let sha256 = skim(reader, &header)?.sha256;
@@ -87,7 +87,7 @@ pub(crate) fn open(path: &Path) -> Result<BufReader<File>, Failure> {
     Ok(BufReader::with_capacity(1024 * 1024, file))
 }
 
-/// Reads an archive to its end, which it returns.
+/// Reads an archive to its end, and returns its last line.
 fn skim(reader: Reader<impl BufRead>, header: &Header) -> Result<End, Failure> {
     reader.skim(&mut Progress::of("check", header.rows.values().sum()))
 }
@@ -149,7 +149,7 @@ async fn held(store: &Arc<dyn Store>) -> Result<Counts, Failure> {
     count(&mut *snapshot).await
 }
 
-/// The plan that every store has may exist.
+/// Fails unless the store is empty; the built-in plan may exist.
 fn expect_empty(there: &Counts) -> Result<(), Failure> {
     let full = there.iter().find(|(table, rows)| **rows > u64::from(*table == "plans"));
     match full {
@@ -202,7 +202,7 @@ impl Import {
         }
     }
 
-    /// The whole archive is in the store; the position is no longer needed.
+    /// Ends the import: the whole archive is in the store, and the position is no longer needed.
     fn ended(self, end: End) -> Result<Imported, Failure> {
         if let Some((file, _)) = &self.position {
             file.forget()?;
@@ -215,7 +215,7 @@ impl Import {
         self.progress.begin_at(position.rows);
     }
 
-    /// Writes all rows that the reader has not passed.
+    /// Writes all rows that the reader has not read yet.
     async fn run<R: BufRead>(&mut self, reader: &mut Reader<R>) -> Result<End, Failure> {
         loop {
             let before = reader.bytes();
@@ -237,7 +237,7 @@ impl Import {
         }
     }
 
-    /// Writes the waiting rows, which end at this byte of the archive.
+    /// Writes the buffered rows, which end at this byte of the archive.
     async fn write(&mut self, read: u64) -> Result<(), Failure> {
         let Some(table) = self.table else { return Ok(()) };
         // Reading blocks the thread; yields to check that the store is still locked.

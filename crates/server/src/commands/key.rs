@@ -46,7 +46,7 @@ pub enum KeyCommand {
     Revoke(RevokeKeyArguments),
 }
 
-/// Whose keys.
+/// The user or agent whose keys are listed.
 #[derive(Args, Debug)]
 pub struct ListKeysArguments {
     /// Handle of the user, or of the agent: owner/slug.
@@ -55,7 +55,7 @@ pub struct ListKeysArguments {
     pub print: TableArguments,
 }
 
-/// The key to be made.
+/// The key to create.
 #[derive(Args, Debug)]
 pub struct CreateKeyArguments {
     /// Handle of the user.
@@ -81,7 +81,7 @@ pub struct CreateKeyArguments {
     pub json: bool,
 }
 
-/// Whose key is to be replaced.
+/// The agent whose key is replaced.
 #[derive(Args, Debug)]
 pub struct RotateKeyArguments {
     /// Handle of the agent: owner/slug.
@@ -91,7 +91,7 @@ pub struct RotateKeyArguments {
     pub json: bool,
 }
 
-/// Which keys are to be revoked.
+/// The keys to revoke.
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("which").required(true)))]
 pub struct RevokeKeyArguments {
@@ -272,7 +272,7 @@ async fn holder(
     }
 }
 
-/// No user and no agent has this handle.
+/// The failure for an unknown handle.
 pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
     if user::has_no_users(store).await {
         return user::no_users();

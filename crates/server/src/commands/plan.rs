@@ -34,7 +34,7 @@ pub enum PlanCommand {
     Set(SetPlanArguments),
 }
 
-/// Whose plan, and which.
+/// The plan to assign, and the organization.
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("whose").required(true)))]
 pub struct SetPlanArguments {
@@ -51,7 +51,7 @@ pub struct SetPlanArguments {
     pub json: bool,
 }
 
-/// Where the names of plans stand.
+/// The next step for an unknown plan.
 const PLANS: &str = "list plans with `parlance plan list`";
 
 /// Runs the command.
@@ -141,7 +141,7 @@ async fn set(config: &Config, arguments: SetPlanArguments) -> Result<(), Failure
     })
 }
 
-/// No plan has this name.
+/// The failure for an unknown plan.
 pub(crate) async fn unknown(store: &Arc<dyn Store>, name: &str) -> Failure {
     let names = nearest::plans(store).await;
     let meant = nearest(name, names.iter().map(String::as_str));

@@ -37,7 +37,8 @@ use crate::wiring::{self, Wiring};
 /// The time limit for storing receipts after the last socket has ended.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
-/// Serves until SIGTERM, SIGINT or SIGHUP. The first start repeats `store_flags` in the command that it suggests.
+/// Serves until SIGTERM, SIGINT or SIGHUP. The first start repeats `store_flags` in the command that it
+/// suggests.
 pub(crate) async fn serve(config: Config, store_flags: &str) -> Result<(), Failure> {
     telemetry::start(&config);
     // Before any metric is recorded.
@@ -175,8 +176,8 @@ async fn run(
     ended.map_or(Ok(()), Err)
 }
 
-/// Waits until a background task has ended, as none does before the server stops. A server without
-/// it would go on and, for example, never hear of a revocation.
+/// Waits until a background task ends, and returns the failure: no task ends before the server stops. Without
+/// one, a server would continue and, for example, miss revocations.
 async fn task_failure(
     upkeep: &mut JoinSet<()>,
     others: &mut JoinSet<()>,

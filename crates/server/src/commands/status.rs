@@ -11,7 +11,7 @@ use crate::output::{Times, bytes_as_text, print};
 use crate::store::{self, StoreAt};
 use crate::system::PROGRAM;
 
-/// The widest label and the gap behind it.
+/// The width of the widest label and the gap after it.
 const LABEL: usize = 15;
 
 /// Prints the overview.
@@ -41,14 +41,14 @@ fn location(config: &Config) -> String {
     }
 }
 
-/// The server of this configuration on this machine.
+/// The server with this configuration on this machine.
 struct Server {
     listen: String,
-    /// Whether one answers that may work on this store.
+    /// Whether a server answers that may use this store.
     is_running: bool,
-    /// What is said about it.
+    /// The description of its state.
     state: String,
-    /// Open sockets of users and of agents, if the server tells its figures.
+    /// Open sockets of users and of agents, if the server exposes metrics.
     sockets: Option<(u64, u64)>,
 }
 

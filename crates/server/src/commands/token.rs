@@ -29,7 +29,7 @@ pub enum TokenCommand {
     RotateKeys(RotateKeysArguments),
 }
 
-/// The token to be made.
+/// The token to issue.
 #[derive(Args, Debug)]
 pub struct IssueTokenArguments {
     /// Handle of the user.
@@ -43,7 +43,7 @@ pub struct IssueTokenArguments {
     pub json: bool,
 }
 
-/// What becomes of tokens that were made before.
+/// How to treat tokens that the old key signed.
 #[derive(Args, Debug)]
 pub struct RotateKeysArguments {
     /// Reject all earlier tokens from now on, instead of when they expire.

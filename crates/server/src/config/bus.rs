@@ -1,4 +1,4 @@
-//! How several servers hear of each other, if they do.
+//! The bus between servers.
 
 use std::path::PathBuf;
 
@@ -61,7 +61,7 @@ fn servers(text: &str) -> Result<Vec<NatsServer>, String> {
     Ok(servers)
 }
 
-/// The servers without who asks.
+/// The addresses without user names and passwords.
 fn without_login(text: &str) -> String {
     match servers(text) {
         Ok(servers) => servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),

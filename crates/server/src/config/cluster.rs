@@ -7,9 +7,9 @@ use crate::store::StoreAt;
 /// How many servers work on the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClusterMode {
-    /// This one alone.
+    /// One.
     Single,
-    /// This one and others.
+    /// Several.
     Multi,
 }
 

@@ -1,4 +1,4 @@
-//! Where the data is.
+//! The location of the data.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -68,8 +68,8 @@ fn store(url: &str) -> Result<StoreAt, String> {
     }
 }
 
-/// The URL as it may be shown. Where the password ends is not sure in a URL that is wrong, so the last
-/// `@` counts, and what cannot be read is not shown at all.
+/// The URL without its password. The end of a password is ambiguous in a malformed URL, so it is hidden up to
+/// the last `@`, and a URL that cannot be parsed is not shown at all.
 pub(crate) fn without_password(url: &str) -> String {
     const HIDDEN: &str = "(hidden)";
     match store(url) {

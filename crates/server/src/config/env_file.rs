@@ -1,6 +1,7 @@
-//! A file with variables, as an `EnvironmentFile` of systemd: one assignment a line, comments, and values in quotes.
+//! Reads a file of environment variables, such as an `EnvironmentFile` of systemd: one assignment per line,
+//! comments, and quoted values.
 
-/// The assignments with their line numbers, or what is wrong with a line.
+/// Returns the assignments with their line numbers; for an invalid line, an error message.
 pub(super) fn variables(text: &str) -> impl Iterator<Item = (usize, Result<(&str, String), &'static str>)> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with(['#', ';']));
@@ -21,7 +22,7 @@ fn assignment(line: &str) -> Result<(&str, String), &'static str> {
     }
 }
 
-/// What stands before the closing quote; nothing may follow it.
+/// Returns the text before the closing quote. Nothing may follow the quote.
 fn quoted(rest: &str, quote: char) -> Result<String, &'static str> {
     let mut value = String::new();
     let mut letters = rest.chars();

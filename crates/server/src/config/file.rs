@@ -1,28 +1,28 @@
-//! The file with settings: TOML, taken apart into single lines with their numbers.
+//! The configuration file: TOML, split into entries with their line numbers.
 
 use toml::de::{DeTable, DeValue};
 
 use super::key::Form;
 
-/// One key of the file.
+/// A key of the file with its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Entry {
-    /// Its name; inside a table with the table's in front, as `plans.free.agents`.
+    /// The name, with those of the tables that contain it, such as `plans.free.agents`.
     pub(super) path: String,
-    /// What it is set to, as a flag would say it.
+    /// The value, as it would be given as a flag.
     pub(super) text: String,
-    /// How that was written.
+    /// How the value is written.
     pub(super) form: Form,
-    /// In which line it stands.
+    /// The line number.
     pub(super) line: usize,
-    /// It is a table, and what it holds follows.
+    /// Whether this is a table; its entries follow.
     pub(super) table: bool,
 }
 
-/// Why the text is no TOML, and in which line.
+/// A syntax error with its line number.
 pub(super) type Fault = (usize, String);
 
-/// All keys of the file, tables before what they hold; and every fault of its form.
+/// Returns all entries of the file, tables before their content, and all syntax errors.
 pub(super) fn entries(text: &str) -> (Vec<Entry>, Vec<Fault>) {
     let (document, faults) = DeTable::parse_recoverable(text);
     let mut found = Vec::new();
@@ -47,7 +47,7 @@ fn take_apart(text: &str, inside: &str, table: &DeTable<'_>, found: &mut Vec<Ent
     }
 }
 
-/// A value as a flag would say it, and how it was written.
+/// Returns a value as it would be given as a flag, and how it is written.
 fn scalar(value: &DeValue<'_>) -> (String, Form) {
     let other = || (String::new(), Form::Other);
     match value {
@@ -66,7 +66,7 @@ fn scalar(value: &DeValue<'_>) -> (String, Form) {
     }
 }
 
-/// The number of the line that the byte is in, from 1.
+/// The number of the line that contains the byte; the first line is 1.
 fn line_of(text: &str, byte: usize) -> usize {
     text.bytes().take(byte).filter(|byte| *byte == b'\n').count() + 1
 }

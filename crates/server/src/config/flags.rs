@@ -1,4 +1,4 @@
-//! The settings as flags of the command line, made from what the sections ask for.
+//! The settings as flags of the command line, generated from the keys that the sections read.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint}
 use super::key::{Key, RENAMED};
 use super::{Config, without_password};
 
-/// Which file is read; it cannot stand in the file.
+/// The configuration file; it cannot be set in the file.
 pub(super) const CONFIG: Key = Key::text(
     "config",
     "FILE",
@@ -15,7 +15,7 @@ pub(super) const CONFIG: Key = Key::text(
     "Configuration file (TOML). If you name a file, it must exist.",
 );
 
-/// The settings that say which store a command works on, with a short help; every command takes them.
+/// The settings that select the store, with a short help. Every command accepts them.
 const OF_EVERY_COMMAND: [(&str, &str); 4] = [
     ("config", "Configuration file [default: parlance.toml, if there is one]"),
     ("env_file", "File with environment variables, as of systemd [default: none]"),
@@ -23,7 +23,7 @@ const OF_EVERY_COMMAND: [(&str, &str); 4] = [
     ("database_url", "Store: sqlite:PATH or postgres://… [default: in the data directory]"),
 ];
 
-/// A text as one word of a shell.
+/// Quotes a text as one word for a shell.
 pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte);
     if !text.is_empty() && text.bytes().all(is_plain) {
@@ -32,12 +32,12 @@ pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// The short help of a setting that every command takes.
+/// The short help of a setting that every command accepts.
 fn short_help(name: &str) -> Option<&'static str> {
     OF_EVERY_COMMAND.iter().find(|(known, _)| *known == name).map(|(_, help)| *help)
 }
 
-/// Which file with variables is read.
+/// The file of environment variables.
 pub(super) const ENV_FILE: Key = Key::text(
     "env_file",
     "FILE",
@@ -46,19 +46,19 @@ pub(super) const ENV_FILE: Key = Key::text(
      a command the settings of the service. Variables that are already set take precedence.",
 );
 
-/// The values of the flags that were given, as they were written.
+/// The given flags with their values, as they were written.
 #[derive(Clone, Debug, Default)]
 pub struct Flags(pub(super) BTreeMap<&'static str, String>);
 
 impl Flags {
-    /// These together with `others`, which win.
+    /// Adds `others`, which take precedence.
     #[must_use]
     pub fn and(mut self, others: Self) -> Self {
         self.0.extend(others.0);
         self
     }
 
-    /// Those that name the store, as they are to be repeated in a shell; without passwords.
+    /// The flags that select the store, quoted for a shell, without passwords.
     pub(crate) fn of_the_store(&self) -> String {
         let given = OF_EVERY_COMMAND.iter().filter_map(|(name, _)| Some((name, self.0.get(name)?)));
         given.fold(String::new(), |said, (name, value)| {
@@ -67,14 +67,15 @@ impl Flags {
         })
     }
 
-    /// A flag among these that only the server takes, as it is written on the command line.
+    /// Returns a flag among these that only the server accepts, as it is written on the command line.
     pub fn only_for_the_server(&self) -> Option<String> {
         let name = self.0.keys().find(|name| short_help(name).is_none())?;
         Some(format!("--{}", name.replace('_', "-")))
     }
 }
 
-/// The flags in front of a command: those of every command, and the server's, which the help of `serve` describes.
+/// The flags before a command: those of every command, and those of the server, which the help of `serve`
+/// describes.
 #[derive(Clone, Debug, Default)]
 pub struct LeadingFlags(pub Flags);
 
@@ -131,7 +132,7 @@ impl FromArgMatches for ServerFlags {
     }
 }
 
-/// Every setting, and whether every command takes it.
+/// Every setting, and whether every command accepts it.
 fn flags() -> impl Iterator<Item = (Key, bool)> {
     let keys = Config::described().into_iter().map(|setting| setting.key);
     keys.map(|key| (key, short_help(key.name).is_some()))
@@ -144,7 +145,7 @@ fn given(matches: &ArgMatches) -> Flags {
     Flags(names.filter_map(|name| Some((name, value(name)?))).collect())
 }
 
-/// Taken so that it can be refused with the name that the setting has now.
+/// The flag of a renamed setting, which is rejected with a hint at the new name.
 fn renamed_flag(old: &'static str) -> Arg {
     Arg::new(old).long(old.replace('_', "-")).action(ArgAction::Set).hide(true)
 }
@@ -168,7 +169,7 @@ fn flag(key: &Key, heading: &'static str) -> Arg {
         .help_heading(heading)
 }
 
-/// The text of a description as it reads in a terminal.
+/// A description without Markdown links, for a terminal.
 fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What a connection may cost, and whose pages may read answers.
+//! The limits of connections, and the allowed origins (CORS).
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use super::key::Key;
 use super::parse;
 use super::values::Values;
 
-/// What a connection may cost, and whose pages may read answers.
+/// The limits of connections, and the allowed origins (CORS).
 #[derive(Clone, Debug)]
 pub struct HttpConfig {
-    /// How long the headers of a request may take, and a handshake of TLS before the first.
+    /// The time limit for the headers of a request, and for a TLS handshake.
     pub header_timeout: Duration,
-    /// How long a connection without a request stays.
+    /// The time after which a connection without a request is closed.
     pub idle_timeout: Duration,
-    /// How many connections one address may have; `None` if nobody has said. 0 is no limit.
+    /// The maximum number of connections of one address; 0 for no limit, `None` if it is not set.
     pub per_address: Option<u32>,
-    /// How many bytes unread answers may hold.
+    /// The maximum number of bytes of unread answers.
     pub unread_bytes: u64,
-    /// The same for one address.
+    /// The maximum number of bytes of unread answers of one address.
     pub unread_per_address: u64,
-    /// Whose pages may read answers.
+    /// The origins whose pages may read answers.
     pub origins: AllowedOrigins,
 }
 
@@ -79,14 +79,15 @@ pub(super) fn read(values: &mut Values) -> HttpConfig {
     }
 }
 
-/// The clock of these time-outs goes forward by half a second; one that is over when it begins is not noticed.
+/// The shortest timeout. The clock of these timeouts advances in steps of half a second, and misses shorter
+/// ones.
 const SHORTEST_MS: u64 = 1000;
 
-/// The bounds of the bytes of unread answers: a page of messages has to fit in.
+/// The bounds of the bytes of unread answers: a page of messages has to fit.
 const LEAST_UNREAD: u64 = 1024 * 1024;
 const MOST_UNREAD: u64 = 1024 * 1024 * 1024;
 
-/// An origin as browsers write it, or `*`.
+/// Parses an origin as browsers write it, or `*`.
 fn origin(text: &str) -> Result<String, String> {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let is_plain =

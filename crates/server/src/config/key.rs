@@ -8,22 +8,22 @@ pub(super) const RENAMED: [(&str, &str); 4] = [
     ("push_again_after_ms", "redelivery_after_ms"),
 ];
 
-/// One setting: a flag, a variable `PARLANCE_…` and a line in the file, of the same name.
+/// A setting. Its flag, its variable `PARLANCE_…`, and its line in the file have the same name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
-    /// Its name in the file.
+    /// The name in the file.
     pub(crate) name: &'static str,
     /// The placeholder for its value in descriptions.
     pub(crate) value: &'static str,
-    /// The default, as it would be written; a description if no value can be written for it.
+    /// The default as it would be written, or a description of it.
     pub(crate) default: &'static str,
-    /// How it is written in the file.
+    /// How the value is written in the file.
     pub(crate) form: Form,
-    /// Its description, in full sentences.
+    /// The description, in full sentences.
     pub(crate) what: &'static str,
     /// Removes secrets from a shown value.
     pub(crate) hide: Option<fn(&str) -> String>,
-    /// Set if it is only a flag or a variable, and left out of all help and references.
+    /// Whether the setting is for tests: only a flag and a variable, and in no help or reference.
     pub(crate) for_tests: bool,
 }
 
@@ -32,13 +32,13 @@ pub(crate) struct Key {
 pub(crate) enum Form {
     /// In quotes.
     Text,
-    /// Digits.
+    /// As digits.
     Number,
     /// `true` or `false`.
     Switch,
-    /// In quotes with commas, or a list of texts.
+    /// In quotes and separated by commas, or as a list of texts.
     List,
-    /// Anything else, which no setting takes.
+    /// In another way, which no setting accepts.
     Other,
 }
 
@@ -53,7 +53,7 @@ impl Key {
         Self { name, value, default, form, what, hide: None, for_tests: false }
     }
 
-    /// A setting that is a text.
+    /// Makes a setting whose value is a text.
     pub(super) const fn text(
         name: &'static str,
         value: &'static str,
@@ -63,7 +63,7 @@ impl Key {
         Self::new(Form::Text, name, value, default, what)
     }
 
-    /// A setting that is a number.
+    /// Makes a setting whose value is a number.
     pub(super) const fn number(
         name: &'static str,
         value: &'static str,
@@ -73,39 +73,39 @@ impl Key {
         Self::new(Form::Number, name, value, default, what)
     }
 
-    /// A setting that is true or false.
+    /// Makes a setting that is true or false.
     pub(super) const fn switch(name: &'static str, default: &'static str, what: &'static str) -> Self {
         Self::new(Form::Switch, name, "true|false", default, what)
     }
 
-    /// A setting that is several texts.
+    /// Makes a setting whose value is a list of texts.
     pub(super) const fn list(name: &'static str, value: &'static str, what: &'static str) -> Self {
         Self::new(Form::List, name, value, "none", what)
     }
 
-    /// The same with something secret in it.
+    /// Hides secrets in shown values with `hide`.
     pub(super) const fn secret(self, hide: fn(&str) -> String) -> Self {
         Self { hide: Some(hide), ..self }
     }
 
-    /// The same for tests only.
+    /// Makes the setting one for tests.
     pub(super) const fn for_tests(self) -> Self {
         Self { for_tests: true, ..self }
     }
 
-    /// The variable, as `PARLANCE_LISTEN`.
+    /// The name of the variable, such as `PARLANCE_LISTEN`.
     pub(crate) fn variable(&self) -> String {
         format!("PARLANCE_{}", self.name.to_ascii_uppercase())
     }
 
-    /// The flag without its hyphens in front, as `data-dir`.
+    /// The name of the flag without leading hyphens, such as `data-dir`.
     pub(crate) fn flag(&self) -> String {
         self.name.replace('_', "-")
     }
 }
 
 impl Form {
-    /// How to write it, for somebody who wrote it otherwise.
+    /// Describes the expected form, for error messages.
     pub(super) fn said(self) -> &'static str {
         match self {
             Self::Text => "must be a text in quotes",

@@ -1,13 +1,14 @@
-//! What is logged, and how.
+//! The level and format of the log.
 
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
 use super::key::Key;
 use super::values::Values;
 
-/// Libraries that log what an operator need not know, and the level up to which they are heard unless everything is
-/// or they are named. The client of NATS logs each attempt to connect; the bus logs what matters of that. The dispatcher
-/// logs an error for each connection on which a client breaks the protocol, as with a head that is too long.
+/// Libraries that log what an operator need not know, with the level up to which they are logged unless the
+/// setting selects everything or names them. The NATS client logs each attempt to connect; the bus logs what
+/// matters. The HTTP dispatcher logs an error for each connection on which a client breaks the protocol, such
+/// as with too long headers.
 const QUIET: [(&str, LevelFilter); 4] = [
     ("async_nats", LevelFilter::OFF),
     ("actix_http", LevelFilter::OFF),
@@ -15,21 +16,21 @@ const QUIET: [(&str, LevelFilter); 4] = [
     ("actix_web", LevelFilter::WARN),
 ];
 
-/// What is logged, and how.
+/// The level and format of the log.
 #[derive(Clone, Debug)]
 pub struct LogConfig {
-    /// Which lines.
+    /// The lines that are logged.
     pub filter: Targets,
-    /// How they look.
+    /// The format of a line.
     pub format: LogFormat,
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 

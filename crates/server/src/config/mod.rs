@@ -1,4 +1,4 @@
-//! The configuration: one typed tree, read once, checked as a whole.
+//! The configuration: a typed structure that is read once and checked as a whole.
 //!
 //! Every setting is a flag, a variable `PARLANCE_…` or a line in the file; a flag wins over the variable,
 //! the variable over the file. The section that reads a setting also declares its name, default,
@@ -56,7 +56,7 @@ use crate::tls::{TlsFault, TlsFiles};
 use key::Key;
 use values::{Values, in_order};
 
-/// The default of the time in which one of several servers sends its sockets to the others.
+/// The default time over which one of several servers closes its sockets when it stops.
 const DRAIN_OF_SEVERAL: Duration = Duration::from_secs(5);
 
 /// The settings of a server.
@@ -253,18 +253,18 @@ impl Config {
         }
     }
 
-    /// Whether other servers work on the same store, so that they have to agree on who is connected where.
+    /// Whether other servers may use the same store; they then agree on who is connected where.
     pub(crate) fn is_one_of_several(&self) -> bool {
         self.cluster_mode == ClusterMode::Multi || self.bus.is_some()
     }
 
-    /// Over how long the sockets are ended when the server stops.
+    /// The time over which a stopping server closes its sockets.
     pub(crate) fn drain(&self) -> Duration {
         let usual = if self.is_one_of_several() { DRAIN_OF_SEVERAL } else { Duration::ZERO };
         self.sockets.drain.unwrap_or(usual)
     }
 
-    /// Refuses a store in memory, for commands: only its own server would see what they do.
+    /// Refuses a store in memory, for commands: a store in memory exists only in its server.
     pub(crate) fn refuse_memory(&self) -> Result<(), Failure> {
         match self.store {
             StoreAt::Memory => {
@@ -275,7 +275,7 @@ impl Config {
         }
     }
 
-    /// Refuses a data directory that is not there, for commands: the keys that sign tokens are the server's.
+    /// Refuses a missing data directory, for commands: they need the keys with which the server signs tokens.
     pub(crate) fn refuse_missing_data_dir(&self) -> Result<(), Failure> {
         if matches!(self.store, StoreAt::Memory) || self.data_dir.is_dir() {
             return Ok(());
@@ -288,7 +288,8 @@ impl Config {
         ))
     }
 
-    /// A path in the data directory: the keys that sign tokens are stored beside it if the store is not a file.
+    /// The path in the data directory beside which the keys that sign tokens are stored if the store is not a
+    /// file.
     pub(crate) fn token_key_base(&self) -> Result<PathBuf, Failure> {
         let directory = &self.data_dir;
         make_directory(directory)?;
@@ -296,7 +297,7 @@ impl Config {
     }
 }
 
-/// A configuration whose file says `file`, for tests.
+/// A configuration with this content of the file, for tests.
 #[cfg(test)]
 fn with_file(flags: &[(&'static str, &str)], variables: &[(&str, &str)], file: &str) -> Examined {
     let flags = Flags(flags.iter().map(|(name, text)| (*name, (*text).to_owned())).collect());

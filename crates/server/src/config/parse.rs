@@ -1,10 +1,10 @@
-//! How values are read. A fault says what would be right; it follows the setting's name.
+//! Parsers of values. Their error messages follow the setting's name, and say what is expected.
 
 use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// `ADDRESS:PORT`; the address may be a name.
+/// Parses `ADDRESS:PORT`; the address may be a host name.
 pub(super) fn listen(text: &str) -> Result<String, String> {
     match text.rsplit_once(':') {
         Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(text.to_owned()),
@@ -12,22 +12,22 @@ pub(super) fn listen(text: &str) -> Result<String, String> {
     }
 }
 
-/// The same, or `off`.
+/// Parses `ADDRESS:PORT` or `off`.
 pub(super) fn listen_or_off(text: &str) -> Result<Option<String>, String> {
     if text == "off" { Ok(None) } else { listen(text).map(Some) }
 }
 
-/// A text of which nothing is asked but that it is one.
+/// Accepts any text.
 pub(super) fn text(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("is empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
-/// `true` or `false`.
+/// Parses `true` or `false`.
 pub(super) fn switch(text: &str) -> Result<bool, String> {
     text.parse().map_err(|_| format!("'{text}' is neither true nor false"))
 }
 
-/// A number from `low` to `high`.
+/// Parses a number from `low` to `high`.
 pub(super) fn number<T>(low: T, high: T) -> impl Fn(&str) -> Result<T, String>
 where
     T: FromStr + PartialOrd + Display,
@@ -38,15 +38,15 @@ where
     }
 }
 
-/// Milliseconds from `low` to `high`.
+/// Parses a number of milliseconds from `low` to `high`.
 pub(super) fn millis(low: u64, high: u64) -> impl Fn(&str) -> Result<Duration, String> {
     move |text| number(low, high)(text).map(Duration::from_millis)
 }
 
-/// A day in milliseconds, longer than anything has to wait.
+/// A day in milliseconds: the upper bound of most durations.
 pub(super) const DAY_MS: u64 = 86_400_000;
 
-/// What stands between commas.
+/// Parses a list whose items are separated by commas.
 pub(super) fn list<T>(item: impl Fn(&str) -> Result<T, String>) -> impl Fn(&str) -> Result<Vec<T>, String> {
     move |text| {
         let items = text.split(',').map(str::trim).filter(|text| !text.is_empty());

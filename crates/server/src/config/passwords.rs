@@ -1,4 +1,4 @@
-//! Who may register, and what hashing a password costs.
+//! Who may register, the cost of password hashes, and the default lifetime of keys.
 
 use domain::login::Registration;
 
@@ -44,7 +44,7 @@ pub(super) fn read(values: &mut Values) -> (Registration, PasswordConfig) {
     (registration, passwords)
 }
 
-/// After how many days a new key expires if no expiry is requested.
+/// Days until a new key expires, unless an expiry is requested.
 pub(super) fn key_ttl_days(values: &mut Values) -> u32 {
     let key = Key::number(
         "key_ttl_days",

@@ -1,4 +1,4 @@
-//! What organizations may have, and how long contact requests wait.
+//! The plans of organizations, and the lifetime of contact requests.
 
 use domain::plan::{DEFAULT_PLAN, Plan, PlanName};
 
@@ -11,7 +11,7 @@ pub(super) const INTRODUCTION: &str = "\
 `enterprise` is always there: everything is allowed, and nothing is limited but bytes, by `plan_bytes`. Others are \
 tables `[plans.NAME]`; what is left out of one is no limit, or allowed. See *Plans* in [operations.md](operations.md).";
 
-/// One line of a plan's table.
+/// One setting in the table of a plan.
 pub(super) struct Line {
     pub(super) name: &'static str,
     pub(super) default: &'static str,
@@ -22,7 +22,7 @@ const fn line(name: &'static str, default: &'static str, what: &'static str) -> 
     Line { name, default, what }
 }
 
-/// What a plan's table may hold.
+/// The settings that the table of a plan may have.
 pub(super) const LINES: [Line; 7] = [
     line("agents", "no limit", "Agents of all users of an organization, except deleted ones."),
     line("chats", "no limit", "Active chats that the organization's users and agents have created."),
@@ -33,7 +33,7 @@ pub(super) const LINES: [Line; 7] = [
     line("memories", "`true`", "Whether memories may be kept."),
 ];
 
-/// The names of all lines in the table that `name` is a line of.
+/// The names of all settings in the table that contains the setting `name`.
 pub(super) fn lines_like(name: &str) -> Vec<String> {
     let table = name.starts_with("plans.").then(|| name.rsplit_once('.')).flatten();
     table.map_or_else(Vec::new, |(table, _)| {
@@ -41,7 +41,7 @@ pub(super) fn lines_like(name: &str) -> Vec<String> {
     })
 }
 
-/// After how many days nobody's answer is one.
+/// Days until an unanswered contact request expires.
 pub(super) fn contact_request_days(values: &mut Values) -> u32 {
     values.section("Contacts and plans");
     let key = Key::number(
@@ -53,7 +53,7 @@ pub(super) fn contact_request_days(values: &mut Values) -> u32 {
     values.read(key, parse::number(0, u32::MAX))
 }
 
-/// The default plan, and all plans: those of the file, and the one that is always there.
+/// Reads the default plan and all plans: those of the file, and the built-in one.
 pub(super) fn read(values: &mut Values) -> (PlanName, Vec<Plan>) {
     let key = Key::text(
         "default_plan",
@@ -88,12 +88,12 @@ pub(super) fn read(values: &mut Values) -> (PlanName, Vec<Plan>) {
     (PlanName::new(&default).unwrap_or_else(|_| PlanName::enterprise()), plans)
 }
 
-/// What 0 is no limit for.
+/// Returns the limit; 0 means none.
 const fn unless_zero(bytes: u64) -> Option<u64> {
     if bytes == 0 { None } else { Some(bytes) }
 }
 
-/// The plan of one table, still without its name.
+/// Reads the plan of one table; its name is set later.
 fn plan(values: &mut Values, name: &str, bytes: Option<u64>) -> Plan {
     let path = |line: &str| format!("plans.{name}.{line}");
     let mut limit = |line| values.line(&path(line), Form::Number, parse::number(0, u32::MAX));

@@ -1,4 +1,4 @@
-//! How often somebody may ask.
+//! Rate limits.
 
 use http_wire::limit::{Network, Quota, RateLimitConfig, ReadLimit};
 
@@ -6,7 +6,7 @@ use super::key::Key;
 use super::parse;
 use super::values::Values;
 
-/// Each limit is `RATE/BURST`: so many requests a second, so many at once; or `off`.
+/// Reads the limits. Each is `off` or `RATE/BURST`: requests per second, and requests at once.
 pub(super) fn read(values: &mut Values) -> RateLimitConfig {
     values.section("Rate limits");
     let on = Key::switch("rate_limits", "true", "`false` turns all rate limits off.");

@@ -1,4 +1,4 @@
-//! The reference of all settings, `docs/configuration.md`, made from the code.
+//! Generates the reference of all settings, `docs/configuration.md`.
 
 use std::fmt::Write;
 
@@ -76,7 +76,7 @@ fn row(setting: &Setting) -> String {
     format!("| `--{} {value}` | `{}` | {line} | {default} | {} |\n", key.flag(), key.variable(), key.what)
 }
 
-/// A value as it could stand in the file.
+/// An example value, as it would be written in the file.
 fn example(setting: &Setting) -> String {
     let value = setting.shown.as_deref().unwrap_or("…");
     value.to_owned()

@@ -6,10 +6,10 @@ use domain::message::{Ageing, Retention};
 use super::key::Key;
 use super::values::Values;
 
-/// The longest age that can be said: a century.
+/// The maximum age: a century.
 const MAX_AGE_DAYS: u32 = 36_500;
 
-/// The walks that erase what is too old.
+/// Reads the ages at which messages are erased.
 pub(super) fn read(values: &mut Values) -> Vec<Retention> {
     values.section("Retention");
     let texts = Key::number(

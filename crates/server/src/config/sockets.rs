@@ -19,7 +19,7 @@ pub struct SocketConfig {
     pub redelivery_after: Duration,
     /// The time over which a stopping server closes its sockets; `None` for the default.
     pub drain: Option<Duration>,
-    /// For tests: one of this many new messages is lost.
+    /// For tests: one in this many new messages is lost.
     pub lose_messages: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The configuration as a whole.
+//! Tests of the configuration as a whole.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The certificate and the key of the server's own TLS.
+//! The certificate and the key of the listener.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use super::parse;
 use super::values::Values;
 use crate::tls::TlsFiles;
 
-/// The two files, if they are set. Only commands that use the files read them, so that a broken certificate
-/// stops no other command.
+/// Returns the paths of the two files, if they are set. Only commands that use the files read them, so a
+/// broken certificate stops no other command.
 pub(super) fn read(values: &mut Values) -> Option<TlsFiles> {
     let certificate = Key::text(
         "tls_certificate",

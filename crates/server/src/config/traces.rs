@@ -1,18 +1,18 @@
-//! Whether traces of requests are sent somewhere, and of how many.
+//! Exporting traces of requests.
 
 use super::key::Key;
 use super::parse;
 use super::values::Values;
 use crate::traces::Endpoint;
 
-/// Whether traces of requests are sent somewhere, and of how many.
+/// The collector, and the share of requests that are traced.
 #[derive(Clone, Debug)]
 pub struct TraceConfig {
-    /// The collector, if there is one.
+    /// The collector; `None` if no traces are sent.
     pub endpoint: Option<Endpoint>,
-    /// The share of requests that are traced, of those that do not say it themselves.
+    /// The share of requests that are traced, except those whose client decides.
     pub sample_ratio: f64,
-    /// As what the server is known to the collector.
+    /// The name of the server at the collector.
     pub service_name: String,
 }
 
@@ -42,7 +42,7 @@ fn endpoint_or_off(text: &str) -> Result<Option<Endpoint>, String> {
     if text == "off" { Ok(None) } else { text.parse().map(Some) }
 }
 
-/// The endpoint as it may be shown: one with a user or a query is wrong, and may hold a secret.
+/// The endpoint if it is valid. An invalid one may contain a secret, and is hidden.
 fn without_user(text: &str) -> String {
     if endpoint_or_off(text).is_ok() { text.to_owned() } else { "(hidden)".to_owned() }
 }

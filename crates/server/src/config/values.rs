@@ -17,7 +17,7 @@ use super::key::{Form, Key};
 use super::plans;
 use crate::nearest::nearest;
 
-/// The file that is read when no other is named; it need not exist.
+/// The default configuration file; it need not exist.
 const DEFAULT_FILE: &str = "parlance.toml";
 
 /// Variables with the prefix of settings that are not settings: the API key in examples and scripts, those
@@ -34,21 +34,21 @@ const NO_SETTINGS: [&str; 6] = [
 /// The prefixes of further variables that are not settings.
 const NO_SETTINGS_BEGIN: [&str; 3] = ["PARLANCE_TEST_", "PARLANCE_SERVICE_", "PARLANCE_PORT_"];
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Origin {
-    /// It is not set.
+    /// The value is the default.
     Default,
-    /// This line of this file.
+    /// A file, with the line.
     File(PathBuf, usize),
-    /// The variable of this name.
+    /// A variable, with its name.
     Variable(String),
-    /// The flag of this name.
+    /// A flag, with its name.
     Flag(String),
 }
 
 impl Origin {
-    /// The line of a file.
+    /// The file and the line, if the value is from a file.
     fn line(&self) -> Option<(&Path, usize)> {
         match self {
             Self::File(path, line) => Some((path, *line)),
@@ -68,14 +68,14 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Something that is wrong with the configuration.
+/// A fault of the configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Fault {
-    /// Which setting.
+    /// The name of the setting.
     pub(crate) key: String,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what is expected.
     pub(crate) problem: String,
-    /// Where it was set.
+    /// The origin of the value.
     pub(crate) origin: Origin,
 }
 
@@ -93,28 +93,28 @@ impl fmt::Display for Fault {
 /// A setting that was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
-    /// Which.
+    /// The setting.
     pub(crate) key: Key,
-    /// In which section it is described.
+    /// The section that describes it.
     pub(crate) section: &'static str,
-    /// What it is set to, without what is secret in it; `None` if it is not set and has no default to write.
+    /// The value without secrets; `None` if the setting is not set and its default cannot be written.
     pub(crate) shown: Option<String>,
-    /// Where that comes from.
+    /// The origin of the value.
     pub(crate) origin: Origin,
 }
 
 struct Given {
     text: String,
-    /// How it was written, in the file.
+    /// How the value is written, if it is from a file.
     form: Option<Form>,
     origin: Origin,
 }
 
-/// All that was set, until it is read.
+/// All given values that no section has read yet.
 #[derive(Default)]
 pub(crate) struct Values {
     given: BTreeMap<String, Given>,
-    /// Lines of the file whose setting a flag or a variable has made as well.
+    /// Lines of the file that a flag or a variable overrides.
     overruled: Vec<(String, Given)>,
     tables: Vec<String>,
     section: &'static str,
@@ -123,7 +123,7 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// Puts together what flags, variables and the file say; the first of these wins.
+    /// Collects the values of flags, variables, and the file, in this order of precedence.
     pub(super) fn gather(flags: Flags, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let mut values = Self::default();
         let mut lower = BTreeMap::new();
@@ -170,24 +170,24 @@ impl Values {
         values
     }
 
-    /// Nothing that was set.
+    /// No given values.
     pub(super) fn gather_nothing() -> Self {
         Self { settings: vec![Self::config_setting(), Self::env_file_setting()], ..Self::default() }
     }
 
-    /// The setting that says which file is read.
+    /// The setting that names the configuration file.
     fn config_setting() -> Setting {
         let key = super::flags::CONFIG;
         Setting { key, section: "The file", shown: None, origin: Origin::Default }
     }
 
-    /// The setting that says which file with variables is read.
+    /// The setting that names the file of environment variables.
     fn env_file_setting() -> Setting {
         let key = super::flags::ENV_FILE;
         Setting { key, section: "The file", shown: None, origin: Origin::Default }
     }
 
-    /// Takes up the variables of a file that are settings, where the environment does not have them.
+    /// Adds the settings of a file of variables, except those that the environment sets.
     fn read_env_file(&mut self, path: &Path, named_by: &Origin, lower: &mut BTreeMap<String, Given>) {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -221,7 +221,7 @@ impl Values {
         }
     }
 
-    /// Takes up what the file says, where nothing higher has said it.
+    /// Adds the settings of the configuration file, except those that flags or variables set.
     pub(super) fn take_file(&mut self, path: &Path, text: &str) {
         let (entries, faults) = file::entries(text);
         for (line, problem) in faults {
@@ -243,7 +243,7 @@ impl Values {
         }
     }
 
-    /// What is read from now on belongs to this section of the description.
+    /// Begins a section: the settings that are read next belong to it.
     pub(super) fn section(&mut self, title: &'static str) {
         self.section = title;
     }
@@ -255,7 +255,7 @@ impl Values {
         value.expect("a default can be read")
     }
 
-    /// Reads a setting that may be left out.
+    /// Reads a setting that may be absent.
     pub(super) fn optional<T>(&mut self, key: Key, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
         let value = self.take(key, &parse);
         if let (None, Some(setting)) = (&value, self.settings.last_mut())
@@ -309,7 +309,7 @@ impl Values {
         names.filter(|name| !name.contains('.')).map(str::to_owned).collect()
     }
 
-    /// Reads one line of a table in the file, which is not a setting of its own.
+    /// Reads one line of a table in the file, which has no flag and no variable.
     pub(super) fn line<T>(
         &mut self,
         path: &str,
@@ -321,7 +321,7 @@ impl Values {
         value.map_err(|problem| self.fault(path, problem, given.origin)).ok()
     }
 
-    /// Everything that was read, and every fault; what nobody asked for is one.
+    /// Returns all settings and faults. An unknown setting is a fault.
     pub(super) fn end(mut self) -> (Vec<Setting>, Vec<Fault>) {
         let known = self.settings.iter().map(|setting| setting.key.name).collect::<Vec<_>>();
         let mut left = std::mem::take(&mut self.overruled);
@@ -363,7 +363,7 @@ pub(super) fn in_order(faults: &mut [Fault]) {
     faults.sort_by(|one, other| one.origin.line().cmp(&other.origin.line()));
 }
 
-/// Whether a variable that begins like a setting is none of ours to judge.
+/// Returns whether a variable with the prefix of settings is not a setting.
 fn is_no_setting(variable: &str) -> bool {
     NO_SETTINGS.contains(&variable) || NO_SETTINGS_BEGIN.iter().any(|begin| variable.starts_with(begin))
 }

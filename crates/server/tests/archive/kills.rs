@@ -1,4 +1,4 @@
-//! Exports and imports that are killed, and what goes on from there.
+//! Exports and imports that are killed, and how they continue.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -1,4 +1,4 @@
-//! `parlance migrate`, `export` and `import`: the built program moves whole stores.
+//! `parlance migrate`, `export`, and `import`: the program moves whole stores.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod kills;

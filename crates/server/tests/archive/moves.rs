@@ -1,4 +1,4 @@
-//! Stores that are moved whole: between the two kinds, through a pipe, in a backup, from a former version.
+//! Moving whole stores: between the two kinds, through a pipe, in a backup, and from an earlier version.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -69,8 +69,8 @@ async fn an_archive_with_former_names_of_tables_is_imported() {
     assert_eq!(fixture.seen_in(&moved).await, fixture.seen_in(&world).await);
 }
 
-/// The archive with one more memory, which was marked as deleted and kept its text, as versions before the migration
-/// `deleted_memories` left it.
+/// The archive with one more memory, which was marked as deleted and kept its text, as versions before the
+/// migration `deleted_memories` left it.
 fn with_a_deleted_memory(archive: &str) -> String {
     let mut memories = archive.lines().filter(|line| line.starts_with("{\"t\":\"memories\""));
     let (count, last) = (memories.clone().count(), memories.next_back().unwrap());

@@ -1,4 +1,4 @@
-//! What is refused: archives that are not whole, and stores that are not empty or in use.
+//! Refusals: incomplete archives, and stores that are not empty or in use.
 
 use std::io::Write;
 use std::process::Stdio;

@@ -1,12 +1,13 @@
 //! Runs a command with a PostgreSQL of its own: `with-postgres COMMAND…`.
 //!
-//! The command finds the server's URL in `PARLANCE_TEST_DATABASE_URL`, PostgreSQL's programs in its path, and this
-//! program in `PARLANCE_TEST_WITH_POSTGRES`. If the first is set already nothing is started. The server goes when the
-//! command has ended. With `PARLANCE_TEST_FSYNC` it flushes what it commits, as one that is not for tests does.
+//! The command finds the server's URL in `PARLANCE_TEST_DATABASE_URL`, PostgreSQL's programs in its path, and
+//! this program in `PARLANCE_TEST_WITH_POSTGRES`. If the first is set already nothing is started. The server
+//! goes when the command has ended. With `PARLANCE_TEST_FSYNC` it flushes what it commits, as one that is not
+//! for tests does.
 //!
-//! Without a command it is for a test that lets its PostgreSQL crash: it prints the URL of an empty database on a
-//! server of its own, and then for each line `restart` that it reads ends that server as a crash would, starts it again
-//! and says `restarted`. The server goes at the end of the input.
+//! Without a command it is for a test that lets its PostgreSQL crash: it prints the URL of an empty database
+//! on a server of its own, and then for each line `restart` that it reads ends that server as a crash would,
+//! starts it again and says `restarted`. The server goes at the end of the input.
 
 use std::env;
 use std::io::{Write, stdin, stdout};

@@ -195,8 +195,9 @@ pub async fn the_time_of_disabling_is_stored(world: World) {
     assert_eq!(world.administration.users_after(None, 10).await.unwrap(), [user]);
 }
 
-/// Nothing of the user is found any more but what was sent; agents go along, chats get another owner, and the address is
-/// free, but not the handle. Without `force`, nothing happens to a user who has agents or is in chats.
+/// Nothing of the user is found any more but what was sent; agents go along, chats get another owner, and the
+/// address is free, but not the handle. Without `force`, nothing happens to a user who has agents or is in
+/// chats.
 pub async fn a_deleted_user_is_found_nowhere(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let (bot, globe) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Globe").await);
@@ -286,8 +287,8 @@ pub async fn the_last_admin_of_members_is_not_deleted(world: World) {
     assert_eq!(house.iter().find(|one| one.name == "house").unwrap().users, 0);
 }
 
-/// An organization with members stays, one with chats goes with `force` only; its name is free, nothing leads into it,
-/// and whose own it was gets another one.
+/// An organization with members stays, one with chats goes with `force` only; its name is free, nothing leads
+/// into it, and whose own it was gets another one.
 pub async fn an_organization_without_members_is_deleted(world: World) {
     let (ann, ben) = (world.colleague("ann", "house").await, world.user("ben").await);
     let bot = world.agent(&ann, "Bot").await;
@@ -333,8 +334,8 @@ pub async fn an_organization_without_members_is_deleted(world: World) {
     assert_ne!(find("house").await.unwrap().id, house.id);
 }
 
-/// Neither the own list nor the directory offers them, nor can they be brought into a room; the rooms they are in
-/// keep them, and what is sent to them waits.
+/// Neither the own list nor the directory offers them, nor can they be brought into a room; the rooms they are
+/// in keep them, and what is sent to them waits.
 pub async fn a_disabled_account_is_not_a_peer(world: World) {
     let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
     let (bot, globe) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Globe").await);

@@ -90,8 +90,8 @@ pub async fn one_key_makes_one_event(world: World) {
     assert!(matches!(post(once("l", 1)).await, Err(PostEventError::ChatNotFound)));
 }
 
-/// A key that was given to another request is refused for a day, and until its record is removed: a clock that is wrong
-/// makes no message twice.
+/// A key that was given to another request is refused for a day, and until its record is removed: a clock that
+/// is wrong makes no message twice.
 pub async fn a_key_is_remembered_until_it_is_forgotten(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let sent = say(&world, &ann, chat, &bot, once("k", 1)).await.unwrap();

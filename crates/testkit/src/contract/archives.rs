@@ -95,7 +95,8 @@ pub async fn a_snapshot_stays_as_it_was(world: World) {
     assert_ne!(all_rows(&*world.stores.archive, 1000).await, before);
 }
 
-/// A row that exists with other content is refused by its key, an invalid one by its rule, and nothing is written.
+/// A row that exists with other content is refused by its key, an invalid one by its rule, and nothing is
+/// written.
 pub async fn rows_are_never_changed(world: World) {
     let ann = world.user("ann").await;
     let ben = world.user("ben").await;
@@ -180,8 +181,8 @@ pub async fn rows_agree_on_who_is_mentioned(world: World) {
     }
 }
 
-/// The mark of an import is set once, stays until it is removed, and is no part of what is shown. Where it begins, the
-/// plan that comes with the store makes room for the one of the archive.
+/// The mark of an import is set once, stays until it is removed, and is no part of what is shown. Where it
+/// begins, the plan that comes with the store makes room for the one of the archive.
 pub async fn an_import_is_marked_until_it_has_ended(world: World) {
     let archive = &world.stores.archive;
     let mut before = all_rows(&**archive, 100).await;

@@ -223,7 +223,8 @@ pub async fn only_admins_read_the_log(world: World) {
     assert_eq!(ask(stranger).await.unwrap(), Err(NotAdmin));
 }
 
-/// A rename does not reach into the log, but for titles of rooms, which are not kept as they may be made of a text.
+/// A rename does not reach into the log, but for titles of rooms, which are not kept as they may be made of a
+/// text.
 pub async fn entries_keep_the_names_of_their_time(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let chat = world.chat(ann.caller, &[]).await;

@@ -280,7 +280,8 @@ pub async fn remote_changes_apply_while_the_log_is_stuck(world: World) {
     assert_eq!(world.callers.counts().misses, before.misses + 2, "the store was asked");
 }
 
-/// A key and a token end when their time comes, though they are known; and what a key is used for is noted as ever.
+/// A key and a token end when their time comes, though they are known; and what a key is used for is noted as
+/// ever.
 pub async fn cached_credentials_still_expire(world: World) {
     let cast = Cast::known(&world).await;
     let until = world.clock.now().plus(Duration::from_millis(500));
@@ -312,8 +313,8 @@ pub async fn cached_credentials_still_expire(world: World) {
     assert_eq!(listed.unwrap().last_used_at, Some(used), "once a minute is enough");
 }
 
-/// A clock that jumps a day and back ages nothing that is known, and a key that had expired by the wrong clock is good
-/// at once when it is right again.
+/// A clock that jumps a day and back ages nothing that is known, and a key that had expired by the wrong clock
+/// is good at once when it is right again.
 pub async fn a_clock_jump_expires_no_cache_entry(world: World) {
     let cast = Cast::known(&world).await;
     let (right, day) = (world.clock.now(), Duration::from_secs(24 * 60 * 60));

@@ -59,8 +59,8 @@ pub async fn what_ends_is_logged(world: World) {
     assert_eq!(behind(log, end).await, (vec![], end));
 }
 
-/// What is known of callers is another: an agent's record, a plan, what plans allow; once, and nothing of what was
-/// refused or is so already.
+/// What is known of callers is another: an agent's record, a plan, what plans allow; once, and nothing of what
+/// was refused or is so already.
 pub async fn what_callers_carry_is_logged(world: World) {
     let log = &*world.stores.changes;
     let ann = world.user("ann").await;
@@ -152,8 +152,8 @@ pub async fn a_reader_of_the_log_misses_nothing(world: World) {
     assert_eq!(seen.len(), WRITERS * EACH);
 }
 
-/// In batches, the oldest first, whatever the clock of their writer said; what is written afterwards is behind all
-/// that ever was.
+/// In batches, the oldest first, whatever the clock of their writer said; what is written afterwards is behind
+/// all that ever was.
 pub async fn old_entries_are_forgotten(world: World) {
     let log = &*world.stores.changes;
     let start = log.newest_change().await.unwrap();

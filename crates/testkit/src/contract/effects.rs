@@ -100,8 +100,8 @@ fn mention_of(agent: &TestAgent) -> Mention {
     Mention { id: ParticipantId::Agent(agent.id), handle, name: "Agent".to_owned(), kind }
 }
 
-/// Everybody in a room sees its title, an agent also that of a text which it may not read. So such a text gives none,
-/// and neither does a later one; a title goes when an agent comes who may not read its text.
+/// Everybody in a room sees its title, an agent also that of a text which it may not read. So such a text
+/// gives none, and neither does a later one; a title goes when an agent comes who may not read its text.
 pub async fn a_title_is_made_of_what_everybody_may_read(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let (other, third) = (world.agent(&ann, "Other").await, world.agent(&ann, "Third").await);

@@ -148,8 +148,8 @@ pub async fn a_key_expires(world: World) {
     assert_eq!(names(&world, ParticipantId::User(ann.id)).await, ["short", ""]);
 }
 
-/// With a default lifetime, every new key expires after it, unless the request names an expiry. The key of the first
-/// start never expires.
+/// With a default lifetime, every new key expires after it, unless the request names an expiry. The key of the
+/// first start never expires.
 pub async fn new_keys_expire_by_default(world: World) {
     let service = Services::new(Ports { key_days: 30, ..world.ports.clone() }).accounts;
     let until = Some(world.clock.now().plus(Duration::from_secs(30 * 24 * 60 * 60)));

@@ -262,8 +262,8 @@ pub async fn users_list_and_end_their_sessions(world: World) {
     assert_eq!(world.logins.list_sessions(ann.caller).await.unwrap(), []);
 }
 
-/// A session that was opened a while ago makes no lasting credential without the password; keys and tokens of the operator
-/// are good for that by themselves.
+/// A session that was opened a while ago makes no lasting credential without the password; keys and tokens of
+/// the operator are good for that by themselves.
 pub async fn sensitive_changes_require_the_password(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let open = log_in(&world, "ann", FIRST).await.unwrap();
@@ -296,8 +296,8 @@ pub async fn sensitive_changes_require_the_password(world: World) {
     assert_eq!(failed.map(|entry| entry.detail.as_deref().unwrap()).collect::<Vec<_>>(), ["count=2"]);
 }
 
-/// One password is told from another by when it was set: a hash that is made anew is the same password, and whoever
-/// has looked at one that was replaced meanwhile neither gets in nor sets another.
+/// One password is told from another by when it was set: a hash that is made anew is the same password, and
+/// whoever has looked at one that was replaced meanwhile neither gets in nor sets another.
 pub async fn a_password_replaced_meanwhile_opens_no_session(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let (store, now) = (world.stores.logins.clone(), world.clock.now());
@@ -412,8 +412,8 @@ pub async fn old_sessions_are_forgotten(world: World) {
     assert_eq!(published.iter().filter(|change| matches!(change, Change::SessionEnded(_))).count(), 100);
 }
 
-/// Neither with the password nor with what a session has; afterwards the password is good again, and the session is
-/// over.
+/// Neither with the password nor with what a session has; afterwards the password is good again, and the
+/// session is over.
 pub async fn a_disabled_user_cannot_log_in(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let open = log_in(&world, "ann", FIRST).await.unwrap();

@@ -1,4 +1,5 @@
-//! What a store keeps of the servers that are several on it. Only stores on which there can be several have it.
+//! What a store keeps of the servers that are several on it. Only stores on which there can be several have
+//! it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,8 +31,8 @@ impl Nodes {
     }
 }
 
-/// Expands to one `#[tokio::test]` for every case of the contract; `$make` gives [`Nodes`], and whatever must stay
-/// alive with them.
+/// Expands to one `#[tokio::test]` for every case of the contract; `$make` gives [`Nodes`], and whatever must
+/// stay alive with them.
 #[macro_export]
 macro_rules! node_contract_tests {
     ($make:expr) => {

@@ -185,7 +185,8 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
     assert!(say(&world, &ann, 100).await.unwrap().is_ok());
 }
 
-/// In all its rooms, from all senders; deleted and erased messages do not count, and edited ones count as they are.
+/// In all its rooms, from all senders; deleted and erased messages do not count, and edited ones count as they
+/// are.
 pub async fn stored_bytes_are_counted_and_limited(world: World) {
     let ann = world.user_with_plan("ann", Plan { bytes: Some(100), ..plan("tiny") }).await;
     let ben = world.user("ben").await;

@@ -66,7 +66,8 @@ pub async fn a_registered_user_is_logged_in(world: World) {
     register(&world, "cat", None).await.unwrap();
 }
 
-/// In the same moment in which the invitation is used up; who has none that is good learns nothing of accounts.
+/// In the same moment in which the invitation is used up; who has none that is good learns nothing of
+/// accounts.
 pub async fn a_guest_registers_into_the_organization(world: World) {
     let ann = world.user("ann").await;
     let by = Authority::Admin(ann.caller);

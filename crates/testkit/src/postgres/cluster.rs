@@ -139,8 +139,8 @@ impl Cluster {
         self.supervisor().stop_server();
     }
 
-    /// Starts the server if it does not run; a server that this starts takes connections when this returns, on the same
-    /// port.
+    /// Starts the server if it does not run; a server that this starts takes connections when this returns, on
+    /// the same port.
     pub fn start(&self) {
         self.supervisor()
             .start_server()

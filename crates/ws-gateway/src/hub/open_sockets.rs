@@ -191,8 +191,8 @@ impl OpenSockets {
         Some(Last { is_out: sockets.ended.is_out(caller) })
     }
 
-    /// Supersedes the socket of an agent, if there is one, since the agent has a newer one on another node. Returns
-    /// `false` if the one here is newer.
+    /// Supersedes the socket of an agent, if there is one, since the agent has a newer one on another node.
+    /// Returns `false` if the one here is newer.
     pub(super) fn give_up(&self, agent: AgentId, number: SocketNumber) -> bool {
         let mut sockets = self.sockets();
         if sockets.numbers.get(&agent).is_some_and(|own| *own > number) {

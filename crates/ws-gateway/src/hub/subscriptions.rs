@@ -296,7 +296,8 @@ impl Subscriptions {
         }
     }
 
-    /// Ends the subscriptions to a chat that have lost their access, and updates the access basis of the others.
+    /// Ends the subscriptions to a chat that have lost their access, and updates the access basis of the
+    /// others.
     pub(super) async fn revalidate(&self, chat: ChatId, chats: &ChatService) -> Result<(), StoreError> {
         let _one_at_a_time = self.revalidating.lock().await;
         for attempt in 1..=TRIES {

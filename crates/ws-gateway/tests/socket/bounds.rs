@@ -1,4 +1,4 @@
-//! A client that does not read costs no more than its queue, and nobody else anything.
+//! A client that does not read costs at most its queue, and does not affect others.
 
 use serde_json::json;
 use ws_gateway::HubConfig;

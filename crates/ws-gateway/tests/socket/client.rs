@@ -1,4 +1,4 @@
-//! A client that shows every frame.
+//! A client that exposes every frame.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Who may open a socket, as whom, and what the others are told.
+//! Opening a socket: credentials, refused handshakes, and limits.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is told of contacts and contact requests.
+//! Events about contacts and contact requests.
 
 use domain::caller::Caller;
 use domain::contact::{

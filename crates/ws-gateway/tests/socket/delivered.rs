@@ -1,4 +1,4 @@
-//! What a socket of an agent took is delivered, and humans hear of it.
+//! A message that an agent's socket has taken is delivered, and humans receive an event.
 
 use domain::chat::ChatTitle;
 use domain::delivery::{DeliveryFilter, DeliveryStatus, Order};

@@ -1,4 +1,4 @@
-//! A store whose answers to "who takes part?" can be held back.
+//! A store that can hold back its answers about memberships.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,8 @@ use tokio::time::timeout;
 
 use crate::harness::PATIENCE;
 
-/// Holds back every membership, and every list of all in a room, after it was looked up, until it is let through.
+/// Holds back every membership, and every list of all in a room, after it was looked up, until it is let
+/// through.
 pub(crate) struct Gate {
     store: Arc<dyn ChatRepository>,
     looked_up: Semaphore,

@@ -1,6 +1,6 @@
-//! A served gateway and the people who connect to it.
+//! A served gateway and the users who connect to it.
 //!
-//! Ann owns One and Two and is with both in [`Bench::room`]; Ben is a stranger who owns Three.
+//! Ann owns One and Two and is with both in [`Bench::room`]; Ben is in no room and owns Three.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Joins whose answer takes its time: what happens meanwhile, and in which order it is told.
+//! Joins whose answer is slow: events meanwhile, and the order of frames.
 
 use std::sync::Arc;
 

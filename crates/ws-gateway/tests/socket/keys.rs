@@ -108,8 +108,8 @@ async fn what_another_process_ends_ends_here() {
     bench.end().await;
 }
 
-/// The operator has done it, so by the log alone: all sockets that somebody answers for end, and a newcomer who was
-/// let in before that gets none until they may come in again.
+/// The operator has done it, so by the log alone: all sockets that somebody answers for end, and a newcomer
+/// who was let in before that gets none until they may come in again.
 #[actix_web::test]
 async fn who_is_disabled_has_no_socket_until_enabled() {
     let bench = Bench::new().await;
@@ -155,8 +155,8 @@ async fn a_key_that_is_revoked_while_it_connects_gets_no_socket() {
     bench.end().await;
 }
 
-/// Another password ends what older tokens have opened or are about to open, and nothing that a newer one opens, however
-/// often it is told: the server that did it hears of it from the log as well.
+/// Another password ends what older tokens have opened or are about to open, and nothing that a newer one
+/// opens, however often it is told: the server that did it hears of it from the log as well.
 #[actix_web::test]
 async fn another_password_ends_the_sockets_of_older_tokens() {
     let bench = Bench::new().await;
@@ -196,8 +196,8 @@ async fn a_token_that_ends_while_it_connects_gets_no_socket() {
     bench.end().await;
 }
 
-/// A session that ends takes the sockets of its access tokens with it, in whichever way it is told, and no others; a
-/// token of it that is just about to open one gets none.
+/// A session that ends takes the sockets of its access tokens with it, in whichever way it is told, and no
+/// others; a token of it that is just about to open one gets none.
 #[actix_web::test]
 async fn a_session_that_ends_takes_its_sockets_with_it() {
     let bench = Bench::new().await;

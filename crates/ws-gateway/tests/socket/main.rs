@@ -1,4 +1,4 @@
-//! The gateway over real sockets, on every service with a store in memory.
+//! The gateway over real sockets, on the real services with a store in memory.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod bounds;

@@ -1,4 +1,4 @@
-//! Humans who listen to rooms through their agents, and what they are told of a renamed room.
+//! Humans who observe rooms through their agents, and the events of a renamed room.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who of a room's people is there, over real sockets.
+//! Presence in rooms, over real sockets.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A client that writes bytes, for what no WebSocket library would send.
+//! A client that writes raw bytes, for input that no WebSocket library would send.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What got lost between the commit and the socket is pushed again.
+//! Messages that are lost between the commit and the socket are pushed again.
 
 use std::time::Duration;
 

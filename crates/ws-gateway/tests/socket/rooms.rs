@@ -1,4 +1,4 @@
-//! What is told on the topics of a room and of its people.
+//! Events on the topics of rooms, and of their users and agents.
 
 use domain::chat::Role;
 use domain::id::ParticipantId;

@@ -1,4 +1,4 @@
-//! The WebSocket protocol under the frames, and how sockets end.
+//! The WebSocket protocol below the frames, and how sockets are closed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The order of a room, and what a page of it must show.
+//! Checks the order of messages in a room, and the content of pages.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

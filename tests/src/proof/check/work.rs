@@ -1,4 +1,4 @@
-//! The work of agents: what is offered to them, and how their attempts are counted.
+//! Checks the work of agents: which messages are offered to them, and how attempts are numbered.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -27,8 +27,8 @@ pub enum AgentCommand {
     Set(SetAgentArguments),
     /// Disable an agent.
     ///
-    /// Within a second, running servers answer its key with 403 and close its socket. It stays in its rooms, but cannot
-    /// be added to others; messages for it are stored. Nothing is erased; `enable` reverses it.
+    /// Within a second, running servers answer its key with 403 and close its socket. It stays in its rooms,
+    /// but cannot be added to others; messages for it are stored. Nothing is erased; `enable` reverses it.
     #[command(after_help = "Example:\n  parlance agent disable ann/echo")]
     Disable(AgentArguments),
     /// Enable an agent again, with its existing key.
@@ -40,7 +40,7 @@ pub enum AgentCommand {
     Delete(DeleteAgentArguments),
 }
 
-/// The agent to be made.
+/// The agent to create.
 #[derive(Args, Debug)]
 pub struct CreateAgentArguments {
     /// Handle of the user who owns the agent.
@@ -57,7 +57,7 @@ pub struct CreateAgentArguments {
     pub json: bool,
 }
 
-/// Which agents.
+/// The agents to list.
 #[derive(Args, Debug)]
 pub struct ListAgentsArguments {
     /// Show only agents of the user with this handle.
@@ -70,7 +70,7 @@ pub struct ListAgentsArguments {
     pub print: TableArguments,
 }
 
-/// Which agent.
+/// The agent that the command is about.
 #[derive(Args, Debug)]
 pub struct AgentArguments {
     /// Handle of the agent (owner/slug), as `parlance agent list` shows it.
@@ -79,7 +79,7 @@ pub struct AgentArguments {
     pub print: TableArguments,
 }
 
-/// Which agent is to be deleted.
+/// The agent to delete.
 #[derive(Args, Debug)]
 pub struct DeleteAgentArguments {
     /// Handle of the agent (owner/slug), as `parlance agent list` shows it.

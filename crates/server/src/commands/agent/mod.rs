@@ -31,7 +31,7 @@ use arguments::{
     SetAgentArguments,
 };
 
-/// Does it on the store of the configuration, and prints what came of it.
+/// Runs the command on the configured store, and prints the result.
 pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Failure> {
     match command {
         AgentCommand::Create(arguments) => create(config, &arguments).await,
@@ -159,7 +159,7 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
     print(&lines.join("\n"))
 }
 
-/// Sets the visibility of an agent.
+/// Applies the given settings to an agent.
 async fn set(store: &Arc<dyn Store>, arguments: &SetAgentArguments) -> Result<(), Failure> {
     let given = AgentMarks {
         is_global: arguments.global,
@@ -222,7 +222,7 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteAgentArguments) -> Res
     })
 }
 
-/// The agent with this handle.
+/// Finds the agent with this handle.
 pub(crate) async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<Agent, Failure> {
     let handle = normalize_handle(handle);
     let found = store.find_agent_by_handle(&handle).await;
@@ -233,7 +233,7 @@ pub(crate) async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<Agent, 
     }
 }
 
-/// No agent has this handle.
+/// The failure for an unknown handle of an agent.
 pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
     let agents = nearest::agents(store).await;
     let agents = || agents.iter().map(String::as_str);

@@ -22,7 +22,7 @@ pub enum ChatCommand {
     Delete(DeleteChatArguments),
 }
 
-/// Which chats.
+/// The chats to list.
 #[derive(Args, Debug)]
 pub struct ListChatsArguments {
     /// Show only chats that count towards the plan of this organization.
@@ -38,7 +38,7 @@ pub struct ListChatsArguments {
     pub print: TableArguments,
 }
 
-/// Which chat.
+/// The chat to show.
 #[derive(Args, Debug)]
 pub struct ShowChatArguments {
     /// The chat's id, as `parlance chat list` shows it.
@@ -47,7 +47,7 @@ pub struct ShowChatArguments {
     pub print: TableArguments,
 }
 
-/// Which chat is to be deleted.
+/// The chat to delete.
 #[derive(Args, Debug)]
 pub struct DeleteChatArguments {
     /// The chat's id, as `parlance chat list` shows it.

@@ -21,7 +21,7 @@ use crate::store::{self, Store};
 use crate::wiring;
 use arguments::{DeleteChatArguments, ListChatsArguments, ShowChatArguments};
 
-/// Where the ids of chats stand.
+/// The next step for an unknown id.
 const CHATS: &str = "list chats with `parlance chat list`";
 
 /// Printed for a list without chats.
@@ -72,7 +72,7 @@ async fn list(
     rows.end()
 }
 
-/// The chat with this id.
+/// Finds the chat with this id.
 pub(crate) async fn find(store: &Arc<dyn Store>, id: &str) -> Result<ChatOverview, Failure> {
     let found = match ChatId::parse(id.trim()) {
         Some(id) => store.overview(ChatFilter::One(id), None, 1).await.map_err(unread)?,

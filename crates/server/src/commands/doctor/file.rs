@@ -1,4 +1,4 @@
-//! Checks the disk of the data, and the permissions on it.
+//! Checks the free disk space, and the permissions of the data's files.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ const FULL: u64 = 64 * 1024 * 1024;
 /// Below this number of free bytes, space should be freed.
 const SCARCE: u64 = 1024 * 1024 * 1024;
 
-/// `is_store` says that the file of the store is one. Whatever else it is, nobody is told to close it.
+/// Checks disk and permissions. If the store could not be checked (`is_store` is false), its file may belong
+/// to something else, so only the disk is checked.
 pub(super) fn look(config: &Config, is_store: bool) -> Vec<Finding> {
     let (directory, mut secret) = match &config.store {
         StoreAt::Memory => return Vec::new(),
@@ -116,7 +117,7 @@ fn mode(path: &Path) -> Finding {
     }
 }
 
-/// Returns whether only the owner has rights on a file with this mode.
+/// Returns whether this mode gives only the owner rights.
 const fn is_closed(mode: u32) -> bool {
     let others = mode & 0o077;
     others == 0

@@ -23,7 +23,7 @@ use crate::progress::Spinner;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
     Well,
-    /// It works, but not for long, or not as it should.
+    /// It works, but may fail soon or is not as it should be.
     Warning,
     /// It does not work.
     Fault,

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::lock;
 use crate::store::StoreAt;
 
-/// How long a listener may take to identify itself.
+/// The time limit for a listener to identify itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The maximum size of an answer that is read.
@@ -25,7 +25,7 @@ pub(crate) enum Ours {
 }
 
 impl Ours {
-    /// The request, and the mark in its answer.
+    /// The path to request, and the text that identifies the answer.
     const fn signs(self) -> (&'static str, &'static str) {
         match self {
             Self::Server => ("/version", "\"name\":\"parlance\""),
@@ -35,18 +35,18 @@ impl Ours {
     }
 }
 
-/// A server of ours that answers, and whose it is.
+/// A Parlance server that answers, and the store that it uses.
 pub(crate) enum Served {
-    /// That of this store.
+    /// It uses this store.
     Here,
-    /// That of another store.
+    /// It uses another store.
     Elsewhere,
-    /// The database does not tell.
+    /// Its store is unknown: the database does not tell.
     Unknown,
 }
 
 impl Served {
-    /// This process must not have the store open.
+    /// Determines it by the lock of the store. This process must not have the store open.
     pub(crate) fn by_lock(config: &Config) -> Self {
         match &config.store {
             StoreAt::File(path) if lock::is_served(path) => Self::Here,

@@ -115,7 +115,7 @@ fn durability(off: &Result<Vec<String>, StoreError>) -> Vec<Finding> {
     off.iter().map(fault).collect()
 }
 
-/// Looks for work of agents that needs somebody.
+/// Checks for work of agents that has a flag, such as stuck or dead work.
 async fn overdue(config: &Config, store: &Arc<dyn Store>) -> Vec<Finding> {
     let ledger = wiring::work(config, store.clone());
     let mut findings = Vec::new();

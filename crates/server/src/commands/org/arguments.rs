@@ -26,7 +26,8 @@ pub enum OrgCommand {
     Rename(RenameOrgArguments),
     /// Delete an organization without members permanently.
     ///
-    /// Also deletes its memories and open invitations. Move or delete its members first: `org move`, `user delete`.
+    /// Also deletes its memories and open invitations. Move or delete its members first: `org move`,
+    /// `user delete`.
     #[command(after_help = "Example:\n  parlance org delete acme --force")]
     Delete(DeleteOrgArguments),
     /// List the members of an organization with their roles, oldest account first.
@@ -45,13 +46,13 @@ pub enum OrgCommand {
     SetRole(SetRoleArguments),
     /// Move a user and the user's agents to another organization, without asking them.
     ///
-    /// Rooms and memories stay where they were created. The user's access tokens, and sockets opened with them, end within
-    /// a second.
+    /// Rooms and memories stay where they were created. The user's access tokens, and sockets opened with
+    /// them, end within a second.
     #[command(after_help = "Examples:\n  parlance org move ben --to acme\n  parlance org move ben --own")]
     Move(MoveArguments),
 }
 
-/// What a member is, as it is said on the command line.
+/// The role of a member, as given on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub enum RoleArgument {
     /// Manages the organization: its name, members, roles, and invitations.
@@ -69,7 +70,7 @@ impl From<RoleArgument> for OrganizationRole {
     }
 }
 
-/// Which organization is to be deleted.
+/// The organization to delete.
 #[derive(Args, Debug)]
 pub struct DeleteOrgArguments {
     /// Name of the organization; case does not matter.
@@ -82,7 +83,7 @@ pub struct DeleteOrgArguments {
     pub json: bool,
 }
 
-/// The organization to be made.
+/// The organization to create.
 #[derive(Args, Debug)]
 pub struct CreateOrgArguments {
     /// Name of the organization, unique regardless of case.
@@ -95,7 +96,7 @@ pub struct CreateOrgArguments {
     pub json: bool,
 }
 
-/// Which organization.
+/// The organization to show.
 #[derive(Args, Debug)]
 pub struct ShowOrgArguments {
     /// Name of the organization.
@@ -104,7 +105,7 @@ pub struct ShowOrgArguments {
     pub print: TableArguments,
 }
 
-/// Whose members.
+/// The organization whose members are listed.
 #[derive(Args, Debug)]
 pub struct MembersArguments {
     /// Name of the organization.
@@ -113,7 +114,7 @@ pub struct MembersArguments {
     pub print: TableArguments,
 }
 
-/// Which organization, and its new name.
+/// The organization to rename, and its new name.
 #[derive(Args, Debug)]
 pub struct RenameOrgArguments {
     /// Name of the organization.
@@ -125,7 +126,7 @@ pub struct RenameOrgArguments {
     pub json: bool,
 }
 
-/// Whom to invite, and where to.
+/// The invitation to create.
 #[derive(Args, Debug)]
 pub struct InviteArguments {
     /// Name of the organization.
@@ -144,7 +145,7 @@ pub struct InviteArguments {
     pub json: bool,
 }
 
-/// Who becomes what.
+/// The member, and the new role.
 #[derive(Args, Debug)]
 pub struct SetRoleArguments {
     /// Handle of the user.
@@ -157,7 +158,7 @@ pub struct SetRoleArguments {
     pub json: bool,
 }
 
-/// Who moves, and where to.
+/// The user to move, and the destination.
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("where").required(true)))]
 pub struct MoveArguments {
@@ -166,7 +167,8 @@ pub struct MoveArguments {
     /// Name of the organization to move to.
     #[arg(long, group = "where", value_name = "NAME")]
     pub to: Option<String>,
-    /// Move to an organization of the user's own: the one created for them, or a new one if that has other members.
+    /// Move to an organization of the user's own: the one created for them, or a new one if that has other
+    /// members.
     #[arg(long, group = "where")]
     pub own: bool,
     /// Role in that organization.

@@ -285,7 +285,7 @@ fn not_departed(error: LeaveError) -> Failure {
     }
 }
 
-/// The user with this handle, with the current organization.
+/// Finds the user with this handle, with the current organization.
 async fn of_user(desk: &Desk, handle: &str) -> Result<(UserId, Organization), Failure> {
     let stored = normalize_handle(handle);
     let found = desk.accounts.find_holder(&stored).await.map_err(unread)?;
@@ -298,7 +298,7 @@ async fn of_user(desk: &Desk, handle: &str) -> Result<(UserId, Organization), Fa
     Err(user::unknown(&desk.store, handle).await)
 }
 
-/// The organization with this name.
+/// Finds the organization with this name.
 pub(crate) async fn named(
     organizations: &OrganizationService,
     store: &Arc<dyn Store>,
@@ -311,7 +311,7 @@ pub(crate) async fn named(
     }
 }
 
-/// No organization has this name.
+/// The failure for an unknown name of an organization.
 pub(crate) async fn unknown(store: &Arc<dyn Store>, name: &str) -> Failure {
     let names = nearest::organizations(store).await;
     let meant = nearest(name.trim(), names.iter().map(String::as_str));
@@ -324,7 +324,7 @@ async fn members(desk: &Desk, organization: &Organization) -> Result<Vec<Member>
     members.map_err(|cause| Failure::new("cannot read the members", cause))
 }
 
-/// All rows of a list.
+/// Reads all pages of a list.
 async fn all<T, E>(page: impl AsyncFn(PageRequest) -> Result<Page<T>, E>) -> Result<Vec<T>, E> {
     let (mut rows, mut after) = (Vec::new(), None::<Position>);
     loop {

@@ -24,8 +24,9 @@ pub enum UserCommand {
     Show(UserArguments),
     /// Disable a user and the user's agents.
     ///
-    /// Within a second, running servers answer their keys and tokens with 403 and close their sockets. The user's
-    /// sessions end. They stay in their rooms, and messages for the agents are stored. `enable` reverses it.
+    /// Within a second, running servers answer their keys and tokens with 403 and close their sockets. The
+    /// user's sessions end. They stay in their rooms, and messages for the agents are stored. `enable`
+    /// reverses it.
     #[command(after_help = "Example:\n  parlance user disable ann\n\
         See also: `parlance key revoke --all-of ann`, if keys have leaked.")]
     Disable(UserArguments),
@@ -35,8 +36,8 @@ pub enum UserCommand {
     Enable(UserArguments),
     /// Delete a user and the user's agents permanently. Their messages stay.
     ///
-    /// Erases the user's name, email address, password, keys, and sessions. Nobody else can get the handle. Chats that
-    /// only the user owned get another owner. The audit log keeps its entries.
+    /// Erases the user's name, email address, password, keys, and sessions. Nobody else can get the handle.
+    /// Chats that only the user owned get another owner. The audit log keeps its entries.
     #[command(after_help = "Example:\n  parlance user delete ann --force\n\
         To lock the user out temporarily: `parlance user disable`.")]
     Delete(DeleteUserArguments),
@@ -46,7 +47,7 @@ pub enum UserCommand {
     ResetPassword(ResetPasswordArguments),
 }
 
-/// Whose password may be set.
+/// The user whose password is reset.
 #[derive(Args, Debug)]
 pub struct ResetPasswordArguments {
     /// Handle of the user.
@@ -56,7 +57,7 @@ pub struct ResetPasswordArguments {
     pub json: bool,
 }
 
-/// The user to be created.
+/// The user to create.
 #[derive(Args, Debug)]
 pub struct CreateUserArguments {
     /// Unique handle of the user: 3 to 39 of a-z, 0-9, dot, and hyphen.
@@ -82,7 +83,7 @@ pub struct CreateUserArguments {
     pub json: bool,
 }
 
-/// Which users.
+/// The users to list.
 #[derive(Args, Debug)]
 pub struct ListUsersArguments {
     /// Show only disabled users.
@@ -92,7 +93,7 @@ pub struct ListUsersArguments {
     pub print: TableArguments,
 }
 
-/// Which user.
+/// The user that the command is about.
 #[derive(Args, Debug)]
 pub struct UserArguments {
     /// Handle of the user, as `parlance user list` shows it.
@@ -101,7 +102,7 @@ pub struct UserArguments {
     pub print: TableArguments,
 }
 
-/// Which user is to be deleted.
+/// The user to delete.
 #[derive(Args, Debug)]
 pub struct DeleteUserArguments {
     /// Handle of the user, as `parlance user list` shows it.

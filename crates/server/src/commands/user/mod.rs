@@ -31,13 +31,13 @@ use arguments::{
     CreateUserArguments, DeleteUserArguments, ListUsersArguments, ResetPasswordArguments, UserArguments,
 };
 
-/// The number of rows that are read at a time; no more are held.
+/// The number of rows that are read, and held in memory, at a time.
 pub(crate) const AT_ONCE: u32 = 500;
 
 /// Printed for a store without users.
 const NO_USERS: &str = "No users. Create one with `parlance user create`.";
 
-/// For counts: one row, and the total.
+/// A page for counting: one row, and the total.
 const COUNT: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 1 }, count: true };
 
 /// Runs the command on the configured store, and prints the result.
@@ -166,7 +166,7 @@ fn created_as_json(created: &CreatedUser) -> String {
     json!({ "user": as_json(&created.user), "api_key": created.key.reveal() }).to_string()
 }
 
-/// `organization` is the name of the one that was created as well.
+/// `organization` is the name of the organization that was created with the user.
 fn created_as_text(created: &CreatedUser, organization: Option<&str>) -> String {
     let organization = organization.map(|name| format!(" and the organization '{name}'")).unwrap_or_default();
     format!(
@@ -261,7 +261,7 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteUserArguments) -> Resu
     })
 }
 
-/// Why a user is not deleted without `--force`, and the next step.
+/// The reason why a user is not deleted without `--force`, and the next step.
 fn in_use(handle: &UserHandle, Belongings { agents, chats }: Belongings) -> (String, String) {
     let has = (agents > 0).then(|| format!("has {}", count(agents, "agent")));
     let is_in = (chats > 0).then(|| format!("is in {}", count(chats, "chat")));
@@ -272,7 +272,7 @@ fn in_use(handle: &UserHandle, Belongings { agents, chats }: Belongings) -> (Str
     (format!("'{handle}' {is_used}"), next)
 }
 
-/// The organization that is meant, if there is one.
+/// The organization that the arguments name, if they name one.
 async fn named_organization(
     store: &Arc<dyn Store>,
     which: WhichOrganization,
@@ -281,7 +281,7 @@ async fn named_organization(
     found.map_err(|cause| Failure::new("cannot read the organizations", cause).next(store::NEXT))
 }
 
-/// The user with this handle.
+/// Finds the user with this handle.
 pub(crate) async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<User, Failure> {
     let handle = normalize_handle(handle);
     let found = store.find_user_by_handle(&UserHandle::from_stored(handle.clone())).await;
@@ -303,7 +303,7 @@ pub(crate) fn no_users() -> Failure {
     Failure::plain("this store has no users").next("create one with `parlance user create`")
 }
 
-/// No user has this handle.
+/// The failure for an unknown handle of a user.
 pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
     if has_no_users(store).await {
         return no_users();

@@ -11,8 +11,8 @@ use crate::cli::TableArguments;
 pub enum WorkCommand {
     /// List messages that agents have not processed, oldest first.
     ///
-    /// The last column is the flag of the message (unanswered, stuck, or failing), or its state if it has none. Dead
-    /// messages are only listed with `--state dead`.
+    /// The last column is the flag of the message (unanswered, stuck, or failing), or its state if it has
+    /// none. Dead messages are only listed with `--state dead`.
     #[command(after_help = "Examples:\n  \
         parlance work list --flag failing\n  \
         parlance work list --agent ann/echo --watch\n  \
@@ -23,8 +23,9 @@ pub enum WorkCommand {
     Show(ShowWorkArguments),
     /// Offer work to its agent as if it were new: one message, or all that match.
     ///
-    /// Work that failed, is stuck, dead, or was delivered and not begun can be retried. Its attempts are kept, and the
-    /// agent gets as many again. An agent that has given a message up may ignore it until its process restarts.
+    /// Work that failed, is stuck, dead, or was delivered and not begun can be retried. Its attempts are kept,
+    /// and the agent gets as many again. An agent that has given a message up may ignore it until its process
+    /// restarts.
     #[command(after_help = "Examples:\n  \
         parlance work retry 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 ann/echo\n  \
         parlance work retry --agent ann/echo --flag failing\n\
@@ -127,14 +128,14 @@ pub struct WhichWorkArguments {
     pub json: bool,
 }
 
-/// Which work is to be offered again.
+/// The work to retry.
 #[derive(Args, Debug)]
 pub struct RetryWorkArguments {
     #[command(flatten)]
     pub which: WhichWorkArguments,
 }
 
-/// Which work is to be taken out of the queue.
+/// The work to dead-letter.
 #[derive(Args, Debug)]
 pub struct DeadLetterWorkArguments {
     #[command(flatten)]
@@ -144,7 +145,7 @@ pub struct DeadLetterWorkArguments {
     pub reason: String,
 }
 
-/// Which work.
+/// The work to list.
 #[derive(Args, Debug)]
 pub struct ListWorkArguments {
     #[command(flatten)]
@@ -159,7 +160,7 @@ pub struct ListWorkArguments {
     pub print: TableArguments,
 }
 
-/// Which work item.
+/// The work item to show.
 #[derive(Args, Debug)]
 pub struct ShowWorkArguments {
     /// The message's id, as `parlance work list` shows it.

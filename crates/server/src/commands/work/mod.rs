@@ -37,10 +37,10 @@ const AT_ONCE: u32 = 100;
 /// The pause between two lists that are watched.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Clears a terminal, and goes to its upper left corner.
+/// Clears a terminal, and moves the cursor to its upper left corner.
 const CLEAR: &str = "\x1b[2J\x1b[H";
 
-/// Printed if a message or an agent is not found.
+/// The next step for an unknown message or agent.
 const WORK: &str = "list open work with `parlance work list`";
 
 /// Runs the command on the configured store, and prints the result.
@@ -226,7 +226,7 @@ async fn change_all(
     })
 }
 
-/// A change in the past tense.
+/// The change in the past tense, for messages.
 const fn past(change: &WorkChange) -> &'static str {
     match change {
         WorkChange::Retry => "retried",
@@ -292,18 +292,18 @@ fn unread(cause: ListWorkError) -> Failure {
     Failure::new("cannot read the work", cause).next(store::NEXT)
 }
 
-/// Work, as far as one page shows it.
+/// The number of work items, counted up to one page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) found: usize,
     pub(crate) unanswered: usize,
     pub(crate) stuck: usize,
     pub(crate) failing: usize,
-    /// Set if there is more work than was counted.
+    /// Whether there are more items than were counted.
     pub(crate) more: bool,
 }
 
-/// Counts the work with a flag, or all open work of an agent; no more than a page of it.
+/// Counts the work with a flag, or all open work of an agent, up to one page.
 pub(crate) async fn counted(
     work: &WorkService,
     agent: Option<AgentId>,
@@ -341,7 +341,7 @@ fn short(duration: Duration) -> String {
     unit.map_or_else(|| "0s".to_owned(), |(length, unit)| format!("{}{unit}", seconds / length))
 }
 
-/// The state comes last: a flag, if there is one, says more than the state.
+/// The last column is the flag, or the state if there is no flag.
 fn as_cells(item: &WorkItem, flags: &[WorkFlag], now: Timestamp, times: &Times) -> Vec<String> {
     let age = if times.are_exact() { exact(item.written_at) } else { short(now.since(item.written_at)) };
     let state = if flags.is_empty() {
