@@ -34,12 +34,6 @@ const STATES: [(&str, DeliveryStatus); 5] = [
 /// The words of [`STATES`].
 const STATE_WORDS: &[&str] = &[STATES[0].0, STATES[1].0, STATES[2].0, STATES[3].0, STATES[4].0];
 
-/// How long a retry waits for its agent to begin.
-const TAKEN_UP_WITHIN: Duration = Duration::from_secs(3);
-
-/// The pause between two looks.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
-
 /// The maximum number of characters of the text that an error must contain.
 const MAX_ERROR_CHARS: usize = 200;
 
@@ -261,22 +255,8 @@ pub(crate) async fn retry<S: Scope>(
     StrictJson { body, .. }: StrictJson<RetryWorkBody>,
     work: web::Data<WorkService>,
 ) -> Result<HttpResponse, ApiError> {
-    let scope = S::of(caller);
-    let mut item = work.change(scope, path.message, path.agent, WorkChange::Retry, body.if_state).await?;
-    let mut waited = Duration::ZERO;
-    while !is_taken_up(&item) && work.is_connected(&item) && waited < TAKEN_UP_WITHIN {
-        sleep(LOOK_AGAIN).await;
-        waited += LOOK_AGAIN;
-        // The retry is stored, whatever becomes of the look.
-        let Ok(found) = work.find(scope, path.message, path.agent).await else { break };
-        item = found;
-    }
-    Ok(Data::ok(RetriedWorkView::new(view(&work, &item), is_taken_up(&item))))
-}
-
-/// Returns whether an attempt was begun since the retry.
-fn is_taken_up(item: &WorkItem) -> bool {
-    item.delivery.attempts().last().is_some_and(|newest| item.delivery.counts(newest))
+    let retried = work.retry(S::of(caller), path.message, path.agent, body.if_state, sleep).await?;
+    Ok(Data::ok(RetriedWorkView::new(view(&work, &retried.item), retried.is_taken_up)))
 }
 
 pub(crate) async fn dead_letter<S: Scope>(

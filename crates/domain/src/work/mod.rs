@@ -8,12 +8,14 @@
 //! ([`change`]).
 //!
 //! Invariant: an item has the beginning of its text, and a title, only for callers who may read the
-//! chat. Admins are responsible for agents in chats that they cannot read: without the text, the
-//! edge shows neither errors nor the sender's name. Admins see the titles of their organization's chats.
+//! chat. Admins are responsible for agents in chats that they cannot read: they see neither errors, nor
+//! reasons, nor the sender's name ([`WorkItem::is_readable`]). Admins see the titles of their
+//! organization's chats.
 
 pub mod change;
 pub mod flag;
 mod port;
+mod retry;
 mod service;
 
 pub use change::{ChangeAllError, ChangeWork, ChangeWorkError, ChangeWorkRefused, ChangedWork, WorkChange};
@@ -21,6 +23,7 @@ pub use flag::{WorkFlag, WorkThresholds};
 pub use port::{
     FindWork, FlagCondition, WorkAgent, WorkItem, WorkKey, WorkPart, WorkRepository, WorkScope, WorkSearch,
 };
+pub use retry::RetriedWork;
 pub use service::{FindWorkError, ListWorkError, WorkFilter, WorkService};
 
 /// The number of characters of a text that are shown with an item.

@@ -216,7 +216,7 @@ pub struct WorkItem {
     pub sequence: Sequence,
     /// The sender.
     pub sender: ParticipantId,
-    /// The sender's name.
+    /// The sender's name; shown by [`Self::shown_sender_name`].
     pub sender_name: String,
     /// The time at which the message was written.
     pub written_at: Timestamp,
@@ -228,6 +228,22 @@ pub struct WorkItem {
 }
 
 impl WorkItem {
+    /// Returns whether the reader may read the chat, and with it what may quote the message: the errors of
+    /// attempts.
+    pub const fn is_readable(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// The sender's name, for a reader who may read the chat.
+    pub fn shown_sender_name(&self) -> Option<&str> {
+        self.is_readable().then_some(self.sender_name.as_str())
+    }
+
+    /// Why the item was taken out of the queue, for a reader who may read the chat.
+    pub fn shown_dead_reason(&self) -> Option<&str> {
+        self.delivery.dead().filter(|_| self.is_readable()).map(|dead| dead.reason.as_str())
+    }
+
     /// Its key in a list.
     pub const fn key(&self) -> WorkKey {
         WorkKey {

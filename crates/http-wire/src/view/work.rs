@@ -133,7 +133,7 @@ impl<'a> WorkItemView<'a> {
         let (agent, sender) = (&item.agent, item.sender);
         let age_ms = now.since(item.written_at).as_millis();
         // An error may quote the message.
-        let attempt = |attempt| AttemptView::new(attempt, None).with_error(item.text.is_some());
+        let attempt = |attempt| AttemptView::new(attempt, None).with_error(item.is_readable());
         Self {
             message_id: Shown(item.message),
             sequence: item.sequence.get(),
@@ -143,7 +143,7 @@ impl<'a> WorkItemView<'a> {
             sender: WorkSenderView {
                 id: Shown(sender),
                 r#type: sender.kind().as_str(),
-                name: item.text.as_ref().map(|_| item.sender_name.as_str()),
+                name: item.shown_sender_name(),
             },
             content: item.text.as_deref(),
             state: delivery.status().as_str(),
@@ -155,7 +155,7 @@ impl<'a> WorkItemView<'a> {
             delivered_at: delivery.delivered_at().map(Shown),
             processed_at: delivery.processed_at().map(Shown),
             dead_at: delivery.dead().map(|dead| Shown(dead.at)),
-            dead_reason: delivery.dead().filter(|_| item.text.is_some()).map(|dead| dead.reason.as_str()),
+            dead_reason: item.shown_dead_reason(),
             retried_at: delivery.restart().map(|restart| Shown(restart.at)),
         }
     }
