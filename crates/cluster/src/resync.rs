@@ -82,7 +82,7 @@ impl Resync {
             let begun = Instant::now();
             if let Err(error) = self.look().await {
                 // The next round tries again, and the outage of the store is logged elsewhere.
-                tracing::debug!(error = %error, "events lost on NATS could not be record_read up in the store");
+                tracing::debug!(error = %error, "events lost on NATS could not be looked up in the store");
             }
             sleep(EVERY.max(begun.elapsed() * RESTS)).await;
         }

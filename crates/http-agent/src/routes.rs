@@ -61,14 +61,14 @@ fn endpoints() -> Vec<Endpoint> {
             .query::<NumberedQuery>()
             .lists::<ListedAgentView<'_>, NumberedMetadata>(),
     ];
-    all.extend(room_endpoints());
+    all.extend(chat_endpoints());
     all.extend(work_endpoints());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
     all
 }
 
-fn room_endpoints() -> Vec<Endpoint> {
+fn chat_endpoints() -> Vec<Endpoint> {
     use http_wire::body::{AddParticipantBody, CreateChatBody, RenameChatBody};
     vec![
         get("/chats", chat::list)

@@ -78,7 +78,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(audit_endpoints());
     all.extend(organization_endpoints());
     all.extend(work::endpoints());
-    all.extend(room_endpoints());
+    all.extend(chat_endpoints());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
     all
@@ -277,7 +277,7 @@ fn organization_endpoints() -> Vec<Endpoint> {
     ]
 }
 
-fn room_endpoints() -> Vec<Endpoint> {
+fn chat_endpoints() -> Vec<Endpoint> {
     use http_wire::body::{
         AddParticipantBody, CreateChatBody, EditMessageBody, RenameChatBody, SendMessageBody,
     };

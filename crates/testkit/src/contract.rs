@@ -11,6 +11,7 @@ pub mod archives;
 pub mod audit;
 pub mod callers;
 pub mod change_log;
+pub mod chat_lists;
 pub mod chats;
 pub mod contacts;
 pub mod dead_letters;
@@ -31,7 +32,6 @@ pub mod plans;
 pub mod redelivery;
 pub mod registering;
 pub mod retention;
-pub mod rooms;
 pub mod secrets;
 pub mod status;
 pub mod work;
@@ -144,7 +144,7 @@ macro_rules! contract_tests {
             pages_have_totals, history_can_be_narrowed, context_contains_only_the_callers_part,
             every_message_has_the_handle_of_its_sender,
         }
-        $crate::contract_tests! { @area $make, rooms:
+        $crate::contract_tests! { @area $make, chat_lists:
             rooms_are_listed_as_wanted, rooms_that_were_left_are_not_listed, rows_hold_the_parts_that_are_wanted,
             long_rosters_are_cut, a_room_shows_whether_its_agents_work, messages_are_counted_by_kind,
             owners_observe_the_rooms_of_their_agents, rooms_are_renamed_by_their_owners,

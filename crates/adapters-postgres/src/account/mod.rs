@@ -19,7 +19,7 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use domain::account::{
     AccountStatus, Agent, AgentListing, AgentRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused,
-    DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, StandingRepository,
+    DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, TokenValidityRepository,
     UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
@@ -128,7 +128,7 @@ impl AgentRepository for PostgresStore {
 }
 
 #[async_trait]
-impl StandingRepository for PostgresStore {
+impl TokenValidityRepository for PostgresStore {
     async fn find_account_status(&self, user: UserId) -> Result<Option<AccountStatus>, StoreError> {
         self.query(user, |db, user| find::standing_on(db, *user).boxed()).await
     }

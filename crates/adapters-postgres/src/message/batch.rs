@@ -160,12 +160,12 @@ async fn earlier_on(
     let Some((index, first)) = written_keys.get(&key(keyed)) else {
         return idempotency_record::prior_result_on(db, keyed, recorded.get(&key(keyed)).copied()).await;
     };
-    let (Some(Ok(appended)), Some(first_claim)) = (outcomes.get(*index), &first.keyed) else {
+    let (Some(Ok(appended)), Some(first_keyed)) = (outcomes.get(*index), &first.keyed) else {
         return Ok(PriorResult::Nothing);
     };
-    let remembered =
-        StoredAnswer { fingerprint: first_claim.once.fingerprint, record: first.id.into(), at: first.now };
-    Ok(match keyed.once.judge(Some(remembered)) {
+    let first_answer =
+        StoredAnswer { fingerprint: first_keyed.once.fingerprint, record: first.id.into(), at: first.now };
+    Ok(match keyed.once.judge(Some(first_answer)) {
         Verdict::First => PriorResult::Nothing,
         Verdict::Repeated(_) => PriorResult::Message(Box::new(appended.message.clone())),
         Verdict::KeyReused => PriorResult::AnotherRequest,

@@ -174,7 +174,8 @@ const LOCKED: &str = "locked AS MATERIALIZED (SELECT chats.id, chats.organizatio
      WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
-/// Checks that all rows are locked, and that no plan limits messages or forbids more bytes.
+/// Checks that all rows are locked, and that no plan limits messages or forbids more bytes. `durable` is
+/// counted only because PostgreSQL does not run a part of a statement that nothing refers to.
 const GUARD: &str = "guard AS MATERIALIZED (SELECT (SELECT count(*) FROM locked) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
      SELECT 1 FROM (SELECT DISTINCT organization_id AS id FROM locked) AS own \
      JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \

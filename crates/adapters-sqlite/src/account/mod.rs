@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
     AccountStatus, Agent, AgentListing, AgentRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused,
-    DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, StandingRepository,
+    DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, TokenValidityRepository,
     UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
@@ -132,7 +132,7 @@ impl AgentRepository for SqliteStore {
 }
 
 #[async_trait]
-impl StandingRepository for SqliteStore {
+impl TokenValidityRepository for SqliteStore {
     async fn find_account_status(&self, user: UserId) -> Result<Option<AccountStatus>, StoreError> {
         self.read(move |connection| find::standing_on(connection, user)).await
     }

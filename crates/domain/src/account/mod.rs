@@ -57,7 +57,7 @@ pub use mark_agent::AgentMarks;
 pub use port::{
     AccountRepository, AccountStatus, AgentListing, AgentRepository, AgentSort, CreateUserRefused,
     DeleteAgent, DeleteAgentRefused, DeletedAgent, MarkAgent, OpenSession, RegisterRefused,
-    StandingRepository, UpdateAgent, UpdateAgentRefused, UpdateUser, UserRepository,
+    TokenValidityRepository, UpdateAgent, UpdateAgentRefused, UpdateUser, UserRepository,
 };
 pub use profile::ProfileChanges;
 pub use register::{CreatePlatformAgent, RegisterAgent, RegisterError, RegisteredAgent};

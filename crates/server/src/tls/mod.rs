@@ -117,20 +117,19 @@ impl Pair {
     }
 
     /// Its validity now.
-    pub(crate) fn standing(&self) -> CertificateState {
+    pub(crate) fn state(&self) -> CertificateState {
         let seconds = SystemClock.now().micros() / 1_000_000;
-        standing(&self.validity, u64::try_from(seconds).unwrap_or_default())
+        state(&self.validity, u64::try_from(seconds).unwrap_or_default())
     }
 
     /// Returns whether it cannot replace `other`, which is valid, now.
     pub(crate) fn is_worse_than(&self, other: &Self) -> bool {
-        let holds =
-            |pair: &Self| matches!(pair.standing(), CertificateState::Good | CertificateState::EndsSoon);
+        let holds = |pair: &Self| matches!(pair.state(), CertificateState::Good | CertificateState::EndsSoon);
         !holds(self) && holds(other)
     }
 }
 
-fn standing(validity: &Validity, now_seconds: u64) -> CertificateState {
+fn state(validity: &Validity, now_seconds: u64) -> CertificateState {
     let seconds = |time: &Time| time.to_unix_duration().as_secs();
     let (from, until) = (seconds(&validity.not_before), seconds(&validity.not_after));
     match now_seconds {
@@ -171,7 +170,7 @@ mod tests {
     fn a_pair_is_taken_as_a_whole_and_a_fault_names_its_file() {
         let (certificate, key) = made();
         let pair = read(&certificate, &key).ok().unwrap();
-        assert_eq!(pair.standing(), CertificateState::Good);
+        assert_eq!(pair.state(), CertificateState::Good);
         assert!(pair.until().ends_with('Z'), "{}", pair.until());
         assert!(read(&format!("{certificate}{}", made().0), &key).is_ok(), "authorities follow");
 
@@ -212,7 +211,7 @@ mod tests {
             (30 * days, CertificateState::EndsSoon),
             (30 * days + 1, CertificateState::Ended),
         ] {
-            assert_eq!(standing(&validity, now), expected, "{now}");
+            assert_eq!(state(&validity, now), expected, "{now}");
         }
     }
 }

@@ -138,7 +138,7 @@ impl Tls {
 
     fn say_how_it_stands(&self) {
         let (file, until) = (self.files.certificate.display(), self.pair.until());
-        match self.pair.standing() {
+        match self.pair.state() {
             CertificateState::Good => {}
             CertificateState::EndsSoon => tracing::warn!(%file, until, "TLS certificate expires soon"),
             CertificateState::Ended => tracing::error!(%file, until, "TLS certificate has expired"),

@@ -27,7 +27,7 @@ fn pair(files: &TlsFiles) -> Finding {
         }
     };
     let (file, until) = (files.certificate.display(), pair.until());
-    match pair.standing() {
+    match pair.state() {
         CertificateState::Good => {
             Finding::well(CHECK, format!("the certificate in {file} is valid until {until}"))
         }
