@@ -344,7 +344,7 @@ fn a_refusal_without_a_reason_is_found() {
 }
 
 #[test]
-fn a_message_that_a_wait_shows_no_more_is_found() {
+fn an_unprocessed_message_missing_from_the_queue_is_found() {
     let mut made = Made::default();
     made.sent((0, 10), "a");
     made.0.agents = vec![0];

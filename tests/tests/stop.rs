@@ -245,7 +245,7 @@ async fn a_server_that_drains_answers_requests_and_sends_sockets_away_little_by_
 }
 
 #[tokio::test]
-async fn who_says_twice_that_it_shall_stop_does_not_wait() {
+async fn a_second_signal_skips_draining() {
     let mut server = Server::start_with(&[("PARLANCE_DRAIN_MS", "600000")]).await;
     let human = server.user("ann");
     let sockets = [Socket::of(&server, &human).await, Socket::of(&server, &human).await];

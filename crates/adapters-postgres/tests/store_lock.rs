@@ -121,7 +121,7 @@ async fn who_works_goes_on_when_the_database_is_back() {
 }
 
 #[tokio::test]
-async fn who_fills_learns_that_nobody_is_kept_off_any_more() {
+async fn an_import_fails_when_its_lock_is_lost() {
     let database = server().database();
     let (config, client) = (PostgresConfig::at(&database.url()), connect(&database).await);
     let mut import_lock = ImportLock::begin(&config).await.unwrap();

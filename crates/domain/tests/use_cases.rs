@@ -236,7 +236,7 @@ async fn indicators_end_by_themselves() {
     assert!(world.activity.report(sibling.caller, chat, true).await.is_err());
 }
 
-/// Publishes to nobody for as long as it is asked for the first time.
+/// Reports no subscriber on the first query, and one on all later queries.
 #[derive(Default)]
 struct Latecomer {
     asked: AtomicBool,

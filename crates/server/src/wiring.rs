@@ -20,7 +20,7 @@ use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::response_budget::{ResponseBudget, ResponseLimit};
 use tokio::task::JoinSet;
-use ws_gateway::fault::LossyPublisher;
+use ws_gateway::lossy_publisher::LossyPublisher;
 use ws_gateway::{Hub, HubConfig};
 
 use crate::adapters::{NobodyListens, RandomIds, RandomKeys, SystemClock, random};

@@ -163,8 +163,8 @@ macro_rules! contract_tests {
             attempts_are_numbered_without_gaps_under_many_workers, states_choose_what_is_listed,
             work_on_what_is_not_addressed_is_never_offered, only_the_newest_attempts_are_shown,
             readers_see_the_records_that_are_theirs, steps_are_refused_where_there_is_nothing_to_close,
-            what_a_socket_took_is_delivered_if_it_is_new, marks_are_told_once_a_message_and_may_name_nothing,
-            marks_are_told_of_rooms_that_are_heard, what_was_delivered_can_be_told_later,
+            what_a_socket_took_is_delivered_if_it_is_new, each_marked_message_is_announced_once_and_missing_deliveries_are_skipped,
+            marks_are_announced_only_in_chats_with_subscribers, a_mark_can_be_announced_later,
         }
         $crate::contract_tests! { @area $make, redelivery:
             what_is_new_is_found_for_those_who_listen, only_what_is_new_is_found,

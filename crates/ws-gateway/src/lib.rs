@@ -19,13 +19,13 @@
 
 mod connect;
 mod context;
-pub mod fault;
 pub mod frame;
 #[cfg(test)]
 mod generated_input;
 mod hub;
 mod inbound;
 pub mod inbox;
+pub mod lossy_publisher;
 pub mod machine;
 pub mod other_nodes;
 mod outbox;

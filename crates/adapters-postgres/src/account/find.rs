@@ -69,7 +69,7 @@ pub(super) async fn key_on(mut db: &Db, digest: KeyDigest) -> Result<Option<Stor
     }))
 }
 
-pub(super) async fn standing_on(mut db: &Db, user: UserId) -> Result<Option<AccountStatus>, Fault> {
+pub(super) async fn account_status_on(mut db: &Db, user: UserId) -> Result<Option<AccountStatus>, Fault> {
     let found = users::table
         .inner_join(organizations::table.on(organizations::id.eq(users::organization_id)))
         .left_join(plans::table.on(plans::name.eq(organizations::plan)))

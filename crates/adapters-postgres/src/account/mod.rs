@@ -18,9 +18,9 @@ use std::convert::Infallible;
 
 use async_trait::async_trait;
 use domain::account::{
-    AccountStatus, Agent, AgentListing, AgentRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused,
-    DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, TokenValidityRepository,
-    UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
+    AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, CreateUserRefused,
+    DeleteAgent, DeleteAgentRefused, DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession,
+    RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
@@ -128,9 +128,9 @@ impl AgentRepository for PostgresStore {
 }
 
 #[async_trait]
-impl TokenValidityRepository for PostgresStore {
+impl AccountStatusRepository for PostgresStore {
     async fn find_account_status(&self, user: UserId) -> Result<Option<AccountStatus>, StoreError> {
-        self.query(user, |db, user| find::standing_on(db, *user).boxed()).await
+        self.query(user, |db, user| find::account_status_on(db, *user).boxed()).await
     }
 
     async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError> {

@@ -116,9 +116,9 @@ pub(crate) trait BatchWork: Send + Sync + Sized + 'static {
 
     /// Begins a transaction, locks, and decides; [`Self::write_on`] follows.
     ///
-    /// `in_doubt` is an earlier decision on the same changes that may have been committed; the
-    /// wait for locks is long then. Its transaction had the same locks, so it has ended once they are
-    /// granted. `None` if it was committed.
+    /// `in_doubt` is an earlier decision on the same changes whose commit was not answered, with
+    /// [`LockWait::Long`]: its transaction had the same locks, so it has ended once they are granted.
+    /// Returns `None` if it was committed.
     fn decide_on(
         &self,
         db: &Db,
@@ -441,9 +441,8 @@ impl<W: BatchWork> Writer<W> {
     /// Writes the batch by one statement if the cached rows are current; else returns the
     /// connection.
     ///
-    /// A statement without an answer that completes late writes nothing if the retry has changed the
-    /// rows. If the retry has refused all changes, the rows or the plan had changed before, and the
-    /// statement checks both.
+    /// A statement that timed out may still run after its retry. That is harmless: it checks the row
+    /// versions, which a successful retry has changed, and the plan, which made a refused one fail.
     async fn commit_cached(
         &self,
         connection: PooledConnection,

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_is_remembered_as_it_was_left() {
+    fn a_chat_is_cached_as_the_batch_left_it() {
         let mut cache = cached(state(true), ParticipantStatus::Inactive);
         // The first message has given the title and made its sender active.
         assert_eq!(sequences(cache.decide(&[message(&[]), message(&[])], 1)), [6, 7]);
@@ -328,7 +328,7 @@ mod tests {
 
     /// Another transaction has written the chat in between, and may have removed participants.
     #[test]
-    fn who_was_there_before_a_change_is_not_believed_after_it() {
+    fn cached_members_are_dropped_when_the_version_changes() {
         let mut known = cached(state(false), ParticipantStatus::Active);
         let mut other = committed(state(false), "10", "11", ParticipantStatus::Active);
         let ben = Uuid::from_u128(3);
@@ -345,7 +345,7 @@ mod tests {
 
     /// Another server writes to the same chat: one batch in nine detects it again.
     #[test]
-    fn a_room_that_did_not_fit_goes_the_long_way_for_a_while() {
+    fn a_chat_with_a_conflict_avoids_the_optimistic_path_for_a_while() {
         let mut known = cached(state(false), ParticipantStatus::Active);
         let decided = known.decide(&[message(&[])], 1).unwrap();
         known.record_conflict(&decided);

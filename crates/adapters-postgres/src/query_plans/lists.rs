@@ -1,7 +1,7 @@
 //! Lists of chats, messages, users, contacts, and memories.
 
 use domain::account::{
-    AgentListing, AgentRepository, AgentSort, KeyDigest, KeyRepository, TokenValidityRepository, UserHandle,
+    AccountStatusRepository, AgentListing, AgentRepository, AgentSort, KeyDigest, KeyRepository, UserHandle,
     UserRepository,
 };
 use domain::audit::{AuditFilter, AuditRepository, AuditScope};

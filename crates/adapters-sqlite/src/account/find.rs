@@ -92,7 +92,7 @@ pub(super) fn key_on(
     }))
 }
 
-pub(super) fn standing_on(
+pub(super) fn account_status_on(
     connection: &mut SqliteConnection,
     user: UserId,
 ) -> Result<Option<AccountStatus>, Fault> {

@@ -21,9 +21,9 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    AccountStatus, Agent, AgentListing, AgentRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused,
-    DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, TokenValidityRepository,
-    UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
+    AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, CreateUserRefused,
+    DeleteAgent, DeleteAgentRefused, DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession,
+    RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
@@ -132,9 +132,9 @@ impl AgentRepository for SqliteStore {
 }
 
 #[async_trait]
-impl TokenValidityRepository for SqliteStore {
+impl AccountStatusRepository for SqliteStore {
     async fn find_account_status(&self, user: UserId) -> Result<Option<AccountStatus>, StoreError> {
-        self.read(move |connection| find::standing_on(connection, user)).await
+        self.read(move |connection| find::account_status_on(connection, user)).await
     }
 
     async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError> {

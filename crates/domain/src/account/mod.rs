@@ -55,9 +55,9 @@ pub use key_port::{
 pub use key_uses::USE_RESOLUTION;
 pub use mark_agent::AgentMarks;
 pub use port::{
-    AccountRepository, AccountStatus, AgentListing, AgentRepository, AgentSort, CreateUserRefused,
-    DeleteAgent, DeleteAgentRefused, DeletedAgent, MarkAgent, OpenSession, RegisterRefused,
-    TokenValidityRepository, UpdateAgent, UpdateAgentRefused, UpdateUser, UserRepository,
+    AccountRepository, AccountStatus, AccountStatusRepository, AgentListing, AgentRepository, AgentSort,
+    CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, MarkAgent, OpenSession,
+    RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, UserRepository,
 };
 pub use profile::ProfileChanges;
 pub use register::{CreatePlatformAgent, RegisterAgent, RegisterError, RegisteredAgent};

@@ -267,7 +267,7 @@ pub trait AgentRepository: Send + Sync {
 
 /// What decides whether a token is accepted.
 #[async_trait]
-pub trait TokenValidityRepository: Send + Sync {
+pub trait AccountStatusRepository: Send + Sync {
     /// The standing of a user; `None` if there is no such user.
     async fn find_account_status(&self, user: UserId) -> Result<Option<AccountStatus>, StoreError>;
 
@@ -276,6 +276,6 @@ pub trait TokenValidityRepository: Send + Sync {
 }
 
 /// Users and agents together, for services that need both.
-pub trait AccountRepository: UserRepository + AgentRepository + TokenValidityRepository {}
+pub trait AccountRepository: UserRepository + AgentRepository + AccountStatusRepository {}
 
-impl<T: UserRepository + AgentRepository + TokenValidityRepository + ?Sized> AccountRepository for T {}
+impl<T: UserRepository + AgentRepository + AccountStatusRepository + ?Sized> AccountRepository for T {}

@@ -117,22 +117,22 @@ impl TokenService {
         if !claims.is_current(now) {
             return Err(AuthenticateError::Unauthorized);
         }
-        let standing = async { self.accounts.find_account_status(claims.user).await };
-        let is_meant = |standing: &AccountStatus| {
-            standing.organization == claims.organization && standing.password_set_at == claims.password_set_at
+        let status = async { self.accounts.find_account_status(claims.user).await };
+        let is_meant = |status: &AccountStatus| {
+            status.organization == claims.organization && status.password_set_at == claims.password_set_at
         };
-        let admits = |standing: &AccountStatus| !standing.is_disabled && is_meant(standing);
-        match self.cache.standing(claims.user, self.clock.steady(), admits, standing).await? {
-            Some(standing) if standing.is_disabled => {
+        let admits = |status: &AccountStatus| !status.is_disabled && is_meant(status);
+        match self.cache.status(claims.user, self.clock.steady(), admits, status).await? {
+            Some(status) if status.is_disabled => {
                 Err(AuthenticateError::Disabled(ParticipantId::User(claims.user)))
             }
-            Some(standing) if is_meant(&standing) => {
+            Some(status) if is_meant(&status) => {
                 let session = match claims.session {
                     Some(id) => Some(self.open_session(id, claims.user).await?),
                     None => None,
                 };
-                let caller = UserCaller { user: claims.user, organization: standing.organization };
-                let password_set_at = standing.password_set_at;
+                let caller = UserCaller { user: claims.user, organization: status.organization };
+                let password_set_at = status.password_set_at;
                 let expires_at = session.is_none().then_some(claims.expires_at);
                 let presented = Presented::Token(PresentedToken {
                     user: claims.user,
@@ -140,7 +140,7 @@ impl TokenService {
                     session,
                     expires_at,
                 });
-                Ok(Authenticated { caller: caller.into(), permits: standing.permits, presented })
+                Ok(Authenticated { caller: caller.into(), permits: status.permits, presented })
             }
             // The user was deleted, or moved to another organization since the issue; or the
             // password has changed, which ends its tokens.
@@ -167,9 +167,8 @@ impl TokenService {
         if user.disabled_at.is_some() {
             return Err(IssueTokenError::Disabled);
         }
-        let standing =
-            self.accounts.find_account_status(user.id).await?.ok_or(IssueTokenError::NoSuchUser)?;
-        Ok(self.sign(user, standing.password_set_at, None, lifetime))
+        let status = self.accounts.find_account_status(user.id).await?.ok_or(IssueTokenError::NoSuchUser)?;
+        Ok(self.sign(user, status.password_set_at, None, lifetime))
     }
 
     /// Issues a token of a session, for a user who has just authenticated, under the password set

@@ -108,7 +108,8 @@ pub fn decide_remove(
 /// of them is an owner; else the admin who joined first, else the user who did, else the agent. Of several who
 /// joined at the same time, users come first, and then the lower ids.
 ///
-/// The stores apply this rule with one statement for all chats of the deleted one.
+/// The stores state this rule again in SQL, for all chats of the deleted one at once; the contract
+/// compares them.
 pub fn successor(remaining: &[Participant]) -> Option<ParticipantId> {
     let rank = |who: &&Participant| {
         let precedence = match who.role {

@@ -2,7 +2,7 @@
 //!
 //! Terms: a *participant* is a member of one chat, with a *role* (owner, admin, member) and a
 //! membership *status*; the *roster* is all of one chat. A *peer* is a user or agent whom the
-//! caller may add to a chat. An *observer* is a human who is not in a chat that an own agent is in.
+//! caller may add to a chat. An *observer* is a human who is not in a chat, but owns an agent that is.
 //! All others do not learn that the chat exists.
 //!
 //! Rules: [`membership`] decides on adding and removing participants, [`standing`] on reading,

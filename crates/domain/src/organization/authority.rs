@@ -30,14 +30,14 @@ impl Authority {
         }
     }
 
-    /// Checks it; `standing` is the current organization of [`Self::user`], and the role there.
+    /// Checks it; `current` is the current organization of [`Self::user`], and the role there.
     ///
     /// # Errors
     /// [`NotAdmin`] also if the user has moved to another organization meanwhile, or was deleted.
-    pub fn check(self, standing: Option<(OrganizationId, OrganizationRole)>) -> Result<(), NotAdmin> {
+    pub fn check(self, current: Option<(OrganizationId, OrganizationRole)>) -> Result<(), NotAdmin> {
         match self {
             Self::Operator(_) => Ok(()),
-            Self::Admin(caller) if standing == Some((caller.organization, OrganizationRole::Admin)) => Ok(()),
+            Self::Admin(caller) if current == Some((caller.organization, OrganizationRole::Admin)) => Ok(()),
             Self::Admin(_) => Err(NotAdmin),
         }
     }
@@ -53,7 +53,7 @@ mod tests {
     fn admins_rule_their_own_organization_only() {
         let house = |number| OrganizationId::new(Uuid::from_u128(number));
         let ann = UserCaller { user: UserId::new(Uuid::from_u128(9)), organization: house(1) };
-        let check = |standing| Authority::Admin(ann).check(standing);
+        let check = |current| Authority::Admin(ann).check(current);
         assert_eq!(check(Some((house(1), OrganizationRole::Admin))), Ok(()));
         assert_eq!(check(Some((house(1), OrganizationRole::Member))), Err(NotAdmin));
         assert_eq!(check(Some((house(2), OrganizationRole::Admin))), Err(NotAdmin), "moved since");

@@ -281,7 +281,7 @@ mod tests {
 
     /// A check without a result costs nothing; a correct password is charged to the address only.
     #[test]
-    fn only_guesses_are_paid_for() {
+    fn only_wrong_passwords_count() {
         let (logins, _) = logins();
         let name = TypedName::new("ann");
         let ann = || LoginName::Typed(&name);
@@ -313,7 +313,7 @@ mod tests {
 
     /// A user's id can be typed as a name; that is not the user who changes a password.
     #[test]
-    fn a_typed_name_is_nobody_known() {
+    fn a_typed_user_id_does_not_use_up_that_users_attempts() {
         let (logins, _) = logins();
         let user = UserId::new(uuid::Uuid::from_u128(7));
         for address in 1..99 {

@@ -227,7 +227,7 @@ pub async fn what_a_socket_took_is_delivered_if_it_is_new(world: World) {
 
 /// A message with several deliveries is told once; what there is not is passed over, also of
 /// agents that were never addressed, that are gone, or twice in the same breath.
-pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
+pub async fn each_marked_message_is_announced_once_and_missing_deliveries_are_skipped(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let (other, gone) = (world.agent(&ann, "Other").await, world.agent(&ann, "Gone").await);
     for agent in [&other, &gone] {
@@ -268,7 +268,7 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
 }
 
 /// Every change is stored, and announced where there is a subscriber.
-pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
+pub async fn marks_are_announced_only_in_chats_with_subscribers(world: World) {
     let (ann, bot, loud) = ann_and_bot(&world).await;
     let quiet = world.chat(ann.caller, &[bot.id.into()]).await;
     let to = [ParticipantId::Agent(bot.id)];
@@ -296,7 +296,7 @@ pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
 }
 
 /// Told as they are now, in their order, and nothing where there is nothing to tell.
-pub async fn what_was_delivered_can_be_told_later(world: World) {
+pub async fn a_mark_can_be_announced_later(world: World) {
     let (ann, bot, loud) = ann_and_bot(&world).await;
     let quiet = world.chat(ann.caller, &[bot.id.into()]).await;
     let to = [ParticipantId::Agent(bot.id)];

@@ -15,7 +15,7 @@ use domain::time::Timestamp;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
 use testkit::{FixedClock, NOON, TestAgent, TestUser, World, until_or};
-use ws_gateway::fault::LossyPublisher;
+use ws_gateway::lossy_publisher::LossyPublisher;
 use ws_gateway::{Hub, HubConfig, SocketContext};
 
 use crate::client::Client;

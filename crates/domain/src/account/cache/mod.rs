@@ -1,6 +1,6 @@
 //! Cache of authenticated callers: a cache hit avoids a store round trip.
 //!
-//! The cache holds keys by their digest, the standing of users, open sessions (for tokens, whose
+//! The cache holds keys by their digest, the status of users, open sessions (for tokens, whose
 //! signature and time are checked each time), agents' own records, and the names of the
 //! participants of a chat, for senders; never the text of a key, and nothing of an unknown key.
 //! Changes of this process invalidate it through events before their answer leaves, see
@@ -60,7 +60,7 @@ const NEVER: i64 = i64::MIN;
 /// followed.
 pub struct CallerCache {
     keys: ReadThroughCache<KeyDigest, Entry<KnownKey>>,
-    standings: ReadThroughCache<UserId, Entry<AccountStatus>>,
+    account_statuses: ReadThroughCache<UserId, Entry<AccountStatus>>,
     sessions: ReadThroughCache<SessionId, Entry<OpenSession>>,
     agents: ReadThroughCache<AgentId, Entry<Arc<Agent>>>,
     chats: ReadThroughCache<ChatId, Entry<Names>>,
@@ -108,7 +108,7 @@ impl Default for CallerCache {
     fn default() -> Self {
         Self {
             keys: ReadThroughCache::new(MAX_CALLERS),
-            standings: ReadThroughCache::new(MAX_CALLERS),
+            account_statuses: ReadThroughCache::new(MAX_CALLERS),
             sessions: ReadThroughCache::new(MAX_CALLERS),
             agents: ReadThroughCache::new(MAX_AGENTS),
             chats: ReadThroughCache::new(MAX_CHATS)
@@ -131,7 +131,7 @@ impl CallerCache {
     pub fn forget_all(&self) {
         self.followed_at.store(NEVER, Ordering::Release);
         self.keys.forget_all(|_| true);
-        self.standings.forget_all(|_| true);
+        self.account_statuses.forget_all(|_| true);
         self.sessions.forget_all(|_| true);
         self.agents.forget_all(|_| true);
         self.chats.forget_all(|_| true);
@@ -154,10 +154,10 @@ impl CallerCache {
             | Change::Enabled(ParticipantId::User(user))
             | Change::UserMoved(user) => {
                 self.keys.forget_all(|known| known.value.key.holder.accountable_user() == user);
-                self.standings.forget(&user);
+                self.account_statuses.forget(&user);
             }
             Change::TokensEnded { user, .. } => {
-                self.standings.forget(&user);
+                self.account_statuses.forget(&user);
                 self.sessions.forget_all(|known| known.value.user == user);
             }
             Change::SessionEnded(session) => self.sessions.forget(&session),
@@ -196,7 +196,7 @@ impl CallerCache {
 
     fn forget_permits(&self, of: impl Fn(OrganizationId) -> bool) {
         self.keys.forget_all(|known| of(known.value.key.holder.organization()));
-        self.standings.forget_all(|known| of(known.value.organization));
+        self.account_statuses.forget_all(|known| of(known.value.organization));
     }
 
     /// Hits and misses so far.
@@ -225,15 +225,15 @@ impl CallerCache {
         });
     }
 
-    /// The standing of a user: from the cache if that `admits` the credential, or from `read`.
-    pub(super) async fn standing(
+    /// The status of a user: from the cache if that `admits` the credential, or from `read`.
+    pub(super) async fn status(
         &self,
         user: UserId,
         now: Timestamp,
         admits: impl Fn(&AccountStatus) -> bool,
         read: impl Future<Output = Result<Option<AccountStatus>, StoreError>>,
     ) -> Result<Option<AccountStatus>, StoreError> {
-        self.known_or(&self.standings, user, now, |standing| *standing, admits, read).await
+        self.known_or(&self.account_statuses, user, now, |status| *status, admits, read).await
     }
 
     /// A session that has not ended: from the cache, or from `read`.

@@ -136,7 +136,7 @@ async fn read(cache: &CallerCache, now: Timestamp) -> BTreeSet<String> {
             Ok(Some(standing(number)))
         };
         assert_eq!(
-            cache.standing(user(number), now, |_| true, reading).await.unwrap(),
+            cache.status(user(number), now, |_| true, reading).await.unwrap(),
             Some(standing(number))
         );
     }
@@ -208,7 +208,7 @@ async fn refusals_are_read_from_the_store() {
     let is_moved = |known: &AccountStatus| known.organization == moved.organization;
     for (stored, seen) in [(before, before), (moved, moved), (before, moved)] {
         let reading = async { Ok(Some(stored)) };
-        let found = cache.standing(user(1), at(1), is_moved, reading).await.unwrap();
+        let found = cache.status(user(1), at(1), is_moved, reading).await.unwrap();
         assert_eq!(found, Some(seen));
     }
 }
@@ -301,7 +301,7 @@ async fn a_read_that_raced_a_change_is_not_cached() {
             cache.follow(change);
             Ok(Some(standing(1)))
         };
-        assert!(cache.standing(user(1), at(0), |_| true, reading).await.unwrap().is_some());
+        assert!(cache.status(user(1), at(0), |_| true, reading).await.unwrap().is_some());
         let reading = async {
             cache.follow(change);
             Ok(Some(open(1)))
