@@ -114,7 +114,7 @@ const REMEMBER: &str = "INSERT INTO idempotency_records \
      (sender_id, operation, place_id, key, fingerprint, record_id, answered_at) \
      SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
 
-/// Records that these requests made these records. Each is the first with its key, and stays so
+/// Stores which record each of these requests made. Each request is the first with its key, and stays so
 /// while its chat is locked. The records must be created in the same change, after this call.
 pub(crate) async fn record_all_on(
     mut db: &Db,

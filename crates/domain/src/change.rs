@@ -112,10 +112,10 @@ stored_words! { (id, at)
     "agent_updated" AgentId { AgentUpdated(id) }
     "plan_assigned" OrganizationId { PlanAssigned(id) }
     "plans_configured" { PlansConfigured }
-    "user_connections_changed" UserId { ConnectionsChanged(ParticipantId::User(id)) }
-    "agent_connections_changed" AgentId { ConnectionsChanged(ParticipantId::Agent(id)) }
+    "user_whereabouts" UserId { ConnectionsChanged(ParticipantId::User(id)) }
+    "agent_whereabouts" AgentId { ConnectionsChanged(ParticipantId::Agent(id)) }
     "node_cleared" NodeId { NodeCleared(id) }
-    "participants_removed" ChatId { ParticipantsRemoved(id) }
+    "roster_shrunk" ChatId { ParticipantsRemoved(id) }
     "work_retried" ChatId { WorkRetried(id) }
     "events_lost" NodeId { EventsLost { by: id, since: at } }
 }
@@ -184,10 +184,10 @@ mod tests {
         "agent_updated",
         "plan_assigned",
         "plans_configured",
-        "user_connections_changed",
-        "agent_connections_changed",
+        "user_whereabouts",
+        "agent_whereabouts",
         "node_cleared",
-        "participants_removed",
+        "roster_shrunk",
         "work_retried",
         "events_lost",
     ];

@@ -69,7 +69,7 @@ impl fmt::Display for Failure {
 impl Error for Failure {}
 
 /// The text with a capital letter in front, unless it begins with a flag, a path, a quoted value, or the name
-/// of a setting. What a user chose stands in quotes or behind a word, so that it is never changed.
+/// of a setting. Text that a user chose is quoted or follows a word, so it is never changed.
 fn sentence(text: &str) -> String {
     let first = text.split(' ').next().unwrap_or_default();
     let is_word = first.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b',' | b'\''));

@@ -73,8 +73,8 @@ fn files(ending: &str) -> BTreeMap<String, String> {
             if path.is_dir() && !name.starts_with('.') && !["target", "node_modules"].contains(&name) {
                 collect(&path, ending, found);
             } else if path.extension().is_some_and(|own| own == ending) {
-                let place = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-                found.insert(place, fs::read_to_string(&path).unwrap());
+                let path_in_repository = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+                found.insert(path_in_repository, fs::read_to_string(&path).unwrap());
             }
         }
     }

@@ -79,7 +79,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, agents:
             what_is_changed_of_an_agent_is_read_again, a_deleted_agent_leaves_nothing_open,
-            the_rooms_of_a_deleted_agent_pass_on, the_owner_of_a_deleted_one_is_succeeded_by_the_rule, a_deleted_agent_makes_nothing_more,
+            the_rooms_of_a_deleted_agent_pass_on, the_successor_of_an_owner_follows_the_rule, a_deleted_agent_makes_nothing_more,
             what_ends_with_an_agent_is_told_in_order,
             work_is_erased_little_by_little,
             the_operator_marks_agents, a_profile_is_changed_in_parts,

@@ -52,8 +52,8 @@ fn party(user: UserId) -> Party {
     Party { id: ParticipantId::User(user), handle: "ann".to_owned(), name: "Ann".to_owned() }
 }
 
-/// Every node has to know, whatever its sockets listen to; what is for both sides is told once, and of what is
-/// for several users each is sent what is for them.
+/// Events that every node needs arrive whatever its sockets have joined. An event for two sides is sent once.
+/// Of an event for several users, each is sent a copy.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_everybody_has_to_know_reaches_all_once() {
     let nats = Nats::start();

@@ -441,8 +441,9 @@ impl<W: BatchWork> Writer<W> {
     /// Writes the batch by one statement if the cached rows are current; else returns the
     /// connection.
     ///
-    /// A statement that timed out may still run after its retry. That is harmless: it checks the row
-    /// versions, which a successful retry has changed, and the plan, which made a refused one fail.
+    /// A statement that timed out may still run after its retry. That is harmless, because it checks
+    /// the row versions and the plan: a retry that stored the batch has changed the versions, and one
+    /// that refused all of it found the versions or the plan changed.
     async fn commit_cached(
         &self,
         connection: PooledConnection,

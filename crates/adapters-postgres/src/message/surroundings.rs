@@ -29,22 +29,22 @@ pub(super) async fn surroundings_on(
         return Ok(Err(SurroundingsRefused::ChatNotFound));
     }
     let Some(sequence) = sequence else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
-    let messages_of = ChatMessages { chat, kinds };
+    let chat_messages = ChatMessages { chat, kinds };
     let limit = limit as usize;
     Ok(Ok(match anchor {
         Anchor::After(_) => {
-            let older = messages_of.sequences_on(db, Side::Before(sequence + 1), 1);
+            let older = chat_messages.sequences_on(db, Side::Before(sequence + 1), 1);
             let ((rows, has_newer), older) =
-                try_join(messages_of.read_on(db, Side::After(sequence), limit), older).await?;
+                try_join(chat_messages.read_on(db, Side::After(sequence), limit), older).await?;
             Surroundings { rows, has_older: !older.is_empty(), has_newer }
         }
         Anchor::Before(_) => {
-            let newer = messages_of.sequences_on(db, Side::After(sequence - 1), 1);
+            let newer = chat_messages.sequences_on(db, Side::After(sequence - 1), 1);
             let ((rows, has_older), newer) =
-                try_join(messages_of.read_on(db, Side::Before(sequence), limit), newer).await?;
+                try_join(chat_messages.read_on(db, Side::Before(sequence), limit), newer).await?;
             Surroundings { rows, has_older, has_newer: !newer.is_empty() }
         }
-        Anchor::Around(_) => messages_of.around_on(db, sequence, limit).await?,
+        Anchor::Around(_) => chat_messages.around_on(db, sequence, limit).await?,
     }))
 }
 

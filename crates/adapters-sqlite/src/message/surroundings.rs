@@ -32,20 +32,20 @@ pub(super) fn surroundings_on(
         .get_result::<i64>(connection)
         .optional()?;
     let Some(sequence) = sequence else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
-    let messages_of = ChatMessages { chat, kinds };
+    let chat_messages = ChatMessages { chat, kinds };
     let limit = limit as usize;
     Ok(Ok(match anchor {
         Anchor::After(_) => {
-            let (rows, has_newer) = messages_of.read_on(connection, Side::After(sequence), limit)?;
-            let older = messages_of.sequences_on(connection, Side::Before(sequence + 1), 1)?;
+            let (rows, has_newer) = chat_messages.read_on(connection, Side::After(sequence), limit)?;
+            let older = chat_messages.sequences_on(connection, Side::Before(sequence + 1), 1)?;
             Surroundings { rows, has_older: !older.is_empty(), has_newer }
         }
         Anchor::Before(_) => {
-            let (rows, has_older) = messages_of.read_on(connection, Side::Before(sequence), limit)?;
-            let newer = messages_of.sequences_on(connection, Side::After(sequence - 1), 1)?;
+            let (rows, has_older) = chat_messages.read_on(connection, Side::Before(sequence), limit)?;
+            let newer = chat_messages.sequences_on(connection, Side::After(sequence - 1), 1)?;
             Surroundings { rows, has_older, has_newer: !newer.is_empty() }
         }
-        Anchor::Around(_) => messages_of.around_on(connection, sequence, limit)?,
+        Anchor::Around(_) => chat_messages.around_on(connection, sequence, limit)?,
     }))
 }
 

@@ -273,7 +273,7 @@ pub trait WorkRepository: Send + Sync {
     /// [`Authority`] of the scope.
     ///
     /// Of each agent in each chat, the oldest [`EXAMINED_PER_QUEUE`](super::EXAMINED_PER_QUEUE) of each
-    /// [`WorkPart`] part are examined. The cost grows with the number of agents, of their chats with
+    /// [`WorkPart`] are examined. The cost grows with the number of agents, of their chats with
     /// open deliveries, and of the open deliveries that are examined, but not with the processed ones.
     async fn list_work(
         &self,

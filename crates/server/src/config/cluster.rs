@@ -7,9 +7,9 @@ use crate::store::StoreAt;
 /// How many servers work on the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClusterMode {
-    /// One.
+    /// One server.
     Single,
-    /// Several.
+    /// Several servers.
     Multi,
 }
 

@@ -104,7 +104,7 @@ pub struct Config {
     pub plans: Vec<Plan>,
     /// The memory and time of a password hash.
     pub passwords: PasswordConfig,
-    /// The rule of who may register.
+    /// Who may register.
     pub registration: Registration,
     /// The rate limits.
     pub rates: RateLimitConfig,

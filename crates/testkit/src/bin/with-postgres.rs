@@ -1,13 +1,13 @@
 //! Runs a command with a PostgreSQL of its own: `with-postgres COMMAND…`.
 //!
 //! The command finds the server's URL in `PARLANCE_TEST_DATABASE_URL`, PostgreSQL's programs in its path, and
-//! this program in `PARLANCE_TEST_WITH_POSTGRES`. If the first is set already nothing is started. The server
-//! goes when the command has ended. With `PARLANCE_TEST_FSYNC` it flushes what it commits, as one that is not
-//! for tests does.
+//! this program in `PARLANCE_TEST_WITH_POSTGRES`. If the first is already set, no server is started. The
+//! server is removed when the command ends. With `PARLANCE_TEST_FSYNC`, it flushes its commits to the disk,
+//! as a production server does.
 //!
-//! Without a command it is for a test that lets its PostgreSQL crash: it prints the URL of an empty database
-//! on a server of its own, and then for each line `restart` that it reads ends that server as a crash would,
-//! starts it again and says `restarted`. The server goes at the end of the input.
+//! Without a command, it serves tests in which PostgreSQL crashes. It starts a server, and prints the URL of
+//! an empty database on it. For each line `restart` that it reads, it kills the server, starts it again, and
+//! prints `restarted`. At the end of the input, it removes the server.
 
 use std::env;
 use std::io::{Write, stdin, stdout};

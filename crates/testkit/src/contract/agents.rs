@@ -183,7 +183,7 @@ pub async fn what_ends_with_an_agent_is_told_in_order(world: World) {
 }
 
 /// For all remaining participants, roles, and times of joining, the owner is the one that the rule names.
-pub async fn the_owner_of_a_deleted_one_is_succeeded_by_the_rule(world: World) {
+pub async fn the_successor_of_an_owner_follows_the_rule(world: World) {
     const ROOMS: usize = 48;
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;

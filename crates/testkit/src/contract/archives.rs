@@ -181,8 +181,8 @@ pub async fn rows_agree_on_who_is_mentioned(world: World) {
     }
 }
 
-/// The mark of an import is set once, stays until it is removed, and is no part of what is shown. Where it
-/// begins, the plan that comes with the store makes room for the one of the archive.
+/// An import is marked once, until the mark is removed; the mark is not in the archive. When an import begins,
+/// the store's own plan is removed, so that the archive's takes its place.
 pub async fn an_import_is_marked_until_it_has_ended(world: World) {
     let archive = &world.stores.archive;
     let mut before = all_rows(&**archive, 100).await;

@@ -59,8 +59,8 @@ pub async fn what_ends_is_logged(world: World) {
     assert_eq!(behind(log, end).await, (vec![], end));
 }
 
-/// What is known of callers is another: an agent's record, a plan, what plans allow; once, and nothing of what
-/// was refused or is so already.
+/// A change of an agent, of an organization's plan, or of the plans' limits is logged once. A change that is
+/// refused, or has no effect, is not logged.
 pub async fn what_callers_carry_is_logged(world: World) {
     let log = &*world.stores.changes;
     let ann = world.user("ann").await;

@@ -296,8 +296,8 @@ pub async fn sensitive_changes_require_the_password(world: World) {
     assert_eq!(failed.map(|entry| entry.detail.as_deref().unwrap()).collect::<Vec<_>>(), ["count=2"]);
 }
 
-/// One password is told from another by when it was set: a hash that is made anew is the same password, and
-/// whoever has looked at one that was replaced meanwhile neither gets in nor sets another.
+/// A password is identified by the time at which it was set: a new hash of it is the same password. A caller
+/// who has read a password that was replaced meanwhile can neither log in nor set another.
 pub async fn a_password_replaced_meanwhile_opens_no_session(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let (store, now) = (world.stores.logins.clone(), world.clock.now());

@@ -155,8 +155,8 @@ async fn a_key_that_is_revoked_while_it_connects_gets_no_socket() {
     bench.end().await;
 }
 
-/// Another password ends what older tokens have opened or are about to open, and nothing that a newer one
-/// opens, however often it is told: the server that did it hears of it from the log as well.
+/// A new password ends the sockets that older tokens have opened or are about to open, and none of a newer
+/// token, even if the event arrives again: the server that made the change also reads it from the log.
 #[actix_web::test]
 async fn another_password_ends_the_sockets_of_older_tokens() {
     let bench = Bench::new().await;
@@ -196,8 +196,8 @@ async fn a_token_that_ends_while_it_connects_gets_no_socket() {
     bench.end().await;
 }
 
-/// A session that ends takes the sockets of its access tokens with it, in whichever way it is told, and no
-/// others; a token of it that is just about to open one gets none.
+/// The end of a session closes the sockets of its access tokens and no others, whether it arrives as an event
+/// or from the log. A token of the session that is about to open a socket is refused.
 #[actix_web::test]
 async fn a_session_that_ends_takes_its_sockets_with_it() {
     let bench = Bench::new().await;

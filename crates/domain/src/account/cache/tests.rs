@@ -135,10 +135,7 @@ async fn read(cache: &CallerCache, now: Timestamp) -> BTreeSet<String> {
             note(format!("standing {number}"));
             Ok(Some(standing(number)))
         };
-        assert_eq!(
-            cache.status(user(number), now, |_| true, reading).await.unwrap(),
-            Some(standing(number))
-        );
+        assert_eq!(cache.status(user(number), now, |_| true, reading).await.unwrap(), Some(standing(number)));
     }
     for number in [1, 2] {
         let reading = async {
