@@ -158,7 +158,7 @@ impl WorkService {
     ) -> Result<(), ChangeWorkError> {
         let now = self.clock.now();
         let item = FindWork { scope, message, agent };
-        let stuck_since = now.minus(self.thresholds.stuck_after);
+        let stuck_since = self.thresholds.at(now).stuck;
         let command = ChangeWork { item, change, if_state, if_attempt, stuck_since, now };
         let events = self.events.clone();
         let on_commit = OnCommit::new(move |message: &Message| {

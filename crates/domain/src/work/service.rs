@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::flag::{WorkFlag, WorkThresholds};
 use super::port::{FindWork, FlagCondition, WorkItem, WorkRepository, WorkScope, WorkSearch};
+use super::totals::{AgentWork, WorkTotals};
 use crate::delivery::DeliveryStatus;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
 use crate::organization::NotAdmin;
@@ -92,11 +93,12 @@ impl WorkService {
         page: PageRequest,
     ) -> Result<Page<WorkItem>, ListWorkError> {
         let now = self.clock.now();
+        let bounds = self.thresholds.at(now);
         let WorkFilter { agent, chat, state, flag, min_age, min_attempts, error } = filter;
         let flag = flag.map(|flag| match flag {
-            WorkFlag::Unanswered => FlagCondition::Unanswered(now.minus(self.thresholds.unanswered_after)),
-            WorkFlag::Stuck => FlagCondition::Stuck(now.minus(self.thresholds.stuck_after)),
-            WorkFlag::Failing => FlagCondition::Failing(self.thresholds.failing_attempts),
+            WorkFlag::Unanswered => FlagCondition::Unanswered(bounds.unanswered),
+            WorkFlag::Stuck => FlagCondition::Stuck(bounds.stuck),
+            WorkFlag::Failing => FlagCondition::Failing(bounds.failing),
             WorkFlag::Dead => FlagCondition::Dead,
         });
         let written_by = min_age.map(|age| now.minus(age));
@@ -113,6 +115,16 @@ impl WorkService {
     ) -> Result<WorkItem, FindWorkError> {
         let found = self.work.find_work(FindWork { scope, message, agent }).await??;
         found.ok_or(FindWorkError::NotFound)
+    }
+
+    /// The totals of all work.
+    pub async fn totals(&self) -> Result<WorkTotals, StoreError> {
+        self.work.count_work(self.thresholds.at(self.clock.now())).await
+    }
+
+    /// The work of each of these agents, in this order.
+    pub async fn of_agents(&self, agents: Vec<AgentId>) -> Result<Vec<AgentWork>, StoreError> {
+        self.work.work_of_agents(agents, self.thresholds.at(self.clock.now())).await
     }
 
     /// The flags of an item at `now`.
