@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::flag::{WorkFlag, WorkThresholds};
 use super::port::{FindWork, FlagCondition, WorkItem, WorkRepository, WorkScope, WorkSearch};
 use super::totals::{AgentWork, WorkTotals};
-use crate::delivery::DeliveryStatus;
+use crate::delivery::{AttemptCounts, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
 use crate::organization::NotAdmin;
 use crate::page::{Page, PageRequest};
@@ -65,6 +65,7 @@ pub struct WorkService {
     presence: Arc<dyn Presence>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) thresholds: WorkThresholds,
+    pub(super) attempts: Arc<AttemptCounts>,
 }
 
 impl WorkService {
@@ -76,7 +77,13 @@ impl WorkService {
         clock: Arc<dyn Clock>,
         thresholds: WorkThresholds,
     ) -> Self {
-        Self { work, events, presence, clock, thresholds }
+        Self { work, events, presence, clock, thresholds, attempts: Arc::default() }
+    }
+
+    /// Counts the attempts that changes end among these.
+    #[must_use]
+    pub fn counting(self, attempts: Arc<AttemptCounts>) -> Self {
+        Self { attempts, ..self }
     }
 
     /// The current time, for [`Self::flags`] and ages.
