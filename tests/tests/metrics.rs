@@ -185,9 +185,9 @@ async fn open_work_and_the_ends_of_attempts_and_sockets_are_counted() {
     assert!(oldest > 0.0 && oldest < 600.0, "{oldest}");
 }
 
-/// Every query of the dashboard asks for what the server tells, and every figure is documented.
+/// Every query of the dashboard and of the alerts asks for what the server tells, and every figure is documented.
 #[tokio::test]
-async fn the_dashboard_and_the_documents_know_the_figures() {
+async fn the_dashboard_the_alerts_and_the_documents_know_the_figures() {
     let (server, port) = measured().await;
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     server.user("ann").create_chat().await;
@@ -216,6 +216,11 @@ async fn the_dashboard_and_the_documents_know_the_figures() {
                 assert!(labels[series].contains(label), "{series} has no label {label}: {query}");
             }
         }
+    }
+    let alerts = std::fs::read_to_string(docs.join("../deploy/prometheus/alerts.yml")).unwrap();
+    let asked = alerts.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    for series in asked.filter(|word| word.starts_with("parlance_")) {
+        assert!(labels.contains_key(series), "an alert asks for {series}, which the server does not tell");
     }
     let described = std::fs::read_to_string(docs.join("operations.md")).unwrap();
     for name in &names {
