@@ -1,18 +1,22 @@
 //! Work as rows. Compiled into each store, whose tables it names.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use domain::account::AgentKind;
-use domain::delivery::Attempt;
+use domain::delivery::{Attempt, DeliveryStatus};
 use domain::id::{AgentId, ChatId, MessageId, Sequence, UserId};
 use domain::page::weight;
-use domain::work::{WorkAgent, WorkItem, WorkScope, WorkSearch};
+use domain::work::{
+    AgentWork, FlagBounds, WorkPart, StateTotals, WorkAgent, WorkItem, WorkScope, WorkSearch, WorkTotals,
+};
 use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::message::row::{DeliveryRow, is_shown, status};
-use crate::row::{self, At, Id};
+use crate::row::{self, At, AtType, Id, IdType};
 
 /// The approximate size of an item in an answer, without its record and its text.
 const ITEM_BYTES: usize = 600;
@@ -135,19 +139,163 @@ pub(crate) fn error(search: &WorkSearch) -> String {
 /// attempts; twice the time at which a restart must be, or before; twice the time since which it must be
 /// open; twice the number of failures in a row.
 pub(crate) static CONDITIONS: LazyLock<String> = LazyLock::new(|| {
-    let shown = is_shown();
     format!(
         "? IN ('', {}) AND deliveries.current_attempt >= ? \
          AND (? IS NULL OR deliveries.restarted_at IS NULL OR deliveries.restarted_at <= ?) \
          AND (? IS NULL OR deliveries.failed_at IS NULL AND deliveries.started_at <= ?) \
-         AND (? = 0 OR CASE WHEN deliveries.failed_at IS NULL OR {WAITS} THEN 0 ELSE 1 END + (\
-             SELECT count(*) FROM attempts WHERE {shown} AND attempts.number > coalesce(deliveries.restarted_after, 0) \
-             AND attempts.number > coalesce(\
-                 (SELECT max(attempts.number) FROM attempts WHERE {shown} AND attempts.error IS NULL), 0)) >= ?)",
+         AND (? = 0 OR {} >= ?)",
         status::word(),
-        WAITS = status::WAITS,
+        failures(),
     )
 });
+
+/// The number of attempts in a row that have failed.
+fn failures() -> String {
+    let shown = is_shown();
+    format!(
+        "CASE WHEN deliveries.failed_at IS NULL OR {WAITS} THEN 0 ELSE 1 END + (\
+             SELECT count(*) FROM attempts WHERE {shown} AND attempts.number > coalesce(deliveries.restarted_after, 0) \
+             AND attempts.number > coalesce(\
+                 (SELECT max(attempts.number) FROM attempts WHERE {shown} AND attempts.error IS NULL), 0))",
+        WAITS = status::WAITS,
+    )
+}
+
+/// The columns of an item that is open or dead, to be counted: `state`, `created_at`, and whether it has each
+/// flag, as 1 or 0. They need [`BOUNDS`].
+pub(crate) static COUNTED: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{} AS state, messages.created_at AS created_at, \
+         CASE WHEN deliveries.dead_at IS NULL AND {WAITS} AND messages.created_at <= bounds.unanswered \
+             AND (deliveries.restarted_at IS NULL OR deliveries.restarted_at <= bounds.unanswered) \
+             THEN 1 ELSE 0 END AS unanswered, \
+         CASE WHEN deliveries.dead_at IS NULL AND {PROCESSING} AND deliveries.started_at <= bounds.stuck \
+             THEN 1 ELSE 0 END AS stuck, \
+         CASE WHEN deliveries.dead_at IS NULL AND deliveries.current_attempt >= bounds.failing \
+             AND {} >= bounds.failing THEN 1 ELSE 0 END AS failing",
+        status::word(),
+        failures(),
+        WAITS = status::WAITS,
+        PROCESSING = status::PROCESSING,
+    )
+});
+
+/// The thresholds of flags as a table of one row. Values: those of [`FlagBounds`], in order.
+pub(crate) const BOUNDS: &str = "(SELECT ? AS unanswered, ? AS stuck, ? AS failing) AS bounds";
+
+/// The last value of [`BOUNDS`].
+pub(crate) fn failing(flags: FlagBounds) -> i32 {
+    i32::try_from(flags.failing).unwrap_or(i32::MAX)
+}
+
+/// The columns of a group of counted items, after the state: [`Sums`].
+pub(crate) const SUMS: &str = "count(*) AS number, min(created_at) AS oldest, sum(unanswered) AS unanswered, \
+     sum(stuck) AS stuck, sum(failing) AS failing";
+
+/// The sums of the items in one state.
+#[derive(Queryable, QueryableByName)]
+pub(crate) struct Sums {
+    #[diesel(sql_type = Text)]
+    state: String,
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+    #[diesel(sql_type = Nullable<AtType>)]
+    oldest: Option<At>,
+    #[diesel(sql_type = BigInt)]
+    unanswered: i64,
+    #[diesel(sql_type = BigInt)]
+    stuck: i64,
+    #[diesel(sql_type = BigInt)]
+    failing: i64,
+}
+
+impl Sums {
+    /// Adds them to totals.
+    pub(crate) fn add_to(&self, totals: &mut WorkTotals) -> Result<(), Fault> {
+        totals.add(StateTotals {
+            state: row::word(&self.state, DeliveryStatus::parse)?,
+            number: self.number.cast_unsigned(),
+            oldest: self.oldest.map(|At(at)| at),
+            unanswered: self.unanswered.cast_unsigned(),
+            stuck: self.stuck.cast_unsigned(),
+            failing: self.failing.cast_unsigned(),
+        });
+        Ok(())
+    }
+}
+
+/// An agent, and its items in one state, if it has any.
+#[derive(Queryable, QueryableByName)]
+pub(crate) struct AgentSums {
+    #[diesel(sql_type = IdType)]
+    agent_id: Id,
+    #[diesel(sql_type = Nullable<Bool>)]
+    is_connected: Option<bool>,
+    #[diesel(sql_type = Nullable<AtType>)]
+    seen_at: Option<At>,
+    /// The begin of the newest attempt that succeeded.
+    #[diesel(sql_type = Nullable<AtType>)]
+    done_begun_at: Option<At>,
+    /// Its end.
+    #[diesel(sql_type = Nullable<AtType>)]
+    done_at: Option<At>,
+    /// The last time at which one of the items was begun.
+    #[diesel(sql_type = Nullable<AtType>)]
+    begun_at: Option<At>,
+    #[diesel(sql_type = Nullable<Text>)]
+    state: Option<String>,
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+    #[diesel(sql_type = Nullable<AtType>)]
+    oldest: Option<At>,
+    #[diesel(sql_type = BigInt)]
+    unanswered: i64,
+    #[diesel(sql_type = BigInt)]
+    stuck: i64,
+    #[diesel(sql_type = BigInt)]
+    failing: i64,
+}
+
+impl AgentSums {
+    /// The columns of the groups of items `counted`, some of which are missing.
+    pub(crate) const COLUMNS: &'static str = "counted.begun_at AS begun_at, counted.state AS state, \
+         coalesce(counted.number, 0) AS number, counted.oldest AS oldest, \
+         coalesce(counted.unanswered, 0) AS unanswered, coalesce(counted.stuck, 0) AS stuck, \
+         coalesce(counted.failing, 0) AS failing";
+
+    /// Adds the items to the work of the agent.
+    fn add_to(self, work: &mut AgentWork) -> Result<(), Fault> {
+        let Self { number, oldest, unanswered, stuck, failing, .. } = self;
+        if let Some(state) = self.state {
+            Sums { state, number, oldest, unanswered, stuck, failing }.add_to(&mut work.totals)?;
+        }
+        let time = |at: Option<At>| at.map(|At(at)| at);
+        work.is_connected = self.is_connected;
+        work.seen_at = time(self.seen_at);
+        work.taken_at = work.taken_at.max(time(self.begun_at)).max(time(self.done_begun_at));
+        work.finished_at = time(self.done_at);
+        Ok(())
+    }
+}
+
+/// The work of these agents, in this order.
+pub(crate) fn work_of(agents: &[AgentId], rows: Vec<AgentSums>) -> Result<Vec<AgentWork>, Fault> {
+    let mut all = HashMap::new();
+    for row in rows {
+        let agent = AgentId::new(row.agent_id.0);
+        row.add_to(all.entry(agent).or_insert_with(|| AgentWork::none(agent)))?;
+    }
+    Ok(agents.iter().map(|agent| all.get(agent).copied().unwrap_or(AgentWork::none(*agent))).collect())
+}
+
+/// The condition, beside that of its index, that a delivery belongs to a part.
+pub(crate) const fn belongs(part: WorkPart) -> &'static str {
+    match part {
+        WorkPart::Waiting => status::WAITS,
+        WorkPart::Begun => status::BEGUN,
+        WorkPart::Dead => "TRUE",
+    }
+}
 
 /// The error of the newest attempt that has ended.
 pub(crate) const LAST_ERROR: &str = "coalesce(deliveries.error, (SELECT attempts.error FROM attempts \

@@ -204,12 +204,26 @@ def check_proxy(services):
     assert "httpchk GET /ready" in text and "option forwardfor" in text
 
 
+def check_alerts():
+    """Each says what to do, and has a test in which it fires."""
+    groups = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    tests = yaml.safe_load((HERE / "alerts.test.yml").read_text())["tests"]
+    checks = [check for test in tests for check in test["alert_rule_test"]]
+    fired = {check["alertname"] for check in checks if check.get("exp_alerts")}
+    assert {rule["alert"] for rule in rules} == fired, "an alert without a test, or the reverse"
+    for rule in rules:
+        assert set(rule["annotations"]) == {"summary", "description"}, rule["alert"]
+        assert rule["labels"]["severity"] in {"critical", "warning"}, rule["alert"]
+
+
 def main():
     check_pinning()
     check_dockerfile()
     check_compose(ROOT / "docker-compose.yml")
     check_proxy(check_compose(DEPLOY / "compose.yml"))
     check_kubernetes()
+    check_alerts()
     print("deploy/ is as its engines and the program want it")
 
 

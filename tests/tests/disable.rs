@@ -85,7 +85,9 @@ async fn an_agent_is_kept_out_and_finds_all_when_it_is_back() {
     assert_eq!(names, ["Other"]);
     let again = printed(&server, &["agent", "disable", "@ann/bot"]);
     assert_eq!((&again["changed"], &again["agent"]), (&json!(false), &disabled["agent"]));
-    assert_eq!(printed(&server, &["agent", "list", "--disabled"])["agents"], json!([disabled["agent"]]));
+    let listed = printed(&server, &["agent", "list", "--disabled"])["agents"].clone();
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["id"]), (1, &disabled["agent"]["id"]));
+    assert_eq!(listed[0]["work"]["open"], 1, "what waits for it");
 
     let enabled = printed(&server, &["agent", "enable", "ann/bot"]);
     assert_eq!((&enabled["changed"], &enabled["agent"]["disabled_at"]), (&json!(true), &Value::Null));

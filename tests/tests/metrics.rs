@@ -51,9 +51,14 @@ impl Figures {
 }
 
 async fn measured() -> (Server, u16) {
+    measured_with(&[]).await
+}
+
+async fn measured_with(settings: &[(&str, &str)]) -> (Server, u16) {
     let port = free_port();
-    let server = Server::start_with(&[("PARLANCE_METRICS_LISTEN", &format!("127.0.0.1:{port}"))]).await;
-    (server, port)
+    let listen = format!("127.0.0.1:{port}");
+    let all = [settings, &[("PARLANCE_METRICS_LISTEN", &listen)]].concat();
+    (Server::start_with(&all).await, port)
 }
 
 #[tokio::test]
@@ -133,13 +138,63 @@ async fn refusals_are_counted_by_code_and_route() {
     );
 }
 
-/// Every query of the dashboard asks for what the server tells, and every figure is documented.
+/// Of all agents together, and no label tells whose it is.
 #[tokio::test]
-async fn the_dashboard_and_the_documents_know_the_figures() {
+async fn open_work_and_the_ends_of_attempts_and_sockets_are_counted() {
+    let (server, port) = measured_with(&[("PARLANCE_WORK_FAILING_ATTEMPTS", "1")]).await;
+    let ann = server.user("ann");
+    let bot = ann.register(&server, "Bot").await;
+    let chat = ann.create_chat().await;
+    assert_eq!(ann.add(&chat, &bot.id).await.status, 201);
+    let mut sent = Vec::new();
+    for text in ["done", "failed", "superseded", "new", "dead"] {
+        sent.push(ann.sent(&chat, text, &[&bot.id]).await);
+    }
+    for (message, steps) in [
+        (0, &["processing", "processed"][..]),
+        (1, &["processing"]),
+        (2, &["processing", "processing"]),
+        (4, &["processing"]),
+    ] {
+        for step in steps {
+            assert_eq!(bot.step(&chat, &sent[message], step).await.status, 200);
+        }
+    }
+    let error = serde_json::json!({ "error": "no key" });
+    assert_eq!(bot.post(&format!("/chats/{chat}/messages/{}/failed", sent[1]), error).await.status, 200);
+    let reason = serde_json::json!({ "reason": "no key" });
+    let dead_letter = format!("/work/{}/{}/dead-letter", sent[4], bot.id);
+    assert_eq!(ann.post(&dead_letter, reason).await.status, 200);
+    let mut socket = Socket::of(&server, &bot).await;
+    socket.join("1", &format!("chat_room:{chat}")).await;
+    drop(socket);
+
+    let reads = async |series: &str, value: f64| (figure(port, series).await - value).abs() < 0.1;
+    for (outcome, count) in [("success", 1.0), ("failed", 1.0), ("superseded", 1.0), ("intervention", 1.0)] {
+        let series = format!("parlance_attempts_total{{outcome=\"{outcome}\"}}");
+        assert!(reads(&series, count).await, "{series}");
+    }
+    until("the socket has ended", async || figure(port, "parlance_sockets_ended_total").await > 0.5).await;
+    // It is counted every ten seconds.
+    for (state, count) in [("new", 1.0), ("processing", 1.0), ("failed", 1.0), ("dead", 1.0)] {
+        let series = format!("parlance_open_deliveries{{state=\"{state}\"}}");
+        until(&series, async || reads(&series, count).await).await;
+    }
+    assert!(reads("parlance_flagged_deliveries{flag=\"failing\"}", 2.0).await);
+    let oldest = figure(port, "parlance_oldest_open_delivery_seconds").await;
+    assert!(oldest > 0.0 && oldest < 600.0, "{oldest}");
+}
+
+/// Every query of the dashboard and of the alerts asks for what the server tells, and every figure is documented.
+#[tokio::test]
+async fn the_dashboard_the_alerts_and_the_documents_know_the_figures() {
     let (server, port) = measured().await;
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     server.user("ann").create_chat().await;
-    Figures::read(port).await;
+    // These are counted after the start.
+    for counted in ["parlance_content_bytes", "parlance_oldest_open_delivery_seconds"] {
+        until(counted, async || Figures::read(port).await.names().contains(counted)).await;
+    }
     let figures = Figures::read(port).await;
     let (names, labels) = (figures.names(), figures.labels());
     let text = std::fs::read_to_string(docs.join("grafana/parlance.json")).unwrap();
@@ -161,6 +216,11 @@ async fn the_dashboard_and_the_documents_know_the_figures() {
                 assert!(labels[series].contains(label), "{series} has no label {label}: {query}");
             }
         }
+    }
+    let alerts = std::fs::read_to_string(docs.join("../deploy/prometheus/alerts.yml")).unwrap();
+    let asked = alerts.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    for series in asked.filter(|word| word.starts_with("parlance_")) {
+        assert!(labels.contains_key(series), "an alert asks for {series}, which the server does not tell");
     }
     let described = std::fs::read_to_string(docs.join("operations.md")).unwrap();
     for name in &names {

@@ -14,6 +14,12 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 
+/// The SQL type of an id.
+pub(crate) type IdType = SqlUuid;
+
+/// The SQL type of a time.
+pub(crate) type AtType = Timestamptz;
+
 /// An id as a column value.
 #[derive(AsExpression, FromSqlRow, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[diesel(sql_type = SqlUuid)]

@@ -10,7 +10,9 @@ use adapters_postgres::PostgresStore;
 use domain::change::{Change, ChangeRepository};
 use domain::chat::Role;
 use domain::id::{AccountId, AgentId, NodeId, ParticipantId};
-use domain::node::{AgentClaim, ClaimReason, EntrantPosition, NodeRepository, OnConflict, Registered};
+use domain::node::{
+    AgentClaim, ClaimReason, EntrantPosition, NodeRepository, OnConflict, PresenceChange, Registered,
+};
 use domain::ports::Clock;
 use testkit::{Stores, World};
 use tokio::time::Instant;
@@ -103,4 +105,29 @@ async fn who_has_come_into_rooms_is_found_by_time() {
     let entries = store.changes_after(newest, 10).await.unwrap();
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0].change, Some(Change::EventsLost { by: NODE, since: begun }));
+}
+
+/// Without a server of a cluster, nobody knows who is connected.
+#[tokio::test]
+async fn agents_with_a_socket_on_a_live_node_are_connected() {
+    let database = common::database().await;
+    let store = common::open(&database).await;
+    let world = World::on(Stores::of(&store, PostgresStore::close));
+    let ann = world.user("ann").await;
+    let (bot, other) = (world.agent(&ann, "Bot").await.id, world.agent(&ann, "Other").await.id);
+    let connected = async || {
+        let work = world.work.of_agents(vec![bot, other]).await.unwrap();
+        work.iter().map(|work| work.is_connected).collect::<Vec<_>>()
+    };
+    assert_eq!(connected().await, [None, None]);
+    store.enter(NODE, Duration::from_secs(60)).await.unwrap();
+    assert_eq!(connected().await, [Some(false), Some(false)]);
+    let claiming = ClaimReason::NewSocket(OnConflict::Supersede);
+    let claimed = store.register(NODE, Vec::new(), vec![AgentClaim { agent: bot, claiming }]).await;
+    assert!(matches!(claimed.unwrap(), Registered::Done(_)));
+    assert_eq!(connected().await, [Some(true), Some(false)]);
+    store.register(NODE, vec![PresenceChange::AgentLost(bot)], Vec::new()).await.unwrap();
+    assert_eq!(connected().await, [Some(false), Some(false)], "its connection broke");
+    store.leave(NODE, Duration::ZERO).await.unwrap();
+    assert_eq!(connected().await, [None, None]);
 }

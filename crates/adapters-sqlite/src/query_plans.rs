@@ -29,9 +29,9 @@ use domain::message::{Ageing, EraseOld, HistoryFilter, MessageRepository};
 use domain::organization::Authority;
 use domain::page::{PageRequest, Position, Slice};
 use domain::peer::{ListPeers, PeerRepository};
-use domain::status::StatusRepository;
 use domain::store::OnCommit;
 use domain::time::Timestamp;
+use domain::work::{WorkRepository, WorkThresholds};
 use testkit::{NOON, Stores, TestAgent, TestUser, World};
 use uuid::Uuid;
 
@@ -251,14 +251,34 @@ async fn an_agents_reads_run_along_indexes() {
 }
 
 #[tokio::test]
-async fn open_work_is_counted_along_indexes() {
+async fn work_is_counted_along_indexes() {
     let mut heard = Overheard::open();
-    at_work(&heard).await;
-    heard.store.status().await.unwrap();
-    let steps = heard.steps();
-    for index in ["deliveries_open", "deliveries_at_work"] {
-        assert!(steps.iter().any(|(step, _)| step.contains(index)), "{index} is not used in {steps:#?}");
-    }
+    let (_, bot, ..) = at_work(&heard).await;
+    let (store, flags) = (heard.store.clone(), WorkThresholds::default().at(Timestamp::from_micros(NOON)));
+    // The statements name the indexes of deliveries, which SQLite must then use.
+    let large = ["messages", "participants", "chats", "api_keys", "attempts", "newest"];
+    let expect = |steps: &[(String, String)], indexes: &[&str]| {
+        for index in indexes {
+            assert!(steps.iter().any(|(step, _)| step.contains(index)), "{index} is not in {steps:#?}");
+        }
+        for (step, _) in steps {
+            let is_large = large.iter().any(|table| step.starts_with(&format!("SCAN {table}")));
+            assert!(!is_large, "{step} in {steps:#?}");
+        }
+    };
+    store.count_work(flags).await.unwrap();
+    expect(&heard.steps(), &["deliveries_open", "deliveries_at_work", "deliveries_dead"]);
+    store.work_of_agents(vec![bot.id], flags).await.unwrap();
+    let of_agent = [
+        "deliveries_open (agent_id=?)",
+        "deliveries_at_work (agent_id=?)",
+        "deliveries_dead (agent_id=?)",
+        "participants_rooms (participant_id=?)",
+        "newest USING PRIMARY KEY (agent_id=? AND chat_id=?)",
+        "(agent_id=? AND chat_id=? AND sequence=?)",
+        "api_keys_of_agent (agent_id=?)",
+    ];
+    expect(&heard.steps(), &of_agent);
 }
 
 #[tokio::test]

@@ -12,6 +12,12 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 
+/// The SQL type of an id.
+pub(crate) type IdType = Binary;
+
+/// The SQL type of a time.
+pub(crate) type AtType = BigInt;
+
 /// An id as a column value.
 #[derive(AsExpression, FromSqlRow, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[diesel(sql_type = Binary)]

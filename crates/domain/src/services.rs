@@ -171,10 +171,11 @@ impl Services {
         );
         let chats =
             ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone(), presence.clone());
-        let work =
-            WorkService::new(store.clone(), events.clone(), presence.clone(), clock.clone(), ports.work);
         let administration = AdministrationService::new(store.clone(), events.clone(), clock.clone());
         let deliveries = DeliveryService::new(store.clone(), store.clone(), events.clone(), clock.clone());
+        let work =
+            WorkService::new(store.clone(), events.clone(), presence.clone(), clock.clone(), ports.work)
+                .counting(deliveries.attempts().clone());
         Self {
             callers,
             accounts: Arc::new(accounts.with_key_days(ports.key_days)),

@@ -83,6 +83,18 @@ figures! {
         "Messages pushed again because no socket had taken them.";
     SLOW_CONSUMERS = "parlance_slow_consumer_disconnects_total", Kind::Counter,
         "Sockets closed because their client fell too far behind.";
+    SOCKETS_ENDED = "parlance_sockets_ended_total", Kind::Counter, "Sockets that have ended, by reason.";
+    OPEN_DELIVERIES = "parlance_open_deliveries", Kind::Gauge,
+        "Messages that agents have not processed, by state; dead ones have left the queue. All servers on one \
+         database report the same numbers: aggregate with max.";
+    FLAGGED_DELIVERIES = "parlance_flagged_deliveries", Kind::Gauge,
+        "Messages in the queues of agents that need attention, by flag. All servers on one database report the same \
+         numbers: aggregate with max.";
+    OLDEST_OPEN_DELIVERY = "parlance_oldest_open_delivery_seconds", Kind::Gauge,
+        "Age of the oldest message in the queue of an agent, or 0. All servers on one database report the same \
+         number: aggregate with max.";
+    ATTEMPTS = "parlance_attempts_total", Kind::Counter,
+        "Attempts of agents at messages that have ended, by outcome.";
     CALLER_CACHE = "parlance_caller_cache_requests_total", Kind::Counter,
         "Lookups in the cache of callers, by result: hit, or miss with a read from the store.";
     CHANGES_UNKNOWN = "parlance_changes_unknown_total", Kind::Counter,

@@ -42,8 +42,14 @@ pub(crate) fn begin() {
     for never_yet in [CONNECTIONS_REFUSED, STALLED_CONNECTIONS, SPANS_SENT, SPANS_DROPPED] {
         counter!(never_yet).absolute(0);
     }
-    for code in ["rate_limited", "too_many_requests", "limit_reached", "unauthorized", "service_unavailable"]
-    {
+    for code in [
+        "rate_limited",
+        "too_many_requests",
+        "limit_reached",
+        "unauthorized",
+        "service_unavailable",
+        "internal_error",
+    ] {
         counter!(REFUSALS, "code" => code).absolute(0);
     }
 }

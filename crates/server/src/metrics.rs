@@ -1,26 +1,28 @@
 //! `GET /metrics`: the server's metrics for Prometheus, on a listener and a thread of its own,
 //! which also answers `/health` and `/ready`.
 //!
-//! Metrics of edges and adapters are recorded from the start; those of the hub and the cache of
-//! callers are read on request. Without a listener nothing is recorded.
+//! Metrics of edges and adapters are recorded from the start; those of the hub, the cache of callers, and
+//! attempts are read on request, and open work is counted periodically. Without a listener nothing is
+//! recorded.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{App, HttpResponse, HttpServer, web};
-use domain::account::cache::{CacheCounts, CallerCache};
+use domain::account::cache::CacheCounts;
+use domain::work::{WorkFlag, WorkTotals};
 use http_wire::request_scope::RequestScope;
 use measure::{Figure, Kind};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::time::Instant;
-use ws_gateway::{Figures, Hub};
+use ws_gateway::{EndReason, Figures};
 
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::health::{Readiness, health, ready};
+use crate::wiring::Wiring;
 
 /// The interval at which recorded values are aggregated, even without a reader.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -57,13 +59,12 @@ impl Metrics {
     /// Binds the address; returns the server, which runs until it is dropped.
     pub(crate) fn bind(
         self,
-        hub: &Arc<Hub>,
-        callers: &Arc<CallerCache>,
+        wiring: &Wiring,
         readiness: &web::Data<Readiness>,
     ) -> Result<impl Future<Output = ()> + Send + use<>, Failure> {
         let listen = self.listen.clone();
         let collected = self.collected.clone();
-        let data = web::Data::new((self, hub.clone(), callers.clone()));
+        let data = web::Data::new((self, wiring.clone()));
         let readiness = readiness.clone();
         let server = HttpServer::new(move || {
             App::new()
@@ -94,10 +95,13 @@ impl Metrics {
     }
 }
 
-async fn answer(data: web::Data<(Metrics, Arc<Hub>, Arc<CallerCache>)>) -> HttpResponse {
-    let (metrics, hub, callers) = &**data;
-    take_up(hub.figures());
-    take_up_callers(callers.counts());
+async fn answer(data: web::Data<(Metrics, Wiring)>) -> HttpResponse {
+    let (metrics, wiring) = &**data;
+    take_up(wiring.hub.figures());
+    take_up_callers(wiring.services.callers.counts());
+    for (outcome, count) in wiring.services.deliveries.attempts().read() {
+        counter!(measure::ATTEMPTS, "outcome" => outcome.as_str()).absolute(count);
+    }
     gauge!(measure::UPTIME).set(metrics.since.elapsed().as_secs_f64());
     HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"))
@@ -125,13 +129,35 @@ fn take_up(figures: Figures) {
     gauge!(measure::QUEUED_BYTES_MAX).set(number(figures.queued_bytes_max));
     counter!(measure::PUSHES).absolute(figures.pushes);
     counter!(measure::REDELIVERIES).absolute(figures.redeliveries);
-    counter!(measure::SLOW_CONSUMERS).absolute(figures.too_slow);
+    for ((reason, label), count) in EndReason::ALL.iter().zip(figures.ended) {
+        counter!(measure::SOCKETS_ENDED, "reason" => *label).absolute(count);
+        if *reason == EndReason::SlowConsumer {
+            counter!(measure::SLOW_CONSUMERS).absolute(count);
+        }
+    }
 }
 
 /// Records the hits and misses of the cache of callers.
 fn take_up_callers(counts: CacheCounts) {
     counter!(measure::CALLER_CACHE, "result" => "hit").absolute(counts.hits);
     counter!(measure::CALLER_CACHE, "result" => "miss").absolute(counts.misses);
+}
+
+/// Records the open work of agents, whose oldest message has this age.
+pub(crate) fn take_up_work(totals: WorkTotals, oldest: Duration) {
+    for (state, count) in totals.by_state() {
+        gauge!(measure::OPEN_DELIVERIES, "state" => state.as_str()).set(whole(count));
+    }
+    // Dead is a state as well.
+    for (flag, count) in totals.by_flag().into_iter().filter(|(flag, _)| *flag != WorkFlag::Dead) {
+        gauge!(measure::FLAGGED_DELIVERIES, "flag" => flag.as_str()).set(whole(count));
+    }
+    gauge!(measure::OLDEST_OPEN_DELIVERY).set(oldest.as_secs_f64());
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure to be looked at")]
+const fn whole(of: u64) -> f64 {
+    of as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure to be looked at")]

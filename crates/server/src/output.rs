@@ -175,15 +175,29 @@ impl Times {
         if self.exact { exact(at) } else { relative(at, self.now) }
     }
 
-    /// Returns whether times are exact.
-    pub(crate) const fn are_exact(&self) -> bool {
-        self.exact
+    /// One time, or `never`.
+    pub(crate) fn or_never(&self, at: Option<Timestamp>) -> String {
+        at.map_or_else(|| "never".to_owned(), |at| self.text(at))
+    }
+
+    /// The time since one as short as possible, or the exact time, or a hyphen.
+    pub(crate) fn age_or_hyphen(&self, at: Option<Timestamp>) -> String {
+        let age = |at: Timestamp| if self.exact { exact(at) } else { short(self.now.since(at)) };
+        at.map_or_else(|| "-".to_owned(), age)
     }
 
     /// One time, or a hyphen.
     pub(crate) fn or_hyphen(&self, at: Option<Timestamp>) -> String {
         at.map_or_else(|| "-".to_owned(), |at| self.text(at))
     }
+}
+
+/// A duration in its largest unit, as short as possible.
+pub(crate) fn short(duration: Duration) -> String {
+    const UNITS: [(u64, &str); 4] = [(24 * 60 * 60, "d"), (60 * 60, "h"), (60, "m"), (1, "s")];
+    let seconds = duration.as_secs();
+    let unit = UNITS.into_iter().find(|(length, _)| seconds >= *length);
+    unit.map_or_else(|| "0s".to_owned(), |(length, unit)| format!("{}{unit}", seconds / length))
 }
 
 /// One time without fractions of a second.
@@ -228,6 +242,15 @@ mod tests {
         let exact = Times { now, exact: true };
         assert_eq!(exact.text(now.plus(second / 2)), "2026-09-21T14:13:20Z");
         assert_eq!(exact.or_hyphen(None), "-");
+    }
+
+    #[test]
+    fn durations_are_short() {
+        for (seconds, text) in
+            [(0, "0s"), (59, "59s"), (60, "1m"), (3599, "59m"), (7200, "2h"), (86_400 * 40, "40d")]
+        {
+            assert_eq!(short(Duration::from_secs(seconds)), text);
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use domain::message::{MessageService, Retention};
 use domain::plan::PlanService;
 use domain::ports::Clock;
 use domain::store::StoreError;
+use domain::work::WorkService;
 use http_wire::limit::RateLimits;
 use measure::Outage;
 use tokio::sync::watch;
@@ -25,6 +26,7 @@ use ws_gateway::{Hub, Redeliverer};
 use crate::adapters::SystemClock;
 use crate::config::Config;
 use crate::erasure_clock::ErasureClock;
+use crate::metrics;
 use crate::store::Store;
 use crate::wiring::Wiring;
 
@@ -66,6 +68,9 @@ pub(crate) fn start(
     tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.services.accounts.clone()));
     tasks.spawn(count_bytes(wiring.services.plans.clone()));
+    if config.metrics_listen.is_some() {
+        tasks.spawn(count_work(wiring.services.work.clone()));
+    }
     tasks.spawn(forget_logins(wiring.services.logins.clone(), clock.clone()));
     for walk in config.retention.clone() {
         tasks.spawn(erase_old(wiring.services.messages.clone(), clock.clone(), walk));
@@ -157,12 +162,33 @@ async fn forget_logins(logins: Arc<LoginService>, clock: Arc<ErasureClock>) {
     }
 }
 
-/// Adds up the bytes of organizations, five seconds after the last time; if that takes long, less
-/// often, so that it takes a fiftieth of the time, but at least every five minutes. A failure does
-/// not count as a duration.
+/// The pause after a count that took this long: at least `shortest`, and longer after a long one, so that
+/// counting takes a fiftieth of the time, but at most five minutes.
+fn pause_after(took: Duration, shortest: Duration) -> Duration {
+    const LONGEST: Duration = Duration::from_secs(5 * 60);
+    (took * 50).clamp(shortest, LONGEST)
+}
+
+/// Counts the open work of agents for metrics, ten seconds after the last time, or later after a long count.
+async fn count_work(work: Arc<WorkService>) {
+    const PAUSE: Duration = Duration::from_secs(10);
+    let mut outage = Outage::default();
+    loop {
+        let begun = Instant::now();
+        let counted = work.totals().await;
+        outage.log(&counted, "open work cannot be counted, retrying", "open work counted again");
+        if let Ok(totals) = counted {
+            let oldest = totals.oldest.map(|at| work.now().since(at));
+            metrics::take_up_work(totals, oldest.unwrap_or_default());
+        }
+        sleep(pause_after(begun.elapsed(), PAUSE)).await;
+    }
+}
+
+/// Adds up the bytes of organizations, five seconds after the last time, or later after a long count. A
+/// failure does not count as a duration.
 async fn count_bytes(plans: Arc<PlanService>) {
     const PAUSE: Duration = Duration::from_secs(5);
-    const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
     let mut outage = Outage::default();
     loop {
         let begun = Instant::now();
@@ -171,7 +197,7 @@ async fn count_bytes(plans: Arc<PlanService>) {
         let pause = match counted {
             Ok(bytes) => {
                 measure::content_bytes(bytes);
-                (begun.elapsed() * 50).clamp(PAUSE, LONGEST_PAUSE)
+                pause_after(begun.elapsed(), PAUSE)
             }
             Err(_) => PAUSE,
         };

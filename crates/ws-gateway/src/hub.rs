@@ -8,6 +8,7 @@
 pub(crate) mod claim;
 mod config;
 mod drain;
+mod end_reason;
 mod figures;
 mod open_sockets;
 mod presence;
@@ -38,6 +39,7 @@ use subscriptions::{ListeningAgent, Subscriptions};
 
 pub use config::HubConfig;
 pub(crate) use domain::node::OnConflict;
+pub use end_reason::{EndCounts, EndReason};
 pub use figures::Figures;
 pub use open_sockets::ClaimRefused;
 pub use presence::Departure;
@@ -91,9 +93,9 @@ impl Hub {
         figures
     }
 
-    /// Counts a socket that is closed because its queue exceeded its limit.
-    pub(crate) fn count_too_slow(&self) {
-        self.open_sockets.count_too_slow();
+    /// Counts a socket that ends.
+    pub(crate) fn count_end(&self, reason: EndReason) {
+        self.open_sockets.count_end(reason);
     }
 
     /// Closes every open socket, so that its client reconnects and joins again what it still may:

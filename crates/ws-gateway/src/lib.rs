@@ -41,7 +41,7 @@ use actix_web::web;
 
 pub use context::SocketContext;
 pub use hub::claim::SocketClaim;
-pub use hub::{ClaimRefused, Departure, Figures, Hub, HubConfig};
+pub use hub::{ClaimRefused, Departure, EndCounts, EndReason, Figures, Hub, HubConfig};
 pub use person::Person;
 pub use receipts::ReceiptBuffer;
 pub use redelivery::Redeliverer;

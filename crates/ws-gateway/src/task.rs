@@ -16,8 +16,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::context::SocketContext;
 use crate::frame::Version;
-use crate::hub::Departure;
 use crate::hub::claim::SocketClaim;
+use crate::hub::{Departure, EndReason};
 use crate::inbox::{CommandSignal, InboxItem};
 use crate::machine::{Action, JoinDecision, Machine, PendingJoin, TOO_MANY_TOPICS};
 use crate::outbox::{LINGER, Outbox};
@@ -62,17 +62,19 @@ impl Socket {
                         match message {
                             Some(Ok(message)) => self.on_message(message),
                             Some(Err(error)) => self.on_broken(&error),
-                            None => self.end(CloseCode::Away, ""),
+                            None => self.end(EndReason::ConnectionLost, CloseCode::Away, ""),
                         }
                     }
-                    () = sleep_until(silent_until) => self.end(CloseCode::Protocol, "no data for too long"),
+                    () = sleep_until(silent_until) => {
+                        self.end(EndReason::IdleTimeout, CloseCode::Protocol, "no data for too long")
+                    }
                 };
                 let flow = match flow {
                     // Boxed, so that a socket uses no memory for a join while none is pending.
                     Flow::Join(join) => Box::pin(self.join(&commands, *join)).await,
                     Flow::Leave(code) => {
                         Box::pin(self.claim.wait_until_released()).await;
-                        self.end(code, "")
+                        self.end(EndReason::ClientClosed, code, "")
                     }
                     flow => flow,
                 };
@@ -103,7 +105,7 @@ impl Socket {
             AggregatedMessage::Text(text) => self.on_text(&text),
             AggregatedMessage::Ping(bytes) => self.unless_full(self.outbox.pong(bytes)),
             AggregatedMessage::Pong(_) => Flow::Continue,
-            AggregatedMessage::Binary(_) => self.end(CloseCode::Unsupported, "frames must be text"),
+            AggregatedMessage::Binary(_) => self.refuse(CloseCode::Unsupported, "frames must be text"),
             AggregatedMessage::Close(reason) => {
                 // Released first: the client may reconnect as soon as it sees the reply.
                 self.claim.release(Departure::Closed);
@@ -219,9 +221,9 @@ impl Socket {
                 Flow::Continue
             }
             Action::Unreadable if self.version == Version::V1 => {
-                self.end(CloseCode::Error, "not a frame of version 1; was vsn=2.0.0 meant?")
+                self.refuse(CloseCode::Error, "not a frame of version 1; was vsn=2.0.0 meant?")
             }
-            Action::Unreadable => self.end(CloseCode::Unsupported, "not a frame"),
+            Action::Unreadable => self.refuse(CloseCode::Unsupported, "not a frame"),
             // It is the last action of a text.
             Action::Authorize(join) => Flow::Join(Box::new(join)),
         }
@@ -245,13 +247,15 @@ impl Socket {
                         self.outbox.machine(|machine| machine.on_notice(topic, payload.event, &payload.json));
                     notice.map(|text| self.outbox.text(text));
                 }
-                self.end(CloseCode::Away, "another connection of this agent took over")
+                let why = "another connection of this agent took over";
+                self.end(EndReason::Superseded, CloseCode::Away, why)
             }
             InboxItem::Revoked => {
                 self.outbox.drop_backlog();
-                self.end(CloseCode::Policy, "the credential is no longer valid")
+                let why = "the credential is no longer valid";
+                self.end(EndReason::CredentialEnded, CloseCode::Policy, why)
             }
-            InboxItem::Stop => self.end(CloseCode::Restart, "connect again"),
+            InboxItem::Stop => self.end(EndReason::ServerClosed, CloseCode::Restart, "connect again"),
             InboxItem::Overflow => self.unless_full(false),
         }
     }
@@ -267,12 +271,12 @@ impl Socket {
                 Some(PayloadError::UnknownLength) => (CloseCode::Size, "the message has too many fragments"),
                 Some(PayloadError::EncodingCorrupted) => (CloseCode::Protocol, "no extension was negotiated"),
                 // The connection broke; the client hardly ever receives this.
-                Some(_) => (CloseCode::Away, ""),
+                Some(_) => return self.end(EndReason::ConnectionLost, CloseCode::Away, ""),
                 None => (CloseCode::Size, "the message is too large"),
             },
             _ => (CloseCode::Protocol, "not a frame of the WebSocket protocol"),
         };
-        self.end(code, why)
+        self.refuse(code, why)
     }
 
     /// Ends a socket whose queue exceeds its limit.
@@ -280,13 +284,19 @@ impl Socket {
         if fits {
             return Flow::Continue;
         }
-        self.context.hub.count_too_slow();
+        self.context.hub.count_end(EndReason::SlowConsumer);
         tracing::info!(participant = %self.claim.caller.participant(), "socket closed: client reads too slowly");
         self.outbox.cut(CloseCode::Again, "client reads too slowly");
         Flow::End
     }
 
-    fn end(&self, code: CloseCode, why: &str) -> Flow {
+    /// Ends a socket whose client does not keep to the protocol.
+    fn refuse(&self, code: CloseCode, why: &str) -> Flow {
+        self.end(EndReason::ProtocolError, code, why)
+    }
+
+    fn end(&self, reason: EndReason, code: CloseCode, why: &str) -> Flow {
+        self.context.hub.count_end(reason);
         self.outbox.close(code, why);
         Flow::End
     }

@@ -69,6 +69,15 @@ async fn work_that_fails_is_seen() {
         "{shown}"
     );
 
+    let table = said(&["agent", "list"]);
+    let columns = ["HANDLE", "STATE", "SEEN", "TAKEN", "FINISHED", "OPEN", "FAILING", "DEAD"];
+    assert!(table.lines().next().unwrap().split_whitespace().eq(columns), "{table}");
+    let cells = table.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!((cells[0], &cells[4..]), ("ann/bot", &["-", "2", "1", "0"][..]), "{table}");
+    assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+    let status = said(&["status"]);
+    assert!(status.contains("\nFlagged work   1 failing\n"), "{status}");
+
     // A handler that hangs.
     assert_eq!(bot.step(&chat, &waiting, "processing").await.status, 200);
     assert!(soon(async || said(&["work", "list", "--flag", "stuck"]).contains(&waiting)).await);
@@ -81,8 +90,8 @@ async fn work_that_fails_is_seen() {
     assert_eq!(
         warnings.collect::<Vec<_>>(),
         [
-            (Some("warning"), Some("run `parlance work list --flag failing`")),
             (Some("warning"), Some("run `parlance work list --flag stuck`")),
+            (Some("warning"), Some("run `parlance work list --flag failing`")),
         ]
     );
 }

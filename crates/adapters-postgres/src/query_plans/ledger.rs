@@ -4,7 +4,9 @@ use domain::delivery::DeliveryStatus;
 use domain::id::{AgentId, ChatId, MessageId, UserId};
 use domain::page::{PageRequest, Slice};
 use domain::time::Timestamp;
-use domain::work::{FindWork, FlagCondition, WorkRepository, WorkScope, WorkSearch};
+use domain::work::{
+    FindWork, FlagBounds, FlagCondition, WorkRepository, WorkScope, WorkSearch, WorkThresholds,
+};
 
 use super::fill::{Size, at, id};
 use super::{FIRST, Watched};
@@ -100,12 +102,40 @@ impl Watched {
             let reading = store.list_work(search, second);
             self.costs(&format!("more work, {what}"), rows, reading).await.unwrap().unwrap();
         }
+        let flags = WorkThresholds::default().at(last);
+        self.counts_work(flags).await;
+        let agents = (0..1000).map(|number| AgentId::new(id(AGENT, number))).collect::<Vec<_>>();
+        let of_all = store.work_of_agents(agents.clone(), flags);
+        let of_all = self.costs("the work of agents", 30_000, of_all).await.unwrap();
+        let open = of_all.iter().map(|work| work.totals.open()).sum::<u64>();
+        assert_eq!(open, OPEN.cast_unsigned());
+        assert!(of_all.iter().all(|work| work.finished_at.is_some()));
+        self.costs("the work of an agent", 100, store.work_of_agents(vec![agents[7]], flags)).await.unwrap();
         let wanted = FindWork {
             scope: WorkScope::OwnedBy(owner),
             message: MessageId::new(id(TEXT, 1)),
             agent: AgentId::new(id(AGENT, 1)),
         };
         assert!(self.costs("one item", 100, store.find_work(wanted)).await.unwrap().unwrap().is_some());
+    }
+}
+
+impl Watched {
+    /// The indexes of open and of dead work are read from end to end, and nothing else.
+    async fn counts_work(&mut self, flags: FlagBounds) {
+        self.plans().await;
+        let before = self.read().await;
+        let totals = self.store.count_work(flags).await.unwrap();
+        assert!(totals.open() > OPEN.cast_unsigned() && totals.dead == 100, "{totals:?}");
+        // An item is read with its message, its chat, and its participant, each along an index. The agents of others
+        // have the rest.
+        let (read, open) = (self.read().await - before, self.size.messages + OPEN + 100);
+        let plans = self.plans().await;
+        let along = ["deliveries_open", "deliveries_at_work", "deliveries_dead"];
+        let is_along = plans.iter().any(|plan| along.iter().all(|index| plan.contains(index)));
+        if !is_along || read > 10 * open {
+            self.faults.push(format!("the totals read {read} rows:\n{}", plans.join("\n")));
+        }
     }
 }
 

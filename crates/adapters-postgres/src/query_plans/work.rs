@@ -13,7 +13,6 @@ use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, Id
 use domain::message::{Ageing, MentionKind, MessageContent, RequestedMention, Retention, SendMessage};
 use domain::page::Order;
 use domain::ports::Clock;
-use domain::status::StatusRepository;
 use domain::store::OnCommit;
 use domain::time::Timestamp;
 
@@ -62,15 +61,6 @@ impl Watched {
         )
         .await
         .unwrap();
-        // The other tables are small, and are counted from end to end.
-        store.status().await.unwrap();
-        let plans = self.plans().await;
-        let along = |plan: &&String| {
-            ["deliveries_open", "deliveries_unaddressed"].iter().all(|index| plan.contains(index))
-        };
-        if !plans.iter().any(|plan| along(&plan)) {
-            self.faults.push(format!("the status does not use the indexes of work:\n{}", plans.join("\n")));
-        }
         let deliveries = self.world.deliveries.clone();
         let taken =
             (0..100).map(|n| DeliveryKey { message: MessageId::new(id(MESSAGE, half + 1 + n)), agent: bot });

@@ -15,9 +15,8 @@ use uuid::Uuid;
 
 use super::check_on;
 use super::find::items_on;
-use super::row::{CONDITIONS, LAST_ERROR, account, agents, error, state};
+use super::row::{CONDITIONS, LAST_ERROR, account, agents, belongs, error, state};
 use crate::error::Fault;
-use crate::message::row::status::{BEGUN, WAITS};
 use crate::row::{At, Id, can_be_stored};
 use crate::run::Db;
 use crate::statement::{Statement, statement};
@@ -71,7 +70,7 @@ async fn keys_on(
 }
 
 /// The exact condition of the index of a part.
-const fn indexed(part: WorkPart) -> &'static str {
+pub(super) const fn indexed(part: WorkPart) -> &'static str {
     match part {
         WorkPart::Waiting => {
             "deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND deliveries.addressed"
@@ -83,13 +82,8 @@ const fn indexed(part: WorkPart) -> &'static str {
     }
 }
 
-/// The items of a part in a queue of `queues`; [`bound`] binds the values.
+/// The items of a part in a room of `queues`; [`bound`] binds the values.
 fn items(part: WorkPart) -> String {
-    let belongs = match part {
-        WorkPart::Waiting => WAITS,
-        WorkPart::Begun => BEGUN,
-        WorkPart::Dead => "TRUE",
-    };
     format!(
         "SELECT deliveries.sequence, message.created_at \
          FROM (SELECT * FROM deliveries WHERE deliveries.agent_id = queues.agent_id \
@@ -97,11 +91,12 @@ fn items(part: WorkPart) -> String {
              ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_QUEUE}) AS deliveries \
          CROSS JOIN LATERAL (SELECT messages.created_at FROM messages WHERE messages.chat_id = deliveries.chat_id \
              AND messages.sequence = deliveries.sequence OFFSET 0) AS message \
-         WHERE {belongs} AND {} AND (? = '' OR position(? IN lower({LAST_ERROR})) > 0) \
+         WHERE {} AND {} AND (? = '' OR position(? IN lower({LAST_ERROR})) > 0) \
          AND message.created_at <= ? \
          AND (message.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
          ORDER BY deliveries.sequence LIMIT ?",
         indexed(part),
+        belongs(part),
         CONDITIONS.as_str(),
     )
 }

@@ -1,18 +1,21 @@
 //! The store of work.
 
 mod change;
+mod count;
 mod find;
 mod list;
 #[path = "../../../sql-rows/work.rs"]
 mod row;
 
 use async_trait::async_trait;
+use domain::id::AgentId;
 use domain::message::Message;
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use domain::work::{
-    ChangeWork, ChangeWorkRefused, FindWork, WorkItem, WorkRepository, WorkScope, WorkSearch,
+    AgentWork, ChangeWork, ChangeWorkRefused, FindWork, FlagBounds, WorkItem, WorkRepository, WorkScope,
+    WorkSearch, WorkTotals,
 };
 use futures_util::FutureExt;
 
@@ -33,6 +36,19 @@ impl WorkRepository for PostgresStore {
 
     async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError> {
         self.read(wanted, |db, wanted| find::find_on(db, *wanted).boxed()).await
+    }
+
+    async fn count_work(&self, flags: FlagBounds) -> Result<WorkTotals, StoreError> {
+        self.query(flags, |db, flags| count::count_on(db, *flags).boxed()).await
+    }
+
+    async fn work_of_agents(
+        &self,
+        agents: Vec<AgentId>,
+        flags: FlagBounds,
+    ) -> Result<Vec<AgentWork>, StoreError> {
+        let given = (agents, flags);
+        self.query(given, |db, (agents, flags)| count::work_of_agents_on(db, agents, *flags).boxed()).await
     }
 
     async fn change_work(

@@ -16,9 +16,8 @@ use domain::work::{EXAMINED_PER_QUEUE, WorkItem, WorkKey, WorkPart, WorkSearch};
 
 use super::check_on;
 use super::find::items_on;
-use super::row::{CONDITIONS, LAST_ERROR, account, agents, error, state};
+use super::row::{CONDITIONS, LAST_ERROR, account, agents, belongs, error, state};
 use crate::error::Fault;
-use crate::message::row::status::{BEGUN, WAITS};
 use crate::row::{self, At, Id};
 
 #[derive(QueryableByName)]
@@ -93,8 +92,8 @@ macro_rules! open {
     };
 }
 
-/// The deliveries of the agent and chat of a condition on `deliveries`, along the index of a part.
-fn open(part: WorkPart, condition: &str) -> String {
+/// The deliveries of a condition on `deliveries`, along the index of a part.
+pub(super) fn open(part: WorkPart, condition: &str) -> String {
     let (index, indexed) = match part {
         WorkPart::Waiting => ("deliveries_open", concat!(open!(), " AND deliveries.addressed = 1")),
         WorkPart::Begun => ("deliveries_at_work", concat!(open!(), " AND deliveries.current_attempt > 0")),
@@ -105,11 +104,6 @@ fn open(part: WorkPart, condition: &str) -> String {
 
 /// The items of a part in each of `queues`, at most `limit` of each; [`bound`] binds the values.
 fn items(part: WorkPart, limit: usize) -> String {
-    let belongs = match part {
-        WorkPart::Waiting => WAITS,
-        WorkPart::Begun => BEGUN,
-        WorkPart::Dead => "TRUE",
-    };
     let open = open(part, "deliveries.agent_id = queues.agent_id AND deliveries.chat_id = queues.chat_id");
     format!(
         "CROSS JOIN messages AS item INDEXED BY messages_order \
@@ -120,11 +114,12 @@ fn items(part: WorkPart, limit: usize) -> String {
                  {open} ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_QUEUE}) AS deliveries \
              CROSS JOIN messages INDEXED BY messages_order ON messages.chat_id = deliveries.chat_id \
                  AND messages.sequence = deliveries.sequence \
-             WHERE {belongs} AND {} AND (? = '' OR instr(lower({LAST_ERROR}), ?) > 0) \
+             WHERE {} AND {} AND (? = '' OR instr(lower({LAST_ERROR}), ?) > 0) \
              AND messages.created_at <= ? \
              AND (messages.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
              ORDER BY deliveries.sequence LIMIT {limit}) \
          ORDER BY item.created_at, queues.agent_id, queues.chat_id, item.sequence LIMIT ?",
+        belongs(part),
         CONDITIONS.as_str(),
     )
 }

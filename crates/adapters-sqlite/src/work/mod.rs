@@ -1,6 +1,7 @@
 //! The store of work.
 
 mod change;
+mod count;
 mod find;
 mod list;
 #[path = "../../../sql-rows/work.rs"]
@@ -8,12 +9,14 @@ mod row;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
+use domain::id::AgentId;
 use domain::message::Message;
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use domain::work::{
-    ChangeWork, ChangeWorkRefused, FindWork, WorkItem, WorkRepository, WorkScope, WorkSearch,
+    AgentWork, ChangeWork, ChangeWorkRefused, FindWork, FlagBounds, WorkItem, WorkRepository, WorkScope,
+    WorkSearch, WorkTotals,
 };
 
 use crate::SqliteStore;
@@ -32,6 +35,18 @@ impl WorkRepository for SqliteStore {
 
     async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError> {
         self.read(move |connection| find::find_on(connection, wanted)).await
+    }
+
+    async fn count_work(&self, flags: FlagBounds) -> Result<WorkTotals, StoreError> {
+        self.read(move |connection| count::count_on(connection, flags)).await
+    }
+
+    async fn work_of_agents(
+        &self,
+        agents: Vec<AgentId>,
+        flags: FlagBounds,
+    ) -> Result<Vec<AgentWork>, StoreError> {
+        self.read(move |connection| count::work_of_agents_on(connection, &agents, flags)).await
     }
 
     async fn change_work(

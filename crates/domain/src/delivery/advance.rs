@@ -1,5 +1,6 @@
 //! Steps of the work on a message: opening an attempt, closing it as done or failed.
 
+use super::outcome::AttemptOutcome;
 use super::port::{AdvanceDelivery, AdvanceRefused, Advanced, DeliveryStep};
 use super::service::DeliveryService;
 use super::state::{AttemptNumber, DeliveryStatus};
@@ -49,8 +50,9 @@ impl DeliveryService {
     ) -> Result<StepResult, AdvanceError> {
         let begins = step == DeliveryStep::Begin;
         let command = AdvanceDelivery { agent: caller.agent, chat, message, step, now: self.clock.now() };
-        let events = self.events.clone();
+        let (events, attempts) = (self.events.clone(), self.attempts.clone());
         let on_commit = OnCommit::new(move |advanced: &Advanced| {
+            attempts.count(AttemptOutcome::of_step(&advanced.delivery, begins));
             events.publish(DomainEvent::MessageUpdated { message: advanced.message.clone() });
         });
         match self.deliveries.advance(command, on_commit).await? {

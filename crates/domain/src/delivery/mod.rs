@@ -13,6 +13,7 @@
 mod advance;
 mod due;
 mod mark_delivered;
+mod outcome;
 mod port;
 mod read;
 pub mod redelivery;
@@ -22,6 +23,7 @@ pub mod state;
 pub use crate::page::Order;
 pub use advance::{AdvanceError, StepResult};
 pub use due::Due;
+pub use outcome::{AttemptCounts, AttemptOutcome};
 pub use port::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep,
     HasHumanSubscribers, NextMessage,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::outcome::AttemptCounts;
 use super::port::DeliveryRepository;
 use crate::chat::ChatRepository;
 use crate::ports::{Clock, EventPublisher};
@@ -12,6 +13,7 @@ pub struct DeliveryService {
     pub(super) chats: Arc<dyn ChatRepository>,
     pub(super) events: Arc<dyn EventPublisher>,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) attempts: Arc<AttemptCounts>,
 }
 
 impl DeliveryService {
@@ -22,6 +24,11 @@ impl DeliveryService {
         events: Arc<dyn EventPublisher>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { deliveries, chats, events, clock }
+        Self { deliveries, chats, events, clock, attempts: Arc::default() }
+    }
+
+    /// The attempts that have ended, by outcome.
+    pub const fn attempts(&self) -> &Arc<AttemptCounts> {
+        &self.attempts
     }
 }

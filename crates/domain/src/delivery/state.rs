@@ -13,6 +13,7 @@ use crate::id::AgentId;
 use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
 use crate::words::words;
+pub(super) use intervention::NO_RESULT;
 pub use intervention::{DeadLetter, DeadLetterReason, InterventionRefused, MaxAttempts, Restart};
 
 words! {

@@ -4,7 +4,9 @@ use super::flag::WorkFlag;
 use super::port::{FindWork, WorkItem, WorkScope};
 use super::service::{ListWorkError, WorkFilter, WorkService};
 use crate::audit::Actor;
-use crate::delivery::{AttemptNumber, DeadLetterReason, Delivery, DeliveryStatus, InterventionRefused};
+use crate::delivery::{
+    AttemptNumber, AttemptOutcome, DeadLetterReason, Delivery, DeliveryStatus, InterventionRefused,
+};
 use crate::event::DomainEvent;
 use crate::id::{AgentId, MessageId};
 use crate::message::Message;
@@ -158,10 +160,12 @@ impl WorkService {
     ) -> Result<(), ChangeWorkError> {
         let now = self.clock.now();
         let item = FindWork { scope, message, agent };
-        let stuck_since = now.minus(self.thresholds.stuck_after);
+        let stuck_since = self.thresholds.at(now).stuck;
         let command = ChangeWork { item, change, if_state, if_attempt, stuck_since, now };
-        let events = self.events.clone();
+        let (events, attempts) = (self.events.clone(), self.attempts.clone());
         let on_commit = OnCommit::new(move |message: &Message| {
+            let changed = message.deliveries.iter().find(|delivery| delivery.agent() == agent);
+            attempts.count(changed.and_then(|changed| AttemptOutcome::of_intervention(changed, now)));
             events.publish(DomainEvent::MessageUpdated { message: message.clone() });
         });
         self.work.change_work(command, on_commit).await??;

@@ -43,23 +43,44 @@ impl Default for WorkThresholds {
     }
 }
 
+/// The thresholds of the flags at one time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlagBounds {
+    /// What was offered at this time or before, and not begun, is unanswered.
+    pub unanswered: Timestamp,
+    /// What was begun at this time or before, and not ended, is stuck.
+    pub stuck: Timestamp,
+    /// The number of failed attempts in a row that make an item failing.
+    pub failing: u32,
+}
+
 impl WorkThresholds {
+    /// The thresholds at `now`.
+    pub fn at(self, now: Timestamp) -> FlagBounds {
+        FlagBounds {
+            unanswered: now.minus(self.unanswered_after),
+            stuck: now.minus(self.stuck_after),
+            failing: self.failing_attempts,
+        }
+    }
+
     /// The flags of a delivery of a message that was written at `written_at`. Since a restart, it counts as
     /// written then.
     pub fn flags(self, delivery: &Delivery, written_at: Timestamp, now: Timestamp) -> Vec<WorkFlag> {
+        let bounds = self.at(now);
         let holds = |flag: &WorkFlag| match flag {
             WorkFlag::Unanswered => {
                 let waits = matches!(delivery.status(), DeliveryStatus::New | DeliveryStatus::Delivered);
                 let offered_at = delivery.restart().map_or(written_at, |restart| restart.at.max(written_at));
-                waits && offered_at <= now.minus(self.unanswered_after)
+                waits && offered_at <= bounds.unanswered
             }
             WorkFlag::Stuck => {
                 let open = delivery.attempts().last().filter(|newest| newest.completed_at().is_none());
-                open.is_some_and(|open| open.started_at <= now.minus(self.stuck_after))
+                open.is_some_and(|open| open.started_at <= bounds.stuck)
             }
             WorkFlag::Failing => {
                 let is_open = !matches!(delivery.status(), DeliveryStatus::Processed | DeliveryStatus::Dead);
-                is_open && failures_in_a_row(delivery) >= self.failing_attempts
+                is_open && failures_in_a_row(delivery) >= bounds.failing
             }
             WorkFlag::Dead => delivery.dead().is_some(),
         };

@@ -17,14 +17,16 @@ pub mod flag;
 mod port;
 mod retry;
 mod service;
+mod totals;
 
 pub use change::{ChangeAllError, ChangeWork, ChangeWorkError, ChangeWorkRefused, ChangedWork, WorkChange};
-pub use flag::{WorkFlag, WorkThresholds};
+pub use flag::{FlagBounds, WorkFlag, WorkThresholds};
 pub use port::{
     FindWork, FlagCondition, WorkAgent, WorkItem, WorkKey, WorkPart, WorkRepository, WorkScope, WorkSearch,
 };
 pub use retry::RetriedWork;
 pub use service::{FindWorkError, ListWorkError, WorkFilter, WorkService};
+pub use totals::{AgentWork, StateTotals, WorkTotals};
 
 /// The number of characters of a text that are shown with an item.
 pub const SHOWN_TEXT_CHARS: u32 = 200;

@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 
 use super::change::{ChangeWork, ChangeWorkRefused};
-use super::flag::WorkFlag;
+use super::flag::{FlagBounds, WorkFlag};
+use super::totals::{AgentWork, WorkTotals};
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, UserId};
 use crate::message::Message;
@@ -284,6 +285,18 @@ pub trait WorkRepository: Send + Sync {
     /// One item in any state; `None` if there is none in the scope. Refused without the
     /// [`Authority`] of the scope.
     async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError>;
+
+    /// The totals of all items that are open or dead. The cost grows with their number, but not with the
+    /// processed ones.
+    async fn count_work(&self, flags: FlagBounds) -> Result<WorkTotals, StoreError>;
+
+    /// The work of each of these agents, in this order. The cost grows with the number of agents, of their
+    /// chats, and of their open and dead deliveries, but not with the processed ones.
+    async fn work_of_agents(
+        &self,
+        agents: Vec<AgentId>,
+        flags: FlagBounds,
+    ) -> Result<Vec<AgentWork>, StoreError>;
 
     /// Changes one item as [`ChangeWork::decide`] decides, on the locked record, with an audit entry and,
     /// for a retry, an entry of the change log. The message is announced with all its deliveries.

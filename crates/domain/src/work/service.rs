@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::flag::{WorkFlag, WorkThresholds};
 use super::port::{FindWork, FlagCondition, WorkItem, WorkRepository, WorkScope, WorkSearch};
-use crate::delivery::DeliveryStatus;
+use super::totals::{AgentWork, WorkTotals};
+use crate::delivery::{AttemptCounts, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
 use crate::organization::NotAdmin;
 use crate::page::{Page, PageRequest};
@@ -64,6 +65,7 @@ pub struct WorkService {
     presence: Arc<dyn Presence>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) thresholds: WorkThresholds,
+    pub(super) attempts: Arc<AttemptCounts>,
 }
 
 impl WorkService {
@@ -75,7 +77,13 @@ impl WorkService {
         clock: Arc<dyn Clock>,
         thresholds: WorkThresholds,
     ) -> Self {
-        Self { work, events, presence, clock, thresholds }
+        Self { work, events, presence, clock, thresholds, attempts: Arc::default() }
+    }
+
+    /// Counts the attempts that changes end among these.
+    #[must_use]
+    pub fn counting(self, attempts: Arc<AttemptCounts>) -> Self {
+        Self { attempts, ..self }
     }
 
     /// The current time, for [`Self::flags`] and ages.
@@ -92,11 +100,12 @@ impl WorkService {
         page: PageRequest,
     ) -> Result<Page<WorkItem>, ListWorkError> {
         let now = self.clock.now();
+        let bounds = self.thresholds.at(now);
         let WorkFilter { agent, chat, state, flag, min_age, min_attempts, error } = filter;
         let flag = flag.map(|flag| match flag {
-            WorkFlag::Unanswered => FlagCondition::Unanswered(now.minus(self.thresholds.unanswered_after)),
-            WorkFlag::Stuck => FlagCondition::Stuck(now.minus(self.thresholds.stuck_after)),
-            WorkFlag::Failing => FlagCondition::Failing(self.thresholds.failing_attempts),
+            WorkFlag::Unanswered => FlagCondition::Unanswered(bounds.unanswered),
+            WorkFlag::Stuck => FlagCondition::Stuck(bounds.stuck),
+            WorkFlag::Failing => FlagCondition::Failing(bounds.failing),
             WorkFlag::Dead => FlagCondition::Dead,
         });
         let written_by = min_age.map(|age| now.minus(age));
@@ -113,6 +122,16 @@ impl WorkService {
     ) -> Result<WorkItem, FindWorkError> {
         let found = self.work.find_work(FindWork { scope, message, agent }).await??;
         found.ok_or(FindWorkError::NotFound)
+    }
+
+    /// The totals of all work.
+    pub async fn totals(&self) -> Result<WorkTotals, StoreError> {
+        self.work.count_work(self.thresholds.at(self.clock.now())).await
+    }
+
+    /// The work of each of these agents, in this order.
+    pub async fn of_agents(&self, agents: Vec<AgentId>) -> Result<Vec<AgentWork>, StoreError> {
+        self.work.work_of_agents(agents, self.thresholds.at(self.clock.now())).await
     }
 
     /// The flags of an item at `now`.

@@ -106,8 +106,7 @@ async fn run(
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
     let acceptor = tls.as_ref().map(Tls::acceptor);
     let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone())?;
-    let metrics =
-        metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.services.callers, &readiness)).transpose()?;
+    let metrics = metrics.map(|metrics| metrics.bind(wiring, &readiness)).transpose()?;
     let is_first_start = welcome::greet(&wiring.services, config, store_flags).await?;
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();

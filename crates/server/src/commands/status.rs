@@ -1,6 +1,7 @@
 //! `parlance status`: an overview of an installation.
 
-use domain::status::{ClusterStatus, OpenWork, StoreStatus};
+use domain::status::{ClusterStatus, StoreStatus};
+use domain::work::WorkTotals;
 use serde_json::{Value, json};
 
 use crate::cli::TableArguments;
@@ -10,6 +11,7 @@ use crate::failure::Failure;
 use crate::output::{Times, bytes_as_text, print};
 use crate::store::{self, StoreAt};
 use crate::system::PROGRAM;
+use crate::wiring;
 
 /// The width of the widest label and the gap after it.
 const LABEL: usize = 15;
@@ -20,9 +22,10 @@ pub(crate) async fn run(config: &Config, arguments: &TableArguments) -> Result<(
     let server = Server::of(config);
     store::with(config, async |store| {
         let status = store.status().await;
-        let status =
-            status.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
-        let found = Found { status, location: location(config), server };
+        let unread = |cause| Failure::new("cannot read the store", cause).next(store::NEXT);
+        let status = status.map_err(unread)?;
+        let work = wiring::work(config, store.clone()).totals().await.map_err(unread)?;
+        let found = Found { status, work, location: location(config), server };
         print(&if arguments.json {
             found.as_json().to_string()
         } else {
@@ -79,14 +82,15 @@ fn figure(figures: &str, kind: &str) -> Option<u64> {
 
 struct Found {
     status: StoreStatus,
+    work: WorkTotals,
     location: String,
     server: Server,
 }
 
 impl Found {
     fn as_text(&self, times: &Times) -> String {
-        let StoreStatus { organizations, users, agents, chats, messages, size_bytes, work, cluster } =
-            self.status;
+        let StoreStatus { organizations, users, agents, chats, messages, size_bytes, cluster } = self.status;
+        let work = self.work;
         let Server { state, sockets, .. } = &self.server;
         let mut lines = vec![
             ("Version", PROGRAM.version.to_owned()),
@@ -115,13 +119,14 @@ impl Found {
             ("Messages", messages.to_string()),
             ("Open work", open(work, times)),
         ]);
+        lines.extend(flagged(work).map(|flagged| ("Flagged work", flagged)));
         let lines = lines.iter().map(|(label, text)| format!("{label:LABEL$}{text}"));
         lines.collect::<Vec<_>>().join("\n")
     }
 
     fn as_json(&self) -> Value {
-        let StoreStatus { organizations, users, agents, chats, messages, size_bytes, work, cluster } =
-            self.status;
+        let StoreStatus { organizations, users, agents, chats, messages, size_bytes, cluster } = self.status;
+        let work = self.work;
         let sockets = self.server.sockets.map(|(users, agents)| json!({ "users": users, "agents": agents }));
         let cluster = cluster.map(|cluster| {
             json!({
@@ -145,6 +150,10 @@ impl Found {
                 "delivered": work.delivered,
                 "processing": work.processing,
                 "failed": work.failed,
+                "dead": work.dead,
+                "unanswered": work.unanswered,
+                "stuck": work.stuck,
+                "failing": work.failing,
                 "oldest_at": work.oldest.map(|at| at.to_string()),
             },
         })
@@ -155,17 +164,24 @@ impl Found {
 const UNKNOWN: &str = "unknown; set metrics_listen to see them";
 
 /// The open work of agents.
-fn open(work: OpenWork, times: &Times) -> String {
-    let OpenWork { new, delivered, processing, failed, oldest } = work;
-    if work.total() == 0 {
+fn open(work: WorkTotals, times: &Times) -> String {
+    let WorkTotals { new, delivered, processing, failed, oldest, .. } = work;
+    if work.open() == 0 {
         return "none".to_owned();
     }
     let oldest = oldest.map(|at| format!("; oldest sent {}", times.text(at)));
     format!(
         "{}: {new} new, {delivered} delivered, {processing} processing, {failed} failed{}",
-        work.total(),
+        work.open(),
         oldest.unwrap_or_default()
     )
+}
+
+/// The work that needs attention, if there is any.
+fn flagged(work: WorkTotals) -> Option<String> {
+    let flagged = work.by_flag().into_iter().filter(|(_, count)| *count > 0);
+    let flagged = flagged.map(|(flag, count)| format!("{count} {}", flag.as_str())).collect::<Vec<_>>();
+    (!flagged.is_empty()).then(|| flagged.join(", "))
 }
 
 #[cfg(test)]

@@ -101,8 +101,10 @@ pub async fn a_message_is_dead_after_the_last_attempt(world: World) {
     assert_eq!(item.delivery.attempts().len(), 2);
     assert_eq!(item.delivery.dead().unwrap().reason, "not processed after 2 attempts");
     assert_eq!(world.work.flags(&item, world.work.now()), [WorkFlag::Dead]);
-    let status = world.stores.status.status().await.unwrap().work;
-    assert_eq!((status.total(), status.new), (1, 1), "dead work is not open");
+    let totals = world.work.totals().await.unwrap();
+    assert_eq!((totals.open(), totals.new, totals.dead), (1, 1, 1), "dead work is not open");
+    let of_bot = world.work.of_agents(vec![bot.id]).await.unwrap();
+    assert_eq!(of_bot[0].totals, totals);
 }
 
 /// An agent that crashes at a message never closes its attempt.

@@ -8,7 +8,10 @@ use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{Ageing, Retention};
 use domain::organization::{Authority, OrganizationRole};
 use domain::page::{PageRequest, Slice};
-use domain::work::{FindWorkError, ListWorkError, WorkFilter, WorkFlag, WorkItem, WorkScope};
+use domain::ports::Clock;
+use domain::work::{
+    AgentWork, FindWorkError, ListWorkError, WorkFilter, WorkFlag, WorkItem, WorkScope, WorkTotals,
+};
 
 use super::messages::{ann_and_bot, first};
 use crate::{TestAgent, TestUser, World};
@@ -233,10 +236,58 @@ pub async fn flags_are_found_as_they_are_shown(world: World) {
             seen.extend(shown.iter().map(|item| (flag.as_str(), item.sequence)));
             let filter = WorkFilter { flag: Some(flag), ..WorkFilter::default() };
             assert_eq!(items(&world, mine, &filter).await, shown, "{flag:?} after {wait} more minutes");
+            let of_flag = |totals: WorkTotals| totals.by_flag().into_iter().find(|(of, _)| *of == flag);
+            let counted = (flag, shown.len() as u64);
+            assert_eq!(of_flag(world.work.totals().await.unwrap()), Some(counted));
+            assert_eq!(of_flag(of_agent(&world, &bot).await.totals), Some(counted));
         }
     }
     let number = |flag: WorkFlag| seen.iter().filter(|(of, _)| *of == flag.as_str()).count();
     assert_eq!((number(WorkFlag::Unanswered), number(WorkFlag::Stuck), number(WorkFlag::Failing)), (1, 4, 4));
+}
+
+async fn of_agent(world: &World, agent: &TestAgent) -> AgentWork {
+    world.work.of_agents(vec![agent.id]).await.unwrap()[0]
+}
+
+/// Each agent has its own numbers, in the order of the request, without what is in chats that it has left.
+pub async fn the_work_of_agents_is_counted(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let (scout, idle) = (world.agent(&ann, "Scout").await, world.agent(&ann, "Idle").await);
+    let other = world.chat(ann.caller, &[scout.id.into(), bot.id.into()]).await;
+    let (begin, done) = (|| DeliveryStep::Begin, || DeliveryStep::Succeed);
+    let begun_at = world.clock.now();
+    work(&world, (&ann, chat), &bot, "done", &[begin(), done()]).await;
+    work(&world, (&ann, other), &bot, "done later", &[begin(), done()]).await;
+    let finished_at = world.clock.now();
+    assert_eq!(finished_at, begun_at.plus(Duration::from_secs(4 * 60)));
+    let seen = of_agent(&world, &bot).await;
+    let begun_last = finished_at.minus(Duration::from_secs(60));
+    assert_eq!((seen.totals, seen.seen_at, seen.is_connected), (WorkTotals::default(), None, None));
+    assert_eq!((seen.taken_at, seen.finished_at), (Some(begun_last), Some(finished_at)));
+
+    work(&world, (&ann, chat), &bot, "new", &[]).await;
+    work(&world, (&ann, other), &scout, "failed", &[begin(), failed("it broke")]).await;
+    work(&world, (&ann, chat), &bot, "begun", &[begin()]).await;
+    let taken_at = world.clock.now();
+    minutes(&world, 1);
+    world.accounts.authenticate(&bot.key).await.unwrap();
+    world.accounts.write_key_uses().await.unwrap();
+    let all = world.work.of_agents(vec![scout.id, idle.id, bot.id]).await.unwrap();
+    assert_eq!(all.iter().map(|work| work.agent).collect::<Vec<_>>(), [scout.id, idle.id, bot.id]);
+    assert_eq!(all[1], AgentWork::none(idle.id));
+    assert_eq!((all[0].totals.open(), all[0].totals.failed), (1, 1));
+    assert_eq!((all[0].taken_at.is_some(), all[0].finished_at), (true, None), "a failure is no end");
+    let of_bot = all[2];
+    assert_eq!((of_bot.totals.new, of_bot.totals.processing, of_bot.totals.open()), (1, 1, 2));
+    assert_eq!(of_bot.totals.oldest, Some(finished_at));
+    assert_eq!((of_bot.taken_at, of_bot.finished_at), (Some(taken_at), Some(finished_at)));
+    assert_eq!(of_bot.seen_at, Some(world.clock.now()));
+    assert_eq!(world.work.of_agents(Vec::new()).await.unwrap(), []);
+
+    world.chats.remove_participant(ann.caller, chat, bot.id).await.unwrap();
+    assert_eq!(of_agent(&world, &bot).await.totals, WorkTotals::default());
+    assert_eq!(world.work.totals().await.unwrap(), all[0].totals);
 }
 
 /// Owners see the work of their own agents, admins that of their organization's. Texts and titles are

@@ -3,6 +3,8 @@
 //! Gauges are computed when they are read; counters are updated in one step for all receivers of an
 //! event.
 
+use super::end_reason::EndCounts;
+
 /// The sockets of a process at one moment, and counters since its start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
@@ -24,6 +26,6 @@ pub struct Figures {
     pub pushes: u64,
     /// Messages that were redelivered.
     pub redeliveries: u64,
-    /// Sockets that were closed because their queue exceeded its limit.
-    pub too_slow: u64,
+    /// Sockets that have ended, by reason.
+    pub ended: EndCounts,
 }

@@ -8,7 +8,6 @@ mod ended;
 mod opened_with;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::account::Presented;
@@ -18,6 +17,7 @@ use domain::id::{AgentId, ApiKeyId, ParticipantId, SessionId, UserId};
 use domain::node::{OnConflict, SocketNumber};
 use domain::time::Timestamp;
 
+use super::end_reason::{EndReason, Endings};
 use super::figures::Figures;
 use super::quotas::{Quotas, SocketPermit};
 use crate::inbox::{Inbox, InboxItem, Reader, SocketId};
@@ -73,7 +73,7 @@ pub(super) struct OpenSockets {
     max_per_caller: usize,
     quotas: Arc<Quotas>,
     sockets: Mutex<Sockets>,
-    too_slow: AtomicU64,
+    endings: Endings,
 }
 
 #[derive(Default)]
@@ -118,8 +118,8 @@ impl Sockets {
 
 impl OpenSockets {
     pub(super) fn new(queue_bytes: usize, max_per_caller: usize) -> Self {
-        let (quotas, sockets, too_slow) = Default::default();
-        Self { queue_bytes, max_per_caller, quotas, sockets, too_slow }
+        let (quotas, sockets, endings) = Default::default();
+        Self { queue_bytes, max_per_caller, quotas, sockets, endings }
     }
 
     /// Takes the permit of one more connection, if the caller may have one.
@@ -303,14 +303,14 @@ impl OpenSockets {
         sockets.inboxes.keys().copied().collect()
     }
 
-    /// Counts a socket that is closed because its queue exceeded its limit.
-    pub(super) fn count_too_slow(&self) {
-        self.too_slow.fetch_add(1, Ordering::Relaxed);
+    /// Counts a socket that ends.
+    pub(super) fn count_end(&self, reason: EndReason) {
+        self.endings.count(reason);
     }
 
     /// Adds the figures of the sockets.
     pub(super) fn measure(&self, figures: &mut Figures) {
-        figures.too_slow = self.too_slow.load(Ordering::Relaxed);
+        figures.ended = self.endings.read();
         let sockets = self.sockets();
         figures.user_sockets = sockets.users.values().sum();
         figures.agent_sockets = sockets.agents.len();

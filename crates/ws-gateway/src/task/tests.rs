@@ -53,18 +53,22 @@ impl Scene {
 #[actix_web::test]
 async fn a_command_to_end_leaves_no_subscription() {
     let payload = || Arc::new(Payload::new("supersede", "{}".to_owned()));
-    for order in [
-        InboxItem::Superseded { payload: payload() },
-        InboxItem::Revoked,
-        InboxItem::Stop,
-        InboxItem::Overflow,
+    for (order, reason) in [
+        (InboxItem::Superseded { payload: payload() }, EndReason::Superseded),
+        (InboxItem::Revoked, EndReason::CredentialEnded),
+        (InboxItem::Stop, EndReason::ServerClosed),
+        (InboxItem::Overflow, EndReason::SlowConsumer),
     ] {
         let Scene { hub, mut socket, inbox, join, .. } = Scene::new().await;
         let (shown, subscription) = (format!("{order:?}"), socket.claim.subscribe(join.topic));
         inbox.send_command(order);
         assert!(socket.decide(join, subscription).await == Flow::End, "{shown}");
         drop(socket);
-        assert_eq!(hub.figures().listeners, 0, "{shown}");
+        let figures = hub.figures();
+        assert_eq!(figures.listeners, 0, "{shown}");
+        let ended = EndReason::ALL.iter().zip(figures.ended).map(|((of, _), count)| (*of, count));
+        let ended = ended.filter(|(_, count)| *count > 0).collect::<Vec<_>>();
+        assert_eq!(ended, [(reason, 1)], "{shown}");
     }
 }
 

@@ -99,7 +99,7 @@ pub enum InterventionRefused {
 const ENDED_BY_RETRY: &str = "ended by a retry";
 
 /// The error of the last allowed attempt, which its agent began again instead of closing it.
-const NO_RESULT: &str = "ended without a result";
+pub(in crate::delivery) const NO_RESULT: &str = "ended without a result";
 
 impl Delivery {
     /// The delivery with its stored restart and end.

@@ -13,12 +13,16 @@ pub enum AgentCommand {
         parlance agent create --owner ann --name Echo --description \"Answers every message\"\n\
         Next: start the agent with the key; `parlance key rotate ann/echo` gives it another one.")]
     Create(CreateAgentArguments),
-    /// List all agents or those of one user, sorted by handle.
+    /// List all agents or those of one user, sorted by handle, with the state of their work.
+    ///
+    /// STATE is `online` or `offline` if the servers of a cluster run; a single server does not record who is
+    /// connected. SEEN is the last use of the agent's key, to the minute, and TAKEN and FINISHED are the last times at
+    /// which it began and finished a message.
     #[command(after_help = "Examples:\n  \
         parlance agent list --owner ann\n  \
         parlance agent list --disabled --json | jq -r '.agents[].handle'")]
     List(ListAgentsArguments),
-    /// Show one agent.
+    /// Show one agent, its connection, and its work.
     #[command(after_help = "Example:\n  parlance agent show ann/echo --json")]
     Show(AgentArguments),
     /// Change who can find an agent, and how many attempts it makes at a message.

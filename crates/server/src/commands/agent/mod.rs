@@ -15,11 +15,11 @@ use domain::audit::Actor;
 use domain::delivery::MaxAttempts;
 use domain::id::ParticipantId;
 use domain::text::TextFault;
-use domain::work::WorkFlag;
+use domain::time::Timestamp;
+use domain::work::AgentWork;
 use serde_json::{Value, json};
 
 use crate::commands::user::{self, AT_ONCE};
-use crate::commands::work::{self, Counted};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
@@ -36,7 +36,7 @@ pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Fa
     match command {
         AgentCommand::Create(arguments) => create(config, &arguments).await,
         AgentCommand::List(arguments) => {
-            store::with(config, async |store| list(store, &arguments).await).await
+            store::with(config, async |store| list(config, store, &arguments).await).await
         }
         AgentCommand::Show(arguments) => {
             store::with(config, async |store| show(config, store, &arguments).await).await
@@ -92,12 +92,16 @@ async fn create(config: &Config, arguments: &CreateAgentArguments) -> Result<(),
     })
 }
 
-async fn list(store: &Arc<dyn Store>, arguments: &ListAgentsArguments) -> Result<(), Failure> {
+async fn list(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    arguments: &ListAgentsArguments,
+) -> Result<(), Failure> {
     let owner = match &arguments.owner {
         Some(handle) => Some(user::find(store, handle).await?.id),
         None => None,
     };
-    let agents = wiring::administration(store.clone());
+    let (agents, ledger) = (wiring::administration(store.clone()), wiring::work(config, store.clone()));
     let empty = match &arguments.owner {
         _ if arguments.disabled => "No agent is disabled.".to_owned(),
         Some(owner) => {
@@ -106,17 +110,19 @@ async fn list(store: &Arc<dyn Store>, arguments: &ListAgentsArguments) -> Result
         }
         None => "No agents. Create one with `parlance agent create`.".to_owned(),
     };
-    let kind =
-        List { name: Some("agents"), headings: &["HANDLE", "NAME", "CREATED", "DISABLED"], empty: &empty };
+    let headings = &["HANDLE", "STATE", "SEEN", "TAKEN", "FINISHED", "OPEN", "FAILING", "DEAD"];
+    let kind = List { name: Some("agents"), headings, empty: &empty };
+    let unread = |cause| Failure::new("cannot read the agents", cause).next(store::NEXT);
     let mut rows = Rows::begin(kind, &arguments.print)?;
     let mut after = None;
     loop {
-        let part = agents.agents_after(owner, after, AT_ONCE).await;
-        let part = part.map_err(|cause| Failure::new("cannot read the agents", cause).next(store::NEXT))?;
+        let mut part = agents.agents_after(owner, after, AT_ONCE).await.map_err(unread)?;
         let Some(last) = part.last() else { return rows.end() };
         after = Some(last.handle.clone());
-        for agent in part.iter().filter(|agent| !arguments.disabled || agent.disabled_at.is_some()) {
-            rows.row(|| as_json(agent), |times| as_cells(agent, times))?;
+        part.retain(|agent| !arguments.disabled || agent.disabled_at.is_some());
+        let work = ledger.of_agents(part.iter().map(|agent| agent.id).collect()).await.map_err(unread)?;
+        for (agent, work) in part.iter().zip(&work) {
+            rows.row(|| with_work(agent, work), |times| as_cells(agent, work, times))?;
         }
     }
 }
@@ -126,17 +132,10 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
     let unread = |cause| Failure::new("cannot read the agent", cause).next(store::NEXT);
     let owner = store.find_user(agent.owner).await.map_err(unread)?;
     let owner_disabled_at = owner.and_then(|owner| owner.disabled_at);
-    let ledger = wiring::work(config, store.clone());
-    let unread_work = |cause| Failure::new("cannot read the work of the agent", cause).next(store::NEXT);
-    let work = work::counted(&ledger, Some(agent.id), None).await.map_err(unread_work)?;
-    let dead = work::counted(&ledger, Some(agent.id), Some(WorkFlag::Dead)).await.map_err(unread_work)?;
+    let work = wiring::work(config, store.clone()).of_agents(vec![agent.id]).await.map_err(unread)?;
+    let work = work.first().copied().unwrap_or(AgentWork::none(agent.id));
     if arguments.print.json {
-        let mut shown = as_json(&agent);
-        let Counted { found, unanswered, stuck, failing, more } = work;
-        shown["work"] = json!({
-            "open": found, "unanswered": unanswered, "stuck": stuck, "failing": failing, "has_more": more,
-            "dead": dead.found,
-        });
+        let mut shown = with_work(&agent, &work);
         shown["owner_disabled_at"] = owner_disabled_at.map(|at| at.to_string()).into();
         return print(&json!({ "agent": shown }).to_string());
     }
@@ -147,13 +146,19 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
         format!("{}{owner}", as_text(&agent, &times)),
         format!("  id {}", agent.id),
         format!("  {}", marks(&agent)),
+        format!("  {}, last seen {}", connection(&work), times.or_never(work.seen_at)),
+        format!(
+            "  last began a message {}, last finished one {}",
+            times.or_never(work.taken_at),
+            times.or_never(work.finished_at),
+        ),
         format!(
             "  open work: {}, of which {} unanswered, {} stuck, {} failing; {} dead",
-            work.messages(),
-            work.unanswered,
-            work.stuck,
-            work.failing,
-            dead.messages(),
+            count(work.totals.open(), "message"),
+            work.totals.unanswered,
+            work.totals.stuck,
+            work.totals.failing,
+            count(work.totals.dead, "message"),
         ),
     ];
     print(&lines.join("\n"))
@@ -263,12 +268,51 @@ fn as_json(agent: &Agent) -> Value {
     })
 }
 
-fn as_cells(agent: &Agent, times: &Times) -> Vec<String> {
+/// An agent with its connection and its work.
+fn with_work(agent: &Agent, work: &AgentWork) -> Value {
+    let AgentWork { totals, is_connected, seen_at, taken_at, finished_at, .. } = work;
+    let time = |at: &Option<Timestamp>| at.map(|at| at.to_string());
+    let mut shown = as_json(agent);
+    shown["connected"] = (*is_connected).into();
+    shown["last_seen_at"] = time(seen_at).into();
+    shown["last_taken_at"] = time(taken_at).into();
+    shown["last_finished_at"] = time(finished_at).into();
+    shown["work"] = json!({
+        "open": totals.open(),
+        "unanswered": totals.unanswered,
+        "stuck": totals.stuck,
+        "failing": totals.failing,
+        "dead": totals.dead,
+        "oldest_at": time(&totals.oldest),
+    });
+    shown
+}
+
+/// The connection of an agent, as far as it is known.
+const fn connection(work: &AgentWork) -> &'static str {
+    match work.is_connected {
+        Some(true) => "connected",
+        Some(false) => "not connected",
+        None => "connection unknown",
+    }
+}
+
+fn as_cells(agent: &Agent, work: &AgentWork, times: &Times) -> Vec<String> {
+    let state = match (agent.disabled_at, work.is_connected) {
+        (Some(_), _) => "disabled",
+        (None, Some(true)) => "online",
+        (None, Some(false)) => "offline",
+        (None, None) => "-",
+    };
     vec![
         agent.handle.to_string(),
-        agent.name.clone(),
-        times.text(agent.created_at),
-        times.or_hyphen(agent.disabled_at),
+        state.to_owned(),
+        times.age_or_hyphen(work.seen_at),
+        times.age_or_hyphen(work.taken_at),
+        times.age_or_hyphen(work.finished_at),
+        work.totals.open().to_string(),
+        work.totals.failing.to_string(),
+        work.totals.dead.to_string(),
     ]
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use domain::ports::Clock;
 use domain::store::StoreError;
 use domain::time::Timestamp;
-use domain::work::{ListWorkError, WorkFlag};
+use domain::work::WorkFlag;
 
 use super::{Finding, Outcome};
 use crate::adapters::SystemClock;
-use crate::commands::work;
 use crate::config::Config;
+use crate::output::count;
 use crate::store::{self, Store, StoreAt, Unread};
 use crate::wiring;
 
@@ -117,26 +117,22 @@ fn durability(off: &Result<Vec<String>, StoreError>) -> Vec<Finding> {
 
 /// Checks for work of agents that has a flag, such as stuck or dead work.
 async fn overdue(config: &Config, store: &Arc<dyn Store>) -> Vec<Finding> {
-    let ledger = wiring::work(config, store.clone());
-    let mut findings = Vec::new();
-    for (flag, what) in [
-        (WorkFlag::Failing, "the last attempts all failed"),
-        (WorkFlag::Stuck, "in processing for too long"),
-        (WorkFlag::Unanswered, "not begun by the agents that they mention"),
-        (WorkFlag::Dead, "taken out of the queue without being processed"),
-    ] {
-        match work::counted(&ledger, None, Some(flag)).await {
-            Ok(counted) if counted.found == 0 => {}
-            Ok(counted) => {
-                let found = format!("{} {}: {what}", counted.messages(), flag.as_str());
-                let next = format!("run `parlance work list --flag {}`", flag.as_str());
-                findings.push(Finding::warning("work", found, next));
-            }
-            Err(ListWorkError::Store(error)) => return vec![unanswered(&error)],
-            // The operator needs no role.
-            Err(ListWorkError::NotAdmin(_)) => {}
-        }
-    }
+    let totals = match wiring::work(config, store.clone()).totals().await {
+        Ok(totals) => totals,
+        Err(error) => return vec![unanswered(&error)],
+    };
+    let flagged = totals.by_flag().into_iter().filter(|(_, number)| *number > 0);
+    let findings = flagged.map(|(flag, number)| {
+        let what = match flag {
+            WorkFlag::Unanswered => "not begun by the agents that they mention",
+            WorkFlag::Stuck => "in processing for too long",
+            WorkFlag::Failing => "the last attempts all failed",
+            WorkFlag::Dead => "taken out of the queue without being processed",
+        };
+        let found = format!("{} {}: {what}", count(number, "message"), flag.as_str());
+        Finding::warning("work", found, format!("run `parlance work list --flag {}`", flag.as_str()))
+    });
+    let findings = findings.collect::<Vec<_>>();
     if findings.is_empty() { vec![Finding::well("work", "no message waits for too long")] } else { findings }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use domain::account::Agent;
 use domain::delivery::{Attempt, AttemptNumber, DeadLetterReason};
-use domain::id::{AgentId, MessageId};
+use domain::id::MessageId;
 use domain::page::{PageRequest, Slice};
 use domain::time::Timestamp;
 use domain::work::{
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::commands::{agent, chat};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output::{List, Rows, Times, count, exact, on_one_line, print};
+use crate::output::{List, Rows, Times, count, on_one_line, print, short};
 use crate::progress::say;
 use crate::store::{self, Store};
 use crate::wiring;
@@ -110,7 +110,7 @@ async fn list_once(
         let now = work.now();
         for item in &page.rows {
             let flags = work.flags(item, now);
-            rows.row(|| as_json(item, &flags, now), |times| as_cells(item, &flags, now, times))?;
+            rows.row(|| as_json(item, &flags, now), |times| as_cells(item, &flags, times))?;
         }
         match page.next {
             Some(next) => after = Some(next),
@@ -292,65 +292,21 @@ fn unread(cause: ListWorkError) -> Failure {
     Failure::new("cannot read the work", cause).next(store::NEXT)
 }
 
-/// The number of work items, counted up to one page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Counted {
-    pub(crate) found: usize,
-    pub(crate) unanswered: usize,
-    pub(crate) stuck: usize,
-    pub(crate) failing: usize,
-    /// Whether there are more items than were counted.
-    pub(crate) more: bool,
-}
-
-/// Counts the work with a flag, or all open work of an agent, up to one page.
-pub(crate) async fn counted(
-    work: &WorkService,
-    agent: Option<AgentId>,
-    flag: Option<WorkFlag>,
-) -> Result<Counted, ListWorkError> {
-    let filter = WorkFilter { agent, flag, ..WorkFilter::default() };
-    let request = PageRequest { slice: Slice::After { after: None, limit: AT_ONCE }, count: false };
-    let page = work.list(WorkScope::Everything, filter, request).await?;
-    let mut counted = Counted { found: page.rows.len(), more: page.next.is_some(), ..Counted::default() };
-    let now = work.now();
-    for flag in page.rows.iter().flat_map(|item| work.flags(item, now)) {
-        match flag {
-            WorkFlag::Unanswered => counted.unanswered += 1,
-            WorkFlag::Stuck => counted.stuck += 1,
-            WorkFlag::Failing => counted.failing += 1,
-            WorkFlag::Dead => {}
-        }
-    }
-    Ok(counted)
-}
-
-impl Counted {
-    /// The number of items that were counted, in words: `1 message`, `100 messages or more`.
-    pub(crate) fn messages(self) -> String {
-        let more = if self.more { " or more" } else { "" };
-        format!("{}{more}", count(self.found as u64, "message"))
-    }
-}
-
-/// A duration in its largest unit, as short as possible.
-fn short(duration: Duration) -> String {
-    const UNITS: [(u64, &str); 4] = [(24 * 60 * 60, "d"), (60 * 60, "h"), (60, "m"), (1, "s")];
-    let seconds = duration.as_secs();
-    let unit = UNITS.into_iter().find(|(length, _)| seconds >= *length);
-    unit.map_or_else(|| "0s".to_owned(), |(length, unit)| format!("{}{unit}", seconds / length))
-}
-
-/// The last column is the flag, or the state if there is no flag.
-fn as_cells(item: &WorkItem, flags: &[WorkFlag], now: Timestamp, times: &Times) -> Vec<String> {
-    let age = if times.are_exact() { exact(item.written_at) } else { short(now.since(item.written_at)) };
+/// The state comes last: a flag, if there is one, says more than the state.
+fn as_cells(item: &WorkItem, flags: &[WorkFlag], times: &Times) -> Vec<String> {
     let state = if flags.is_empty() {
         item.delivery.status().as_str().to_owned()
     } else {
         flags.iter().map(|flag| flag.as_str()).collect::<Vec<_>>().join(", ")
     };
     let tries = item.delivery.current_attempt().map_or(0, AttemptNumber::get);
-    vec![item.message.to_string(), item.agent.handle.clone(), age, tries.to_string(), state]
+    vec![
+        item.message.to_string(),
+        item.agent.handle.clone(),
+        times.age_or_hyphen(Some(item.written_at)),
+        tries.to_string(),
+        state,
+    ]
 }
 
 fn as_json(item: &WorkItem, flags: &[WorkFlag], now: Timestamp) -> Value {
@@ -390,27 +346,4 @@ fn attempt_as_json(attempt: &Attempt) -> Value {
         "completed_at": attempt.completed_at().map(|at| at.to_string()),
         "error": attempt.error(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_short() {
-        for (seconds, text) in
-            [(0, "0s"), (59, "59s"), (60, "1m"), (3599, "59m"), (7200, "2h"), (86_400 * 40, "40d")]
-        {
-            assert_eq!(short(Duration::from_secs(seconds)), text);
-        }
-    }
-
-    #[test]
-    fn a_count_says_that_there_is_more() {
-        let counted = |found, more| Counted { found, more, ..Counted::default() }.messages();
-        assert_eq!(
-            (counted(1, false), counted(100, true)),
-            ("1 message".into(), "100 messages or more".into())
-        );
-    }
 }
