@@ -3,7 +3,7 @@
     run.py [--full]     two minutes, or fifteen
 
 Starts the server on an empty store, makes one of each thing, and lets schemathesis ask. All its
-checks are on; what cannot hold stands with its reason in schemathesis.toml.
+checks are on; what cannot hold stands with its reason in schemathesis.toml or hooks.py.
 """
 
 import argparse
