@@ -10,7 +10,7 @@ use domain::delivery::{Attempt, DeliveryStatus};
 use domain::id::{AgentId, ChatId, MessageId, Sequence, UserId};
 use domain::page::weight;
 use domain::work::{
-    AgentWork, FlagBounds, WorkPart, StateTotals, WorkAgent, WorkItem, WorkScope, WorkSearch, WorkTotals,
+    AgentWork, FlagBounds, StateTotals, WorkAgent, WorkItem, WorkPart, WorkScope, WorkSearch, WorkTotals,
 };
 use uuid::Uuid;
 

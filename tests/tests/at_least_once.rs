@@ -1,5 +1,5 @@
 //! Every message for an agent that listens reaches it, even if events are lost between the commit and the
-//! socket, or the server stops or is killed between the push and its receipt.
+//! socket, or the server stops or is killed between the push and its acknowledgement.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::{BTreeMap, BTreeSet};

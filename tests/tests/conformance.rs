@@ -137,7 +137,7 @@ fn is_type_or_constant(name: &str) -> bool {
 /// All words of the sources, scripts, and manifests.
 fn words_of_sources() -> BTreeSet<String> {
     let mut sources = Vec::new();
-    for ending in [".rs", ".sql", ".py", ".toml"] {
+    for ending in [".rs", ".sql", ".py", ".toml", ".yml"] {
         files(&root(), ending, &mut sources);
     }
     files(&root().join("scripts"), "", &mut sources);

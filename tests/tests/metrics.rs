@@ -192,7 +192,7 @@ async fn the_dashboard_the_alerts_and_the_documents_know_the_figures() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     server.user("ann").create_chat().await;
     // These are counted after the start.
-    for counted in ["parlance_content_bytes", "parlance_oldest_open_delivery_seconds"] {
+    for counted in ["parlance_content_bytes", "parlance_work_counted_timestamp_seconds"] {
         until(counted, async || Figures::read(port).await.names().contains(counted)).await;
     }
     let figures = Figures::read(port).await;

@@ -1,7 +1,8 @@
 //! Publishes what changes announce in the order of their commits.
 //!
-//! A change takes its slot when all its rows are locked and written, just before it commits. Of two
-//! changes that waited for each other's locks, the first to commit therefore has the earlier slot.
+//! A change takes its slot when all its rows are locked and written, just before it commits. An append on
+//! cached rows takes it before its one statement, which writes nothing if a row is locked or has changed.
+//! Of two changes that waited for each other's locks, the first to commit therefore has the earlier slot.
 //! Announcements run slot by slot.
 
 use std::collections::BTreeMap;

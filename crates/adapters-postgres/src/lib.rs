@@ -168,8 +168,8 @@ impl PostgresStore {
         self.query((), |db, ()| durability::unsafe_settings_on(db).boxed()).await
     }
 
-    /// The number of commits whose outcome is unknown; changes with
-    /// each. Such a change is not announced, so subscribers must read the store again.
+    /// The number of commits whose outcome is unknown; changes with each. Such a change is not announced,
+    /// so subscribers must read the store again.
     pub fn commits_in_doubt(&self) -> watch::Receiver<u64> {
         self.commit_order.commits_in_doubt()
     }

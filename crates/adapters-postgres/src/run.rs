@@ -1,5 +1,5 @@
-//! The three ways to work on the database: a query with one statement, a read on one snapshot, and
-//! a change in one transaction.
+//! The ways to work on the database: a query with one statement, a read on one snapshot, and a change in
+//! one transaction, announced or not.
 //!
 //! The work runs in tasks of the store's own runtime, so that a caller that stops waiting leaves no
 //! connection in the middle of a statement, and a committed change is always announced. If another

@@ -103,7 +103,7 @@ async fn who_was_removed_elsewhere_gets_nothing_and_says_nothing() {
     let (caller, chat) = (scene.ann.caller, scene.chat);
     scene.there.chats.remove_participant(caller, chat, scene.other.id).await.unwrap();
     let refused = scene.send(&scene.here, scene.bot.caller, &scene.other).await.unwrap_err();
-    let SendMessageError::Mention(MentionError::NotInRoom { index: 0, available }) = refused else {
+    let SendMessageError::Mention(MentionError::NotInChat { index: 0, available }) = refused else {
         panic!("{refused}");
     };
     assert_eq!(available, [scene.ann.handle.clone(), scene.bot.handle.clone()]);

@@ -120,8 +120,8 @@ is_a!(AccountId: UserId, AgentId, ParticipantId);
 is_a!(RecordId: UserId, AgentId, ParticipantId, ChatId, MessageId, ApiKeyId, MemoryId);
 is_a!(RecordId: InvitationId, ContactId, ContactRequestId, AuditEntryId);
 
-/// The number of a message in its chat, counted from 1 without gaps; 0 is before the first. Deleted
-/// messages keep theirs.
+/// The number of a message in its chat, counted from 1; 0 is before the first. The number of a deleted
+/// message is not reused, so only deletions leave gaps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sequence(i64);

@@ -1,4 +1,4 @@
-//! The ports that are not stores: time, ids, secrets, and the event bus.
+//! The ports that are not stores: time, ids, secrets, events, and presence.
 
 use crate::account::{ApiKey, KeyDigest, KeyKind, TokenClaims};
 use crate::event::DomainEvent;

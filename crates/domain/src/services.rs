@@ -165,17 +165,24 @@ impl Services {
             store.clone(),
             store.clone(),
             events.clone(),
+            presence.clone(),
             clock.clone(),
             ids.clone(),
             callers.clone(),
         );
         let chats =
             ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone(), presence.clone());
-        let administration = AdministrationService::new(store.clone(), events.clone(), clock.clone());
-        let deliveries = DeliveryService::new(store.clone(), store.clone(), events.clone(), clock.clone());
+        let deliveries = DeliveryService::new(
+            store.clone(),
+            store.clone(),
+            events.clone(),
+            presence.clone(),
+            clock.clone(),
+        );
         let work =
             WorkService::new(store.clone(), events.clone(), presence.clone(), clock.clone(), ports.work)
                 .counting(deliveries.attempts().clone());
+        let administration = AdministrationService::new(store.clone(), events.clone(), clock.clone());
         Self {
             callers,
             accounts: Arc::new(accounts.with_key_days(ports.key_days)),

@@ -1,6 +1,6 @@
 //! The agent interface under `/api/v1/agent`.
 //!
-//! [`configure`] mounts it. [`routes`] shows every path on one screen; a handler turns a body
+//! [`configure`] mounts it. [`routes`] has every path in one place; a handler turns a body
 //! into a command, calls one use case, and renders the result.
 
 mod account;

@@ -9,8 +9,8 @@ use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount
 use http_wire::page::{NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
     AgentContactView, AgentListedChatView, AgentView, ChatView, ContactRequestView, ListedAgentView,
-    MemoryView, MessageView, ParticipantView, PeerView, PostedEventView, ReceivedRequestView, RemovedView,
-    RequestStepView, ResolvedView, SentMessageView, SentRequestView, StepView,
+    MemoryView, MessageView, ParticipantView, PeerView, PostedEventView, ReceiptView, ReceivedRequestView,
+    RemovedView, RequestStepView, ResolvedView, SentMessageView, SentRequestView, StepView,
 };
 
 use crate::{account, activity, chat, contact, memory, message, participant};
@@ -113,6 +113,12 @@ fn work_endpoints() -> Vec<Endpoint> {
             .body::<SendMessageBody>()
             .idempotent()
             .answers::<SentMessageView<'_>>(201),
+        get("/chats/{chat_id}/messages/{message_id}/receipts", handlers::message::receipts::<AgentAuth>)
+            .named(
+                "listReceipts",
+                "Show what became of one of the agent's messages at each agent that it is addressed to",
+            )
+            .lists_all::<ReceiptView<'_>>(),
         get("/chats/{chat_id}/messages/next", message::next)
             .named("nextMessage", "Get the oldest message that is not processed; 204 if there is none")
             .answers::<MessageView<'_>>(200)

@@ -1,6 +1,6 @@
 //! The human interface under `/api/v1/me`, and the generic paths.
 //!
-//! [`configure`] mounts it. [`routes`] shows every path on one screen; a handler turns a body
+//! [`configure`] mounts it. [`routes`] has every path in one place; a handler turns a body
 //! into a command, calls one use case, and renders the result.
 
 mod account;

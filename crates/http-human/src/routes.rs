@@ -13,7 +13,8 @@ use http_wire::view::{
     AgentView, AuditEntryView, ChatDetailsView, ChatView, ContactRequestView, ContactView, CreatedKeyView,
     DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView, ListedChatView, MemberView,
     MemoryView, MessageView, OpenSessionView, OrganizationView, ParticipantView, PeerView, ProfileView,
-    RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, SentMessageView, SessionView,
+    ReceiptView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, SentMessageView,
+    SessionView,
 };
 
 use crate::{
@@ -323,6 +324,9 @@ fn chat_endpoints() -> Vec<Endpoint> {
             .body::<SendMessageBody>()
             .idempotent()
             .answers::<SentMessageView<'_>>(201),
+        get("/chats/{chat_id}/messages/{message_id}/receipts", handlers::message::receipts::<UserAuth>)
+            .named("listReceipts", "Show what became of a message at each agent that it is addressed to")
+            .lists_all::<ReceiptView<'_>>(),
         patch("/chats/{chat_id}/messages/{message_id}", message::edit)
             .named("editMessage", "Edit one of the caller's messages")
             .body::<EditMessageBody>()

@@ -93,6 +93,8 @@ figures! {
     OLDEST_OPEN_DELIVERY = "parlance_oldest_open_delivery_seconds", Kind::Gauge,
         "Age of the oldest message in the queue of an agent, or 0. All servers on one database report the same \
          number: aggregate with max.";
+    WORK_COUNTED = "parlance_work_counted_timestamp_seconds", Kind::Gauge,
+        "Time of the last count of messages in the queues of agents, in seconds since 1970.";
     ATTEMPTS = "parlance_attempts_total", Kind::Counter,
         "Attempts of agents at messages that have ended, by outcome.";
     CALLER_CACHE = "parlance_caller_cache_requests_total", Kind::Counter,

@@ -16,7 +16,7 @@ use uuid::Uuid;
 /// The machine's clock.
 pub(crate) struct SystemClock;
 
-#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clocks")]
+#[expect(clippy::disallowed_methods, reason = "this is the one place of the server that reads the clocks")]
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

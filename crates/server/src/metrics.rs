@@ -11,6 +11,7 @@ use std::time::Duration;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{App, HttpResponse, HttpServer, web};
 use domain::account::cache::CacheCounts;
+use domain::time::Timestamp;
 use domain::work::{WorkFlag, WorkTotals};
 use http_wire::request_scope::RequestScope;
 use measure::{Figure, Kind};
@@ -143,8 +144,9 @@ fn take_up_callers(counts: CacheCounts) {
     counter!(measure::CALLER_CACHE, "result" => "miss").absolute(counts.misses);
 }
 
-/// Records the open work of agents, whose oldest message has this age.
-pub(crate) fn take_up_work(totals: WorkTotals, oldest: Duration) {
+/// Records the open work of agents as counted at `now`.
+pub(crate) fn take_up_work(totals: WorkTotals, now: Timestamp) {
+    let oldest = totals.oldest.map(|at| now.since(at)).unwrap_or_default();
     for (state, count) in totals.by_state() {
         gauge!(measure::OPEN_DELIVERIES, "state" => state.as_str()).set(whole(count));
     }
@@ -153,6 +155,7 @@ pub(crate) fn take_up_work(totals: WorkTotals, oldest: Duration) {
         gauge!(measure::FLAGGED_DELIVERIES, "flag" => flag.as_str()).set(whole(count));
     }
     gauge!(measure::OLDEST_OPEN_DELIVERY).set(oldest.as_secs_f64());
+    gauge!(measure::WORK_COUNTED).set(whole(now.unix_millis()) / 1000.0);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure to be looked at")]

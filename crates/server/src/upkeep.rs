@@ -1,4 +1,4 @@
-//! The background tasks of a server: expiry and deletion of old data.
+//! The background tasks of a server, such as expiry, redelivery, the change log, and the node's lease.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -178,8 +178,7 @@ async fn count_work(work: Arc<WorkService>) {
         let counted = work.totals().await;
         outage.log(&counted, "open work cannot be counted, retrying", "open work counted again");
         if let Ok(totals) = counted {
-            let oldest = totals.oldest.map(|at| work.now().since(at));
-            metrics::take_up_work(totals, oldest.unwrap_or_default());
+            metrics::take_up_work(totals, work.now());
         }
         sleep(pause_after(begun.elapsed(), PAUSE)).await;
     }

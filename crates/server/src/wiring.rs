@@ -185,7 +185,7 @@ fn events(
 
 impl Wiring {
     /// Registers the node, if the server is part of a cluster.
-    pub(crate) async fn cluster_member(&self) -> Result<Option<Arc<ClusterMember>>, Failure> {
+    pub(crate) async fn join_cluster(&self) -> Result<Option<Arc<ClusterMember>>, Failure> {
         let (Some((node, events)), Some(nodes)) = (self.node.clone(), self.store.clone().nodes()) else {
             return Ok(None);
         };
@@ -197,7 +197,7 @@ impl Wiring {
     }
 
     /// Begins to read the change log.
-    pub(crate) async fn change_feed(
+    pub(crate) async fn begin_change_feed(
         &self,
         cluster_member: Option<Arc<ClusterMember>>,
     ) -> Result<ChangeFeed, Failure> {
@@ -209,7 +209,7 @@ impl Wiring {
 
     /// Starts to receive the events of other servers, if there is a bus: they go to the local
     /// sockets, and invalidate cached callers.
-    pub(crate) fn hear_others(&self) -> JoinSet<()> {
+    pub(crate) fn spawn_bus_receiver(&self) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         if let (Some((_, events)), Some(bus)) = (&self.node, &self.bus) {
             let others = CacheInvalidation::new(self.services.callers.clone(), Arc::new(events.of_others()));

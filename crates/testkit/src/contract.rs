@@ -29,6 +29,7 @@ pub mod moves;
 pub mod nodes;
 pub mod peers;
 pub mod plans;
+pub mod receipts;
 pub mod redelivery;
 pub mod registering;
 pub mod retention;
@@ -166,6 +167,9 @@ macro_rules! contract_tests {
             readers_see_the_records_that_are_theirs, steps_are_refused_where_there_is_nothing_to_close,
             what_a_socket_took_is_delivered_if_it_is_new, each_marked_message_is_announced_once_and_missing_deliveries_are_skipped,
             marks_are_announced_only_in_chats_with_subscribers, a_mark_can_be_announced_later,
+        }
+        $crate::contract_tests! { @area $make, receipts:
+            a_sender_sees_states_and_places, receipts_are_for_senders_and_humans,
         }
         $crate::contract_tests! { @area $make, redelivery:
             what_is_new_is_found_for_those_who_listen, only_what_is_new_is_found,

@@ -52,7 +52,7 @@ pub(crate) async fn connect(
 
     let machine = Machine::new(parameters.version, caller, context.hub.config().max_topics)
         .limited_to(presented.scope());
-    let outbox = Outbox::new(machine, inbox, claim.receipts());
+    let outbox = Outbox::new(machine, inbox, claim.acknowledgements());
     let permit = claim.permit.take();
     let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake, permit)));
     let inbound = inbound

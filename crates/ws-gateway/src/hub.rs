@@ -28,10 +28,10 @@ use domain::node::{Connected, PresenceChange, SocketNumber};
 use domain::ports::{self, Clock};
 use domain::store::StoreError;
 
+use crate::acknowledgements::AcknowledgementBuffer;
 use crate::inbox::Payload;
 use crate::other_nodes::{OtherNodes, SingleNode};
 use crate::payload;
-use crate::receipts::ReceiptBuffer;
 use crate::topic::Topic;
 use open_sockets::OpenSockets;
 use presence::{PresenceLock, PresenceTable};
@@ -52,7 +52,7 @@ pub struct Hub {
     open_sockets: OpenSockets,
     subscriptions: Subscriptions,
     presence: PresenceTable,
-    receipts: Arc<ReceiptBuffer>,
+    acknowledgements: Arc<AcknowledgementBuffer>,
     /// The chats in which work was retried since the last round of redelivery.
     retried: Mutex<HashSet<ChatId>>,
     others: Arc<dyn OtherNodes>,
@@ -71,7 +71,7 @@ impl Hub {
             open_sockets: OpenSockets::new(config.queue_bytes, config.max_sockets_per_caller),
             subscriptions: Subscriptions::new(),
             presence: PresenceTable::new(clock.clone()),
-            receipts: Arc::default(),
+            acknowledgements: Arc::default(),
             retried: Mutex::default(),
             others,
             config,
@@ -98,8 +98,8 @@ impl Hub {
         self.open_sockets.count_end(reason);
     }
 
-    /// Closes every open socket, so that its client reconnects and joins again what it still may:
-    /// for a commit whose outcome is unknown. New sockets are accepted.
+    /// Closes every open socket, so that its client reconnects and joins again what it still may: for when
+    /// events or changes may have been missed, such as after a commit in doubt. New sockets are accepted.
     pub fn end_sockets(&self) {
         self.open_sockets.stop_all();
     }
@@ -161,9 +161,9 @@ impl Hub {
         self.subscriptions.revalidate(chat, chats).await
     }
 
-    /// The receipts of the messages that sockets of agents took.
-    pub fn receipts(&self) -> &Arc<ReceiptBuffer> {
-        &self.receipts
+    /// The acknowledgements of the messages that sockets of agents took.
+    pub fn acknowledgements(&self) -> &Arc<AcknowledgementBuffer> {
+        &self.acknowledgements
     }
 
     /// The number of parts of [`Self::listening`].

@@ -197,7 +197,7 @@ impl Inbox {
         self.0.budget.queued.load(Ordering::Relaxed)
     }
 
-    /// Returns whether nothing is on its way to the client; the receipts of all earlier messages
+    /// Returns whether nothing is on its way to the client; the acknowledgements of all earlier messages
     /// are then visible.
     pub(crate) fn is_idle(&self) -> bool {
         self.0.budget.queued.load(Ordering::Acquire) == 0

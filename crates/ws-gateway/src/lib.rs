@@ -7,7 +7,7 @@
 //! - [`task`](self): the loop that reads frames and carries out commands;
 //! - [`inbox`](self): the bounded queue of one socket;
 //! - [`outbox`](self): the frames to the client, in the order in which the connection takes them;
-//! - [`receipts`](self): receipts of agents' sockets, buffered until they are stored;
+//! - [`acknowledgements`](self): acknowledgements of agents' sockets, buffered until they are stored;
 //! - [`hub`](self): subscriptions, presence, and the publisher of events;
 //! - [`other_nodes`]: the port to the other nodes of a cluster;
 //! - [`redelivery`](self): redelivery of unacknowledged messages;
@@ -17,6 +17,7 @@
 //! the reply to its join; one agent has one live socket, on all servers together; a client that
 //! does not read is disconnected and costs no more than its queue.
 
+mod acknowledgements;
 mod connect;
 mod context;
 pub mod frame;
@@ -31,7 +32,6 @@ pub mod other_nodes;
 mod outbox;
 mod payload;
 mod person;
-mod receipts;
 mod redelivery;
 mod subprotocol;
 mod task;
@@ -39,11 +39,11 @@ pub mod topic;
 
 use actix_web::web;
 
+pub use acknowledgements::AcknowledgementBuffer;
 pub use context::SocketContext;
 pub use hub::claim::SocketClaim;
 pub use hub::{ClaimRefused, Departure, EndCounts, EndReason, Figures, Hub, HubConfig};
 pub use person::Person;
-pub use receipts::ReceiptBuffer;
 pub use redelivery::Redeliverer;
 
 /// Mounts the socket.

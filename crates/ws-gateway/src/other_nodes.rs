@@ -9,7 +9,7 @@ use crate::topic::Topic;
 /// The other nodes.
 #[async_trait]
 pub trait OtherNodes: Send + Sync {
-    /// Claims the live socket of an agent; `pending` is opened, settled, or failed, now or later.
+    /// Claims the live socket of an agent; `pending` is opened, resolved, or failed, now or later.
     fn claim(&self, pending: Box<dyn PendingClaim>);
 
     /// Records that the presence of a user or agent on this node has changed.

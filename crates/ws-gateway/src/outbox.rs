@@ -23,10 +23,10 @@ use domain::id::MessageId;
 use futures_core::Stream;
 use tokio::time::sleep;
 
+use crate::acknowledgements::AcknowledgementSink;
 use crate::hub::SocketPermit;
 use crate::inbox::{CommandSignal, Event, InboxItem, Payload, Reader, SEARCHED, cost};
 use crate::machine::Machine;
-use crate::receipts::ReceiptSink;
 
 /// The approximate number of bytes that are handed to the connection at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -70,7 +70,7 @@ struct Queue {
     close: Option<CloseReason>,
     ended: bool,
     /// Records the messages that the connection took.
-    receipts: Option<ReceiptSink>,
+    acknowledgements: Option<AcknowledgementSink>,
 }
 
 /// The task's end of the queue. Dropping it ends the body, however the task ends.
@@ -88,11 +88,24 @@ pub(crate) struct OutboxBody {
 }
 
 impl Outbox {
-    pub(crate) fn new(machine: Machine, inbox: Reader, receipts: Option<ReceiptSink>) -> Self {
+    pub(crate) fn new(
+        machine: Machine,
+        inbox: Reader,
+        acknowledgements: Option<AcknowledgementSink>,
+    ) -> Self {
         let items = VecDeque::new();
         let (own, handed) = (0, 0);
-        let queue =
-            Queue { machine, inbox, held: false, items, own, handed, close: None, ended: false, receipts };
+        let queue = Queue {
+            machine,
+            inbox,
+            held: false,
+            items,
+            own,
+            handed,
+            close: None,
+            ended: false,
+            acknowledgements,
+        };
         Self(Rc::new(RefCell::new(queue)))
     }
 
@@ -254,7 +267,7 @@ impl Queue {
     /// The next bytes for the connection; `None` if there are none now.
     fn take(&mut self) -> Option<Bytes> {
         // They count as sent now, and not when they were handed over: an empty queue implies that
-        // the receipts of all earlier messages are visible.
+        // the acknowledgements of all earlier messages are visible.
         self.inbox.budget().give_back(std::mem::take(&mut self.handed));
         let (mut out, mut looks) = (BytesMut::new(), true);
         while out.len() < CHUNK_BYTES {
@@ -314,13 +327,13 @@ impl Queue {
     fn write_push(&self, head: &str, payload: &Payload, out: &mut BytesMut) {
         let bytes = write_text(out, self.machine.pieces(head, payload.event, &payload.json));
         if let Some(message) = payload.brings {
-            self.record_receipt(message, bytes);
+            self.record_acknowledgement(message, bytes);
         }
     }
 
-    fn record_receipt(&self, message: MessageId, frame_bytes: usize) {
-        if let Some(receipts) = &self.receipts {
-            receipts.record(message, frame_bytes);
+    fn record_acknowledgement(&self, message: MessageId, frame_bytes: usize) {
+        if let Some(acknowledgements) = &self.acknowledgements {
+            acknowledgements.record(message, frame_bytes);
         }
     }
 }

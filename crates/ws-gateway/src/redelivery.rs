@@ -24,11 +24,12 @@ const LISTENERS: usize = 256;
 pub(crate) enum Pushed {
     /// The message is in the queue of the socket.
     Queued,
-    /// The message is in the queue, but its frame may prove too large to be sent, so no receipt is expected.
+    /// The message is in the queue, but its frame may prove too large to be sent, so no acknowledgement is
+    /// expected.
     MaybeQueued,
     /// The message is larger than an agent's client accepts.
     TooLarge,
-    /// A socket took the message; the receipt is not stored yet.
+    /// A socket took the message; the acknowledgement is not stored yet.
     Acknowledged,
     /// The subscription has ended, or the queue of its socket is full.
     Unavailable,
@@ -98,7 +99,7 @@ impl Redeliverer {
         if listening.is_empty() {
             return 0;
         }
-        self.hub.receipts().begin_redelivery_query();
+        self.hub.acknowledgements().begin_redelivery_query();
         let all = match self.deliveries.due(&mut self.schedule, listening).await {
             Ok(all) => {
                 self.answered = true;
@@ -161,7 +162,7 @@ fn push(hub: &Hub, to: &Listening, messages: &[Message]) -> Vec<(Sequence, Pushe
 
 /// Pushes a message to a subscription again.
 pub(crate) fn redeliver(hub: &Hub, to: &Listening, message: &Message) -> Pushed {
-    if hub.receipts().holds(DeliveryKey { message: message.id, agent: to.agent }) {
+    if hub.acknowledgements().holds(DeliveryKey { message: message.id, agent: to.agent }) {
         return Pushed::Acknowledged;
     }
     let payload = payload::message_for_agent(message, to.agent);

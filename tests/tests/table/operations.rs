@@ -289,6 +289,7 @@ fn rooms(base: &str) -> Vec<Operation> {
         delete(&at("/chats/{chat_id}/participants/{participant_id}")),
         get(&at("/chats/{chat_id}/messages")),
         post(&at("/chats/{chat_id}/messages"), message()),
+        get(&at("/chats/{chat_id}/messages/{message_id}/receipts")),
     ];
     all.push(operation(Method::PATCH, &at("/chats/{chat_id}"), json!({"chat": {"title": "Plan"}})));
     if base.ends_with("me") {

@@ -124,8 +124,8 @@ pub(super) async fn user_of_handle_on(mut db: &Db, handle: &UserHandle) -> Resul
     found.map(UserRow::into_user).transpose()
 }
 
-/// Returns whether `who` was deleted. The key may have been valid when the request arrived, so a
-/// write that no membership guards checks again, and locks the agent meanwhile
+/// Returns whether `who` was deleted. The key may have been valid when the request arrived, so
+/// writes that do not check a membership must check this again; it locks the agent meanwhile
 /// ([`pin_agent_on`](crate::lock::pin_agent_on)).
 pub(crate) async fn is_gone_on(mut db: &Db, who: ParticipantId) -> Result<bool, Fault> {
     let present = match who {

@@ -48,8 +48,8 @@ const END_MEMBERSHIPS: &str =
     "UPDATE participants SET left_at = ? WHERE participant_id = ? AND left_at IS NULL";
 
 /// Ends every membership of a user or an agent, and returns the chats with the participant as it
-/// was there, the newest first. `seen` makes the participant of a membership, which began at a
-/// time. The caller holds all of these chats; the number of statements does not depend on their
+/// was there, the newest first. `seen` builds the participant from a membership and its join
+/// time. The caller must have locked all these chats; the number of statements does not depend on their
 /// number.
 pub(super) async fn all_on(
     mut db: &Db,

@@ -1,4 +1,4 @@
-//! Storing the receipts of sockets.
+//! Storing the acknowledgements of sockets.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;

@@ -4,16 +4,19 @@ pub(crate) mod advance;
 mod mark_delivered;
 mod next;
 mod read;
+mod receipts;
+#[path = "../../../sql-rows/receipt.rs"]
+mod row;
 mod save;
 pub(crate) mod steps;
 mod unacknowledged;
 
 use async_trait::async_trait;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryRepository,
-    HasHumanSubscribers, Listening, NextMessage, Order, Searched,
+    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryReceipt,
+    DeliveryRepository, HasHumanSubscribers, Listening, NextMessage, Order, ReceiptsRefused, Searched,
 };
-use domain::id::{AgentId, ChatId, MessageId, Sequence};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use domain::message::Message;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -39,6 +42,18 @@ impl DeliveryRepository for PostgresStore {
         let given = (agent, chat, filter, order, page);
         self.read(given, |db, (agent, chat, filter, order, page)| {
             read::list_on(db, *agent, *chat, *filter, *order, page).boxed()
+        })
+        .await
+    }
+
+    async fn receipts(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        message: MessageId,
+    ) -> Result<Result<Vec<DeliveryReceipt>, ReceiptsRefused>, StoreError> {
+        self.read((viewer, chat, message), |db, (viewer, chat, message)| {
+            receipts::receipts_on(db, *viewer, *chat, *message).boxed()
         })
         .await
     }

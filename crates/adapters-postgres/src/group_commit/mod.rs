@@ -67,7 +67,8 @@ impl LockWait {
 
 /// What became of a batch, as far as cached rows are concerned.
 pub(crate) enum BatchOutcome {
-    /// It was committed. `connections` is the number of connections made before.
+    /// It was committed. `connections` is how many connections the pool had made when the batch began; rows
+    /// cached under another count are dropped.
     Committed { connections: u64 },
     /// The cached rows had changed.
     Conflict,
@@ -114,11 +115,12 @@ pub(crate) trait BatchWork: Send + Sync + Sized + 'static {
         async { Ok(false) }
     }
 
-    /// Begins a transaction, locks, and decides; [`Self::write_on`] follows.
+    /// Begins a transaction, locks, and decides; [`Self::write_on`] follows. With [`LockWait::Long`], it may
+    /// already write.
     ///
-    /// `in_doubt` is an earlier decision on the same changes whose commit was not answered, with
-    /// [`LockWait::Long`]: its transaction had the same locks, so it has ended once they are granted.
-    /// Returns `None` if it was committed.
+    /// `in_doubt` is set only with [`LockWait::Long`]: the decision of an earlier try whose commit was not
+    /// answered. That transaction held the same locks, so it has ended once we get them. Returns `None` if it
+    /// was committed.
     fn decide_on(
         &self,
         db: &Db,

@@ -138,7 +138,7 @@ pub(super) async fn for_human_on(
     match listing.scope {
         HumanScope::AboutMe => wanted.must("memory.subject_id = ?", me(1)),
         HumanScope::Organization => wanted.must("memory.scope = 'organization'", vec![]),
-        HumanScope::Room => {
+        HumanScope::Chat => {
             wanted.must("memory.scope <> 'agent'", vec![]);
             wanted.must(IS_OF_CO_PARTICIPANTS, me(2));
         }

@@ -161,8 +161,8 @@ impl Watched {
             }
         }
         let room = Some(ChatId::new(id(ROOM, 10)));
-        for scope in [HumanScope::All, HumanScope::AboutMe, HumanScope::Room] {
-            let room = room.filter(|_| scope == HumanScope::Room);
+        for scope in [HumanScope::All, HumanScope::AboutMe, HumanScope::Chat] {
+            let room = room.filter(|_| scope == HumanScope::Chat);
             let filter = MemoryFilter::default();
             let reading = store.list_for_human(
                 ann.caller,

@@ -24,6 +24,12 @@ impl Watched {
         let (store, chat, bot) = (self.store.clone(), self.chat, self.bot.id);
         let half = self.size.messages / 2;
         self.costs("next", 200, store.next(bot, chat)).await.unwrap().unwrap();
+        let viewer = self.viewer();
+        // The last message has a thousand open ones before it, and another has none.
+        for (number, rows) in [(half - 1, 1300), (half / 2, 100)] {
+            let reading = store.receipts(viewer, chat, MessageId::new(id(MESSAGE, number)));
+            self.costs("receipts", rows, reading).await.unwrap().unwrap();
+        }
         let filters = [
             (DeliveryFilter::Open, 600),
             (DeliveryFilter::Pending, 600),

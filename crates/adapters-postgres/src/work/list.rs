@@ -178,7 +178,7 @@ async fn firsts_on(
     Ok(firsts.load(&mut db).await?.into_iter().map(key).collect())
 }
 
-/// The first `limit` items in these queues, of which one item each is known.
+/// The first `limit` items of these queues; each queue is given by its first item.
 async fn items_of_on(
     mut db: &Db,
     search: &WorkSearch,

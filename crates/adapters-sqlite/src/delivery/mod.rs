@@ -3,15 +3,18 @@
 pub(crate) mod advance;
 mod mark_delivered;
 mod read;
+mod receipts;
+#[path = "../../../sql-rows/receipt.rs"]
+mod row;
 mod unacknowledged;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryRepository,
-    HasHumanSubscribers, Listening, NextMessage, Order, Searched,
+    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryReceipt,
+    DeliveryRepository, HasHumanSubscribers, Listening, NextMessage, Order, ReceiptsRefused, Searched,
 };
-use domain::id::{AgentId, ChatId, MessageId, Sequence};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use domain::message::Message;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -34,6 +37,15 @@ impl DeliveryRepository for SqliteStore {
         page: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError> {
         self.read(move |connection| read::list_on(connection, agent, chat, filter, order, page)).await
+    }
+
+    async fn receipts(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        message: MessageId,
+    ) -> Result<Result<Vec<DeliveryReceipt>, ReceiptsRefused>, StoreError> {
+        self.read(move |connection| receipts::receipts_on(connection, viewer, chat, message)).await
     }
 
     async fn advance(

@@ -153,7 +153,7 @@ pub(super) fn for_human_on(
     match listing.scope {
         HumanScope::AboutMe => wanted.must("memory.subject_id = ?1"),
         HumanScope::Organization => wanted.must("memory.scope = 'organization'"),
-        HumanScope::Room => {
+        HumanScope::Chat => {
             wanted.must("memory.scope <> 'agent'");
             wanted.must(IS_OF_CO_PARTICIPANTS);
         }

@@ -131,7 +131,7 @@ pub(crate) fn error_bytes() -> i64 {
 /// agent that the message mentions, even if it has no record, and those of unaddressed records, which
 /// have an index. A mention need not address the agent, so a key can be among both. Value: the list,
 /// JSON with chat, sequence, and mentions of each message.
-pub(super) const RECORDS: &str = "WITH wanted AS (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, \
+pub(crate) const RECORDS: &str = "WITH wanted AS (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, \
      value ->> 1 AS sequence, value ->> 2 AS mentions FROM json_each(?)), \
      record (ordinal, agent_id, chat_id, sequence) AS (\
      SELECT ordinal, unhex(replace(mention.value ->> 'id', '-', '')), chat_id, sequence \

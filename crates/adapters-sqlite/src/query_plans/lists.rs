@@ -106,6 +106,22 @@ async fn work_runs_along_the_indexes_of_what_is_open() {
 }
 
 #[tokio::test]
+async fn receipts_run_along_the_index_of_what_is_open() {
+    let mut heard = Overheard::open();
+    let (ann, _, chat, message) = at_work(&heard).await;
+    let (store, viewer) = (heard.store.clone(), ParticipantId::User(ann.id));
+    for _ in 0..2 {
+        assert_eq!(store.receipts(viewer, chat, message).await.unwrap().unwrap().len(), 1);
+    }
+    let statements = heard.statements.lock().unwrap().clone();
+    heard.expect_no_table_scans("receipts");
+    *heard.statements.lock().unwrap() = statements;
+    let steps = heard.steps();
+    let counts = |step: &str| step.contains("earlier") && step.contains("deliveries_open (");
+    assert!(steps.iter().any(|(step, _)| counts(step)), "{steps:#?}");
+}
+
+#[tokio::test]
 async fn the_parts_of_rooms_are_found_by_indexes() {
     let mut heard = Overheard::open();
     let (ann, bot, chat, _) = at_work(&heard).await;

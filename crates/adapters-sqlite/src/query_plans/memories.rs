@@ -94,7 +94,7 @@ async fn a_humans_memories_run_along_indexes() {
     remembered(&heard, &ann, &bot).await;
     let store = heard.store.clone();
     for filter in filters() {
-        for scope in [HumanScope::All, HumanScope::AboutMe, HumanScope::Organization, HumanScope::Room] {
+        for scope in [HumanScope::All, HumanScope::AboutMe, HumanScope::Organization, HumanScope::Chat] {
             for room in [None, Some(chat)] {
                 for source in [None, Some(bot.id)] {
                     let listing = MemoriesOfHuman { filter: filter.clone(), scope, chat: room, source };

@@ -200,7 +200,7 @@ fn firsts_on(
     Ok(found.into_iter().map(KeyRow::key).collect())
 }
 
-/// The first `limit` items in these queues, of which one item each is known.
+/// The first `limit` items of these queues; each queue is given by its first item.
 fn items_of_on(
     connection: &mut SqliteConnection,
     search: &WorkSearch,

@@ -102,7 +102,7 @@ impl AgentTag {
 words! {
     /// Where an agent runs.
     AgentKind {
-        /// It runs at its owner's and authenticates with a key of its own.
+        /// Its owner runs it, and it authenticates with its own key.
         External = "external",
         /// The service is to run it; it has no key. Parlance runs no models, so messages to it stay
         /// in its backlog.
@@ -111,7 +111,7 @@ words! {
 }
 
 impl AgentKind {
-    /// Returns whether it runs at its owner's.
+    /// Returns whether its owner runs it.
     pub const fn is_external(self) -> bool {
         matches!(self, Self::External)
     }

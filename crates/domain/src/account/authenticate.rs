@@ -114,7 +114,7 @@ pub struct PresentedToken {
     pub password_set_at: Option<Timestamp>,
     /// The session, which ends the token; `None` for a token of the operator.
     pub session: Option<PresentedSession>,
-    /// The expiry of a token without a session: what a token of a session opened ends with the
+    /// The expiry of a token without a session. Sockets that a token with a session opened end with the
     /// session.
     pub expires_at: Option<Timestamp>,
 }

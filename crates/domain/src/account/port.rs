@@ -268,7 +268,7 @@ pub trait AgentRepository: Send + Sync {
 /// What decides whether a token is accepted.
 #[async_trait]
 pub trait AccountStatusRepository: Send + Sync {
-    /// The standing of a user; `None` if there is no such user.
+    /// The status of a user's account; `None` if there is no such user.
     async fn find_account_status(&self, user: UserId) -> Result<Option<AccountStatus>, StoreError>;
 
     /// A session; `None` if it has ended.

@@ -109,7 +109,7 @@ pub fn decide_remove(
 /// joined at the same time, users come first, and then the lower ids.
 ///
 /// The stores state this rule again in SQL, for all chats of the deleted one at once; the contract
-/// compares them.
+/// compares them with this one, which nothing else calls.
 pub fn successor(remaining: &[Participant]) -> Option<ParticipantId> {
     let rank = |who: &&Participant| {
         let precedence = match who.role {

@@ -53,7 +53,7 @@ pub struct Participant {
     pub handle: String,
     /// An agent's description; `None` for users.
     pub description: Option<String>,
-    /// Whether the agent runs at its owner's; `None` for users.
+    /// Whether the agent's owner runs it; `None` for users.
     pub is_external: Option<bool>,
     /// An agent's owner; `None` for users.
     pub owner: Option<UserId>,
@@ -114,7 +114,8 @@ impl Roster {
 
     /// The names of the participants.
     pub fn names(self) -> Names {
-        let named = |p: Participant| Named { id: p.id, handle: p.handle, name: p.name };
+        let named =
+            |p: Participant| Named { id: p.id, handle: p.handle, name: p.name, is_external: p.is_external };
         Names(self.participants.into_iter().map(named).collect())
     }
 }
@@ -128,6 +129,8 @@ pub struct Named {
     pub handle: String,
     /// Shown name.
     pub name: String,
+    /// For an agent, whether its owner runs it; it never changes.
+    pub is_external: Option<bool>,
 }
 
 /// The names of all participants of one chat, oldest first.

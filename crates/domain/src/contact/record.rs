@@ -18,7 +18,7 @@ pub struct Profile {
     pub email: Option<String>,
     /// The description of an agent.
     pub description: Option<String>,
-    /// Set for an agent that runs at its owner's.
+    /// Set for an agent that its owner runs.
     pub is_external: Option<bool>,
     /// Set for an agent in the directory.
     pub listed_in_directory: Option<bool>,

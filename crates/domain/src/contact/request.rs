@@ -97,7 +97,7 @@ pub struct Party {
     pub name: String,
 }
 
-/// A question whether to be contacts.
+/// A request to become contacts.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ContactRequest {
     /// Identifier.

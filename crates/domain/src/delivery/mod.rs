@@ -16,6 +16,7 @@ mod mark_delivered;
 mod outcome;
 mod port;
 mod read;
+mod receipts;
 pub mod redelivery;
 mod service;
 pub mod state;
@@ -29,6 +30,9 @@ pub use port::{
     HasHumanSubscribers, NextMessage,
 };
 pub use read::ReadDeliveriesError;
+pub use receipts::{
+    COUNTED_BEFORE, DeliveryReceipt, ReadReceiptsError, ReceiptAgent, ReceiptsRefused, may_see_receipts,
+};
 pub use redelivery::{
     BacklogWork, EXAMINED, Listening, RedeliveryPolicy, RedeliverySchedule, Searched, SubscriptionId,
     Unacknowledged,

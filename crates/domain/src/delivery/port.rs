@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 
+use super::receipts::{DeliveryReceipt, ReceiptsRefused};
 use super::redelivery::{BacklogWork, Listening, Searched};
 use super::state::{Delivery, FailureText, StepRefused};
 use crate::chat::ParticipantStatus;
-use crate::id::{AgentId, ChatId, MessageId, Sequence};
+use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::message::Message;
 use crate::page::{Order, Page, PageRequest};
 use crate::store::{OnCommit, StoreError};
@@ -124,6 +125,17 @@ pub trait DeliveryRepository: Send + Sync {
         order: Order,
         page: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError>;
+
+    /// The receipts of a message, one for each agent that it is addressed to, by id, if
+    /// [`may_see_receipts`](super::may_see_receipts) allows them to `viewer`. Deliveries that are not
+    /// addressed count neither as receipts nor in the queue. The cost does not depend on the number of
+    /// processed messages.
+    async fn receipts(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        message: MessageId,
+    ) -> Result<Result<Vec<DeliveryReceipt>, ReceiptsRefused>, StoreError>;
 
     /// Takes one step as the state machine of [`Delivery`] decides, on the locked record and with the
     /// agent's maximum number of attempts. An attempt on a message that does not mention the agent

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use super::outcome::AttemptCounts;
 use super::port::DeliveryRepository;
 use crate::chat::ChatRepository;
-use crate::ports::{Clock, EventPublisher};
+use crate::ports::{Clock, EventPublisher, Presence};
 
 /// Use cases on deliveries and attempts.
 pub struct DeliveryService {
     pub(super) deliveries: Arc<dyn DeliveryRepository>,
     pub(super) chats: Arc<dyn ChatRepository>,
     pub(super) events: Arc<dyn EventPublisher>,
+    pub(super) presence: Arc<dyn Presence>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) attempts: Arc<AttemptCounts>,
 }
@@ -22,9 +23,10 @@ impl DeliveryService {
         deliveries: Arc<dyn DeliveryRepository>,
         chats: Arc<dyn ChatRepository>,
         events: Arc<dyn EventPublisher>,
+        presence: Arc<dyn Presence>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { deliveries, chats, events, clock, attempts: Arc::default() }
+        Self { deliveries, chats, events, presence, clock, attempts: Arc::default() }
     }
 
     /// The attempts that have ended, by outcome.

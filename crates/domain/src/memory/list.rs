@@ -71,10 +71,10 @@ pub enum HumanScope {
     /// The organization's.
     Organization,
     /// Those of users and agents with whom the caller shares a chat.
-    Room,
+    Chat,
 }
 
-/// A list of a human.
+/// The memories that a human lists.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MemoriesOfHuman {
     /// The filters.

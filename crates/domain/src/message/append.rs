@@ -1,5 +1,5 @@
 //! Assigns the next sequence in a chat to a message, and updates the state of the chat. Pure;
-//! stores call it on locked rows.
+//! stores call it on locked rows, or on cached ones whose versions the write compares.
 
 use std::time::Duration;
 

@@ -68,7 +68,7 @@ pub enum MentionError {
     },
     /// The id is not of a participant.
     #[error("mention {index} is not a participant of the chat")]
-    NotInRoom {
+    NotInChat {
         /// The index of the mention.
         index: usize,
         /// The handles of the participants.
@@ -192,7 +192,7 @@ fn find(
     let meant = match wanted {
         Identifier::Id(text) => AccountId::parse(text.trim())
             .and_then(|id| names.0.iter().find(|named| AccountId::from(named.id) == id))
-            .ok_or_else(|| MentionError::NotInRoom { index, available: names.handles() })?,
+            .ok_or_else(|| MentionError::NotInChat { index, available: names.handles() })?,
         Identifier::Handle(text) => {
             let handle = normalize_handle(text);
             names

@@ -104,6 +104,8 @@ pub struct Recipient {
     pub handle: String,
     /// Shown name.
     pub name: String,
+    /// Set for an agent that is known to be run by the service.
+    pub is_platform_agent: bool,
 }
 
 /// The answer to the sender of an accepted message.

@@ -75,8 +75,8 @@ impl MessageService {
         };
         // A repeated request gets the same answer as before, even if the chat has changed since.
         match self.earlier(keyed).await? {
-            PriorResult::Message(first) => Ok(sent_message(first.id, chat, &first.mentions)),
-            PriorResult::Deleted(first) => Ok(sent_message(first.id, chat, &first.mentions)),
+            PriorResult::Message(first) => Ok(sent_message(first.id, chat, &first.mentions, &[])),
+            PriorResult::Deleted(first) => Ok(sent_message(first.id, chat, &first.mentions, &[])),
             PriorResult::AnotherRequest => Err(SendMessageError::KeyReused),
             PriorResult::Nothing => Err(refused),
         }
@@ -103,10 +103,14 @@ impl MessageService {
             let named = names.find(sender).ok_or(SendMessageError::ChatNotFound)?.clone();
             let mentions = mention::resolve(names, sender, &command.mentions)?;
             let unmentioned = mention::unmentioned(names, sender, &written, &mentions);
-            Ok((named, mentions, unmentioned))
+            let is_platform =
+                |id: &ParticipantId| names.find(*id).is_some_and(|named| named.is_external == Some(false));
+            let platform = mentions.iter().map(|mention| mention.id).filter(is_platform).collect::<Vec<_>>();
+            Ok((named, mentions, unmentioned, platform))
         };
         let meant = self.names(sender, chat, meant, Result::is_ok).await?;
-        let (named, mentions, unmentioned) = meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
+        let (named, mentions, unmentioned, platform) =
+            meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
         let content = stored_text(&command.content, &mentions);
         let new = NewMessage {
             id: MessageId::new(self.ids.generate(now)),
@@ -122,12 +126,13 @@ impl MessageService {
             keyed,
             now,
         };
-        let sent = sent_message(new.id, chat, &new.mentions);
+        let answer = |id, mentions: &[Mention]| sent_message(id, chat, mentions, &platform);
+        let sent = answer(new.id, &new.mentions);
         let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(_) => Ok(sent),
-            Err(AppendRefused::Repeated(first)) => Ok(sent_message(first.id, chat, &first.mentions)),
+            Err(AppendRefused::Repeated(first)) => Ok(answer(first.id, &first.mentions)),
             // It was sent; the later deletion is no reason to send it again.
-            Err(AppendRefused::RepeatedDeleted(first)) => Ok(sent_message(first.id, chat, &first.mentions)),
+            Err(AppendRefused::RepeatedDeleted(first)) => Ok(answer(first.id, &first.mentions)),
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(SendMessageError::KeyReused),
             Err(AppendRefused::NotParticipant) => Err(SendMessageError::ChatNotFound),
@@ -136,7 +141,7 @@ impl MessageService {
                 self.cache.forget_chat(chat);
                 let roster = self.chats.roster(sender, chat).await?.ok_or(SendMessageError::ChatNotFound)?;
                 let available = roster.names().handles();
-                Err(SendMessageError::Mention(MentionError::NotInRoom { index, available }))
+                Err(SendMessageError::Mention(MentionError::NotInChat { index, available }))
             }
         };
         sent.map(|sent| SentMessage { unmentioned, ..sent })
@@ -155,12 +160,23 @@ impl MessageService {
     }
 }
 
-/// The answer to the sender of a stored message.
-fn sent_message(id: MessageId, chat_id: ChatId, mentions: &[Mention]) -> SentMessage {
+/// The answer to the sender of a stored message; `platform` are the recipients that are known to be
+/// platform agents.
+fn sent_message(
+    id: MessageId,
+    chat_id: ChatId,
+    mentions: &[Mention],
+    platform: &[ParticipantId],
+) -> SentMessage {
     let recipients = mentions
         .iter()
         .filter(|m| m.kind == MentionKind::Mention)
-        .map(|m| Recipient { id: m.id, handle: m.handle.clone(), name: m.name.clone() })
+        .map(|m| Recipient {
+            id: m.id,
+            handle: m.handle.clone(),
+            name: m.name.clone(),
+            is_platform_agent: platform.contains(&m.id),
+        })
         .collect();
     SentMessage { id, chat_id, recipients, unmentioned: Vec::new() }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::model::Recipient;
 use super::port::MessageRepository;
 use crate::account::cache::CallerCache;
 use crate::chat::{ChatRepository, Names, Roster};
 use crate::id::{ChatId, ParticipantId};
-use crate::ports::{Clock, EventPublisher, IdGenerator};
+use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
 use crate::store::StoreError;
 
 /// Use cases on messages and events.
@@ -14,6 +15,7 @@ pub struct MessageService {
     pub(super) messages: Arc<dyn MessageRepository>,
     pub(super) chats: Arc<dyn ChatRepository>,
     pub(super) events: Arc<dyn EventPublisher>,
+    presence: Arc<dyn Presence>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) cache: Arc<CallerCache>,
@@ -25,11 +27,17 @@ impl MessageService {
         messages: Arc<dyn MessageRepository>,
         chats: Arc<dyn ChatRepository>,
         events: Arc<dyn EventPublisher>,
+        presence: Arc<dyn Presence>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
         cache: Arc<CallerCache>,
     ) -> Self {
-        Self { messages, chats, events, clock, ids, cache }
+        Self { messages, chats, events, presence, clock, ids, cache }
+    }
+
+    /// Returns whether a recipient is connected; a platform agent always is.
+    pub fn is_connected(&self, recipient: &Recipient) -> bool {
+        self.presence.is_present(recipient.id, Some(!recipient.is_platform_agent))
     }
 
     /// Applies `see` to the names of a chat's participants: to the cached ones if that `admits` the

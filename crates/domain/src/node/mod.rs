@@ -7,8 +7,8 @@
 //!
 //! Invariants:
 //!
-//! - an agent has one live socket on all nodes together: the newest, unless that asked to be
-//!   refused;
+//! - an agent has one live socket on all nodes together: the newest, unless it connected with
+//!   `on_conflict=reject`;
 //! - every change of whereabouts is in the change log ([`crate::change`]) in the transaction of the
 //!   change, so that all nodes have the same view;
 //! - a node that continues after its lease has expired registers as a new one, and learns then

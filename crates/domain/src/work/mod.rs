@@ -7,10 +7,9 @@
 //! nowhere. Those who are responsible can have an item offered again, or take it out of the queue
 //! ([`change`]).
 //!
-//! Invariant: an item has the beginning of its text, and a title, only for callers who may read the
-//! chat. Admins are responsible for agents in chats that they cannot read: they see neither errors, nor
-//! reasons, nor the sender's name ([`WorkItem::is_readable`]). Admins see the titles of their
-//! organization's chats.
+//! Invariant: only callers who may read the chat see the beginning of an item's text. They see the title too,
+//! and so do admins of the chat's organization. Admins are responsible for agents in chats that they cannot
+//! read: they see neither errors, nor reasons, nor the sender's name ([`WorkItem::is_readable`]).
 
 pub mod change;
 pub mod flag;

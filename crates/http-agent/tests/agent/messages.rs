@@ -16,8 +16,9 @@ async fn a_sent_text_tells_its_recipients() {
     let body = json!({"message": {"content": "@ann/scout, ask Ann", "mentions": mentions}});
     let answer = api.post(&api.helper, &path, body).await;
     let id = answer.data()["id"].clone();
-    let recipient =
-        json!({"id": api.scout.id.to_string(), "handle": "ann/scout", "name": "Scout", "type": "Agent"});
+    let recipient = json!({
+        "id": api.scout.id.to_string(), "handle": "ann/scout", "name": "Scout", "type": "Agent", "connected": false,
+    });
     let expected = json!({"data": {
         "id": id, "chat_room_id": chat.to_string(), "success": true, "recipients": [recipient],
     }});
@@ -134,4 +135,21 @@ async fn the_longest_text_fits_even_if_every_character_is_escaped() {
     assert_eq!(send("\\u0061".repeat(524_288)).await.status, 201);
     let over = send("\\u0061".repeat(524_289)).await;
     assert_eq!(over.refusal(), (422, "validation_error", vec!["/message/content"]));
+}
+
+#[actix_web::test]
+async fn an_agent_sees_the_receipts_of_its_own_messages() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let message = api.mention(api.helper.caller, chat, &api.scout, "do it").await;
+    let path = format!("/chats/{chat}/messages/{message}/receipts");
+    let answer = api.get(&api.helper, &path).await;
+    assert_eq!((answer.status, answer.column("status")), (200, vec!["new"]));
+    assert_eq!(
+        (&answer.data()[0]["id"], &answer.data()[0]["queue_position"]),
+        (&json!(api.scout.id.to_string()), &json!(0))
+    );
+    for other in [&api.scout, &api.rival] {
+        assert_eq!(api.get(other, &path).await.code(), (404, "not_found"));
+    }
 }

@@ -28,6 +28,6 @@ pub(crate) async fn delete_agent(
     StrictQuery(query): StrictQuery<DeleteAgentQuery>,
     accounts: web::Data<AccountService>,
 ) -> Result<HttpResponse, ApiError> {
-    let receipt = accounts.delete_agent(caller, path.agent, query.force).await?;
-    Ok(Data::ok(DeletedAgentView::new(&receipt)))
+    let deleted = accounts.delete_agent(caller, path.agent, query.force).await?;
+    Ok(Data::ok(DeletedAgentView::new(&deleted)))
 }

@@ -17,7 +17,7 @@ const SCOPES: [(&str, HumanScope); 4] = [
     ("all", HumanScope::All),
     ("about_me", HumanScope::AboutMe),
     ("organization", HumanScope::Organization),
-    ("room", HumanScope::Room),
+    ("room", HumanScope::Chat),
 ];
 
 pub(crate) struct ListMemoriesQuery {

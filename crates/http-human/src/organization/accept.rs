@@ -36,7 +36,21 @@ pub(crate) async fn accept(
     let proof = |accepted: &Result<_, AcceptError>| match accepted {
         Err(AcceptError::Invitation(InvitationRefused::Unknown)) => Proof::Bad,
         Err(AcceptError::Enter(EnterError::Store(_))) => Proof::Undecided,
-        _ => Proof::Good,
+        Err(
+            AcceptError::Invitation(
+                InvitationRefused::Expired
+                | InvitationRefused::Revoked
+                | InvitationRefused::Accepted
+                | InvitationRefused::OtherAddress,
+            )
+            | AcceptError::Enter(
+                EnterError::UserGone
+                | EnterError::AlreadyThere
+                | EnterError::LastAdmin(_)
+                | EnterError::Limit(_),
+            ),
+        )
+        | Ok(_) => Proof::Good,
     };
     let accepting = organizations.accept(caller, &body.0);
     let accepted = limits.check(&request, Credential::Invitation(&body.0), accepting, proof).await;

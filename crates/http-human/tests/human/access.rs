@@ -39,6 +39,7 @@ fn operations(chat: &str, participant: &str) -> Vec<(Method, String, Value)> {
         (get.clone(), format!("{room}/participants"), Value::Null),
         (post.clone(), format!("{room}/participants"), json!({"participant_id": participant})),
         (delete.clone(), format!("{room}/participants/{participant}"), Value::Null),
+        (get.clone(), format!("{room}/messages/{participant}/receipts"), Value::Null),
         (get, format!("{room}/messages"), Value::Null),
         (post, format!("{room}/messages"), text_for(participant, "hi")),
         (Method::PATCH, format!("{room}/messages/{participant}"), json!({"content": "hi"})),

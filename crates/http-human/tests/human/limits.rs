@@ -150,10 +150,10 @@ async fn guessing_keys_is_slowed_and_valid_clients_are_not() {
     );
 }
 
-/// Of guesses that come together exactly as many are looked at as the quota has left; of good keys
-/// that come together all are let in.
+/// Of concurrent guesses, only as many are checked as the quota has left; of concurrent good keys, all are
+/// let in.
 #[actix_web::test]
-async fn keys_that_come_together_are_looked_at_within_the_quota() {
+async fn concurrent_guesses_are_checked_within_the_quota() {
     let api = Api::new().await;
     let config = RateLimitConfig { failures: Quota::new(1, 3), ..RateLimitConfig::off() };
     let app = api.app(config).await;

@@ -1,5 +1,7 @@
 //! Sending texts as a human.
 
+use domain::delivery::{DeliveryStep, FailureText};
+use domain::id::{MessageId, ParticipantId};
 use serde_json::json;
 
 use crate::harness::{Api, text_for};
@@ -11,9 +13,11 @@ async fn a_sent_text_tells_its_recipients() {
     let path = format!("/chats/{chat}/messages");
     let body =
         json!({"message": {"content": "hi", "mentions": [{"id": api.helper.id.to_string(), "name": "?"}]}});
+    api.world.presence.connect(ParticipantId::Agent(api.helper.id));
     let answer = api.post(&api.ann, &path, body).await;
-    let recipient =
-        json!({"id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper", "type": "Agent"});
+    let recipient = json!({
+        "id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper", "type": "Agent", "connected": true,
+    });
     let expected = json!({"data": {
         "id": answer.data()["id"], "chat_room_id": chat.to_string(), "success": true, "recipients": [recipient],
     }});
@@ -77,4 +81,37 @@ async fn wrong_bodies_are_refused() {
     assert_eq!(answer.refusal(), (422, "validation_error", vec!["/message/content"]));
     let attached = json!({"content": "x", "attachment_ids": ["f"]});
     assert_eq!(api.post(&api.ann, &path, attached).await.code(), (422, "unknown_attachment"));
+}
+
+/// The state of a message, and no error, which may be that of another tenant.
+#[actix_web::test]
+async fn a_message_has_a_receipt_of_each_agent() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    api.mention(api.ann.caller, chat, &api.helper, "first").await;
+    let message = api.mention(api.ann.caller, chat, &api.helper, "second").await;
+    let path = format!("/chats/{chat}/messages/{message}/receipts");
+    let receipt = |status: &str, connected: bool, position: Option<u32>| {
+        json!([{
+            "id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper", "type": "Agent",
+            "status": status, "changed_at": api.now(), "connected": connected, "in_room": true,
+            "queue_position": position,
+        }])
+    };
+    api.world.clock.advance(std::time::Duration::from_micros(1));
+    let answer = api.get(&api.ann, &path).await;
+    assert_eq!((answer.status, answer.data()), (200, &receipt("new", false, Some(1))));
+    api.world.presence.connect(ParticipantId::Agent(api.helper.id));
+    let failed = DeliveryStep::Fail(FailureText::new("it broke".to_owned()).unwrap());
+    for step in [DeliveryStep::Begin, failed] {
+        let message = MessageId::parse(&message).unwrap();
+        api.world.deliveries.advance(api.helper.caller, chat, message, step).await.unwrap();
+    }
+    let answer = api.get(&api.ann, &path).await;
+    assert_eq!(answer.data(), &receipt("failed", true, Some(1)));
+    let dead = format!("/work/{message}/{}/dead-letter", api.helper.id);
+    assert_eq!(api.post(&api.ann, &dead, json!({"reason": "no key"})).await.status, 200);
+    assert_eq!(api.get(&api.ann, &path).await.data(), &receipt("dead", true, None));
+    let other = format!("/chats/{chat}/messages/{}/receipts", api.ann.id);
+    assert_eq!(api.get(&api.ann, &other).await.code(), (404, "not_found"));
 }

@@ -15,7 +15,7 @@ use domain::chat::{
     RemoveRefused, RenameChatError, RenameChatRefused,
 };
 use domain::contact::{AnswerRequestError, RemoveContactError, ResolveError, SendRefused, SendRequestError};
-use domain::delivery::{AdvanceError, ReadDeliveriesError};
+use domain::delivery::{AdvanceError, ReadDeliveriesError, ReadReceiptsError};
 use domain::id::ParticipantKind;
 use domain::message::{
     ChangeMessageError, ChangeMessageRefused, MentionError, PostEventError, ReadMessagesError,
@@ -290,6 +290,20 @@ impl From<ReadDeliveriesError> for ApiError {
     }
 }
 
+impl From<ReadReceiptsError> for ApiError {
+    fn from(error: ReadReceiptsError) -> Self {
+        match error {
+            ReadReceiptsError::ChatNotFound => chat_not_found(),
+            ReadReceiptsError::MessageNotFound => Self::new(
+                ErrorCode::NotFound,
+                "The chat has no message with this id of which you can see the receipts. An agent sees those of its own \
+                 messages.",
+            ),
+            ReadReceiptsError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<AdvanceError> for ApiError {
     fn from(error: AdvanceError) -> Self {
         match error {
@@ -371,7 +385,7 @@ impl From<MentionError> for ApiError {
             )
             .with_details(available_handles(available)),
             // One client compares the message with this word, not the code.
-            MentionError::NotInRoom { index, available } => at_mention(
+            MentionError::NotInChat { index, available } => at_mention(
                 said(
                     ErrorCode::MentionedParticipantNotInRoom,
                     ErrorCode::MentionedParticipantNotInRoom.as_str(),

@@ -1,6 +1,7 @@
-//! Sending messages.
+//! Sending messages, and reading their receipts.
 
 use actix_web::{HttpResponse, web};
+use domain::delivery::DeliveryService;
 use domain::message::MessageService;
 
 use crate::auth::CallerExtractor;
@@ -8,8 +9,9 @@ use crate::body::SendMessageBody;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::idempotent::IdempotentJson;
-use crate::path::ChatPath;
-use crate::view::SentMessageView;
+use crate::path::{ChatPath, MessagePath};
+use crate::query::{NoQuery, StrictQuery};
+use crate::view::{ReceiptView, SentMessageView};
 
 /// `POST /chats/{chat_id}/messages`.
 pub async fn send<C: CallerExtractor>(
@@ -21,5 +23,17 @@ pub async fn send<C: CallerExtractor>(
     let command = body.into_command().map_err(|error| form.explain(error))?;
     let sent = messages.send_once(caller, path.chat, command, once).await;
     let sent = sent.map_err(|error| form.explain(error))?;
-    Ok(Data::created(SentMessageView::new(&sent)))
+    Ok(Data::created(SentMessageView::new(&sent, |recipient| messages.is_connected(recipient))))
+}
+
+/// `GET /chats/{chat_id}/messages/{message_id}/receipts`.
+pub async fn receipts<C: CallerExtractor>(
+    caller: C,
+    path: MessagePath,
+    _: StrictQuery<NoQuery>,
+    deliveries: web::Data<DeliveryService>,
+) -> Result<HttpResponse, ApiError> {
+    let receipts = deliveries.receipts(caller, path.chat, path.message).await?;
+    let shown = receipts.iter().map(|receipt| ReceiptView::new(receipt, deliveries.is_connected(receipt)));
+    Ok(Data::ok(shown.collect::<Vec<_>>()))
 }

@@ -7,8 +7,8 @@
 //! rejected again without a check: a client that repeats a revoked key is not guessing, and costs
 //! nothing.
 //!
-//! What bounds the number of something at the same time gives out *permits*: who holds one may go on,
-//! and dropping it lets the next one in. A read needs two, of its caller and of the server.
+//! Limits on concurrency hand out *permits*. The holder may proceed; dropping the permit admits the next
+//! waiter. A read needs two, of its caller and of the server.
 
 pub mod address;
 mod auth_throttle;

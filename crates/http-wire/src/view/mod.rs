@@ -38,7 +38,7 @@ pub use contact::{
 pub use memory::MemoryView;
 pub use message::MessageView;
 pub use organization::{InvitationView, InvitedView, MemberView, OrganizationView};
-pub use outcome::{PostedEventView, SentMessageView, StepView};
+pub use outcome::{PostedEventView, ReceiptView, SentMessageView, StepView};
 pub use participant::{ParticipantView, PresenceView};
 pub use peer::{ListedAgentView, PeerView};
 pub use session::{OpenSessionView, SessionView};

@@ -1,9 +1,10 @@
-//! Responses to a message that was sent and to a step that was taken. Each carries `success` and
-//! `chat_room_id`, without which older clients fail.
+//! Responses to a message that was sent and to a step that was taken, and the receipts of a message. A
+//! response carries `success` and `chat_room_id`, without which older clients fail.
 
-use domain::delivery::StepResult;
-use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::delivery::{DeliveryReceipt, StepResult};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
 use domain::message::{Message, Recipient, SentMessage};
+use domain::time::Timestamp;
 use serde::Serialize;
 
 use super::Shown;
@@ -40,16 +41,19 @@ struct RecipientView<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     kind: &'static str,
+    /// Set if the recipient has an open socket, or if the service runs the agent.
+    connected: bool,
 }
 
 impl<'a> SentMessageView<'a> {
-    /// Shows `sent`.
-    pub fn new(sent: &'a SentMessage) -> Self {
+    /// Shows `sent`; `is_connected` says whether a recipient is.
+    pub fn new(sent: &'a SentMessage, is_connected: impl Fn(&Recipient) -> bool) -> Self {
         let recipient = |recipient: &'a Recipient| RecipientView {
             id: Shown(recipient.id),
             handle: &recipient.handle,
             name: &recipient.name,
             kind: recipient.id.kind().as_str(),
+            connected: is_connected(recipient),
         };
         let not_mentioned = WarningView {
             code: "not_mentioned",
@@ -102,7 +106,7 @@ pub struct StepView {
 }
 
 impl StepView {
-    /// Shows `step`. `success` says that the step was taken, also when it was to report a failure.
+    /// Shows `step`. `success` is true whenever the step was stored, even if it reports a failed attempt.
     pub fn new(step: &StepResult) -> Self {
         Self {
             id: Shown(step.message),
@@ -110,6 +114,47 @@ impl StepView {
             status: step.status.as_str(),
             attempt_number: step.attempt_number.get(),
             success: true,
+        }
+    }
+}
+
+/// What became of a message at an agent that it is addressed to.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct ReceiptView<'a> {
+    #[schema(value_type = super::Id)]
+    id: Shown<AgentId>,
+    handle: &'a str,
+    name: &'a str,
+    /// `Agent`.
+    r#type: &'static str,
+    /// `new`, `delivered`, `processing`, `failed`, `processed`, or `dead`.
+    status: &'static str,
+    /// When it got this status.
+    #[schema(value_type = super::Instant)]
+    changed_at: Shown<Timestamp>,
+    /// Set if the agent has an open socket, or if the service runs it.
+    connected: bool,
+    /// Set if the agent is still in the room. An agent that is not does not get the message.
+    in_room: bool,
+    /// How many messages the agent has to process in this room before this one, at most 1,000; 0 if it is
+    /// the next one. Null if it was processed or is dead.
+    queue_position: Option<u32>,
+}
+
+impl<'a> ReceiptView<'a> {
+    /// Shows `receipt`; `connected` says whether its agent is.
+    pub fn new(receipt: &'a DeliveryReceipt, connected: bool) -> Self {
+        let DeliveryReceipt { agent, status, changed_at, before } = receipt;
+        Self {
+            id: Shown(agent.id),
+            handle: &agent.handle,
+            name: &agent.name,
+            r#type: ParticipantKind::Agent.as_str(),
+            status: status.as_str(),
+            changed_at: Shown(*changed_at),
+            connected,
+            in_room: agent.in_chat,
+            queue_position: *before,
         }
     }
 }

@@ -104,12 +104,12 @@ fn mentions() {
         (MentionError::MissingIdentifier { index: 3 }, "mention_missing_identifier"),
         (MentionError::InvalidKind { index: 3 }, "invalid_mention_kind"),
         (MentionError::HandleNotFound { index: 3, available: available() }, "handle_not_found"),
-        (MentionError::NotInRoom { index: 3, available: available() }, "mentioned_participant_not_in_room"),
+        (MentionError::NotInChat { index: 3, available: available() }, "mentioned_participant_not_in_room"),
         (MentionError::SelfMention { index: 3 }, "cannot_mention_self"),
         (MentionError::Duplicate { index: 3 }, "duplicate_mentions"),
     ];
     for (error, expected) in cases {
-        let lists = matches!(error, MentionError::HandleNotFound { .. } | MentionError::NotInRoom { .. });
+        let lists = matches!(error, MentionError::HandleNotFound { .. } | MentionError::NotInChat { .. });
         let (status, code, message, details) = parts(error);
         assert_eq!((status, code), (422, expected));
         assert!(details["/message/mentions/3"][0].is_string(), "{expected}");

@@ -196,16 +196,22 @@ fn participants() {
 
 #[test]
 fn receipts() {
-    let recipient =
-        Recipient { id: ParticipantId::Agent(HELPER), handle: "ann/helper".into(), name: "Helper".into() };
+    let recipient = Recipient {
+        id: ParticipantId::Agent(HELPER),
+        handle: "ann/helper".into(),
+        name: "Helper".into(),
+        is_platform_agent: false,
+    };
     let sent = SentMessage { id: MESSAGE, chat_id: CHAT, recipients: vec![recipient], unmentioned: vec![] };
     let expected = json!({
         "id": id(5), "chat_room_id": id(1), "success": true,
-        "recipients": [{"id": id(3), "handle": "ann/helper", "name": "Helper", "type": "Agent"}],
+        "recipients": [
+            {"id": id(3), "handle": "ann/helper", "name": "Helper", "type": "Agent", "connected": true},
+        ],
     });
-    assert_eq!(to_value(SentMessageView::new(&sent)).unwrap(), expected);
+    assert_eq!(to_value(SentMessageView::new(&sent, |_| true)).unwrap(), expected);
     let warned = SentMessage { unmentioned: vec!["ann/other".into()], ..sent };
-    let warning = &to_value(SentMessageView::new(&warned)).unwrap()["warnings"][0];
+    let warning = &to_value(SentMessageView::new(&warned, |_| false)).unwrap()["warnings"][0];
     assert_eq!((&warning["code"], &warning["handles"]), (&json!("not_mentioned"), &json!(["ann/other"])));
 
     let attempt_number = AttemptNumber::new(2).unwrap();

@@ -34,7 +34,7 @@ use crate::upkeep;
 use crate::welcome;
 use crate::wiring::{self, Wiring};
 
-/// The time limit for storing receipts after the last socket has ended.
+/// The time limit for storing acknowledgements after the last socket has ended.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
 /// Serves until SIGTERM, SIGINT or SIGHUP. The first start repeats `store_flags` in the command that it
@@ -99,8 +99,8 @@ async fn run(
 
     let disk = Disk::of(config);
     let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone(), disk.clone()));
-    let cluster_member = wiring.cluster_member().await?;
-    let change_feed = wiring.change_feed(cluster_member.clone()).await?;
+    let cluster_member = wiring.join_cluster().await?;
+    let change_feed = wiring.begin_change_feed(cluster_member.clone()).await?;
     let erasure_clock = ErasureClock::begin(wiring.store.clone(), Arc::new(SystemClock)).await?;
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
@@ -114,12 +114,13 @@ async fn run(
     let mut upkeep =
         upkeep::start(config, wiring, change_feed, cluster_member.clone(), erasure_clock, is_first_start);
     upkeep.spawn(disk.watch());
-    let mut others = wiring.hear_others();
+    let mut others = wiring.spawn_bus_receiver();
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
     }
-    let (receipts, deliveries) = (wiring.hub.receipts().clone(), wiring.services.deliveries.clone());
-    let mut delivered = tokio::spawn(async move { receipts.run(&deliveries).await });
+    let (acknowledgements, deliveries) =
+        (wiring.hub.acknowledgements().clone(), wiring.services.deliveries.clone());
+    let mut delivered = tokio::spawn(async move { acknowledgements.run(&deliveries).await });
     tracing::info!(address = %config.listen, tls = config.tls.is_some(), "listening");
 
     let ended = tokio::select! {
@@ -157,9 +158,9 @@ async fn run(
         bus.announce_shutdown().await;
     }
     let _ = timeout(LAST_WRITES, others.shutdown()).await;
-    wiring.hub.receipts().close();
+    wiring.hub.acknowledgements().close();
     if !delivered.is_finished() && timeout(LAST_WRITES, delivered).await.is_err() {
-        tracing::warn!("last delivery receipts could not be stored; these messages will be redelivered");
+        tracing::warn!("last acknowledgements could not be stored; these messages will be redelivered");
     }
     if !matches!(timeout(LAST_WRITES, wiring.services.accounts.write_key_uses()).await, Ok(Ok(()))) {
         tracing::warn!("time of last use of keys could not be stored");

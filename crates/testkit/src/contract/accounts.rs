@@ -169,8 +169,8 @@ pub async fn agents_are_listed_as_wanted(world: World) {
     }
 }
 
-/// The place where a reader stands is a name, not an agent: whatever becomes of the agent, those
-/// that come after that name come once.
+/// A cursor is a name, not an agent: the names after it are listed exactly once, even if that agent is
+/// renamed or deleted.
 pub async fn paging_by_name_misses_no_unrenamed_agent(world: World) {
     let ann = world.user("ann").await;
     let mut ids = Vec::new();

@@ -80,8 +80,8 @@ pub async fn a_deleted_agent_leaves_nothing_open(world: World) {
     // Who was only there has nothing to lose.
     assert_eq!(world.accounts.delete_agent(ann.caller, idle.id, false).await.unwrap().executions, 0);
 
-    let receipt = world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
-    assert_eq!((receipt.agent.id, receipt.executions), (bot.id, 1));
+    let deleted = world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    assert_eq!((deleted.agent.id, deleted.executions), (bot.id, 1));
     let key = world.accounts.authenticate(&bot.key).await;
     assert!(matches!(key, Err(AuthenticateError::Unauthorized)), "{key:?}");
     let again = world.accounts.delete_agent(ann.caller, bot.id, true).await;

@@ -238,14 +238,14 @@ pub async fn humans_read_what_concerns_them(world: World) {
     assert_eq!(of_human(&world, &ann, of(HumanScope::All)).await, ["of all", "about ann", "private"]);
     assert_eq!(of_human(&world, &ann, of(HumanScope::AboutMe)).await, ["about ann"]);
     assert_eq!(of_human(&world, &ann, of(HumanScope::Organization)).await, ["of all"]);
-    assert_eq!(of_human(&world, &ann, of(HumanScope::Room)).await, Vec::<String>::new());
+    assert_eq!(of_human(&world, &ann, of(HumanScope::Chat)).await, Vec::<String>::new());
     let by_bot = MemoriesOfHuman { source: Some(bot.id), ..MemoriesOfHuman::default() };
     assert_eq!(of_human(&world, &ann, by_bot.clone()).await, ["about ann", "private"]);
     assert_eq!(of_human(&world, &ben, by_bot).await, Vec::<String>::new());
     // In a room together.
     let room = world.chat(ben.caller, &[bens.id.into(), ann.id.into()]).await;
-    assert_eq!(of_human(&world, &ann, of(HumanScope::Room)).await, ["of ben's", "of all", "about ann"]);
-    let here = MemoriesOfHuman { chat: Some(room), scope: HumanScope::Room, ..MemoriesOfHuman::default() };
+    assert_eq!(of_human(&world, &ann, of(HumanScope::Chat)).await, ["of ben's", "of all", "about ann"]);
+    let here = MemoriesOfHuman { chat: Some(room), scope: HumanScope::Chat, ..MemoriesOfHuman::default() };
     assert_eq!(of_human(&world, &ann, here.clone()).await, ["of ben's", "of all", "about ann"]);
     let stranger = world.user("zoe").await;
     let refused = world.memories.list_for_human(stranger.caller, here, FIRST).await;

@@ -116,7 +116,7 @@ impl Cast {
                 HumanScope::All,
                 HumanScope::AboutMe,
                 HumanScope::Organization,
-                HumanScope::Room,
+                HumanScope::Chat,
             ]),
             chat: self.rng.maybe(&[chat]),
             source: if self.rng.one_in(3) { Some(source) } else { None },

@@ -19,10 +19,10 @@ use super::Hub;
 use super::open_sockets::{ClaimRefused, Opened, Precedence};
 use super::presence::Departure;
 use super::quotas::{CallerQuota, SocketPermit};
+use crate::acknowledgements::AcknowledgementSink;
 use crate::inbox::{Inbox, Reader, SocketId};
 use crate::other_nodes::PendingClaim;
 use crate::person::Person;
-use crate::receipts::ReceiptSink;
 use crate::topic::Topic;
 
 /// How long a new socket waits for the store.
@@ -174,10 +174,12 @@ impl SocketClaim {
         self.quota.join_permit()
     }
 
-    /// Where this socket records receipts; `None` if they are not needed.
-    pub(crate) fn receipts(&self) -> Option<ReceiptSink> {
+    /// Where this socket records acknowledgements; `None` if they are not needed.
+    pub(crate) fn acknowledgements(&self) -> Option<AcknowledgementSink> {
         match self.caller {
-            Caller::Agent(agent) => Some(ReceiptSink::new(agent.agent, self.hub.receipts.clone())),
+            Caller::Agent(agent) => {
+                Some(AcknowledgementSink::new(agent.agent, self.hub.acknowledgements.clone()))
+            }
             Caller::User(_) => None,
         }
     }

@@ -133,7 +133,7 @@ fn subscribed_agents_are_listed_for_redelivery() {
     assert_eq!(redeliver(&hub, &listening, &message(45, &borderline)), Pushed::Unavailable, "enough waits");
     assert_eq!(received(&mut inbox), ["message_created", "message_created"]);
     assert_eq!(received(&mut human_inbox), Vec::<String>::new());
-    claim.receipts().unwrap().record(message(46, "").id, 100);
+    claim.acknowledgements().unwrap().record(message(46, "").id, 100);
     assert_eq!(redeliver(&hub, &listening, &message(46, "again")), Pushed::Acknowledged);
     claim.unsubscribe(topic, subscription);
     claim.apply_access(topic, claim.subscribe(topic), &entrance);

@@ -10,11 +10,11 @@ use domain::id::{AgentId, OrganizationId, UserId};
 use testkit::until;
 use uuid::Uuid;
 
+use crate::acknowledgements::AcknowledgementBuffer;
 use crate::frame::Version;
 use crate::inbox::{Inbox, Payload};
 use crate::machine::{Action, JoinDecision};
 use crate::payload::MAX_AGENT_BYTES;
-use crate::receipts::ReceiptBuffer;
 use crate::topic::Topic;
 
 use super::*;
@@ -28,7 +28,7 @@ fn queue(limit: usize) -> (Outbox, OutboxBody, Inbox) {
 }
 
 /// The queue of an agent that has joined [`ROOMS`].
-fn queue_of(limit: usize, receipts: Option<ReceiptSink>) -> (Outbox, OutboxBody, Inbox) {
+fn queue_of(limit: usize, acknowledgements: Option<AcknowledgementSink>) -> (Outbox, OutboxBody, Inbox) {
     let (owner, organization) = (UserId::new(Uuid::from_u128(2)), OrganizationId::new(Uuid::nil()));
     let caller = Caller::Agent(AgentCaller { agent: BOT, owner, organization });
     let mut machine = Machine::new(Version::V2, caller, 10);
@@ -37,7 +37,7 @@ fn queue_of(limit: usize, receipts: Option<ReceiptSink>) -> (Outbox, OutboxBody,
     machine
         .on_decision(join, JoinDecision::Granted { response: "{}".to_owned(), subscription: SUBSCRIPTION });
     let (inbox, reader) = Inbox::new(limit);
-    let outbox = Outbox::new(machine, reader, receipts);
+    let outbox = Outbox::new(machine, reader, acknowledgements);
     let body = outbox.body(BoxBody::new(()), None);
     (outbox, body, inbox)
 }
@@ -336,8 +336,8 @@ fn a_backlog_is_dropped_and_little_is_not() {
 /// A message is acknowledged when the connection took it, not when it was queued.
 #[test]
 fn a_message_is_taken_when_it_has_left_the_queue() {
-    let taken = Arc::<ReceiptBuffer>::default();
-    let (outbox, mut body, inbox) = queue_of(1_000_000, Some(ReceiptSink::new(BOT, taken.clone())));
+    let taken = Arc::<AcknowledgementBuffer>::default();
+    let (outbox, mut body, inbox) = queue_of(1_000_000, Some(AcknowledgementSink::new(BOT, taken.clone())));
     let messages = [1, 2, 3, 4].map(|number| MessageId::new(Uuid::from_u128(number)));
     let held = || messages.map(|message| taken.holds(DeliveryKey { message, agent: BOT }));
     // More than one chunk.

@@ -5,10 +5,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::chat::Entrance;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryRepository,
-    HasHumanSubscribers, NextMessage, Searched, Unacknowledged,
+    AdvanceDelivery, AdvanceRefused, Advanced, BacklogWork, DeliveryFilter, DeliveryKey, DeliveryReceipt,
+    DeliveryRepository, HasHumanSubscribers, NextMessage, ReceiptsRefused, Searched, Unacknowledged,
 };
-use domain::id::{AgentId, ChatId, MessageId};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::page::{Order, Page, PageRequest};
 use domain::store::StoreError;
 use domain::time::Timestamp;
@@ -33,8 +33,9 @@ pub(crate) struct Damaged {
 impl Damaged {
     /// The service on this store.
     pub(crate) fn service(self: &Arc<Self>, world: &World) -> DeliveryService {
-        let (events, clock) = (world.publisher.clone(), world.clock.clone());
-        DeliveryService::new(self.clone(), world.stores.chats.clone(), events, clock)
+        let (events, presence, clock) =
+            (world.publisher.clone(), world.presence.clone(), world.clock.clone());
+        DeliveryService::new(self.clone(), world.stores.chats.clone(), events, presence, clock)
     }
 }
 
@@ -56,6 +57,15 @@ impl DeliveryRepository for Damaged {
         _: Order,
         _: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError> {
+        broken()
+    }
+
+    async fn receipts(
+        &self,
+        _: ParticipantId,
+        _: ChatId,
+        _: MessageId,
+    ) -> Result<Result<Vec<DeliveryReceipt>, ReceiptsRefused>, StoreError> {
         broken()
     }
 

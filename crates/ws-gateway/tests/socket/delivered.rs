@@ -21,7 +21,7 @@ impl Bench {
 
     /// What was taken is written down now.
     pub(crate) async fn write_deliveries(&self) {
-        self.hub.receipts().write(&self.world.deliveries).await.unwrap();
+        self.hub.acknowledgements().write(&self.world.deliveries).await.unwrap();
     }
 }
 

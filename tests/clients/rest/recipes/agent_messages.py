@@ -9,6 +9,7 @@ def create_agent_chat_message(kit):
     assert made.status == 201 and made.data["success"] is True
     (recipient,) = made.data["recipients"]
     assert (recipient["id"], recipient["handle"]) == (ann.id, ann.handle) and recipient["name"]
+    assert recipient["connected"] is False
     stored = ann.list_my_chat_messages(chat_id=room, message_type="text").data[0]
     assert stored["id"] == made.data["id"] and "Sun all day" in stored["content"]
     send = agent.create_agent_chat_message

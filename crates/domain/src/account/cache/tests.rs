@@ -92,7 +92,8 @@ fn room(number: u8) -> ChatId {
 
 /// In chat 1 are Ann and one of her agents, in chat 2 is Ben.
 fn names(number: u8) -> Names {
-    let named = |id: ParticipantId| Named { id, handle: id.to_string(), name: id.to_string() };
+    let named =
+        |id: ParticipantId| Named { id, handle: id.to_string(), name: id.to_string(), is_external: None };
     let owner = ParticipantId::User(user(number));
     let bot = (number == 1).then_some(ParticipantId::Agent(agent(11)));
     Names([owner].into_iter().chain(bot).map(named).collect())

@@ -14,6 +14,7 @@ fn names() -> Names {
         id,
         handle: handle.to_owned(),
         name: format!("Name of {handle}"),
+        is_external: None,
     };
     Names(vec![named(ANN, "ann"), named(BOT, "ann/bot"), named(OTHER, "ann/other")])
 }
@@ -64,9 +65,9 @@ fn each_refusal_alone() {
     assert_eq!(unknown, Err(MentionError::HandleNotFound { index: 0, available: available() }));
     let stranger = ParticipantId::User(UserId::new(Uuid::from_u128(5)));
     let absent = resolved(&[by_id(stranger)]);
-    assert_eq!(absent, Err(MentionError::NotInRoom { index: 0, available: available() }));
+    assert_eq!(absent, Err(MentionError::NotInChat { index: 0, available: available() }));
     let no_id = RequestedMention { id: Some("42".to_owned()), ..by_id(ANN) };
-    assert!(matches!(resolved(&[no_id]), Err(MentionError::NotInRoom { index: 0, .. })));
+    assert!(matches!(resolved(&[no_id]), Err(MentionError::NotInChat { index: 0, .. })));
     assert_eq!(resolved(&[by_id(ANN), by_id(BOT)]), Err(MentionError::SelfMention { index: 1 }));
     assert_eq!(resolved(&[by_id(ANN), by_handle("ann")]), Err(MentionError::Duplicate { index: 1 }));
     assert_eq!(resolved(&[by_id(ANN), reference(ANN)]), Err(MentionError::Duplicate { index: 1 }));

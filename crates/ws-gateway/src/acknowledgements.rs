@@ -1,8 +1,8 @@
-//! Buffers delivery receipts and stores them in batches.
+//! Buffers acknowledgements and stores them in batches.
 //!
-//! A connection records a receipt when a frame has left its queue. One task stores the receipts, so
-//! no request or socket waits for it. The buffer is bounded: if the store cannot keep up, further
-//! receipts are dropped, and their messages are redelivered.
+//! A connection records an acknowledgement when a frame has left its queue. One task stores the
+//! acknowledgements, so no request or socket waits for it. The buffer is bounded: if the store cannot keep
+//! up, further acknowledgements are dropped, and their messages are redelivered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,28 +15,28 @@ use measure::Outage;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-/// How long a batch waits for more receipts.
+/// How long a batch waits for more acknowledgements.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The maximum number of receipts per batch, which is one transaction.
+/// The maximum number of acknowledgements per batch, which is one transaction.
 const BATCH: usize = 256;
 
 /// The maximum size of a batch's frames, except that one frame may be larger: its messages are read
 /// for the events that humans receive.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// The capacity of the buffer in receipts, about two megabytes.
+/// The capacity of the buffer in acknowledgements, about two megabytes.
 const MAX_WAITING: usize = 20_000;
 
 /// The pause after the store failed.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The receipts that are not stored yet.
+/// The acknowledgements that are not stored yet.
 #[derive(Default)]
-pub struct ReceiptBuffer {
+pub struct AcknowledgementBuffer {
     waiting: Mutex<Waiting>,
-    /// There is a receipt, or the buffer is closed.
-    has_receipts: Notify,
+    /// There is an acknowledgement, or the buffer is closed.
+    has_acknowledgements: Notify,
     /// There is a full batch, or the buffer is closed.
     has_full_batch: Notify,
 }
@@ -50,12 +50,12 @@ struct Waiting {
     /// Dropped because the buffer was full, since it last had room.
     dropped: usize,
     overflow: Outage,
-    /// No more receipts come.
+    /// No more acknowledgements come.
     closed: bool,
 }
 
-impl ReceiptBuffer {
-    /// Adds a receipt; never waits.
+impl AcknowledgementBuffer {
+    /// Adds an acknowledgement; never waits.
     fn add(&self, key: DeliveryKey, frame_bytes: usize) {
         let mut waiting = self.waiting();
         if waiting.keys.len() >= MAX_WAITING {
@@ -64,7 +64,7 @@ impl ReceiptBuffer {
         }
         waiting.keys.insert(key, frame_bytes);
         match waiting.keys.len() {
-            1 => self.has_receipts.notify_one(),
+            1 => self.has_acknowledgements.notify_one(),
             BATCH => self.has_full_batch.notify_one(),
             _ => {}
         }
@@ -75,7 +75,7 @@ impl ReceiptBuffer {
         self.waiting().written.clear();
     }
 
-    /// Returns whether there is a receipt that the last query for unacknowledged deliveries may not
+    /// Returns whether there is an acknowledgement that the last query for unacknowledged deliveries may not
     /// have seen.
     pub(crate) fn holds(&self, key: DeliveryKey) -> bool {
         let waiting = self.waiting();
@@ -86,15 +86,15 @@ impl ReceiptBuffer {
     /// has ended.
     pub fn close(&self) {
         self.waiting().closed = true;
-        self.has_receipts.notify_one();
+        self.has_acknowledgements.notify_one();
         self.has_full_batch.notify_one();
     }
 
-    /// Marks the deliveries of the receipts as *delivered*, batch after batch, until [`Self::close`].
+    /// Marks the deliveries of the acknowledgements as *delivered*, batch after batch, until [`Self::close`].
     pub async fn run(&self, deliveries: &DeliveryService) {
         let mut outage = Outage::default();
         loop {
-            self.has_receipts.notified().await;
+            self.has_acknowledgements.notified().await;
             // A full batch and an elapsed pause have the same effect.
             let _ = timeout(PAUSE, self.has_full_batch.notified()).await;
             let written = self.write_complete(deliveries).await;
@@ -103,17 +103,17 @@ impl ReceiptBuffer {
             }
             outage.log(
                 &written,
-                "delivery receipts cannot be stored, retrying",
-                "delivery receipts stored again",
+                "acknowledgements cannot be stored, retrying",
+                "acknowledgements stored again",
             );
             if written.is_err() {
                 sleep(RETRY).await;
-                self.has_receipts.notify_one();
+                self.has_acknowledgements.notify_one();
             }
         }
     }
 
-    /// Stores a batch, and further ones while they are full or the buffer is closed. Receipts that
+    /// Stores a batch, and further ones while they are full or the buffer is closed. Acknowledgements that
     /// arrive meanwhile wait to share a transaction with others.
     async fn write_complete(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
         while self.write_batch(deliveries).await? {
@@ -123,13 +123,13 @@ impl ReceiptBuffer {
             }
         }
         if !self.waiting().keys.is_empty() {
-            self.has_receipts.notify_one();
+            self.has_acknowledgements.notify_one();
         }
         Ok(())
     }
 
-    /// Stores all receipts. They stay in the buffer if the store is unavailable; a receipt that can
-    /// never be stored is dropped, so that it does not block the others.
+    /// Stores all acknowledgements. They stay in the buffer if the store is unavailable; an acknowledgement
+    /// that can never be stored is dropped, so that it does not block the others.
     ///
     /// # Errors
     /// [`StoreError`] if the store is unavailable.
@@ -160,7 +160,7 @@ impl ReceiptBuffer {
             match deliveries.mark_delivered(vec![key]).await {
                 Err(error @ StoreError::Broken(_)) => {
                     let (message, agent) = (key.message, key.agent);
-                    tracing::warn!(message.id = %message, participant = %agent, error = ?error, "delivery receipt cannot be stored");
+                    tracing::warn!(message.id = %message, participant = %agent, error = ?error, "acknowledgement cannot be stored");
                 }
                 written => written?,
             }
@@ -179,18 +179,18 @@ impl ReceiptBuffer {
         }
     }
 
-    /// The oldest receipts that are not stored.
+    /// The oldest acknowledgements that are not stored.
     fn batch(&self) -> Vec<DeliveryKey> {
         let mut waiting = self.waiting();
         if waiting.dropped > 0 && waiting.overflow.begins() {
-            tracing::warn!("queue of delivery receipts full; dropping receipts");
+            tracing::warn!("queue of acknowledgements full; dropping acknowledgements");
         }
         if waiting.keys.len() < MAX_WAITING
             && let Some(lasted) = waiting.overflow.ends()
         {
             let deliveries = std::mem::take(&mut waiting.dropped);
             let duration_ms = lasted.as_millis();
-            tracing::info!(deliveries, duration_ms, "queue of delivery receipts has room again");
+            tracing::info!(deliveries, duration_ms, "queue of acknowledgements has room again");
         }
         let mut bytes = 0;
         let fits = |(_, frame_bytes): &(&DeliveryKey, &usize)| {
@@ -206,15 +206,15 @@ impl ReceiptBuffer {
     }
 }
 
-/// Where the connection of an agent records receipts.
+/// Where the connection of an agent records acknowledgements.
 #[derive(Clone)]
-pub(crate) struct ReceiptSink {
+pub(crate) struct AcknowledgementSink {
     agent: AgentId,
-    buffer: Arc<ReceiptBuffer>,
+    buffer: Arc<AcknowledgementBuffer>,
 }
 
-impl ReceiptSink {
-    pub(crate) fn new(agent: AgentId, buffer: Arc<ReceiptBuffer>) -> Self {
+impl AcknowledgementSink {
+    pub(crate) fn new(agent: AgentId, buffer: Arc<AcknowledgementBuffer>) -> Self {
         Self { agent, buffer }
     }
 
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded_and_noted_once() {
-        let buffer = ReceiptBuffer::default();
+        let buffer = AcknowledgementBuffer::default();
         for number in 0..MAX_WAITING + 10 {
             buffer.add(key(number), 100);
             buffer.add(key(number / 2), 100);
@@ -252,12 +252,12 @@ mod tests {
 
     #[test]
     fn a_batch_of_large_messages_is_small() {
-        let buffer = ReceiptBuffer::default();
+        let buffer = AcknowledgementBuffer::default();
         for number in 0..BATCH {
             buffer.add(key(number), 1_000_000);
         }
         assert_eq!(buffer.batch().len(), 5, "the one that reaches the bound is the last");
-        let buffer = ReceiptBuffer::default();
+        let buffer = AcknowledgementBuffer::default();
         buffer.add(key(1), 2 * BATCH_BYTES);
         assert_eq!(buffer.batch(), [key(1)], "however large it is, it is written");
     }
@@ -268,11 +268,12 @@ mod tests {
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
         let chat = world.chat(ann.caller, &[bot.id.into()]).await;
-        let buffer = Arc::new(ReceiptBuffer::default());
-        let receipts = ReceiptSink::new(bot.id, buffer.clone());
+        let buffer = Arc::new(AcknowledgementBuffer::default());
+        let acknowledgements = AcknowledgementSink::new(bot.id, buffer.clone());
         for number in 0..BATCH + 5 {
             let to = [domain::id::ParticipantId::Agent(bot.id)];
-            receipts.record(world.send(ann.caller, chat, &format!("message {number}"), &to).await.id, 100);
+            acknowledgements
+                .record(world.send(ann.caller, chat, &format!("message {number}"), &to).await.id, 100);
         }
         world.publisher.take();
         // Closing skips the pause, and returns after the rest is stored.
@@ -290,7 +291,7 @@ mod tests {
     async fn what_the_store_cannot_take_keeps_nothing_else_waiting() {
         let (world, store) = (testkit::World::new(), Arc::new(Damaged::default()));
         let deliveries = store.service(&world);
-        let buffer = ReceiptBuffer::default();
+        let buffer = AcknowledgementBuffer::default();
         for number in 0..BATCH + 2 {
             buffer.add(key(number), 100);
         }
@@ -304,7 +305,7 @@ mod tests {
     #[tokio::test]
     async fn what_the_store_does_not_take_goes_on_waiting() {
         let world = testkit::World::new();
-        let buffer = ReceiptBuffer::default();
+        let buffer = AcknowledgementBuffer::default();
         buffer.add(key(1), 100);
         (world.stores.close)();
         assert!(buffer.write(&world.deliveries).await.is_err());

@@ -1,0 +1,43 @@
+//! Receipts as rows. Compiled into each store, whose tables it names.
+
+use diesel::prelude::*;
+use domain::account::AgentKind;
+use domain::delivery::{DeliveryReceipt, ReceiptAgent};
+use domain::id::AgentId;
+
+use crate::error::Fault;
+use crate::message::row::DeliveryRow;
+use crate::row::{self, At};
+
+/// A row of `deliveries` with its agent, the time of its message, and its place in the queue.
+#[derive(Queryable)]
+pub(crate) struct ReceiptRow {
+    record: DeliveryRow,
+    handle: String,
+    name: String,
+    agent_kind: String,
+    in_chat: bool,
+    written_at: At,
+    before: i64,
+}
+
+impl ReceiptRow {
+    /// The columns between the record and the place in the queue.
+    pub(crate) const COLUMNS: &'static str = "agents.handle, agents.name, agents.kind, \
+         EXISTS (SELECT 1 FROM participants WHERE participants.chat_id = deliveries.chat_id \
+             AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL), \
+         messages.created_at";
+
+    /// Converts it.
+    pub(crate) fn into_receipt(self) -> Result<DeliveryReceipt, Fault> {
+        let agent = ReceiptAgent {
+            id: AgentId::new(self.record.agent_id.0),
+            handle: self.handle,
+            name: self.name,
+            is_external: row::word(&self.agent_kind, AgentKind::parse)?.is_external(),
+            in_chat: self.in_chat,
+        };
+        let before = u32::try_from(self.before).unwrap_or(u32::MAX);
+        Ok(DeliveryReceipt::of(&self.record.into_delivery(Vec::new())?, agent, self.written_at.0, before))
+    }
+}
