@@ -169,7 +169,8 @@ fn pause_after(took: Duration, shortest: Duration) -> Duration {
     (took * 50).clamp(shortest, LONGEST)
 }
 
-/// Counts the open work of agents for metrics, ten seconds after the last time, or later after a long count.
+/// Counts the open work of agents for metrics, ten seconds after the last time, or later after a long count. A
+/// failure does not count as a duration.
 async fn count_work(work: Arc<WorkService>) {
     const PAUSE: Duration = Duration::from_secs(10);
     let mut outage = Outage::default();
@@ -177,10 +178,14 @@ async fn count_work(work: Arc<WorkService>) {
         let begun = Instant::now();
         let counted = work.totals().await;
         outage.log(&counted, "open work cannot be counted, retrying", "open work counted again");
-        if let Ok(totals) = counted {
-            metrics::take_up_work(totals, work.now());
-        }
-        sleep(pause_after(begun.elapsed(), PAUSE)).await;
+        let pause = match counted {
+            Ok(totals) => {
+                metrics::take_up_work(totals, work.now());
+                pause_after(begun.elapsed(), PAUSE)
+            }
+            Err(_) => PAUSE,
+        };
+        sleep(pause).await;
     }
 }
 

@@ -82,7 +82,7 @@ pub(super) const fn indexed(part: WorkPart) -> &'static str {
     }
 }
 
-/// The items of a part in a room of `queues`; [`bound`] binds the values.
+/// The items of a part in a queue of `queues`; [`bound`] binds the values.
 fn items(part: WorkPart) -> String {
     format!(
         "SELECT deliveries.sequence, message.created_at \

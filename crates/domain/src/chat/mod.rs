@@ -11,7 +11,7 @@
 //!
 //! Invariants: a chat always has an owner; a deleted chat is in no answer; messages and
 //! participants of one chat are changed by its participants only, and read by them and its
-//! observers; an observer of the chat's owner and the operator may also delete the chat.
+//! observers. The user behind an agent that owns the chat, and the operator, may also delete it.
 
 mod add_participant;
 mod create;

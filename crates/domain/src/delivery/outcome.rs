@@ -81,7 +81,7 @@ mod tests {
         let outcomes = |steps: &[&DeliveryStep], max| {
             let mut delivery = Delivery::new(AgentId::new(Uuid::from_u128(1)));
             let mut outcomes = Vec::new();
-            // All at once, so that no outcome is told by the time alone.
+            // All steps have the same time, so the time alone cannot tell the outcomes apart.
             for step in steps {
                 delivery = delivery.step(step, MaxAttempts::new(max), at(1)).unwrap();
                 outcomes.push(AttemptOutcome::of_step(&delivery, **step == DeliveryStep::Begin));

@@ -145,6 +145,8 @@ mod tests {
         ] {
             let text = String::new;
             let agent = ReceiptAgent { id, handle: text(), name: text(), is_external: true, in_chat: true };
+            let left = ReceiptAgent { in_chat: false, ..agent.clone() };
+            assert_eq!(DeliveryReceipt::of(&delivery, left, at(1), 3).before, None);
             let receipt = DeliveryReceipt::of(&delivery, agent.clone(), at(1), 3);
             let expected = DeliveryReceipt { agent, status, changed_at: at(changed_at), before };
             assert_eq!(receipt, expected);

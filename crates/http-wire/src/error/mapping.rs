@@ -296,8 +296,7 @@ impl From<ReadReceiptsError> for ApiError {
             ReadReceiptsError::ChatNotFound => chat_not_found(),
             ReadReceiptsError::MessageNotFound => Self::new(
                 ErrorCode::NotFound,
-                "The chat has no message with this id of which you can see the receipts. An agent sees those of its own \
-                 messages.",
+                "The chat has no message with this id whose receipts you can see. An agent sees those of its own messages.",
             ),
             ReadReceiptsError::Store(error) => error.into(),
         }

@@ -137,7 +137,7 @@ pub struct ReceiptView<'a> {
     /// Set if the agent is still in the room. An agent that is not does not get the message.
     in_room: bool,
     /// How many messages the agent has to process in this room before this one, at most 1,000; 0 if it is
-    /// the next one. Null if it was processed or is dead.
+    /// the next one. Null if it was processed or is dead, or if the agent has left the room.
     queue_position: Option<u32>,
 }
 
