@@ -36,7 +36,7 @@ const SLEEPS: [(&str, usize); 11] = [
 ];
 
 /// How often tests let a fixed time pass, because nothing shows that it is over.
-const ELAPSES: [(&str, usize); 10] = [
+const ELAPSES: [(&str, usize); 11] = [
     // NATS hangs while a node ends; a beat that must not come.
     ("crates/adapters-nats/tests/bus/carrying.rs", 2),
     // The second of two joins begins later than the first.
@@ -49,6 +49,8 @@ const ELAPSES: [(&str, usize); 10] = [
     ("tests/src/proof/actors.rs", 1),
     // How long failures last.
     ("tests/src/proof/world.rs", 8),
+    // Nothing is pushed to an agent that is stopped.
+    ("tests/tests/control.rs", 2),
     // Nothing is pushed again to a client that does not read.
     ("tests/tests/at_least_once.rs", 2),
     // A body that takes longer than its credential is trusted.
