@@ -6,6 +6,13 @@ use domain::id::{AgentId, ChatId};
 
 use crate::row::{At, Id};
 
+/// Whether the agent of a row of `deliveries` is stopped in the chat, and whether the chat's organization is paused.
+pub(crate) const HALTS: &str = "EXISTS (SELECT 1 FROM participants WHERE participants.chat_id = deliveries.chat_id \
+         AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL \
+         AND participants.stopped_at IS NOT NULL), \
+     EXISTS (SELECT 1 FROM chats AS own JOIN organizations ON organizations.id = own.organization_id \
+         WHERE own.id = deliveries.chat_id AND organizations.paused_at IS NOT NULL)";
+
 /// A membership of an agent with its chat, and what the status depends on.
 #[derive(Queryable)]
 pub(crate) struct ExecutionRow {

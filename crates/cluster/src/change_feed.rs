@@ -214,7 +214,7 @@ impl ChangeFeed {
                 }
             }
             Err(error) => {
-                tracing::warn!(error = %error, "a pause was not signaled to the agents of this node")
+                tracing::warn!(error = %error, "a pause was not signaled to the agents of this node");
             }
         }
     }

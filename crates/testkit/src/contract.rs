@@ -28,6 +28,7 @@ pub mod memories;
 pub mod messages;
 pub mod moves;
 pub mod nodes;
+pub mod pauses;
 pub mod peers;
 pub mod plans;
 pub mod receipts;
@@ -133,7 +134,10 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, control:
             a_stopped_agent_is_offered_nothing_and_changes_nothing, a_stopped_agent_sends_nothing,
             what_is_written_to_a_stopped_agent_waits, a_stop_ends_with_the_membership, only_owners_stop_agents,
-            stops_are_recorded_and_signaled, executions_show_the_work_of_an_agent, executions_are_for_the_owner_of_the_agent,
+            stops_are_recorded_and_signaled, executions_show_the_work_of_an_agent,
+            executions_are_for_the_owner_of_the_agent,
+        }
+        $crate::contract_tests! { @area $make, pauses:
             a_pause_stops_every_agent_in_the_chats_of_an_organization, a_pause_is_shown_and_recorded,
             a_pause_is_signaled_to_connected_agents,
         }

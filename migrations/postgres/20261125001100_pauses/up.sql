@@ -2,5 +2,5 @@
 -- of pauses.
 ALTER TABLE organizations
     ADD COLUMN paused_at timestamptz,
-    ADD COLUMN pause_reason text COLLATE "C",
-    ADD CONSTRAINT organizations_pause CHECK ((paused_at IS NULL) = (pause_reason IS NULL));
+    ADD COLUMN pause_reason text COLLATE "C"
+        CONSTRAINT organizations_pause CHECK ((paused_at IS NULL) = (pause_reason IS NULL));

@@ -3,7 +3,7 @@
 mod executions;
 mod pause;
 #[path = "../../../sql-rows/control.rs"]
-mod row;
+pub(crate) mod row;
 mod stop;
 
 use async_trait::async_trait;

@@ -160,10 +160,12 @@ mod tests {
         }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "it is passed where a participant may be missing")]
     const fn active(_: ParticipantId) -> Option<MemberState> {
         Some(MemberState::playing(ParticipantStatus::Active))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "it is passed where a participant may be missing")]
     const fn inactive(_: ParticipantId) -> Option<MemberState> {
         Some(MemberState::playing(ParticipantStatus::Inactive))
     }

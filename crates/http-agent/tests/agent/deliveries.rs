@@ -34,7 +34,7 @@ async fn next_is_the_oldest_open_message_or_nothing() {
 #[actix_web::test]
 async fn a_stopped_agent_gets_no_content() {
     let api = Api::new().await;
-    let room = api.room().await;
+    let room = api.world.chat(api.ann.caller, &[api.helper.id.into()]).await;
     let message = api.mention(api.ann.caller, room, &api.helper, "hi").await;
     let chat = room.to_string();
     assert_eq!(step(&api, &chat, &message, "processing").await.status, 200);

@@ -17,9 +17,8 @@ use domain::message::{
     EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind, PostEvent,
     PostEventError, RequestedMention, SendMessage, SendMessageError,
 };
-use domain::organization::{Authority, Pause, PauseError, PauseReason};
 use domain::page::{PageRequest, Slice};
-use domain::ports::Clock;
+use domain::work::WorkScope;
 use uuid::Uuid;
 
 use super::audit::log_of;
@@ -27,20 +26,42 @@ use super::messages::{ann_and_bot, first};
 use super::redelivery::{found, listening, new_messages};
 use crate::{TestAgent, TestUser, World};
 
-async fn send(world: &World, ann: &TestUser, chat: ChatId, bot: &TestAgent) -> MessageId {
+pub(super) async fn send(world: &World, ann: &TestUser, chat: ChatId, bot: &TestAgent) -> MessageId {
     world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id
 }
 
-async fn next(world: &World, bot: &TestAgent, chat: ChatId) -> Option<MessageId> {
+pub(super) async fn next(world: &World, bot: &TestAgent, chat: ChatId) -> Option<MessageId> {
     world.deliveries.next(bot.caller, chat).await.unwrap().map(|message| message.id)
 }
 
-async fn take(world: &World, bot: &TestAgent, chat: ChatId, message: MessageId, step: DeliveryStep) {
+pub(super) async fn take(
+    world: &World,
+    bot: &TestAgent,
+    chat: ChatId,
+    message: MessageId,
+    step: DeliveryStep,
+) {
     world.deliveries.advance(bot.caller, chat, message, step).await.unwrap();
 }
 
 fn failed() -> DeliveryStep {
     DeliveryStep::Fail(FailureText::new("no".to_owned()).unwrap())
+}
+
+/// Whether receipts and the work ledger show the agent of a delivery as stopped, and as paused.
+pub(super) async fn halts(
+    world: &World,
+    ann: &TestUser,
+    agent: &TestAgent,
+    chat: ChatId,
+    message: MessageId,
+) -> (bool, bool) {
+    let receipts = world.deliveries.receipts(ann.caller, chat, message).await.unwrap();
+    let of_receipt = receipts.into_iter().find(|receipt| receipt.agent.id == agent.id).unwrap().agent;
+    let of_item = world.work.find(WorkScope::OwnedBy(ann.id), message, agent.id).await.unwrap().agent;
+    let shown = (of_item.is_stopped, of_item.is_paused);
+    assert_eq!((of_receipt.is_stopped, of_receipt.is_paused), shown);
+    shown
 }
 
 async fn state(world: &World, bot: &TestAgent, chat: ChatId, message: MessageId) -> DeliveryStatus {
@@ -50,11 +71,11 @@ async fn state(world: &World, bot: &TestAgent, chat: ChatId, message: MessageId)
     found.deliveries[0].status()
 }
 
-async fn work(world: &World, caller: UserCaller, chat: ChatId) -> WorkStatus {
+pub(super) async fn work(world: &World, caller: UserCaller, chat: ChatId) -> WorkStatus {
     world.chats.find_with_details(caller, chat, false).await.unwrap().details.work
 }
 
-fn to(ann: &TestUser) -> SendMessage {
+pub(super) fn to(ann: &TestUser) -> SendMessage {
     let id = Some(ParticipantId::User(ann.id).to_string());
     SendMessage {
         content: MessageContent::new("done".to_owned()).unwrap(),
@@ -165,6 +186,9 @@ pub async fn what_is_written_to_a_stopped_agent_waits(world: World) {
     let both = [ParticipantId::Agent(bot.id), ParticipantId::Agent(late.id)];
     let sent = world.send(ann.caller, chat, "for both", &both).await;
     assert_eq!(sent.recipients.len(), 2, "both are addressed");
+    for (agent, is_stopped) in [(&bot, true), (&late, false)] {
+        assert_eq!(halts(&world, &ann, agent, chat, sent.id).await, (is_stopped, false));
+    }
     let pushed = world.publisher.take().into_iter().filter_map(|event| match event {
         DomainEvent::MessageCreated { recipients, message } => Some((recipients, message.deliveries.len())),
         _ => None,
@@ -177,6 +201,7 @@ pub async fn what_is_written_to_a_stopped_agent_waits(world: World) {
     assert_eq!(next(&world, &late, chat).await, Some(sent.id), "who came later is not stopped");
 
     world.control.play(ann.caller, chat).await.unwrap();
+    assert_eq!(halts(&world, &ann, &bot, chat, sent.id).await, (false, false));
     assert_eq!(found(&world, &listeners, 10).await, [(0, 1), (0, 2), (1, 2)]);
     assert_eq!(new_messages(&world, &bot, chat, [1, 2]).await.len(), 2);
     assert_eq!(next(&world, &bot, chat).await, Some(before));
@@ -297,7 +322,7 @@ pub async fn stops_are_recorded_and_signaled(world: World) {
     assert_eq!(actions.filter(|action| of_control.contains(action)).collect::<Vec<_>>(), of_control);
 }
 
-async fn executions(world: &World, owner: &TestUser, agent: &TestAgent) -> Vec<Execution> {
+pub(super) async fn executions(world: &World, owner: &TestUser, agent: &TestAgent) -> Vec<Execution> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {
         let page = PageRequest { slice: Slice::After { after, limit: 2 }, count: false };
@@ -312,6 +337,7 @@ async fn executions(world: &World, owner: &TestUser, agent: &TestAgent) -> Vec<E
 
 /// One for each chat of the agent, the newest chat first, with what the agent does there.
 pub async fn executions_show_the_work_of_an_agent(world: World) {
+    use ExecutionStatus::{Completed, Failed, New, Processing, Waiting};
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let mut chats = vec![chat];
     for _ in 0..4 {
@@ -337,7 +363,6 @@ pub async fn executions_show_the_work_of_an_agent(world: World) {
     found.reverse();
     assert_eq!(found.iter().map(|one| one.chat).collect::<Vec<_>>(), chats);
     let statuses = found.iter().map(|one| world.control.status(one)).collect::<Vec<_>>();
-    use ExecutionStatus::{Completed, Failed, New, Processing, Waiting};
     assert_eq!(statuses, [New, Waiting, Processing, Completed, Failed]);
     assert_eq!(found[1].id(), signaled);
     let stopped = found.iter().map(|one| one.stopped_at.is_some()).collect::<Vec<_>>();
@@ -378,132 +403,4 @@ pub async fn executions_are_for_the_owner_of_the_agent(world: World) {
     assert_eq!(state(&world, &bot, chat, message).await, DeliveryStatus::Processing);
     let actions = log_of(&world, Some(ann.caller.organization), None).await;
     assert_eq!(actions.last().unwrap().action, AuditAction::AgentInterrupted);
-}
-
-fn why() -> PauseReason {
-    PauseReason::new("runaway costs".to_owned()).unwrap()
-}
-
-/// As if all of its chats were stopped, and independent of their stops; chats of other organizations go on.
-pub async fn a_pause_stops_every_agent_in_the_chats_of_an_organization(world: World) {
-    let (ann, bot, chat) = ann_and_bot(&world).await;
-    let stopped = world.chat(ann.caller, &[bot.id.into()]).await;
-    world.control.stop(ann.caller, stopped).await.unwrap();
-    let ben = world.user("ben").await;
-    world.connect((ann.caller, &ann.handle), (ben.caller, &ben.handle)).await;
-    world.connect((ben.caller, &ben.handle), (bot.caller, &bot.handle)).await;
-    let abroad = world.chat(ben.caller, &[bot.id.into()]).await;
-    let mut sent = Vec::new();
-    for (from, chat) in [(&ann, chat), (&ann, stopped), (&ben, abroad)] {
-        sent.push(send(&world, from, chat, &bot).await);
-    }
-    // The members of the chat may be remembered by now.
-    for _ in 0..3 {
-        world.messages.send(bot.caller, chat, to(&ann)).await.unwrap();
-    }
-    let by = Authority::Admin(ann.caller);
-    world.organizations.pause(by, why()).await.unwrap();
-    for (chat, status) in [(chat, WorkStatus::Stopped), (stopped, WorkStatus::Stopped)] {
-        assert_eq!(work(&world, ann.caller, chat).await, status);
-        assert_eq!(next(&world, &bot, chat).await, None);
-        let refused = world.messages.send(bot.caller, chat, to(&ann)).await;
-        assert!(matches!(refused, Err(SendMessageError::Stopped)), "{refused:?}");
-        assert!(!world.activity.report(bot.caller, chat, true).await.unwrap());
-    }
-    let refused = world.deliveries.advance(bot.caller, chat, sent[0], DeliveryStep::Begin).await;
-    assert!(matches!(refused, Err(AdvanceError::Stopped)), "{refused:?}");
-    assert_eq!(found(&world, &[listening(&bot, chat, 0), listening(&bot, abroad, 0)], 10).await, [(1, 1)]);
-    assert_eq!(new_messages(&world, &bot, chat, [1]).await, []);
-    world.publisher.take();
-    let late = send(&world, &ann, chat, &bot).await;
-    let is_pushed = |event: &DomainEvent| match event {
-        DomainEvent::MessageCreated { recipients, .. } => !recipients.is_empty(),
-        _ => false,
-    };
-    assert!(!world.publisher.take().iter().any(is_pushed), "humans go on, and agents hear nothing");
-    let all = executions(&world, &ann, &bot).await;
-    let stops = all.iter().map(|one| (one.chat, one.stopped_at.is_some())).collect::<Vec<_>>();
-    assert_eq!(stops, [(abroad, false), (stopped, true), (chat, true)]);
-    assert_eq!(next(&world, &bot, abroad).await, Some(sent[2]));
-    take(&world, &bot, abroad, sent[2], DeliveryStep::Begin).await;
-
-    world.control.play(ann.caller, chat).await.unwrap();
-    assert_eq!(next(&world, &bot, chat).await, None, "a play of a chat ends no pause");
-    world.organizations.resume(by).await.unwrap();
-    assert_eq!(next(&world, &bot, chat).await, Some(sent[0]));
-    assert_eq!(found(&world, &[listening(&bot, chat, 0)], 10).await.len(), 2);
-    take(&world, &bot, chat, sent[0], DeliveryStep::Begin).await;
-    take(&world, &bot, chat, sent[0], DeliveryStep::Succeed).await;
-    assert_eq!(next(&world, &bot, chat).await, Some(late));
-    world.messages.send(bot.caller, chat, to(&ann)).await.unwrap();
-    assert_eq!(next(&world, &bot, stopped).await, None, "a stop of a chat outlives a pause");
-    assert_eq!(work(&world, ann.caller, stopped).await, WorkStatus::Stopped);
-}
-
-/// By admins and the operator; it keeps its beginning while it goes on.
-pub async fn a_pause_is_shown_and_recorded(world: World) {
-    let ann = world.user("ann").await;
-    let ben = world.colleague("ben", "ann").await;
-    let log = &world.stores.changes;
-    let before = log.newest_change().await.unwrap();
-    let (admin, operator) = (Authority::Admin(ann.caller), Authority::Operator(ann.caller.organization));
-    let refused = world.organizations.pause(Authority::Admin(ben.caller), why()).await;
-    assert!(matches!(refused, Err(PauseError::NotAdmin(_))), "{refused:?}");
-    assert_eq!(world.organizations.resume(admin).await.unwrap().pause, None);
-    let since = world.clock.now();
-    world.organizations.pause(operator, why()).await.unwrap();
-    world.clock.advance(Duration::from_secs(1));
-    let other = PauseReason::new("still".to_owned()).unwrap();
-    let paused = world.organizations.pause(admin, other).await.unwrap().pause;
-    assert_eq!(paused, Some(Pause { since, reason: "still".to_owned() }));
-    let shown = world.organizations.show(ben.caller).await.unwrap().unwrap().pause;
-    assert_eq!(shown, paused);
-    assert!(world.plans.organizations().await.unwrap().iter().any(|one| one.pause == paused));
-    assert_eq!(world.stores.status.status().await.unwrap().paused_organizations, 1);
-    let refused = world.organizations.resume(Authority::Admin(ben.caller)).await;
-    assert!(matches!(refused, Err(PauseError::NotAdmin(_))), "{refused:?}");
-    world.clock.advance(Duration::from_secs(1));
-    assert_eq!(world.organizations.resume(admin).await.unwrap().pause, None);
-    assert_eq!(world.stores.status.status().await.unwrap().paused_organizations, 0);
-    let changes = log.changes_after(before, 100).await.unwrap();
-    let changes = changes.into_iter().filter_map(|entry| entry.change).collect::<Vec<_>>();
-    assert_eq!(changes, [Change::PauseChanged(ann.caller.organization); 2]);
-    let entries = log_of(&world, Some(ann.caller.organization), None).await;
-    let of_pauses = [AuditAction::OrganizationPaused, AuditAction::OrganizationResumed];
-    let entries = entries.iter().filter(|entry| of_pauses.contains(&entry.action));
-    let entries = entries.map(|entry| (entry.action, entry.detail.as_deref())).collect::<Vec<_>>();
-    let [paused, resumed] = of_pauses;
-    assert_eq!(entries, [(paused, Some("runaway costs")), (paused, Some("still")), (resumed, None)]);
-}
-
-/// The agents of one node that are in chats of the organization get signals, and lose their indicators.
-pub async fn a_pause_is_signaled_to_connected_agents(world: World) {
-    let (ann, bot, chat) = ann_and_bot(&world).await;
-    let scout = world.agent(&ann, "Scout").await;
-    let second = world.chat(ann.caller, &[bot.id.into(), scout.id.into()]).await;
-    let ben = world.user("ben").await;
-    let own = world.agent(&ben, "Own").await;
-    let abroad = world.chat(ben.caller, &[own.id.into()]).await;
-    for (agent, chat) in [(&bot, chat), (&scout, second), (&own, abroad)] {
-        world.activity.report(agent.caller, chat, true).await.unwrap();
-    }
-    let organization = ann.caller.organization;
-    world.organizations.pause(Authority::Admin(ann.caller), why()).await.unwrap();
-    let listening = [(bot.id, chat), (bot.id, second), (own.id, abroad), (own.id, chat)];
-    let follow = async || {
-        let signals = world.control.follow_pause(organization, listening.to_vec()).await.unwrap();
-        let signals = signals.into_iter().map(|(agent, signal)| (agent, signal.chat, signal.mode));
-        let mut signals = signals.collect::<Vec<_>>();
-        signals.sort_unstable_by_key(|(agent, chat, _)| (*agent, *chat));
-        signals
-    };
-    let mut expected = [(bot.id, Some(chat)), (bot.id, Some(second))];
-    expected.sort_unstable();
-    assert_eq!(follow().await, expected.map(|(agent, chat)| (agent, chat, ControlMode::Stop)));
-    let working = world.activity.working().into_iter().map(|(agent, _)| agent).collect::<Vec<_>>();
-    assert_eq!(working, [own.id]);
-    world.control.stop(ann.caller, second).await.unwrap();
-    world.organizations.resume(Authority::Admin(ann.caller)).await.unwrap();
-    let mode = |of| if of == Some(second) { ControlMode::Stop } else { ControlMode::Play };
-    assert_eq!(follow().await, expected.map(|(agent, chat)| (agent, chat, mode(chat))));
 }
