@@ -27,8 +27,8 @@ impl ReceiptRow {
     /// The columns between the record and [`HALTS`](crate::control::row::HALTS), which the place in the queue
     /// follows.
     pub(crate) const COLUMNS: &'static str = "agents.handle, agents.name, agents.kind, \
-         EXISTS (SELECT 1 FROM participants WHERE participants.chat_id = deliveries.chat_id \
-             AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL), \
+         coalesce((SELECT 1 = 1 FROM participants WHERE participants.chat_id = deliveries.chat_id \
+             AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL LIMIT 1), 1 = 0), \
          messages.created_at";
 
     /// Converts it.
