@@ -2,7 +2,10 @@
 
 use diesel::prelude::*;
 use domain::account::PersonName;
-use domain::chat::{Chat, ChatKind, ChatStatus, Membership, Participant, ParticipantStatus, Role, Standing};
+use domain::chat::{
+    Chat, ChatKind, ChatStatus, MemberState, Membership, OwnMembership, Participant, ParticipantStatus, Role,
+    Standing,
+};
 use domain::id::{ChatId, ParticipantId, ParticipantKind, TaskId, UserId};
 
 use crate::error::Fault;
@@ -61,6 +64,34 @@ impl StandingRow {
         }
         Ok(())
     }
+}
+
+/// A membership as its participant finds it.
+#[derive(Queryable)]
+pub(crate) struct OwnMembershipRow {
+    kind: String,
+    role: String,
+    status: String,
+    stopped_at: Option<At>,
+    joined_at: At,
+    /// The beginning of a pause of the chat's organization.
+    paused_at: Option<At>,
+}
+
+impl OwnMembershipRow {
+    pub(crate) fn into_membership(self) -> Result<OwnMembership, Fault> {
+        let is_paused = self.paused_at.is_some() && self.kind == ParticipantKind::Agent.as_str();
+        Ok(OwnMembership {
+            role: row::word(&self.role, Role::parse)?,
+            state: member_state(&self.status, self.stopped_at.is_some())?.or_stopped(is_paused),
+            joined_at: self.joined_at.0,
+        })
+    }
+}
+
+/// The state of a membership with this status.
+pub(crate) fn member_state(status: &str, is_stopped: bool) -> Result<MemberState, Fault> {
+    Ok(MemberState { status: row::word(status, ParticipantStatus::parse)?, is_stopped })
 }
 
 #[derive(Queryable)]

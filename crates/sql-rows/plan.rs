@@ -1,10 +1,20 @@
 //! Plans as rows. Compiled into each store, whose tables it names.
 
 use diesel::prelude::*;
+use domain::organization::Pause;
 use domain::plan::{Plan, PlanName};
 
 use super::quota::{bytes_of, limit_of};
+use crate::row::At;
 use crate::schema::plans;
+
+/// The beginning of an organization's pause, and the reason.
+pub(crate) type PauseColumns = (Option<At>, Option<String>);
+
+pub(crate) fn pause_of((since, reason): PauseColumns) -> Option<Pause> {
+    let (At(since), reason) = since.zip(reason)?;
+    Some(Pause { since, reason })
+}
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = plans, treat_none_as_null = true)]

@@ -18,14 +18,17 @@ pub(crate) struct ReceiptRow {
     agent_kind: String,
     in_chat: bool,
     written_at: At,
+    is_stopped: bool,
+    is_paused: bool,
     before: i64,
 }
 
 impl ReceiptRow {
-    /// The columns between the record and the place in the queue.
+    /// The columns between the record and [`HALTS`](crate::control::row::HALTS), which the place in the queue
+    /// follows.
     pub(crate) const COLUMNS: &'static str = "agents.handle, agents.name, agents.kind, \
-         EXISTS (SELECT 1 FROM participants WHERE participants.chat_id = deliveries.chat_id \
-             AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL), \
+         coalesce((SELECT 1 = 1 FROM participants WHERE participants.chat_id = deliveries.chat_id \
+             AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL LIMIT 1), 1 = 0), \
          messages.created_at";
 
     /// Converts it.
@@ -36,6 +39,8 @@ impl ReceiptRow {
             name: self.name,
             is_external: row::word(&self.agent_kind, AgentKind::parse)?.is_external(),
             in_chat: self.in_chat,
+            is_stopped: self.is_stopped,
+            is_paused: self.is_paused,
         };
         let before = u32::try_from(self.before).unwrap_or(u32::MAX);
         Ok(DeliveryReceipt::of(&self.record.into_delivery(Vec::new())?, agent, self.written_at.0, before))

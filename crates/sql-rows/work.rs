@@ -41,10 +41,12 @@ pub(crate) struct ItemRow {
     sender_name: String,
     created_at: At,
     text: String,
+    is_stopped: bool,
+    is_paused: bool,
 }
 
 impl ItemRow {
-    /// The columns after those of the record. Values: [`reader`], [`organization`], and the number of
+    /// The columns between the record and [`HALTS`](crate::control::row::HALTS). Values: [`reader`], [`organization`], and the number of
     /// characters that are shown.
     pub(crate) const COLUMNS: &'static str = "agents.handle, agents.name, agents.kind, chats.id, chats.title, \
          coalesce((SELECT 1 = 1 FROM participants WHERE participants.chat_id = chats.id \
@@ -75,6 +77,8 @@ impl ItemRow {
             handle: self.handle,
             name: self.name,
             is_external: row::word(&self.agent_kind, AgentKind::parse)?.is_external(),
+            is_stopped: self.is_stopped,
+            is_paused: self.is_paused,
         };
         Ok(WorkItem {
             agent,

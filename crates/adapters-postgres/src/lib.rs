@@ -11,6 +11,7 @@ mod chat;
 mod commit_order;
 mod connect;
 mod contact;
+mod control;
 mod delivery;
 mod durability;
 mod error;

@@ -10,6 +10,7 @@ mod audit;
 mod change;
 mod chat;
 mod contact;
+mod control;
 mod delivery;
 mod error;
 mod idempotency_record;

@@ -7,8 +7,11 @@ use std::time::Duration;
 use domain::account::cache::CallerCache;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::chat::ChatService;
+use domain::control::ControlService;
+use domain::event::DomainEvent;
+use domain::id::OrganizationId;
 use domain::node::CLEARED_WITHIN;
-use domain::ports::Clock;
+use domain::ports::{Clock, EventPublisher};
 use domain::store::StoreError;
 use futures_util::future::join;
 use measure::Outage;
@@ -41,6 +44,7 @@ pub struct ChangeFeed {
     log: Arc<dyn ChangeRepository>,
     hub: Arc<Hub>,
     callers: Arc<CallerCache>,
+    control: Arc<ControlService>,
     clock: Arc<dyn Clock>,
     cluster_member: Option<Arc<ClusterMember>>,
     position: ChangePosition,
@@ -59,6 +63,7 @@ impl ChangeFeed {
         hub: Arc<Hub>,
         callers: Arc<CallerCache>,
         chats: Arc<ChatService>,
+        control: Arc<ControlService>,
         clock: Arc<dyn Clock>,
         cluster_member: Option<Arc<ClusterMember>>,
     ) -> Result<Self, StoreError> {
@@ -66,7 +71,7 @@ impl ChangeFeed {
         let stale_chats = cluster_member.as_ref().map(|member| member.stale_chats()).unwrap_or_default();
         let revalidator = Arc::new(Revalidator::new(hub.clone(), chats, stale_chats));
         let change_feed =
-            Self { log, hub, callers, clock, cluster_member, position, failures: 0, revalidator };
+            Self { log, hub, callers, control, clock, cluster_member, position, failures: 0, revalidator };
         change_feed.load_remote_presence().await?;
         Ok(change_feed)
     }
@@ -160,8 +165,13 @@ impl ChangeFeed {
             self.callers.follow(change);
             self.start_resync(change);
             self.hub.follow(change);
-            if let Change::ParticipantsRemoved(chat) = change {
-                self.revalidator.stale_chats().add(chat, self.bus_grace());
+            match change {
+                Change::ParticipantsRemoved(chat) => {
+                    self.revalidator.stale_chats().add(chat, self.bus_grace());
+                }
+                // Its agents may have reported to this node. One that plays again by now renews its indicator.
+                Change::AgentsStopped(chat) => self.control.follow_stop(chat),
+                _ => {}
             }
         }
         if let Err(error) = self.refresh_presence_of(part).await {
@@ -173,6 +183,11 @@ impl ChangeFeed {
             self.hub.end_sockets();
         }
         self.failures = 0;
+        for change in known() {
+            if let Change::PauseChanged(organization) = change {
+                self.follow_pause(organization).await;
+            }
+        }
         // New connections of cleared nodes are known by now, so that no one appears to go offline in between.
         for change in known() {
             if let (Change::NodeCleared(node), Some(cluster_member)) = (change, &self.cluster_member) {
@@ -187,6 +202,21 @@ impl ChangeFeed {
             self.position = entry.position;
         }
         Ok(())
+    }
+
+    /// Signals a pause, or its end, to the agents that are connected to this node. Clients that miss a signal learn of
+    /// the state from the answers to their requests.
+    async fn follow_pause(&self, organization: OrganizationId) {
+        match self.control.follow_pause(organization, self.hub.agents_in_chats()).await {
+            Ok(signals) => {
+                for (agent, signal) in signals {
+                    self.hub.publish(DomainEvent::AgentControlled { agent, signal });
+                }
+            }
+            Err(error) => {
+                tracing::warn!(error = %error, "a pause was not signaled to the agents of this node");
+            }
+        }
     }
 
     /// How long events of other nodes may still take.

@@ -57,6 +57,12 @@ pub enum Change {
     ParticipantsRemoved(ChatId),
     /// Work in a chat was offered again: what was searched for redelivery may be searched again.
     WorkRetried(ChatId),
+    /// The agents of a chat were stopped: their indicators are off.
+    AgentsStopped(ChatId),
+    /// The agents of a chat play again: what waits for them is pushed as if they had just joined.
+    AgentsPlaying(ChatId),
+    /// An organization was paused or resumed: agents in its chats are stopped, or play again.
+    PauseChanged(OrganizationId),
     /// Events of a node may not have reached the others.
     EventsLost {
         /// The node.
@@ -117,6 +123,9 @@ stored_words! { (id, at)
     "node_cleared" NodeId { NodeCleared(id) }
     "roster_shrunk" ChatId { ParticipantsRemoved(id) }
     "work_retried" ChatId { WorkRetried(id) }
+    "agents_stopped" ChatId { AgentsStopped(id) }
+    "agents_playing" ChatId { AgentsPlaying(id) }
+    "pause_changed" OrganizationId { PauseChanged(id) }
     "events_lost" NodeId { EventsLost { by: id, since: at } }
 }
 
@@ -170,7 +179,7 @@ mod tests {
     use super::*;
 
     /// Logs contain these words.
-    const STORED: [&str; 19] = [
+    const STORED: [&str; 22] = [
         "key_revoked",
         "agent_deleted",
         "tokens_ended",
@@ -189,6 +198,9 @@ mod tests {
         "node_cleared",
         "roster_shrunk",
         "work_retried",
+        "agents_stopped",
+        "agents_playing",
+        "pause_changed",
         "events_lost",
     ];
 

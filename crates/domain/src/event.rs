@@ -7,6 +7,7 @@ use crate::account::Agent;
 use crate::activity::AgentActivity;
 use crate::chat::{Chat, ChatDetails, Participant, Role};
 use crate::contact::{ContactOf, ContactRequest};
+use crate::control::ControlSignal;
 use crate::id::{AgentId, ApiKeyId, ChatId, ContactId, MessageId, ParticipantId, SessionId, UserId};
 use crate::message::Message;
 use crate::time::Timestamp;
@@ -18,7 +19,7 @@ pub enum DomainEvent {
     MessageCreated {
         /// The message as stored.
         message: Message,
-        /// The addressed agents; never its sender.
+        /// The addressed agents that are not stopped; never its sender.
         recipients: Vec<AgentId>,
     },
     /// A text was edited, or a delivery record of it changed; for users only.
@@ -137,6 +138,13 @@ pub enum DomainEvent {
         chat_id: ChatId,
         /// The agent, with its new state.
         activity: AgentActivity,
+    },
+    /// An agent was stopped, plays again, or is interrupted; for its own sockets.
+    AgentControlled {
+        /// The agent.
+        agent: AgentId,
+        /// The signal.
+        signal: ControlSignal,
     },
     /// For its recipient: a contact request was sent.
     ContactRequestReceived {

@@ -1,7 +1,7 @@
 //! Identifiers. Every kind of thing has its own type, so that one cannot be passed for another.
 //!
-//! All are UUIDs (version 7, made by [`crate::ports::IdGenerator`]), except the [`Sequence`] of a
-//! message. Text is parsed at the edge; the inner value is opened in the adapters.
+//! All are UUIDs (version 7, made by [`crate::ports::IdGenerator`]), except the [`Sequence`] of a message, and the
+//! [`ExecutionId`], which is derived (version 8). Text is parsed at the edge; the inner value is opened in the adapters.
 
 use std::fmt;
 
@@ -92,6 +92,10 @@ id_type! {
     TaskId,
     /// A user or an agent, where the caller does not say which of the two.
     AccountId,
+    /// An agent in one chat, from its join to its end.
+    ExecutionId,
+    /// A signal to an agent.
+    SignalId,
     /// An entry of the audit log.
     AuditEntryId,
     /// What an entry of the change log or the audit log is about; a word stored with it says its kind.

@@ -14,6 +14,7 @@
 //! - [`memory`]: memories of agents, with subjects and scopes;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
 //! - [`work`]: open deliveries, as seen by those who are responsible for the agents;
+//! - [`control`]: stopping agents in a chat, and interrupting them;
 //! - [`idempotency`]: repeated requests with one effect;
 //! - [`activity`]: the short-lived "is working" indicator;
 //! - [`audit`]: who made, removed, revoked, or deleted what.
@@ -44,6 +45,7 @@ pub mod caller;
 pub mod change;
 pub mod chat;
 pub mod contact;
+pub mod control;
 pub mod delivery;
 pub mod event;
 pub mod id;

@@ -13,6 +13,7 @@ use crate::audit::{AuditRepository, AuditService};
 use crate::change::ChangeRepository;
 use crate::chat::{ChatRepository, ChatService};
 use crate::contact::{ContactRepository, ContactService, RequestLifetime};
+use crate::control::{ControlRepository, ControlService};
 use crate::delivery::{DeliveryRepository, DeliveryService};
 use crate::idempotency::IdempotencyRepository;
 use crate::login::{LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
@@ -44,6 +45,7 @@ repositories!(
     ChangeRepository,
     ChatRepository,
     ContactRepository,
+    ControlRepository,
     DeliveryRepository,
     IdempotencyRepository,
     KeyRepository,
@@ -112,6 +114,8 @@ pub struct Services {
     pub deliveries: Arc<DeliveryService>,
     /// Activity indicators.
     pub activity: Arc<ActivityService>,
+    /// Stop, play, and interrupt.
+    pub control: Arc<ControlService>,
     /// Peers and the directory.
     pub peers: Arc<PeerService>,
     /// Memories of agents.
@@ -183,6 +187,9 @@ impl Services {
             WorkService::new(store.clone(), events.clone(), presence.clone(), clock.clone(), ports.work)
                 .counting(deliveries.attempts().clone());
         let administration = AdministrationService::new(store.clone(), events.clone(), clock.clone());
+        let activity = Arc::new(ActivityService::new(store.clone(), events.clone(), clock.clone()));
+        let control =
+            ControlService::new(store.clone(), activity.clone(), events.clone(), clock.clone(), ids.clone());
         Self {
             callers,
             accounts: Arc::new(accounts.with_key_days(ports.key_days)),
@@ -191,7 +198,8 @@ impl Services {
             chats: Arc::new(chats),
             messages: Arc::new(messages),
             deliveries: Arc::new(deliveries),
-            activity: Arc::new(ActivityService::new(store.clone(), events.clone(), clock.clone())),
+            activity,
+            control: Arc::new(control),
             peers: Arc::new(PeerService::new(store.clone(), presence)),
             memories: Arc::new(MemoryService::new(store.clone(), clock.clone(), ids.clone())),
             audit: Arc::new(AuditService::new(store.clone())),

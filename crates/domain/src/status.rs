@@ -11,6 +11,8 @@ pub struct StoreStatus {
     pub size_bytes: u64,
     /// Organizations.
     pub organizations: u64,
+    /// Those that are paused.
+    pub paused_organizations: u64,
     /// Users, including disabled ones.
     pub users: u64,
     /// Agents that are not deleted.

@@ -54,6 +54,7 @@ fn name(event: &DomainEvent) -> String {
         DomainEvent::ContactRemoved { owner, .. } => format!("contact removed: {:?}", owner.kind()),
         DomainEvent::RoomUpdated { chat, .. } => format!("room updated: {}", chat.display_title()),
         DomainEvent::ActivityChanged { activity, .. } => format!("working: {}", activity.working),
+        DomainEvent::AgentControlled { signal, .. } => format!("signal: {}", signal.mode.as_str()),
     }
 }
 
@@ -217,21 +218,16 @@ async fn indicators_end_by_themselves() {
     let (ann, bot) = ann_and_bot(&world).await;
     let chat = world.chat(ann.caller, &[bot.id.into()]).await;
     published(&world);
+    let working = || world.activity.working_in(chat).iter().map(|one| one.agent).collect::<Vec<_>>();
     world.activity.report(bot.caller, chat, true).await.unwrap();
     world.clock.advance(Duration::from_secs(3));
     world.activity.report(bot.caller, chat, true).await.unwrap();
     world.clock.advance(Duration::from_secs(9));
     world.activity.expire();
-    assert_eq!(
-        (published(&world), world.activity.working_in(chat)),
-        (vec!["working: true".to_owned()], vec![bot.id])
-    );
+    assert_eq!((published(&world), working()), (vec!["working: true".to_owned()], vec![bot.id]));
     world.clock.advance(Duration::from_secs(1));
     world.activity.expire();
-    assert_eq!(
-        (published(&world), world.activity.working_in(chat)),
-        (vec!["working: false".to_owned()], vec![])
-    );
+    assert_eq!((published(&world), working()), (vec!["working: false".to_owned()], vec![]));
     let sibling = world.agent(&ann, "Outside").await;
     assert!(world.activity.report(sibling.caller, chat, true).await.is_err());
 }

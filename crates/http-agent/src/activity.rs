@@ -54,8 +54,8 @@ fn activity(detail: &mut ObjectReader<'_>) -> Result<(), Rejected> {
     Err(detail.fault("name", fault))
 }
 
-/// The reported state. Always the same as in the request: a client that reports true and receives false
-/// concludes that its chat was stopped.
+/// The reported state. It differs from that in the request only while the agent is stopped in the chat: a client
+/// that reports true and receives false concludes that.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ActivityView {
     working: bool,
@@ -67,6 +67,6 @@ pub(crate) async fn report(
     StrictJson { body, .. }: StrictJson<ReportActivityBody>,
     activity: web::Data<ActivityService>,
 ) -> Result<HttpResponse, ApiError> {
-    activity.report(caller, path.chat, body.working).await?;
-    Ok(Data::ok(ActivityView { working: body.working }))
+    let working = activity.report(caller, path.chat, body.working).await?;
+    Ok(Data::ok(ActivityView { working }))
 }

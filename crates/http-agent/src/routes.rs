@@ -120,20 +120,23 @@ fn work_endpoints() -> Vec<Endpoint> {
             )
             .lists_all::<ReceiptView<'_>>(),
         get("/chats/{chat_id}/messages/next", message::next)
-            .named("nextMessage", "Get the oldest message that is not processed; 204 if there is none")
+            .named("nextMessage", "Get the oldest message that is not processed; 204 if there is none, or if the agent is stopped")
             .answers::<MessageView<'_>>(200)
             .answers_nothing(),
         post("/chats/{chat_id}/messages/{message_id}/processing", message::processing)
-            .named("beginAttempt", "Begin the next attempt to process a message")
+            .named("beginAttempt", "Begin the next attempt to process a message; 204 if the agent is stopped")
             .answers::<StepView>(200)
+            .answers_nothing()
             .refuses(&[409]),
         post("/chats/{chat_id}/messages/{message_id}/processed", message::processed)
-            .named("finishAttempt", "Mark the open attempt as completed")
-            .answers::<StepView>(200),
+            .named("finishAttempt", "Mark the open attempt as completed; 204 if the agent is stopped")
+            .answers::<StepView>(200)
+            .answers_nothing(),
         post("/chats/{chat_id}/messages/{message_id}/failed", message::failed)
-            .named("failAttempt", "Mark the open attempt as failed; the message is offered again")
+            .named("failAttempt", "Mark the open attempt as failed; the message is offered again; 204 if the agent is stopped")
             .body::<message::FailBody>()
-            .answers::<StepView>(200),
+            .answers::<StepView>(200)
+            .answers_nothing(),
         post("/chats/{chat_id}/events", message::post_event)
             .named("postEvent", "Record an event, for example a thought or a tool call")
             .body::<message::PostEventBody>()

@@ -10,6 +10,7 @@ mod auth;
 mod chat;
 mod confirm;
 mod contact;
+mod control;
 mod generic;
 mod instant;
 mod memory;

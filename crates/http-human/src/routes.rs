@@ -1,6 +1,7 @@
 //! The routes of the human and the generic interface, with their documentation. Operations of one
 //! path are adjacent.
 
+mod control;
 mod work;
 
 use actix_web::middleware::from_fn;
@@ -79,6 +80,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(audit_endpoints());
     all.extend(organization_endpoints());
     all.extend(work::endpoints());
+    all.extend(control::endpoints());
     all.extend(chat_endpoints());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());

@@ -5,8 +5,8 @@ use std::future::{Ready, ready};
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
 use domain::id::{
-    AccountId, AgentId, ApiKeyId, ChatId, ContactRequestId, InvitationId, MemoryId, MessageId, RecordId,
-    SessionId, UserId, parse_uuid,
+    AccountId, AgentId, ApiKeyId, ChatId, ContactRequestId, ExecutionId, InvitationId, MemoryId, MessageId,
+    RecordId, SessionId, UserId, parse_uuid,
 };
 
 use crate::error::{ApiError, ErrorCode};
@@ -41,6 +41,15 @@ pub struct MessagePath {
 pub struct AgentPath {
     /// The agent.
     pub agent: AgentId,
+}
+
+/// `…/agents/{agent_id}/executions/{execution_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct ExecutionPath {
+    /// The agent.
+    pub agent: AgentId,
+    /// The execution.
+    pub execution: ExecutionId,
 }
 
 /// `…/contacts/{contact_id}`.
@@ -123,6 +132,10 @@ from_path!(MemberPath { member: "member_id" as UserId::new });
 from_path!(InvitationPath { invitation: "invitation_id" as InvitationId::new });
 from_path!(MemoryPath { memory: "memory_id" as MemoryId::new });
 from_path!(AgentPath { agent: "agent_id" as AgentId::new });
+from_path!(ExecutionPath {
+    agent: "agent_id" as AgentId::new,
+    execution: "execution_id" as ExecutionId::new
+});
 from_path!(ChatPath { chat: "chat_id" as ChatId::new });
 from_path!(ParticipantPath {
     chat: "chat_id" as ChatId::new,

@@ -25,6 +25,7 @@ pub fn register(
         .app_data(Data::from(services.messages.clone()))
         .app_data(Data::from(services.deliveries.clone()))
         .app_data(Data::from(services.activity.clone()))
+        .app_data(Data::from(services.control.clone()))
         .app_data(Data::from(services.peers.clone()))
         .app_data(Data::from(services.audit.clone()))
         .app_data(Data::from(services.memories.clone()))

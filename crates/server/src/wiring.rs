@@ -201,9 +201,9 @@ impl Wiring {
         &self,
         cluster_member: Option<Arc<ClusterMember>>,
     ) -> Result<ChangeFeed, Failure> {
-        let Services { callers, chats, .. } = self.services.clone();
+        let Services { callers, chats, control, .. } = self.services.clone();
         let (log, hub, clock) = (self.store.clone(), self.hub.clone(), Arc::new(SystemClock));
-        let begun = ChangeFeed::begin(log, hub, callers, chats, clock, cluster_member);
+        let begun = ChangeFeed::begin(log, hub, callers, chats, control, clock, cluster_member);
         begun.await.map_err(|cause| Failure::new("cannot read the change log", cause))
     }
 

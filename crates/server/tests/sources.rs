@@ -36,7 +36,7 @@ const SLEEPS: [(&str, usize); 11] = [
 ];
 
 /// How often tests let a fixed time pass, because nothing shows that it is over.
-const ELAPSES: [(&str, usize); 10] = [
+const ELAPSES: [(&str, usize); 11] = [
     // NATS hangs while a node ends; a beat that must not come.
     ("crates/adapters-nats/tests/bus/carrying.rs", 2),
     // The second of two joins begins later than the first.
@@ -49,6 +49,8 @@ const ELAPSES: [(&str, usize); 10] = [
     ("tests/src/proof/actors.rs", 1),
     // How long failures last.
     ("tests/src/proof/world.rs", 8),
+    // Nothing is pushed to an agent that is stopped.
+    ("tests/tests/control.rs", 2),
     // Nothing is pushed again to a client that does not read.
     ("tests/tests/at_least_once.rs", 2),
     // A body that takes longer than its credential is trusted.
@@ -174,7 +176,7 @@ fn ids_in_the_domain_have_a_kind() {
 }
 
 /// The migrations that can break servers of the previous version, and why they may.
-const CONTRACTING: [(&str, &str); 6] = [
+const CONTRACTING: [(&str, &str); 7] = [
     ("20261121000700_plans", "names of organizations become unique; nothing was released before"),
     ("20261123000500_audit_chain", "protects seals, which earlier versions do not write"),
     ("20261124000500_names", "tables get their final names; nothing was released before"),
@@ -184,6 +186,7 @@ const CONTRACTING: [(&str, &str); 6] = [
         "20261124001000_dead_letters",
         "refuses attempts at dead deliveries, which an earlier version may offer",
     ),
+    ("20261125001000_stops", "checks a new column, which earlier versions do not write"),
 ];
 
 /// The statements of a migration, in capitals and without comments.

@@ -14,6 +14,7 @@ pub mod change_log;
 pub mod chat_lists;
 pub mod chats;
 pub mod contacts;
+pub mod control;
 pub mod dead_letters;
 pub mod deliveries;
 pub mod edits;
@@ -27,6 +28,7 @@ pub mod memories;
 pub mod messages;
 pub mod moves;
 pub mod nodes;
+pub mod pauses;
 pub mod peers;
 pub mod plans;
 pub mod receipts;
@@ -128,6 +130,16 @@ macro_rules! contract_tests {
             a_message_is_dead_after_the_last_attempt, a_crash_in_the_last_attempt_ends_in_a_dead_letter,
             a_lower_limit_holds_from_the_next_attempt, retried_work_is_offered_as_if_it_were_new,
             work_that_has_moved_on_is_not_changed, only_the_responsible_change_work, work_is_changed_by_filter,
+        }
+        $crate::contract_tests! { @area $make, control:
+            a_stopped_agent_is_offered_nothing_and_changes_nothing, a_stopped_agent_sends_nothing,
+            what_is_written_to_a_stopped_agent_waits, a_stop_ends_with_the_membership, only_owners_stop_agents,
+            stops_are_recorded_and_signaled, executions_show_the_work_of_an_agent,
+            executions_are_for_the_owner_of_the_agent,
+        }
+        $crate::contract_tests! { @area $make, pauses:
+            a_pause_stops_every_agent_in_the_chats_of_an_organization, a_pause_is_shown_and_recorded,
+            a_pause_is_signaled_to_connected_agents,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

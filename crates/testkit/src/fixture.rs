@@ -25,10 +25,10 @@ use domain::message::{
     EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind, PostEvent,
     RequestedMention, SendMessage,
 };
-use domain::organization::{Authority, Invite};
+use domain::organization::{Authority, Invite, PauseReason};
 use domain::page::{PageRequest, Slice};
 use domain::peer::ListPeers;
-use domain::plan::{Plan, PlanName};
+use domain::plan::{OrganizationName, Plan, PlanName};
 use domain::ports::Clock;
 use domain::secret::Secret;
 use domain::work::{WorkChange, WorkScope};
@@ -118,7 +118,9 @@ impl Fixture {
         let deleted = world.chat(ann.caller, &[self.agents[0].id.into()]).await;
         world.chats.remove_participant(ann.caller, chat, cai.id).await.unwrap();
         world.chats.delete(ann.caller, deleted).await.unwrap();
-        self.chats = vec![chat, left, deleted];
+        let stopped = world.chat(ann.caller, &[self.agents[0].id.into(), self.agents[2].id.into()]).await;
+        world.control.stop(ann.caller, stopped).await.unwrap();
+        self.chats = vec![chat, left, deleted, stopped];
     }
 
     /// Deliveries in every state, with attempts.
@@ -258,6 +260,10 @@ impl Fixture {
         }
         world.organizations.revoke_invitation(by, invited[0].invitation.id).await.unwrap();
         world.guest("dan", invited[2].token.reveal()).await.unwrap();
+        let name = OrganizationName::new("Paused").unwrap();
+        let paused = Authority::Operator(world.organizations.create(name, None).await.unwrap().id);
+        let reason = PauseReason::new("it \u{1} costs".to_owned()).unwrap();
+        world.organizations.pause(paused, reason).await.unwrap();
     }
 
     /// All that they can read, a line each.

@@ -23,7 +23,7 @@ use std::time::Duration;
 use domain::change::Change;
 use domain::chat::{ChatService, Participant};
 use domain::delivery::Listening;
-use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId, ParticipantId, Sequence};
 use domain::node::{Connected, PresenceChange, SocketNumber};
 use domain::ports::{self, Clock};
 use domain::store::StoreError;
@@ -55,6 +55,8 @@ pub struct Hub {
     acknowledgements: Arc<AcknowledgementBuffer>,
     /// The chats in which work was retried since the last round of redelivery.
     retried: Mutex<HashSet<ChatId>>,
+    /// The chats whose agents play again since then.
+    playing: Mutex<HashSet<ChatId>>,
     others: Arc<dyn OtherNodes>,
 }
 
@@ -73,6 +75,7 @@ impl Hub {
             presence: PresenceTable::new(clock.clone()),
             acknowledgements: Arc::default(),
             retried: Mutex::default(),
+            playing: Mutex::default(),
             others,
             config,
             clock,
@@ -126,6 +129,19 @@ impl Hub {
         if let Change::WorkRetried(chat) = change {
             self.retried.lock().unwrap_or_else(PoisonError::into_inner).insert(chat);
         }
+        if let Change::AgentsPlaying(chat) = change {
+            self.note_playing(chat);
+        }
+    }
+
+    /// Notes that the agents of a chat play again.
+    fn note_playing(&self, chat: ChatId) {
+        self.playing.lock().unwrap_or_else(PoisonError::into_inner).insert(chat);
+    }
+
+    /// The chats whose agents play again since the last call.
+    pub(crate) fn take_playing(&self) -> HashSet<ChatId> {
+        std::mem::take(&mut *self.playing.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The chats in which work was retried since the last call.
@@ -179,6 +195,19 @@ impl Hub {
     /// Pushes to one subscription of an agent, unless it has ended or its queue is full.
     pub(crate) fn push_again(&self, to: &Listening, payload: Payload) -> bool {
         self.subscriptions.push_again(to, payload)
+    }
+
+    /// The agents that are subscribed to chats, with these.
+    pub fn agents_in_chats(&self) -> Vec<(AgentId, ChatId)> {
+        let all = (0..self.parts()).flat_map(|part| self.listening(part));
+        all.map(|ListeningAgent { listening, .. }| (listening.agent, listening.chat)).collect()
+    }
+
+    /// Lets a subscription of an agent begin anew: the messages up to `since` are its backlog.
+    pub(crate) fn begin_again(&self, listening: Listening, since: Sequence) -> Listening {
+        let begun = Listening { since, joined_at: self.clock.now(), ..listening };
+        self.subscriptions.begin_again(&begun);
+        begun
     }
 
     /// Waits until the events of other nodes arrive that the subscriptions need.

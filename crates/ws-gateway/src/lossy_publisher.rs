@@ -1,4 +1,4 @@
-//! For tests: an event publisher that drops messages on purpose, between the commit and the sockets.
+//! For tests: an event publisher that drops messages and signals on purpose, between the commit and the sockets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,8 +7,8 @@ use domain::event::DomainEvent;
 use domain::id::ChatId;
 use domain::ports::EventPublisher;
 
-/// Drops one of every `one_of` events of the kind `message_created`, starting with the first; all
-/// other events pass.
+/// Drops one of every `one_of` events of the kinds `message_created` and `agent.control`, starting with the first;
+/// all other events pass.
 pub struct LossyPublisher {
     to: Arc<dyn EventPublisher>,
     one_of: u64,
@@ -24,7 +24,7 @@ impl LossyPublisher {
 
 impl EventPublisher for LossyPublisher {
     fn publish(&self, event: DomainEvent) {
-        if matches!(event, DomainEvent::MessageCreated { .. }) {
+        if matches!(event, DomainEvent::MessageCreated { .. } | DomainEvent::AgentControlled { .. }) {
             let number = self.count.fetch_add(1, Ordering::Relaxed);
             if number.is_multiple_of(self.one_of) {
                 return;

@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 
 use domain::account::Agent;
-use domain::activity::AgentActivity;
+use domain::activity::{AgentActivity, WorkingAgent};
 use domain::chat::{Chat, ChatDetails, Participant, Role};
 use domain::contact::{Contact, ContactRequest};
-use domain::id::{AgentId, ChatId, ContactId, MessageId, ParticipantId, ParticipantKind};
+use domain::control::ControlSignal;
+use domain::id::{
+    AgentId, ChatId, ContactId, ExecutionId, MessageId, ParticipantId, ParticipantKind, SignalId,
+};
 use domain::message::Message;
 use domain::time::Timestamp;
 use http_wire::view::{
@@ -202,19 +205,19 @@ fn short_title(title: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &title[..end]))
 }
 
-/// An agent has one execution in a chat for as long as it is a participant, so the chat identifies
-/// it.
 #[derive(Serialize)]
 struct ActivityContent {
     agent_id: Shown<AgentId>,
-    execution_id: Shown<ChatId>,
+    execution_id: Shown<ExecutionId>,
     working: bool,
 }
 
 pub(crate) fn activity(chat: ChatId, activity: AgentActivity) -> Payload {
     let event = if activity.working { "agent_activity_started" } else { "agent_activity_stopped" };
-    let AgentActivity { agent, working } = activity;
-    payload(event, &ActivityContent { agent_id: Shown(agent), execution_id: Shown(chat), working })
+    let AgentActivity { agent, execution, working } = activity;
+    // Older nodes do not name the execution; until all are upgraded, the chat stands for it, as before.
+    let execution = execution.unwrap_or(ExecutionId::new(chat.uuid()));
+    payload(event, &ActivityContent { agent_id: Shown(agent), execution_id: Shown(execution), working })
 }
 
 #[derive(Serialize)]
@@ -223,10 +226,10 @@ struct WorkingContent {
 }
 
 /// The response to a join of a chat's activity.
-pub(crate) fn working_agents(chat: ChatId, agents: Vec<AgentId>) -> String {
-    let agents = agents.into_iter().take(MAX_WORKING).map(|agent| ActivityContent {
-        agent_id: Shown(agent),
-        execution_id: Shown(chat),
+pub(crate) fn working_agents(agents: Vec<WorkingAgent>) -> String {
+    let agents = agents.into_iter().take(MAX_WORKING).map(|one| ActivityContent {
+        agent_id: Shown(one.agent),
+        execution_id: Shown(one.execution),
         working: true,
     });
     payload("", &WorkingContent { working_agents: agents.collect() }).json
@@ -323,6 +326,35 @@ struct SupersedeContent {
     retryable: bool,
     target_socket_id: String,
     correlation_id: String,
+}
+
+#[derive(Serialize)]
+struct ControlContent {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    mode: &'static str,
+    /// `room` for one room, `agent` for all.
+    scope: &'static str,
+    agent_id: Shown<AgentId>,
+    /// Clients require the key, also if it is null.
+    room_id: Option<Shown<ChatId>>,
+    execution_id: Shown<ExecutionId>,
+    correlation_id: Shown<SignalId>,
+    reason: &'static str,
+}
+
+pub(crate) fn agent_control(agent: AgentId, signal: &ControlSignal) -> Payload {
+    let content = ControlContent {
+        kind: "agent.control",
+        mode: signal.mode.as_str(),
+        scope: if signal.chat.is_some() { "room" } else { "agent" },
+        agent_id: Shown(agent),
+        room_id: signal.chat.map(Shown),
+        execution_id: Shown(signal.execution),
+        correlation_id: Shown(signal.correlation_id),
+        reason: "user_requested",
+    };
+    payload("agent.control", &content)
 }
 
 /// `number` distinguishes takeovers.

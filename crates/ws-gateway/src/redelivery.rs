@@ -67,9 +67,13 @@ impl Redeliverer {
     /// the store failed are part of the next round, and do not stop this one.
     pub async fn round(&mut self) -> usize {
         self.schedule.begin_round(self.hub.take_retried());
+        let playing = self.hub.take_playing();
         let (mut idle, mut count) = (Vec::with_capacity(LISTENERS), 0);
         for part in 0..self.hub.parts() {
-            for listener in self.hub.listening(part) {
+            for mut listener in self.hub.listening(part) {
+                if playing.contains(&listener.listening.chat) {
+                    listener.listening = self.begin_again(listener.listening).await;
+                }
                 if !listener.is_idle {
                     self.schedule.keep(&listener.listening);
                     continue;
@@ -93,6 +97,16 @@ impl Redeliverer {
             tracing::debug!(deliveries = count, "redelivered messages");
         }
         count
+    }
+
+    /// Leaves to an agent that plays again what waits for it, as if it had just joined.
+    async fn begin_again(&mut self, listening: Listening) -> Listening {
+        // If the store fails, all of it is pushed at once.
+        let Ok(since) = self.deliveries.last_sequence(listening.agent, listening.chat).await else {
+            return listening;
+        };
+        self.schedule.forget(listening.subscription);
+        self.hub.begin_again(listening, since)
     }
 
     async fn push_due(&mut self, listening: Vec<Listening>) -> usize {

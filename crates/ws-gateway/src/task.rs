@@ -201,9 +201,7 @@ impl Socket {
     /// The snapshot in the reply to a join.
     async fn snapshot(&self, topic: Topic) -> Result<String, &'static str> {
         match topic {
-            Topic::RoomActivity(chat) => {
-                Ok(payload::working_agents(chat, self.context.activity.working_in(chat)))
-            }
+            Topic::RoomActivity(chat) => Ok(payload::working_agents(self.context.activity.working_in(chat))),
             Topic::RoomParticipants(chat) => {
                 let ask = async || self.context.chats.roster(self.claim.caller, chat).await;
                 let people = self.claim.people(chat, ask).await.map_err(why_refused)?;

@@ -17,7 +17,7 @@ pub enum Topic {
     AgentRooms(AgentId),
     /// An agent's contacts.
     AgentContacts(AgentId),
-    /// Commands to an agent.
+    /// Signals to an agent.
     AgentControl(AgentId),
     /// A user's chats.
     UserRooms(UserId),
@@ -106,12 +106,14 @@ impl Topic {
             Self::ChatRoom(chat) | Self::RoomParticipants(chat) | Self::RoomActivity(chat) => {
                 [Some(Interest::Room(chat)), is_human.then_some(Interest::RoomAsHuman(chat))]
             }
-            Self::AgentRooms(agent) | Self::AgentContacts(agent) => [Some(Interest::Agent(agent)), None],
+            Self::AgentRooms(agent) | Self::AgentContacts(agent) | Self::AgentControl(agent) => {
+                [Some(Interest::Agent(agent)), None]
+            }
             Self::UserRooms(user) | Self::UserContacts(user) | Self::UserAgents(user) => {
                 [Some(Interest::User(user)), None]
             }
-            // Events do not reach these topics.
-            Self::AgentControl(_) | Self::Tasks(_) => [None, None],
+            // It has no events.
+            Self::Tasks(_) => [None, None],
         };
         both.into_iter().flatten()
     }

@@ -36,7 +36,7 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 40] = [
+const WRONG: [(&[&str], &[&[&str]]); 42] = [
     (
         &["work", "retry"],
         &[
@@ -81,6 +81,8 @@ const WRONG: [(&[&str], &[&[&str]]); 40] = [
     (&["user", "reset-password"], &[&[], &["nobody"], &["A B"]]),
     (&["org", "create"], &[&[], &[" "], &["ANN"], &["new", "--plan", "none"]]),
     (&["org", "show"], &[&[], &["nobodys"]]),
+    (&["org", "pause"], &[&["ann"], &["nobodys", "--reason", "x"], &["ann", "--reason", " "]]),
+    (&["org", "resume"], &[&[], &["nobodys"]]),
     (&["org", "rename"], &[&["ann"], &["nobodys", "x"], &["ann", " "]]),
     (&["org", "delete"], &[&[], &["nobodys", "--force"], &["ann", "--force"]]),
     (&["org", "members"], &[&[], &["nobodys"]]),

@@ -70,7 +70,7 @@ async fn accounts_are_made_seen_and_deleted() {
         json!({"open": 0, "unanswered": 0, "stuck": 0, "failing": 0, "dead": 0, "oldest_at": null})
     );
     assert_eq!((&shown["last_taken_at"], &shown["last_finished_at"]), (&Value::Null, &Value::Null));
-    shown["owner_disabled_at"] = Value::Null;
+    (shown["owner_disabled_at"], shown["organization_pause"]) = (Value::Null, Value::Null);
     let mut again = json(&["agent", "show", "ann/two"])["agent"].clone();
     // It was used a moment ago, which is written later.
     (shown["last_seen_at"], again["last_seen_at"]) = (Value::Null, Value::Null);

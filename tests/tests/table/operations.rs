@@ -113,6 +113,7 @@ pub(crate) fn operations() -> Vec<Operation> {
     all.extend(ledger("/api/v1/me/work"));
     all.extend(ledger("/api/v1/me/organization/work"));
     all.extend(work());
+    all.extend(control());
     all.extend(contacts("/api/v1/me"));
     all.extend(contacts("/api/v1/agent"));
     all.extend(memories("/api/v1/me"));
@@ -321,6 +322,18 @@ fn ledger(base: &str) -> Vec<Operation> {
         post(&at("/{message_id}/{agent_id}/dead-letter"), json!({"if_state": "failed", "reason": "no key"})),
         post(&at("/retry"), filter(None)),
         post(&at("/dead-letter"), filter(Some("no key"))),
+    ]
+}
+
+/// The operations that stop, interrupt, and pause agents.
+fn control() -> Vec<Operation> {
+    vec![
+        post("/api/v1/me/chats/{chat_id}/agents/stop", Value::Null),
+        post("/api/v1/me/chats/{chat_id}/agents/play", Value::Null),
+        get("/api/v1/me/agents/{agent_id}/executions"),
+        post("/api/v1/me/agents/{agent_id}/executions/{execution_id}/interrupt", Value::Null),
+        post("/api/v1/me/organization/pause", json!({"reason": "runaway costs"})),
+        post("/api/v1/me/organization/resume", Value::Null),
     ]
 }
 

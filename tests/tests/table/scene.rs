@@ -22,6 +22,7 @@ struct Tenant {
     helper: Api,
     chat: String,
     message: String,
+    execution: String,
     memory: String,
     key: String,
     session: String,
@@ -71,6 +72,8 @@ impl Tenant {
         assert_eq!(user.add(&chat, &agent.id).await.status, 201);
         assert_eq!(user.add(&chat, &helper.id).await.status, 201);
         let message = user.sent(&chat, "hello", &[&agent.id]).await;
+        let executions = user.get(&format!("/agents/{}/executions", helper.id)).await.data();
+        let execution = executions[0]["id"].as_str().unwrap().to_owned();
         let memory = agent.post("/memories", json!({"content": "it rained"})).await.data();
         let memory = memory["id"].as_str().unwrap().to_owned();
         let keys = user.get("/api-keys").await.data();
@@ -89,6 +92,7 @@ impl Tenant {
             helper,
             chat,
             message,
+            execution,
             memory,
             key,
             session,
@@ -106,6 +110,7 @@ impl Tenant {
             ("{contact_id}", ties.contact.clone()),
             ("{chat_id}", self.chat.clone()),
             ("{message_id}", self.message.clone()),
+            ("{execution_id}", self.execution.clone()),
             ("{memory_id}", self.memory.clone()),
             ("{key_id}", self.key.clone()),
             ("{session_id}", self.session.clone()),

@@ -4,6 +4,7 @@ use domain::account::Agent;
 use domain::activity::AgentActivity;
 use domain::chat::{Chat, ChatDetails, Participant, Role};
 use domain::contact::{ContactOf, ContactRequest};
+use domain::control::ControlSignal;
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ApiKeyId, ChatId, ContactId, MessageId, ParticipantId, SessionId, UserId};
 use domain::message::Message;
@@ -39,4 +40,5 @@ super::bodies! {
     21 ContactAdded { #[serde(flatten)] contact: ContactOf }
     22 ContactRemoved { owner: ParticipantId, id: ContactId }
     23 SessionEnded { session: SessionId }
+    24 AgentControlled { agent: AgentId, signal: ControlSignal }
 }

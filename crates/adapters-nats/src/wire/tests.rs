@@ -7,11 +7,12 @@ use domain::chat::{
     Chat, ChatAgent, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, WorkStatus,
 };
 use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, RequestStatus};
+use domain::control::{ControlMode, ControlSignal};
 use domain::delivery::{Attempt, AttemptNumber, AttemptState, Delivery, MaxAttempts};
 use domain::event::DomainEvent;
 use domain::id::{
-    AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, Sequence,
-    SessionId, TaskId, UserId,
+    AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, ExecutionId, MessageId, NodeId, ParticipantId,
+    Sequence, SessionId, SignalId, TaskId, UserId,
 };
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::time::Timestamp;
@@ -143,7 +144,10 @@ fn events() -> Vec<DomainEvent> {
     let who = ParticipantId::User(USER);
     let agents = vec![ChatAgent { id: AGENT, name: name("Bot"), handle: "ann/bot".to_owned() }];
     let details = ChatDetails { agents, work: WorkStatus::Failed };
-    let activity = AgentActivity { agent: AGENT, working: true };
+    let execution = ExecutionId::new(Uuid::from_u128(15));
+    let activity = AgentActivity { agent: AGENT, execution: Some(execution), working: true };
+    let correlation_id = SignalId::new(Uuid::from_u128(16));
+    let signal = ControlSignal { mode: ControlMode::Stop, chat: Some(ROOM), execution, correlation_id };
     let contact_id = ContactId::new(Uuid::from_u128(12));
     vec![
         DomainEvent::MessageCreated { message: message(), recipients: vec![AGENT] },
@@ -169,6 +173,7 @@ fn events() -> Vec<DomainEvent> {
         DomainEvent::ContactRequestUpdated { request: request() },
         DomainEvent::ContactAdded { contact: contact() },
         DomainEvent::ContactRemoved { owner: who, id: contact_id },
+        DomainEvent::AgentControlled { agent: AGENT, signal },
     ]
 }
 
@@ -214,7 +219,7 @@ fn every_event_is_read_back() {
         let read = decode(kind, &body).unwrap().unwrap();
         assert_eq!(format!("{read:?}"), format!("{event:?}"));
     }
-    assert_eq!(kinds.len(), 23);
+    assert_eq!(kinds.len(), 24);
 }
 
 #[test]

@@ -155,7 +155,7 @@ pub(crate) fn message(room: ChatId, content: &str) -> Message {
 }
 
 pub(crate) fn activity(room: ChatId) -> DomainEvent {
-    let activity = AgentActivity { agent: agent(1), working: true };
+    let activity = AgentActivity { agent: agent(1), execution: None, working: true };
     DomainEvent::ActivityChanged { chat_id: room, activity }
 }
 

@@ -93,6 +93,7 @@ async fn enter_on(
         participants::role.eq(role.as_str()),
         participants::status.eq(ParticipantStatus::on_adding(candidate.id).as_str()),
         participants::joined_at.eq(At(now)),
+        participants::stopped_at.eq(None::<At>),
     );
     diesel::insert_into(participants::table)
         .values((

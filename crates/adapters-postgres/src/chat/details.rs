@@ -41,7 +41,8 @@ pub(super) fn uuids(chats: &[ChatId]) -> Vec<Uuid> {
 }
 
 /// Seeks from each agent of a chat to its unfinished work there, that is, attempts under way and
-/// failed ones. The limits keep PostgreSQL from reading all open work of the agents elsewhere.
+/// failed ones. Whether one is stopped is in the rows of the agents. The limits keep PostgreSQL from reading all
+/// open work of the agents elsewhere.
 async fn works_on(mut db: &Db, chats: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
     let any = |status: &str| {
         format!(
@@ -53,14 +54,20 @@ async fn works_on(mut db: &Db, chats: &[ChatId]) -> Result<Vec<(ChatId, WorkStat
               AND participants.left_at IS NULL LIMIT 1)"
         )
     };
-    let rows = statement::<(SqlUuid, Bool, Bool)>(format!(
-        "SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL FROM unnest(?) AS chat (id) \
+    let rows = statement::<(SqlUuid, Bool, Bool, Bool)>(format!(
+        "SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL, EXISTS (SELECT FROM participants \
+         WHERE participants.chat_id = chat.id AND participants.kind = 'Agent' AND participants.left_at IS NULL \
+         AND (participants.stopped_at IS NOT NULL OR paused.paused_at IS NOT NULL) OFFSET 0) \
+         FROM unnest(?) AS chat (id) LEFT JOIN LATERAL (SELECT organizations.paused_at FROM chats \
+         JOIN organizations ON organizations.id = chats.organization_id WHERE chats.id = chat.id OFFSET 0) \
+         AS paused ON TRUE \
          LEFT JOIN LATERAL {} AS working ON TRUE LEFT JOIN LATERAL {} AS failed ON TRUE",
         any(PROCESSING),
         any(FAILED),
     ));
-    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(chats)).load::<(Uuid, bool, bool)>(&mut db).await?;
-    let work = |(chat, working, failed)| (ChatId::new(chat), WorkStatus::of(working, failed));
+    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(chats)).load::<(Uuid, bool, bool, bool)>(&mut db).await?;
+    let work =
+        |(chat, working, failed, stopped)| (ChatId::new(chat), WorkStatus::of(stopped, failed, working));
     Ok(rows.into_iter().map(work).collect())
 }
 

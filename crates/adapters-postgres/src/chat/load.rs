@@ -3,14 +3,13 @@
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::chat::{Chat, Participant, ParticipantStatus, Role, Standing};
+use domain::chat::{Chat, OwnMembership, Participant, Standing};
 use domain::id::{AccountId, ChatId, ParticipantId};
 
-use super::row::{ChatRow, ParticipantRow, StandingRow};
+use super::row::{ChatRow, OwnMembershipRow, ParticipantRow, StandingRow};
 use crate::error::Fault;
-use crate::row;
 use crate::run::Db;
-use crate::schema::{agents, chats, participants, users};
+use crate::schema::{agents, chats, organizations, participants, users};
 
 /// The columns of [`ChatRow`], and their types.
 pub(super) const CHAT_COLUMNS: &str = "chats.id, chats.title, chats.task_id, chats.kind, chats.status, \
@@ -43,24 +42,31 @@ pub(crate) async fn locked_chat_on(mut db: &Db, chat: ChatId) -> Result<Option<C
     found.map(ChatRow::into_chat).transpose()
 }
 
-/// Role and status of a participant of a chat that is not deleted.
+/// The membership of a participant of a chat that is not deleted.
 pub(crate) async fn membership_on(
     mut db: &Db,
     who: ParticipantId,
     chat: ChatId,
-) -> Result<Option<(Role, ParticipantStatus)>, Fault> {
+) -> Result<Option<OwnMembership>, Fault> {
     let found = participants::table
         .inner_join(chats::table)
         .filter(participants::chat_id.eq(chat.uuid()))
         .filter(participants::participant_id.eq(who.uuid()))
         .filter(participants::left_at.is_null())
         .filter(chats::deleted_at.is_null())
-        .select((participants::role, participants::status))
-        .first::<(String, String)>(&mut db)
+        .left_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
+        .select((
+            participants::kind,
+            participants::role,
+            participants::status,
+            participants::stopped_at,
+            participants::joined_at,
+            organizations::paused_at.nullable(),
+        ))
+        .first::<OwnMembershipRow>(&mut db)
         .await
         .optional()?;
-    let Some((role, status)) = found else { return Ok(None) };
-    Ok(Some((row::word(&role, Role::parse)?, row::word(&status, ParticipantStatus::parse)?)))
+    found.map(OwnMembershipRow::into_membership).transpose()
 }
 
 /// The standing of a viewer in a chat that is not deleted.

@@ -20,7 +20,7 @@ use diesel_async::RunQueryDsl;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
-    NewChat, ParticipantRepository, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant,
+    NewChat, OwnMembership, ParticipantRepository, RemoveParticipant, RemoveRefused, RemovedParticipant,
     RenameChat, RenameChatRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
@@ -115,9 +115,8 @@ impl ParticipantRepository for PostgresStore {
         &self,
         who: ParticipantId,
         chat: ChatId,
-    ) -> Result<Option<ParticipantStatus>, StoreError> {
-        let found = self.query((who, chat), |db, (who, chat)| load::membership_on(db, *who, *chat).boxed());
-        Ok(found.await?.map(|(_, status)| status))
+    ) -> Result<Option<OwnMembership>, StoreError> {
+        self.query((who, chat), |db, (who, chat)| load::membership_on(db, *who, *chat).boxed()).await
     }
 
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError> {
@@ -173,7 +172,7 @@ pub(crate) async fn activate_on(mut db: &Db, who: ParticipantId, chat: ChatId) -
 }
 
 /// Records the time of a change of a chat.
-async fn touch_on(mut db: &Db, chat: ChatId, now: Timestamp) -> Result<(), Fault> {
+pub(crate) async fn touch_on(mut db: &Db, chat: ChatId, now: Timestamp) -> Result<(), Fault> {
     diesel::update(chats::table.find(chat.uuid()))
         .set(chats::updated_at.eq(At(now)))
         .execute(&mut db)

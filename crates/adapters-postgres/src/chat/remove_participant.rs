@@ -32,7 +32,7 @@ pub(super) async fn remove_participant_on(
         owners_on(db, chat.id),
     )
     .await?;
-    let target = match decide_remove(command.by, caller.map(|(role, _)| role), target.pop(), owners) {
+    let target = match decide_remove(command.by, caller.map(|own| own.role), target.pop(), owners) {
         Ok(target) => target,
         Err(refused) => return Ok(Err(refused)),
     };

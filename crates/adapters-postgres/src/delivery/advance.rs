@@ -32,9 +32,11 @@ pub(super) async fn advance_on(
         max_attempts_on(db, command.agent),
     )
     .await;
-    let (Some(sequence), Some(_)) = (sequence?, membership?) else {
-        return Ok(Err(AdvanceRefused::NotFound));
-    };
+    let Some(own) = membership? else { return Ok(Err(AdvanceRefused::NotFound)) };
+    if own.state.is_stopped {
+        return Ok(Err(AdvanceRefused::Stopped));
+    }
+    let Some(sequence) = sequence? else { return Ok(Err(AdvanceRefused::NotFound)) };
     let before = before?;
     if before.is_none() {
         // A new record must not be created during the deletion of the agent.

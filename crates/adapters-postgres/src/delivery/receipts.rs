@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::row::ReceiptRow;
 use crate::chat::load::standing_on;
+use crate::control::row::HALTS;
 use crate::error::Fault;
 use crate::message::load::{RecordColumns, Records, record_columns};
 use crate::row;
@@ -21,7 +22,7 @@ use crate::statement::statement;
 
 static RECEIPTS: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT {}, {}, (SELECT count(*) FROM (SELECT 1 FROM deliveries AS earlier \
+        "SELECT {}, {}, {}, (SELECT count(*) FROM (SELECT 1 FROM deliveries AS earlier \
              WHERE earlier.agent_id = deliveries.agent_id AND earlier.chat_id = deliveries.chat_id \
              AND earlier.sequence < deliveries.sequence AND earlier.processed_at IS NULL \
              AND earlier.dead_at IS NULL AND earlier.addressed LIMIT ?) AS counted) \
@@ -30,6 +31,7 @@ static RECEIPTS: LazyLock<String> = LazyLock::new(|| {
          WHERE messages.id = ? AND deliveries.addressed ORDER BY deliveries.agent_id",
         record_columns(),
         ReceiptRow::COLUMNS,
+        HALTS,
         Records::All.joined(),
     )
 });
@@ -62,8 +64,10 @@ async fn sender_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Opti
 }
 
 async fn rows_on(mut db: &Db, message: MessageId) -> Result<Vec<ReceiptRow>, Fault> {
-    let rows = statement::<(RecordColumns, Text, Text, Text, Bool, Timestamptz, BigInt)>(RECEIPTS.as_str())
-        .bind::<BigInt, _>(i64::from(COUNTED_BEFORE))
-        .bind::<SqlUuid, _>(message.uuid());
+    let rows = statement::<(RecordColumns, Text, Text, Text, Bool, Timestamptz, Bool, Bool, BigInt)>(
+        RECEIPTS.as_str(),
+    )
+    .bind::<BigInt, _>(i64::from(COUNTED_BEFORE))
+    .bind::<SqlUuid, _>(message.uuid());
     Ok(rows.load(&mut db).await?)
 }

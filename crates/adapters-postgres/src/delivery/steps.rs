@@ -26,7 +26,7 @@ use super::save::SteppedRecords;
 use crate::account::row::max_attempts;
 use crate::error::Fault;
 use crate::group_commit::{self, BatchWork, LockWait};
-use crate::message::batch::{MemberKey, Members, memberships_on};
+use crate::message::batch::{MemberKey, Members, STEPPING_MEMBERS, memberships_on};
 use crate::message::load::{Records, messages_on, rows_on};
 use crate::message::record_key::RecordKeys;
 use crate::message::row::{MessageRow, number_column};
@@ -128,7 +128,7 @@ async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<DecidedSteps
     // After the answer, since a statement that is already prepared would overtake the locks.
     let wanted = commands.iter().map(membership_of).collect();
     let (messages, members) =
-        try_join(messages_on(db, rows?, Records::All), memberships_on(db, wanted)).await?;
+        try_join(messages_on(db, rows?, Records::All), memberships_on(db, wanted, STEPPING_MEMBERS)).await?;
     let messages = messages.into_iter().map(|message| (message.id, message)).collect();
     let mut locked_rows = LockedRows { messages, locked: locked?, members };
     let mut decided = DecidedSteps::default();
@@ -257,8 +257,11 @@ impl DecidedSteps {
     ) -> Result<Option<Outcome>, Fault> {
         let key = delivery_of(command);
         let membership = locked_rows.members.get(&membership_of(command));
+        if membership.is_some_and(|state| state.is_stopped) {
+            return Ok(Some(Err(AdvanceRefused::Stopped)));
+        }
         // The first activity of a participant makes it active, which needs a change of its own.
-        let is_active = membership.is_some_and(|status| *status == ParticipantStatus::Active);
+        let is_active = membership.is_some_and(|state| state.status == ParticipantStatus::Active);
         let message =
             locked_rows.messages.get_mut(&key.message).filter(|message| message.chat_id == command.chat);
         let (Some(message), true, Some(max)) = (message, is_active, locked_rows.locked.get(&key)) else {

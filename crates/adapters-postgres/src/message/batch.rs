@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::chat::ParticipantStatus;
+use domain::chat::{MemberState, ParticipantStatus};
 use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, RecordId, Sequence};
 use domain::idempotency::{StoredAnswer, Verdict};
 use domain::message::{
@@ -16,11 +16,12 @@ use futures_util::future::{join3, join4};
 use uuid::Uuid;
 
 use super::{insert, title};
+use crate::chat::row::member_state;
 use crate::error::Fault;
 use crate::group_commit::LockWait;
 use crate::idempotency_record::{self, Key, key};
 use crate::plan::quota::{bytes_of, limit_of};
-use crate::row::{self, At};
+use crate::row::At;
 use crate::run::{Db, execute};
 use crate::schema::participants;
 use crate::statement::statement;
@@ -70,26 +71,44 @@ impl MemberKey {
 }
 
 /// Memberships in their state.
-pub(crate) type Members = HashMap<MemberKey, ParticipantStatus>;
+pub(crate) type Members = HashMap<MemberKey, MemberState>;
 
 /// Reads and locks chats that are not deleted, in the order of their ids.
 const LOCK_CHATS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, \
      content_bytes, xmin::text FROM chats \
      WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE";
 
-/// The plans that limit them.
-const PLANS: &str = "SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes FROM chats \
+/// The plans that limit them, and pauses of their organizations.
+const PLANS: &str = "SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes, \
+     organizations.paused_at IS NOT NULL FROM chats \
      JOIN organizations ON organizations.id = chats.organization_id \
      JOIN plans ON plans.name = organizations.plan \
-     WHERE chats.id = ANY(?) AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes)";
+     WHERE chats.id = ANY(?) AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes \
+     OR organizations.paused_at IS NOT NULL)";
 
 /// One seek per pair: the statement is planned while the tables are empty, and must not scan all
-/// participants later.
-const MEMBERS: &str = "SELECT member.chat_id, member.participant_id, member.status \
-     FROM unnest(?, ?) AS wanted (chat_id, participant_id) CROSS JOIN LATERAL (\
-         SELECT participants.* FROM participants WHERE participants.chat_id = wanted.chat_id \
-         AND participants.participant_id = wanted.participant_id AND participants.left_at IS NULL \
-         OFFSET 0) AS member";
+/// participants later. `$paused` is whether the chat's organization is paused.
+macro_rules! members {
+    ($paused:literal) => {
+        concat!(
+            "SELECT member.chat_id, member.participant_id, member.status, member.stopped_at IS NOT NULL OR ",
+            $paused,
+            " FROM unnest(?, ?) AS wanted (chat_id, participant_id) CROSS JOIN LATERAL (\
+             SELECT participants.* FROM participants WHERE participants.chat_id = wanted.chat_id \
+             AND participants.participant_id = wanted.participant_id AND participants.left_at IS NULL \
+             OFFSET 0) AS member"
+        )
+    };
+}
+
+/// Of the senders and mentioned participants of messages, whose chats are read as well.
+const MEMBERS: &str = members!("FALSE");
+
+/// Of agents that take steps.
+pub(crate) const STEPPING_MEMBERS: &str = members!(
+    "EXISTS (SELECT FROM chats JOIN organizations ON organizations.id = chats.organization_id \
+     WHERE chats.id = member.chat_id AND organizations.paused_at IS NOT NULL OFFSET 0)"
+);
 
 /// Begins a transaction, locks the chats, and decides; nothing is written yet.
 pub(super) async fn decide_on(
@@ -103,9 +122,10 @@ pub(super) async fn decide_on(
         join4(begun, chats_on(db, news), plans_on(db, news), members_on(db, news)).await;
     begun?;
     let (mut chats, members) = (chats?, members?);
-    for (chat, plan) in plans? {
+    for (chat, plan, is_paused) in plans? {
         if let Some(chat) = chats.get_mut(&chat) {
             chat.state.plan = Some(plan);
+            chat.state.is_paused = is_paused;
         }
     }
     agents_on(db, &mut chats).await?;
@@ -180,8 +200,16 @@ async fn chats_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, Ba
         .await?;
     let chat = |(id, awaits_title, last_sequence, deleted_messages, newest, content_bytes, version): Row| {
         let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(|at| at.0));
-        let plan = None;
-        let state = ChatState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan };
+        let (is_paused, plan) = (false, None);
+        let state = ChatState {
+            awaits_title,
+            last_sequence,
+            deleted_messages,
+            newest,
+            content_bytes,
+            is_paused,
+            plan,
+        };
         (ChatId::new(id), BatchChat::at(state, version))
     };
     Ok(rows.into_iter().map(chat).collect())
@@ -209,22 +237,22 @@ async fn agents_on(mut db: &Db, chats: &mut HashMap<ChatId, BatchChat>) -> Resul
     Ok(())
 }
 
-async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(ChatId, ChatPlan)>, Fault> {
-    type Row = (Uuid, String, Option<i64>, Option<i64>, i64);
-    let rows = statement::<(SqlUuid, Text, Nullable<BigInt>, Nullable<BigInt>, BigInt)>(PLANS)
+async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(ChatId, ChatPlan, bool)>, Fault> {
+    type Row = (Uuid, String, Option<i64>, Option<i64>, i64, bool);
+    let rows = statement::<(SqlUuid, Text, Nullable<BigInt>, Nullable<BigInt>, BigInt, Bool)>(PLANS)
         .bind::<Array<SqlUuid>, _>(chats_of(news))
         .load::<Row>(&mut db)
         .await?;
-    let plan = |(chat, name, messages, bytes, organization_bytes): Row| {
+    let plan = |(chat, name, messages, bytes, organization_bytes, is_paused): Row| {
         let (messages, bytes) = (messages.map(limit_of), bytes.map(bytes_of));
         let organization_bytes = bytes_of(organization_bytes);
-        (ChatId::new(chat), ChatPlan { name, messages, bytes, organization_bytes })
+        (ChatId::new(chat), ChatPlan { name, messages, bytes, organization_bytes }, is_paused)
     };
     Ok(rows.into_iter().map(plan).collect())
 }
 
 async fn members_on(db: &Db, news: &[NewMessage]) -> Result<Members, Fault> {
-    memberships_on(db, wanted(news).collect()).await
+    memberships_on(db, wanted(news).collect(), MEMBERS).await
 }
 
 /// The memberships that matter: those of senders and mentioned participants.
@@ -235,17 +263,21 @@ pub(super) fn wanted(news: &[NewMessage]) -> impl Iterator<Item = MemberKey> {
     })
 }
 
-/// Those of these memberships that exist.
-pub(crate) async fn memberships_on(mut db: &Db, wanted: BTreeSet<MemberKey>) -> Result<Members, Fault> {
+/// Those of these memberships that exist; the text is that of [`members!`].
+pub(crate) async fn memberships_on(
+    mut db: &Db,
+    wanted: BTreeSet<MemberKey>,
+    text: &'static str,
+) -> Result<Members, Fault> {
     let (chats, who) = columns(&wanted);
-    let rows = statement::<(SqlUuid, SqlUuid, Text)>(MEMBERS)
+    let rows = statement::<(SqlUuid, SqlUuid, Text, Bool)>(text)
         .bind::<Array<SqlUuid>, _>(chats)
         .bind::<Array<SqlUuid>, _>(who)
-        .load::<(Uuid, Uuid, String)>(&mut db)
+        .load::<(Uuid, Uuid, String, bool)>(&mut db)
         .await?;
-    let member = |(chat, who, status): (Uuid, Uuid, String)| {
+    let member = |(chat, who, status, is_stopped): (Uuid, Uuid, String, bool)| {
         let key = MemberKey { chat: ChatId::new(chat), who };
-        Ok((key, row::word(&status, ParticipantStatus::parse)?))
+        Ok((key, member_state(&status, is_stopped)?))
     };
     rows.into_iter().map(member).collect()
 }
@@ -274,9 +306,11 @@ impl DecidedAppends {
     }
 
     /// The memberships in their current state.
-    pub(super) fn members(&self) -> impl Iterator<Item = (MemberKey, ParticipantStatus)> {
-        let now = |key, was| if self.activated.contains(key) { ParticipantStatus::Active } else { was };
-        self.members.iter().map(move |(key, was)| (*key, now(key, *was)))
+    pub(super) fn members(&self) -> impl Iterator<Item = (MemberKey, MemberState)> {
+        self.members.iter().map(|(key, was)| {
+            let status = if self.activated.contains(key) { ParticipantStatus::Active } else { was.status };
+            (*key, MemberState { status, ..*was })
+        })
     }
 
     /// The ids of the messages that are written.
@@ -295,18 +329,16 @@ impl DecidedAppends {
     /// Decides one message, after all before it.
     pub(super) fn decide(&mut self, index: usize, new: &NewMessage) -> Outcome {
         let Some(chat) = self.chats.get_mut(&new.chat) else { return Err(AppendRefused::NotParticipant) };
-        let sender = MemberKey::new(new.chat, new.sender);
-        let is_present = |who| self.members.contains_key(&MemberKey::new(new.chat, who));
-        let member = self.members.get(&sender).copied();
-        let decision = chat.state.append(new.clone(), member, is_present, &chat.agents)?;
+        let member = |who| self.members.get(&MemberKey::new(new.chat, who)).copied();
+        let decision = chat.state.append(new.clone(), member, &chat.agents)?;
         chat.written = true;
         if decision.activates {
-            self.activated.insert(sender);
+            self.activated.insert(MemberKey::new(new.chat, new.sender));
         }
         if let Some(titling) = decision.titling {
             chat.titling = Some((index, titling));
         }
-        Ok(Appended { message: decision.message, titled: None })
+        Ok(Appended { message: decision.message, recipients: decision.recipients, titled: None })
     }
 }
 

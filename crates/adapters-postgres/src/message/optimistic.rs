@@ -3,8 +3,8 @@
 //!
 //! Every change of a chat, of its participants, or of the number of its messages writes the row of
 //! the chat. The version of that row (`xmin`, the transaction that last wrote it) therefore shows
-//! whether anything has changed. Limits of the plan are stored elsewhere, so the statement reads
-//! them itself. The only change that it can miss is a membership that became active, which makes no
+//! whether anything has changed. Limits of the plan and pauses are stored elsewhere, so the statement
+//! reads them itself. The only change that it can miss is a membership that became active, which makes no
 //! difference: an active sender stays active.
 //!
 //! Versions are only comparable within one database. The cache is cleared with the first new
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::chat::ParticipantStatus;
+use domain::chat::MemberState;
 use domain::id::ChatId;
 use domain::message::{ChatState, Message, NewMessage};
 use tokio::time::Instant;
@@ -52,7 +52,7 @@ pub(super) struct VersionCache {
 struct CachedChat {
     state: ChatState,
     version: String,
-    members: HashMap<Uuid, ParticipantStatus>,
+    members: HashMap<Uuid, MemberState>,
     read_at: Instant,
     /// The number of batches that still avoid the optimistic path.
     backoff: u8,
@@ -129,10 +129,10 @@ impl VersionCache {
                 self.evict(id);
             }
         }
-        for (MemberKey { chat, who }, status) in decided.members() {
+        for (MemberKey { chat, who }, state) in decided.members() {
             if let Some(chat) = self.chats.get_mut(&chat)
                 && chat.version == *version
-                && chat.members.insert(who, status).is_none()
+                && chat.members.insert(who, state).is_none()
             {
                 self.size += 1;
             }
@@ -174,12 +174,13 @@ const LOCKED: &str = "locked AS MATERIALIZED (SELECT chats.id, chats.organizatio
      WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
-/// Checks that all rows are locked, and that no plan limits messages or forbids more bytes. `durable` is
-/// counted only because PostgreSQL does not run a part of a statement that nothing refers to.
+/// Checks that all rows are locked, that no plan limits messages or forbids more bytes, and that no organization
+/// is paused. `durable` is counted only because PostgreSQL does not run a part of a statement that nothing refers to.
 const GUARD: &str = "guard AS MATERIALIZED (SELECT (SELECT count(*) FROM locked) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
      SELECT 1 FROM (SELECT DISTINCT organization_id AS id FROM locked) AS own \
      JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \
-     WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes) AS may_write)";
+     WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes \
+     OR organizations.paused_at IS NOT NULL) AS may_write)";
 
 /// The statement is a transaction of its own, and requests a durable commit like every other (`begin!`).
 const DURABLE: &str = concat!("durable AS MATERIALIZED (", durable!("true"), ")");
@@ -217,7 +218,7 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use domain::chat::ChatTitle;
+    use domain::chat::{ChatTitle, ParticipantStatus};
     use domain::id::{MessageId, ParticipantId, Sequence, UserId};
     use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, KeyedRequest, Operation};
     use domain::message::{ChatPlan, Mention, MentionKind, MessageKind};
@@ -235,6 +236,7 @@ mod tests {
             deleted_messages: 0,
             newest: None,
             content_bytes: 0,
+            is_paused: false,
             plan: None,
         }
     }
@@ -269,7 +271,8 @@ mod tests {
     /// A batch with one message of Ann's, in a chat that was read in this version.
     fn committed(state: ChatState, read: &str, now: &str, status: ParticipantStatus) -> DecidedAppends {
         let chats = HashMap::from([(ROOM, BatchChat::at(state, read.to_owned()))]);
-        let mut decided = DecidedAppends::on(chats, HashMap::from([(member(ANN), status)]));
+        let mut decided =
+            DecidedAppends::on(chats, HashMap::from([(member(ANN), MemberState::playing(status))]));
         let outcome = decided.decide(0, &message(&[]));
         decided.outcomes.push(outcome);
         decided.version = Some(now.to_owned());
@@ -332,12 +335,12 @@ mod tests {
         let mut known = cached(state(false), ParticipantStatus::Active);
         let mut other = committed(state(false), "10", "11", ParticipantStatus::Active);
         let ben = Uuid::from_u128(3);
-        other.members = HashMap::from([(member(ben), ParticipantStatus::Active)]);
+        other.members = HashMap::from([(member(ben), MemberState::playing(ParticipantStatus::Active))]);
         known.store(&other, 1);
         assert!(known.decide(&[message(&[])], 1).is_none());
         let mut same = cached(state(false), ParticipantStatus::Active);
         let mut next = committed(state(false), "8", "9", ParticipantStatus::Active);
-        next.members = HashMap::from([(member(ben), ParticipantStatus::Active)]);
+        next.members = HashMap::from([(member(ben), MemberState::playing(ParticipantStatus::Active))]);
         same.store(&next, 1);
         assert!(same.decide(&[message(&[ben])], 1).is_some());
         assert_eq!(same.size, 3);

@@ -14,7 +14,7 @@ use domain::organization::{
     DepartRefused, Enter, EnterRefused, Invitation, InvitationRepository, InviteRefused, Member,
     MemberRepository, Moved, NewInvitation, NewOrganization, NotAdmin, OrganizationOf,
     OrganizationRepository, RenameOrganization, RenameOrganizationRefused, RevokeInvitation,
-    RevokeInvitationRefused, SetRole, SetRoleRefused,
+    RevokeInvitationRefused, SetPaused, SetRole, SetRoleRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::plan::{Organization, WhichOrganization};
@@ -45,6 +45,10 @@ impl OrganizationRepository for PostgresStore {
         command: RenameOrganization,
     ) -> Result<Result<Organization, RenameOrganizationRefused>, StoreError> {
         self.change(command, |db, command| show::rename_on(db, command).boxed(), |_| ()).await
+    }
+
+    async fn set_paused(&self, command: SetPaused) -> Result<Result<Organization, NotAdmin>, StoreError> {
+        self.change(command, |db, command| show::set_paused_on(db, command).boxed(), |_| ()).await
     }
 
     async fn delete_organization(

@@ -3,10 +3,11 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
+use domain::change::Change;
 use domain::id::{OrganizationId, UserId};
 use domain::organization::{
-    CreateOrganizationRefused, NewOrganization, NotAdmin, OrganizationOf, OrganizationRole,
-    RenameOrganization, RenameOrganizationRefused,
+    CreateOrganizationRefused, NewOrganization, NotAdmin, OrganizationOf, OrganizationRole, PauseReason,
+    RenameOrganization, RenameOrganizationRefused, SetPaused,
 };
 use domain::plan::{Organization, PlanName, WhichOrganization};
 use domain::time::Timestamp;
@@ -14,11 +15,12 @@ use uuid::Uuid;
 
 use super::member::{check_on, count_on};
 use crate::audit;
+use crate::change;
 use crate::error::Fault;
 use crate::lock;
 use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
 use crate::plan::list::organization_on;
-use crate::plan::row::PlanRow;
+use crate::plan::row::{PauseColumns, PlanRow, pause_of};
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::schema::{organizations, plans, users};
@@ -30,8 +32,8 @@ pub(super) async fn find_on(db: &Db, which: &WhichOrganization) -> Result<Option
     }
 }
 
-/// Id, name, creation time, and the user's role.
-type OfColumns = (Uuid, String, At, String);
+/// Id, name, creation time, the user's role, and the pause.
+type OfColumns = (Uuid, String, At, String, PauseColumns);
 
 pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<OrganizationOf>, Fault> {
     let found = users::table
@@ -39,13 +41,19 @@ pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<Organizati
         .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
         .filter(users::id.eq(user.uuid()))
         .select((
-            (organizations::id, organizations::name, organizations::created_at, users::organization_role),
+            (
+                organizations::id,
+                organizations::name,
+                organizations::created_at,
+                users::organization_role,
+                (organizations::paused_at, organizations::pause_reason),
+            ),
             PlanRow::as_select(),
         ))
         .first::<(OfColumns, PlanRow)>(&mut db)
         .await
         .optional()?;
-    let Some(((id, name, created_at, role), plan)) = found else { return Ok(None) };
+    let Some(((id, name, created_at, role, pause), plan)) = found else { return Ok(None) };
     let id = OrganizationId::new(id);
     Ok(Some(OrganizationOf {
         id,
@@ -54,6 +62,7 @@ pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<Organizati
         role: row::word(&role, OrganizationRole::parse)?,
         members: count_on(db, id).await?,
         plan: plan.into_plan(),
+        pause: pause_of(pause),
     }))
 }
 
@@ -114,6 +123,36 @@ pub(super) async fn rename_on(
         .set(organizations::name.eq(command.name.as_str()))
         .execute(&mut db)
         .await?;
+    stored_on(db, id).await.map(Ok)
+}
+
+pub(super) async fn set_paused_on(
+    mut db: &Db,
+    command: &SetPaused,
+) -> Result<Result<Organization, NotAdmin>, Fault> {
+    let id = command.by.organization();
+    lock::people_on(db, id).await?;
+    if let Err(refused) = check_on(db, command.by).await? {
+        return Ok(Err(refused));
+    }
+    let was_paused = stored_on(db, id).await?.pause.is_some();
+    let since = command.reason.as_ref().map(|_| At(command.now));
+    let (organization, is_paused) = (organizations::table.find(id.uuid()), since.is_some());
+    let reason = organizations::pause_reason.eq(command.reason.as_ref().map(PauseReason::as_str));
+    if was_paused && is_paused {
+        diesel::update(organization).set(reason).execute(&mut db).await?;
+    } else {
+        diesel::update(organization)
+            .set((reason, organizations::paused_at.eq(since)))
+            .execute(&mut db)
+            .await?;
+    }
+    if was_paused || is_paused {
+        audit::append_on(db, [AuditEntry::organization_paused(command)]).await?;
+    }
+    if was_paused != is_paused {
+        change::append_on(db, [Change::PauseChanged(id)], command.now).await?;
+    }
     stored_on(db, id).await.map(Ok)
 }
 

@@ -8,7 +8,7 @@ use domain::plan::{Organization, PlanInUse, PlanName};
 use uuid::Uuid;
 
 use super::quota::bytes_of;
-use super::row::PlanRow;
+use super::row::{PauseColumns, PlanRow, pause_of};
 use crate::error::Fault;
 use crate::run::Db;
 use crate::schema::{organizations, plans, users};
@@ -31,8 +31,8 @@ pub(super) async fn plans_on(mut db: &Db) -> Result<Vec<PlanInUse>, Fault> {
     Ok(rows.into_iter().map(in_use).collect())
 }
 
-/// Id, name, plan, counted bytes, number of users.
-type OrganizationColumns = (Uuid, String, String, i64, i64);
+/// Id, name, plan, counted bytes, pause, number of users.
+type OrganizationColumns = (Uuid, String, String, i64, PauseColumns, i64);
 
 pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, Fault> {
     let rows = organizations::table
@@ -40,13 +40,21 @@ pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, F
             users::table.on(users::organization_id.eq(organizations::id).and(users::deleted_at.is_null())),
         )
         .filter(organizations::deleted_at.is_null())
-        .group_by((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
+        .group_by((
+            organizations::id,
+            organizations::name,
+            organizations::plan,
+            organizations::content_bytes,
+            organizations::paused_at,
+            organizations::pause_reason,
+        ))
         .order(organizations::name)
         .select((
             organizations::id,
             organizations::name,
             organizations::plan,
             organizations::content_bytes,
+            (organizations::paused_at, organizations::pause_reason),
             diesel::dsl::count(users::id.nullable()),
         ))
         .load::<OrganizationColumns>(&mut db)
@@ -58,22 +66,29 @@ pub(crate) async fn organization_on(mut db: &Db, id: Uuid) -> Result<Option<Orga
     let found = organizations::table
         .find(id)
         .filter(organizations::deleted_at.is_null())
-        .select((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
-        .first::<(Uuid, String, String, i64)>(&mut db)
+        .select((
+            organizations::id,
+            organizations::name,
+            organizations::plan,
+            organizations::content_bytes,
+            (organizations::paused_at, organizations::pause_reason),
+        ))
+        .first::<(Uuid, String, String, i64, PauseColumns)>(&mut db)
         .await
         .optional()?;
-    let Some((id, name, plan, bytes)) = found else { return Ok(None) };
+    let Some((id, name, plan, bytes, pause)) = found else { return Ok(None) };
     let members = users::table.filter(users::organization_id.eq(id)).filter(users::deleted_at.is_null());
     let members = members.count().get_result(&mut db).await?;
-    Ok(Some(into_organization((id, name, plan, bytes, members))))
+    Ok(Some(into_organization((id, name, plan, bytes, pause, members))))
 }
 
-fn into_organization((id, name, plan, bytes, users): OrganizationColumns) -> Organization {
+fn into_organization((id, name, plan, bytes, pause, users): OrganizationColumns) -> Organization {
     Organization {
         id: OrganizationId::new(id),
         name,
         plan: PlanName::from_stored(plan),
         users: users.cast_unsigned(),
         bytes: bytes_of(bytes),
+        pause: pause_of(pause),
     }
 }

@@ -34,15 +34,15 @@ SELECT id, title IS NULL
   AND deleted_at IS NULL
   ORDER BY id
   FOR NO KEY UPDATE;
-SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes
+SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes, organizations.paused_at IS NOT NULL
   FROM chats
   JOIN organizations
   ON organizations.id = chats.organization_id
   JOIN plans
   ON plans.name = organizations.plan
   WHERE chats.id = ANY($1)
-  AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes);
-SELECT member.chat_id, member.participant_id, member.status
+  AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL);
+SELECT member.chat_id, member.participant_id, member.status, member.stopped_at IS NOT NULL OR FALSE
   FROM unnest($1, $2) AS wanted (chat_id, participant_id)
   CROSS JOIN LATERAL
   (SELECT participants.*
@@ -77,8 +77,21 @@ SELECT "participants"."participant_id"
       AND ("participants"."kind" = $2))
     AND ("participants"."left_at" IS NULL))
   ORDER BY "participants"."participant_id";
-SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL
+SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL, EXISTS
+  (SELECT
+    FROM participants
+    WHERE participants.chat_id = chat.id
+    AND participants.kind = 'Agent'
+    AND participants.left_at IS NULL
+    AND (participants.stopped_at IS NOT NULL OR paused.paused_at IS NOT NULL) OFFSET 0)
   FROM unnest($1) AS chat (id)
+  LEFT JOIN LATERAL
+  (SELECT organizations.paused_at
+    FROM chats
+    JOIN organizations
+    ON organizations.id = chats.organization_id
+    WHERE chats.id = chat.id OFFSET 0) AS paused
+  ON TRUE
   LEFT JOIN LATERAL
   (SELECT TRUE AS yes
     FROM participants
@@ -172,7 +185,7 @@ WITH durable AS MATERIALIZED
       ON organizations.id = own.id
       JOIN plans
       ON plans.name = organizations.plan
-      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at)
+      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at)
     SELECT *, created_at
     FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at)
     WHERE
@@ -251,18 +264,21 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
   ORDER BY deliveries.agent_id;
 
 -- next message
-SELECT participants.status, message.*, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
+SELECT participants.status, coalesce(participants.stopped_at, organizations.paused_at) IS NOT NULL, message.*, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513), earlier.*
   FROM participants
   JOIN chats
   ON chats.id = participants.chat_id
   AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
   LEFT JOIN LATERAL
   (SELECT *
     FROM deliveries
     WHERE deliveries.agent_id = participants.participant_id
     AND deliveries.chat_id = participants.chat_id
+    AND coalesce(participants.stopped_at, organizations.paused_at) IS NULL
     AND deliveries.processed_at IS NULL
     AND deliveries.dead_at IS NULL
     AND deliveries.addressed
@@ -300,14 +316,6 @@ SELECT participants.status, message.*, deliveries.agent_id, deliveries.addressed
   AND participants.left_at IS NULL;
 
 -- begin
-SELECT member.chat_id, member.participant_id, member.status
-  FROM unnest($1, $2) AS wanted (chat_id, participant_id)
-  CROSS JOIN LATERAL
-  (SELECT participants.*
-    FROM participants
-    WHERE participants.chat_id = wanted.chat_id
-    AND participants.participant_id = wanted.participant_id
-    AND participants.left_at IS NULL OFFSET 0) AS member;
 SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
@@ -355,6 +363,20 @@ SELECT messages.id, deliveries.agent_id,
   AND deliveries.sequence = messages.sequence
   ORDER BY deliveries.agent_id, deliveries.chat_id, deliveries.sequence
   FOR NO KEY UPDATE OF deliveries SKIP LOCKED;
+SELECT member.chat_id, member.participant_id, member.status, member.stopped_at IS NOT NULL OR EXISTS
+  (SELECT
+    FROM chats
+    JOIN organizations
+    ON organizations.id = chats.organization_id
+    WHERE chats.id = member.chat_id
+    AND organizations.paused_at IS NOT NULL OFFSET 0)
+  FROM unnest($1, $2) AS wanted (chat_id, participant_id)
+  CROSS JOIN LATERAL
+  (SELECT participants.*
+    FROM participants
+    WHERE participants.chat_id = wanted.chat_id
+    AND participants.participant_id = wanted.participant_id
+    AND participants.left_at IS NULL OFFSET 0) AS member;
 INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
   SELECT agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason
   FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS new (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
@@ -362,10 +384,12 @@ INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt,
   SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN deliveries.current_attempt = excluded.current_attempt THEN coalesce(deliveries.error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
 
 -- context
-SELECT "participants"."role", "participants"."status"
-  FROM ("participants"
-    INNER JOIN "chats"
-    ON ("participants"."chat_id" = "chats"."id"))
+SELECT "participants"."kind", "participants"."role", "participants"."status", "participants"."stopped_at", "participants"."joined_at", "organizations"."paused_at"
+  FROM (("participants"
+      INNER JOIN "chats"
+      ON ("participants"."chat_id" = "chats"."id"))
+    LEFT OUTER JOIN "organizations"
+    ON ("chats"."organization_id" = "organizations"."id"))
   WHERE (((("participants"."chat_id" = $1)
         AND ("participants"."participant_id" = $2))
       AND ("participants"."left_at" IS NULL))

@@ -69,8 +69,8 @@ impl Watched {
         };
         let last = Timestamp::from_micros(at(all));
         // Each agent is read once for each part, each open item and the ten participants of its chat a few
-        // times, and what is shown of a page.
-        let (both, waiting, begun) = (15_000, 9000, 6500);
+        // times, and what is shown of a page, for each item of which the few organizations are read.
+        let (both, waiting, begun) = (15_000, 9000, 8500);
         let search = |change: fn(&mut WorkSearch)| {
             let mut search = any.clone();
             change(&mut search);
@@ -90,7 +90,7 @@ impl Watched {
                 waiting,
             ),
             ("dead", search(|search| search.state = Some(DeliveryStatus::Dead)), begun),
-            ("an agent", search(|search| search.agent = Some(AgentId::new(id(AGENT, 301)))), 100),
+            ("an agent", search(|search| search.agent = Some(AgentId::new(id(AGENT, 301)))), 150),
             ("a chat", search(|search| search.chat = Some(ChatId::new(id(CHAT, 7)))), both),
         ] {
             let page =
@@ -116,7 +116,7 @@ impl Watched {
             message: MessageId::new(id(TEXT, 1)),
             agent: AgentId::new(id(AGENT, 1)),
         };
-        assert!(self.costs("one item", 100, store.find_work(wanted)).await.unwrap().unwrap().is_some());
+        assert!(self.costs("one item", 150, store.find_work(wanted)).await.unwrap().unwrap().is_some());
     }
 }
 

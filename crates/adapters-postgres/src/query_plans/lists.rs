@@ -9,6 +9,7 @@ use domain::caller::Caller;
 use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, ChatParts, ChatRepository, ChatSort, ParticipantRepository};
 use domain::contact::{ContactRepository, Handle, RequestStatus, SentFilter};
+use domain::control::ControlRepository;
 use domain::id::{ChatId, MessageId, ParticipantId, SessionId};
 use domain::login::SessionRepository;
 use domain::memory::{
@@ -53,6 +54,9 @@ impl Watched {
             .unwrap();
         self.costs("entrance", 60, store.entrance(viewer, chat)).await.unwrap();
         self.costs("membership", 10, store.membership(viewer, chat)).await.unwrap();
+        for page in [FIRST, after(at(self.size.rooms / 2))] {
+            self.costs("executions", 3000, store.executions(ann, self.bot.id, page)).await.unwrap().unwrap();
+        }
         self.costs("roster", 60, store.roster(viewer, chat)).await.unwrap().unwrap();
     }
 

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::check_on;
 use super::row::{ItemRow, account, agents, organization, reader};
+use crate::control::row::HALTS;
 use crate::error::Fault;
 use crate::message::load::{RecordColumns, earlier_on, record_columns};
 use crate::message::record_key::{RecordKey, RecordKeys};
@@ -33,6 +34,8 @@ type ItemColumns = (
     Text,
     Timestamptz,
     Text,
+    Bool,
+    Bool,
 );
 
 pub(super) async fn find_on(db: &Db, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, Fault> {
@@ -76,7 +79,7 @@ pub(super) async fn items_on(
     }
     let keys = keys.into_iter().collect::<RecordKeys>();
     let rows = statement::<ItemColumns>(format!(
-        "SELECT {}, {} FROM unnest(?, ?, ?) WITH ORDINALITY AS wanted (agent_id, chat_id, sequence, ordinal) \
+        "SELECT {}, {}, {} FROM unnest(?, ?, ?) WITH ORDINALITY AS wanted (agent_id, chat_id, sequence, ordinal) \
          CROSS JOIN LATERAL (SELECT * FROM deliveries WHERE deliveries.agent_id = wanted.agent_id \
              AND deliveries.chat_id = wanted.chat_id AND deliveries.sequence = wanted.sequence OFFSET 0) AS deliveries \
          CROSS JOIN LATERAL (SELECT * FROM agents WHERE agents.id = wanted.agent_id OFFSET 0) AS agents \
@@ -86,6 +89,7 @@ pub(super) async fn items_on(
          ORDER BY wanted.ordinal",
         record_columns(),
         ItemRow::COLUMNS,
+        HALTS,
     ));
     let rows = rows
         .bind::<SqlUuid, _>(reader(scope).0)

@@ -20,8 +20,7 @@ pub(super) fn add_participant_on(
     connection: &mut SqliteConnection,
     command: &AddParticipant,
 ) -> Result<Result<AddedParticipant, AddRefused>, Fault> {
-    let caller_role =
-        membership_on(connection, command.by.participant(), command.chat)?.map(|(role, _)| role);
+    let caller_role = membership_on(connection, command.by.participant(), command.chat)?.map(|own| own.role);
     let candidate = candidate_on(connection, command)?;
     let candidate = match decide_add(command.by, caller_role, candidate, command.role) {
         Ok(candidate) => candidate,
@@ -36,6 +35,7 @@ pub(super) fn add_participant_on(
         participants::role.eq(command.role.as_str()),
         participants::status.eq(ParticipantStatus::on_adding(candidate.id).as_str()),
         participants::joined_at.eq(now),
+        participants::stopped_at.eq(None::<i64>),
     );
     diesel::insert_into(participants::table)
         .values((

@@ -53,10 +53,12 @@ struct WorkRow {
     working: bool,
     #[diesel(sql_type = Bool)]
     failed: bool,
+    #[diesel(sql_type = Bool)]
+    stopped: bool,
 }
 
 /// Seeks from each agent of a chat to its unfinished work there, that is, attempts under way and
-/// failed ones.
+/// failed ones. Whether one is stopped is in the rows of the agents.
 fn works_on(connection: &mut SqliteConnection, chats: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
     let any = |status: &str| {
         format!(
@@ -68,13 +70,17 @@ fn works_on(connection: &mut SqliteConnection, chats: &[ChatId]) -> Result<Vec<(
         )
     };
     let rows = diesel::sql_query(format!(
-        "SELECT id, {} AS working, {} AS failed FROM chats WHERE id IN ({})",
+        "SELECT chats.id, {} AS working, {} AS failed, EXISTS (SELECT 1 FROM participants \
+         WHERE participants.chat_id = chats.id AND participants.kind = 'Agent' AND participants.left_at IS NULL \
+         AND (participants.stopped_at IS NOT NULL OR paused.paused_at IS NOT NULL)) AS stopped FROM chats \
+         LEFT JOIN organizations AS paused ON paused.id = chats.organization_id WHERE chats.id IN ({})",
         any(PROCESSING),
         any(FAILED),
         in_list(chats)
     ));
     let rows = rows.load::<WorkRow>(connection)?.into_iter();
-    rows.map(|found| Ok((row::chat_id(&found.id)?, WorkStatus::of(found.working, found.failed)))).collect()
+    let work = |found: &WorkRow| WorkStatus::of(found.stopped, found.failed, found.working);
+    rows.map(|found| Ok((row::chat_id(&found.id)?, work(&found)))).collect()
 }
 
 #[derive(QueryableByName)]

@@ -2,13 +2,13 @@
 
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Text};
-use domain::chat::{Chat, Membership, Participant, ParticipantStatus, Role, Standing};
+use domain::chat::{Chat, Membership, OwnMembership, Participant, Standing};
 use domain::id::{AccountId, ChatId, ParticipantId};
 
-use super::row::{ChatRow, ParticipantRow, StandingRow};
+use super::row::{ChatRow, OwnMembershipRow, ParticipantRow, StandingRow};
 use crate::error::Fault;
 use crate::row;
-use crate::schema::{agents, chats, participants, users};
+use crate::schema::{agents, chats, organizations, participants, users};
 use crate::statement::statement;
 
 /// A chat that is not deleted.
@@ -22,23 +22,30 @@ pub(crate) fn chat_on(connection: &mut SqliteConnection, chat: ChatId) -> Result
     found.map(ChatRow::into_chat).transpose()
 }
 
-/// Role and status of a participant of a chat that is not deleted.
+/// The membership of a participant of a chat that is not deleted.
 pub(crate) fn membership_on(
     connection: &mut SqliteConnection,
     who: ParticipantId,
     chat: ChatId,
-) -> Result<Option<(Role, ParticipantStatus)>, Fault> {
+) -> Result<Option<OwnMembership>, Fault> {
     let found = participants::table
         .inner_join(chats::table)
         .filter(participants::chat_id.eq(row::bytes(chat.uuid())))
         .filter(participants::participant_id.eq(row::bytes(who.uuid())))
         .filter(participants::left_at.is_null())
         .filter(chats::deleted_at.is_null())
-        .select((participants::role, participants::status))
-        .get_result::<(String, String)>(connection)
+        .left_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
+        .select((
+            participants::kind,
+            participants::role,
+            participants::status,
+            participants::stopped_at,
+            participants::joined_at,
+            organizations::paused_at.nullable(),
+        ))
+        .get_result::<OwnMembershipRow>(connection)
         .optional()?;
-    let Some((role, status)) = found else { return Ok(None) };
-    Ok(Some((row::word(&role, Role::parse)?, row::word(&status, ParticipantStatus::parse)?)))
+    found.map(OwnMembershipRow::into_membership).transpose()
 }
 
 /// The standing of a viewer in a chat that is not deleted.
@@ -49,7 +56,7 @@ pub(crate) fn standing_on(
 ) -> Result<Standing, Fault> {
     let ParticipantId::User(user) = viewer else {
         let own = membership_on(connection, viewer, chat)?;
-        let own = own.map(|(role, status)| Membership { role, status });
+        let own = own.map(|own| Membership { role: own.role, status: own.state.status });
         return Ok(Standing { own, agents: Vec::new() });
     };
     // The index is named because SQLite would read all participants of the chat.

@@ -18,7 +18,7 @@ use diesel::prelude::*;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
-    NewChat, ParticipantRepository, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant,
+    NewChat, OwnMembership, ParticipantRepository, RemoveParticipant, RemoveRefused, RemovedParticipant,
     RenameChat, RenameChatRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
@@ -101,9 +101,8 @@ impl ParticipantRepository for SqliteStore {
         &self,
         who: ParticipantId,
         chat: ChatId,
-    ) -> Result<Option<ParticipantStatus>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| load::membership_on(connection, who, chat);
-        Ok(self.read(work).await?.map(|(_, status)| status))
+    ) -> Result<Option<OwnMembership>, StoreError> {
+        self.read(move |connection| load::membership_on(connection, who, chat)).await
     }
 
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError> {

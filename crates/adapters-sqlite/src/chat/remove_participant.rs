@@ -18,8 +18,7 @@ pub(super) fn remove_participant_on(
     connection: &mut SqliteConnection,
     command: &RemoveParticipant,
 ) -> Result<Result<RemovedParticipant, RemoveRefused>, Fault> {
-    let caller_role =
-        membership_on(connection, command.by.participant(), command.chat)?.map(|(role, _)| role);
+    let caller_role = membership_on(connection, command.by.participant(), command.chat)?.map(|own| own.role);
     let target = participants_on(connection, command.chat, Some(command.target))?.pop();
     let chat = row::bytes(command.chat.uuid());
     let owners = participants::table

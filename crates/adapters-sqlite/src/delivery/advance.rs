@@ -21,9 +21,12 @@ pub(super) fn advance_on(
     command: &AdvanceDelivery,
 ) -> Result<Result<Advanced, AdvanceRefused>, Fault> {
     let agent = ParticipantId::Agent(command.agent);
-    let Some((_, membership)) = membership_on(connection, agent, command.chat)? else {
+    let Some(own) = membership_on(connection, agent, command.chat)? else {
         return Ok(Err(AdvanceRefused::NotFound));
     };
+    if own.state.is_stopped {
+        return Ok(Err(AdvanceRefused::Stopped));
+    }
     let Some(message) = message_row_on(connection, command.chat, command.message)? else {
         return Ok(Err(AdvanceRefused::NotFound));
     };
@@ -34,7 +37,7 @@ pub(super) fn advance_on(
         Ok(after) => after,
         Err(refused) => return Ok(Err(refused.into())),
     };
-    if membership == ParticipantStatus::Inactive {
+    if own.state.status == ParticipantStatus::Inactive {
         activate_on(connection, agent, command.chat)?;
     }
     if let Some(earlier) = EarlierAttempt::between(&before, &after, true)? {

@@ -43,9 +43,13 @@ pub(super) fn next_on(
     agent: AgentId,
     chat: ChatId,
 ) -> Result<Option<NextMessage>, Fault> {
-    let Some((_, membership)) = membership_on(connection, ParticipantId::Agent(agent), chat)? else {
+    let Some(own) = membership_on(connection, ParticipantId::Agent(agent), chat)? else {
         return Ok(None);
     };
+    let membership = own.state;
+    if membership.is_stopped {
+        return Ok(Some(NextMessage { membership, message: None }));
+    }
     // The first of the deliveries that `DeliveryFilter::Open` selects.
     let first = statement!(
         "SELECT sequence FROM deliveries INDEXED BY deliveries_open \

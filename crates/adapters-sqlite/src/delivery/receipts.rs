@@ -8,6 +8,7 @@ use domain::id::{ChatId, MessageId, ParticipantId};
 
 use super::row::ReceiptRow;
 use crate::chat::load::standing_on;
+use crate::control::row::HALTS;
 use crate::error::Fault;
 use crate::message::load::{ERROR, RECORDS, RecordColumns, error_bytes, message_row_on};
 use crate::message::row::DeliveryRow;
@@ -31,7 +32,7 @@ pub(super) fn receipts_on(
         return Ok(Err(ReceiptsRefused::MessageNotFound));
     }
     let rows = statement!(
-        RECORDS, "SELECT ", DeliveryRow::COLUMNS, ", ", ERROR, ", ", ReceiptRow::COLUMNS,
+        RECORDS, "SELECT ", DeliveryRow::COLUMNS, ", ", ERROR, ", ", ReceiptRow::COLUMNS, ", ", HALTS,
         ", (SELECT count(*) FROM (SELECT 1 FROM deliveries AS earlier INDEXED BY deliveries_open \
              WHERE earlier.agent_id = deliveries.agent_id AND earlier.chat_id = deliveries.chat_id \
              AND earlier.sequence < deliveries.sequence AND earlier.processed_at IS NULL \
@@ -42,7 +43,7 @@ pub(super) fn receipts_on(
          CROSS JOIN agents ON agents.id = deliveries.agent_id \
          CROSS JOIN messages INDEXED BY messages_order ON messages.chat_id = deliveries.chat_id \
              AND messages.sequence = deliveries.sequence ORDER BY deliveries.agent_id"
-        => (RecordColumns, Text, Text, Text, Bool, BigInt, BigInt)
+        => (RecordColumns, Text, Text, Text, Bool, BigInt, Bool, Bool, BigInt)
     );
     let list = [(message.chat_id.hex(), message.sequence, &message.mentions)];
     let rows = rows

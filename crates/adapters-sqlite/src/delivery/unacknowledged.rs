@@ -57,7 +57,11 @@ pub(super) fn unacknowledged_on(
          FROM listening LEFT JOIN messages INDEXED BY messages_order \
          ON messages.chat_id = listening.chat_id AND messages.sequence IN ( \
          SELECT sequence FROM (SELECT sequence, {NEW} AS is_new {open}) \
-         WHERE is_new ORDER BY sequence LIMIT {limit})"
+         WHERE is_new ORDER BY sequence LIMIT {limit}) \
+         WHERE messages.sequence IS NULL OR (SELECT coalesce(stopped_at, paused_at) FROM participants \
+         CROSS JOIN chats ON chats.id = participants.chat_id \
+         LEFT JOIN organizations ON organizations.id = chats.organization_id \
+         WHERE participants.chat_id = listening.chat_id AND participants.participant_id = listening.agent_id) IS NULL"
     ))
     .into_boxed();
     for (ordinal, one) in (0_i64..).zip(listening) {
@@ -124,7 +128,11 @@ pub(super) fn new_messages_on(
     chat: ChatId,
     sequences: &[Sequence],
 ) -> Result<Vec<Message>, Fault> {
-    if sequences.is_empty() || membership_on(connection, ParticipantId::Agent(agent), chat)?.is_none() {
+    let plays = |connection: &mut SqliteConnection| {
+        let own = membership_on(connection, ParticipantId::Agent(agent), chat)?;
+        Ok::<_, Fault>(own.is_some_and(|own| !own.state.is_stopped))
+    };
+    if sequences.is_empty() || !plays(connection)? {
         return Ok(Vec::new());
     }
     let numbers = sequences.iter().map(|sequence| sequence.get().to_string()).collect::<Vec<_>>().join(", ");

@@ -1,11 +1,11 @@
 //! Storing a message with the next sequence of its chat.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
-use domain::chat::ParticipantStatus;
+use domain::chat::MemberState;
 use domain::id::{AgentId, ChatId, ParticipantKind, Sequence};
 use domain::message::{AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult};
 use uuid::Uuid;
@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::row::{MessageRow, mentions_column};
 use super::title;
 use crate::chat::activate_on;
+use crate::chat::row::member_state;
 use crate::error::Fault;
 use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
@@ -34,16 +35,17 @@ pub(super) fn append_on(
             PriorResult::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),
         }
     }
-    let Some((membership, mut state)) = sender_on(connection, &new)? else {
+    let Some((sender, mut state)) = sender_on(connection, &new)? else {
         return Ok(Err(AppendRefused::NotParticipant));
     };
-    let present = present_on(connection, &new)?;
+    let mut members = mentioned_on(connection, &new)?;
+    members.insert(new.sender.uuid(), sender);
     let agents = if state.awaits_title { agents_on(connection, new.chat)? } else { Vec::new() };
-    let decision = match state.append(new, Some(membership), |who| present.contains(&who.uuid()), &agents) {
+    let decision = match state.append(new, |who| members.get(&who.uuid()).copied(), &agents) {
         Ok(decision) => decision,
         Err(refused) => return Ok(Err(refused)),
     };
-    let message = decision.message;
+    let (message, recipients) = (decision.message, decision.recipients);
     if decision.activates {
         activate_on(connection, message.sender, message.chat_id)?;
     }
@@ -61,7 +63,7 @@ pub(super) fn append_on(
         Some(titling) => title::give_on(connection, &message, titling)?,
         None => None,
     };
-    Ok(Ok(Appended { message, titled }))
+    Ok(Ok(Appended { message, recipients, titled }))
 }
 
 /// The agents in a chat.
@@ -78,15 +80,15 @@ fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<Agen
 /// Name of a plan, its limits of messages and bytes, and the bytes that the organization stores.
 type Plan = (String, Option<i64>, Option<i64>, i64);
 
-/// Status of a membership; whether the chat has no title yet, its last sequence, number of deleted
+/// Status of a membership, its stop, and a pause of the organization; whether the chat has no title yet, its last sequence, number of deleted
 /// messages, newest time, and bytes.
-type Sender = (String, bool, i64, i64, Option<i64>, i64, Option<Plan>);
+type Sender = (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Option<Plan>);
 
 /// The sender's membership and the chat, if the sender is a participant.
 fn sender_on(
     connection: &mut SqliteConnection,
     new: &NewMessage,
-) -> Result<Option<(ParticipantStatus, ChatState)>, Fault> {
+) -> Result<Option<(MemberState, ChatState)>, Fault> {
     let found = participants::table
         .inner_join(chats::table)
         .left_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
@@ -97,6 +99,8 @@ fn sender_on(
         .filter(chats::deleted_at.is_null())
         .select((
             participants::status,
+            participants::stopped_at,
+            organizations::paused_at.nullable(),
             chats::title.is_null().and(chats::titled_by.is_null()),
             chats::last_sequence,
             chats::deleted_messages,
@@ -106,7 +110,17 @@ fn sender_on(
         ))
         .get_result::<Sender>(connection)
         .optional()?;
-    let Some((status, awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan)) = found
+    let Some((
+        status,
+        stop,
+        pause,
+        awaits_title,
+        last_sequence,
+        deleted_messages,
+        newest,
+        content_bytes,
+        plan,
+    )) = found
     else {
         return Ok(None);
     };
@@ -117,26 +131,31 @@ fn sender_on(
         organization_bytes: bytes_of(organization_bytes),
     });
     let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(row::time));
-    let state = ChatState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan };
-    Ok(Some((row::word(&status, ParticipantStatus::parse)?, state)))
+    let is_paused = pause.is_some();
+    let state =
+        ChatState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, is_paused, plan };
+    Ok(Some((member_state(&status, stop.is_some())?, state)))
 }
 
 /// The mentioned participants of the chat.
-fn present_on(connection: &mut SqliteConnection, new: &NewMessage) -> Result<HashSet<Uuid>, Fault> {
-    let mut present = HashSet::with_capacity(new.mentions.len());
+fn mentioned_on(
+    connection: &mut SqliteConnection,
+    new: &NewMessage,
+) -> Result<HashMap<Uuid, MemberState>, Fault> {
+    let mut members = HashMap::with_capacity(new.mentions.len() + 1);
     for mention in &new.mentions {
         let who = mention.id.uuid();
         let found = participants::table
             .find((row::bytes(new.chat.uuid()), row::bytes(who)))
             .filter(participants::left_at.is_null())
-            .select(participants::joined_at)
-            .get_result::<i64>(connection)
+            .select((participants::status, participants::stopped_at))
+            .get_result::<(String, Option<i64>)>(connection)
             .optional()?;
-        if found.is_some() {
-            present.insert(who);
+        if let Some((status, stop)) = found {
+            members.insert(who, member_state(&status, stop.is_some())?);
         }
     }
-    Ok(present)
+    Ok(members)
 }
 
 fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {

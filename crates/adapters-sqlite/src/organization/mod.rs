@@ -15,7 +15,7 @@ use domain::organization::{
     DepartRefused, Enter, EnterRefused, Invitation, InvitationRepository, InviteRefused, Member,
     MemberRepository, Moved, NewInvitation, NewOrganization, NotAdmin, OrganizationOf,
     OrganizationRepository, RenameOrganization, RenameOrganizationRefused, RevokeInvitation,
-    RevokeInvitationRefused, SetRole, SetRoleRefused,
+    RevokeInvitationRefused, SetPaused, SetRole, SetRoleRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::plan::{Organization, WhichOrganization};
@@ -45,6 +45,10 @@ impl OrganizationRepository for SqliteStore {
         command: RenameOrganization,
     ) -> Result<Result<Organization, RenameOrganizationRefused>, StoreError> {
         self.change(move |connection| show::rename_on(connection, &command), |_| ()).await
+    }
+
+    async fn set_paused(&self, command: SetPaused) -> Result<Result<Organization, NotAdmin>, StoreError> {
+        self.change(move |connection| show::set_paused_on(connection, &command), |_| ()).await
     }
 
     async fn delete_organization(

@@ -3,20 +3,22 @@
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
+use domain::change::Change;
 use domain::id::{OrganizationId, UserId};
 use domain::organization::{
-    CreateOrganizationRefused, NewOrganization, NotAdmin, OrganizationOf, OrganizationRole,
-    RenameOrganization, RenameOrganizationRefused,
+    CreateOrganizationRefused, NewOrganization, NotAdmin, OrganizationOf, OrganizationRole, PauseReason,
+    RenameOrganization, RenameOrganizationRefused, SetPaused,
 };
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use domain::time::Timestamp;
 
 use super::member::{check_on, count_on};
 use crate::audit;
+use crate::change;
 use crate::error::Fault;
 use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
 use crate::plan::list::organization_on;
-use crate::plan::row::PlanRow;
+use crate::plan::row::{PauseColumns, PlanRow, pause_of};
 use crate::row;
 use crate::schema::{organizations, plans, users};
 
@@ -27,8 +29,8 @@ pub(super) fn find_on(
     which_on(connection, which)?.map_or(Ok(None), |id| organization_on(connection, &id))
 }
 
-/// Id, name, creation time, and the user's role.
-type OfColumns = (Vec<u8>, String, i64, String);
+/// Id, name, creation time, the user's role, and the pause.
+type OfColumns = (Vec<u8>, String, i64, String, PauseColumns);
 
 pub(super) fn of_on(
     connection: &mut SqliteConnection,
@@ -39,12 +41,18 @@ pub(super) fn of_on(
         .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
         .filter(users::id.eq(row::bytes(user.uuid())))
         .select((
-            (organizations::id, organizations::name, organizations::created_at, users::organization_role),
+            (
+                organizations::id,
+                organizations::name,
+                organizations::created_at,
+                users::organization_role,
+                (organizations::paused_at, organizations::pause_reason),
+            ),
             PlanRow::as_select(),
         ))
         .get_result::<(OfColumns, PlanRow)>(connection)
         .optional()?;
-    let Some(((id, name, created_at, role), plan)) = found else { return Ok(None) };
+    let Some(((id, name, created_at, role, pause), plan)) = found else { return Ok(None) };
     let id = OrganizationId::new(row::uuid(&id)?);
     Ok(Some(OrganizationOf {
         id,
@@ -53,6 +61,7 @@ pub(super) fn of_on(
         role: row::word(&role, OrganizationRole::parse)?,
         members: count_on(connection, id)?,
         plan: plan.into_plan(),
+        pause: pause_of(pause),
     }))
 }
 
@@ -107,6 +116,32 @@ pub(super) fn rename_on(
     diesel::update(organizations::table.find(row::bytes(id.uuid())))
         .set(organizations::name.eq(command.name.as_str()))
         .execute(connection)?;
+    stored_on(connection, id).map(Ok)
+}
+
+pub(super) fn set_paused_on(
+    connection: &mut SqliteConnection,
+    command: &SetPaused,
+) -> Result<Result<Organization, NotAdmin>, Fault> {
+    if let Err(refused) = check_on(connection, command.by)? {
+        return Ok(Err(refused));
+    }
+    let id = command.by.organization();
+    let was_paused = stored_on(connection, id)?.pause.is_some();
+    let since = command.reason.as_ref().map(|_| command.now.micros());
+    let organization = organizations::table.find(row::bytes(id.uuid()));
+    let reason = organizations::pause_reason.eq(command.reason.as_ref().map(PauseReason::as_str));
+    if was_paused && since.is_some() {
+        diesel::update(organization).set(reason).execute(connection)?;
+    } else {
+        diesel::update(organization).set((reason, organizations::paused_at.eq(since))).execute(connection)?;
+    }
+    if was_paused || since.is_some() {
+        audit::append_on(connection, [AuditEntry::organization_paused(command)])?;
+    }
+    if was_paused != since.is_some() {
+        change::append_on(connection, [Change::PauseChanged(id)], command.now)?;
+    }
     stored_on(connection, id).map(Ok)
 }
 

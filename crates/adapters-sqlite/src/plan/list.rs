@@ -7,7 +7,7 @@ use domain::id::OrganizationId;
 use domain::plan::{Organization, PlanInUse, PlanName};
 
 use super::quota::bytes_of;
-use super::row::PlanRow;
+use super::row::{PauseColumns, PlanRow, pause_of};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{organizations, plans, users};
@@ -29,8 +29,8 @@ pub(super) fn plans_on(connection: &mut SqliteConnection) -> Result<Vec<PlanInUs
     Ok(rows.into_iter().map(in_use).collect())
 }
 
-/// Id, name, plan, counted bytes, number of users.
-type OrganizationColumns = (Vec<u8>, String, String, i64, i64);
+/// Id, name, plan, counted bytes, pause, number of users.
+type OrganizationColumns = (Vec<u8>, String, String, i64, PauseColumns, i64);
 
 pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<Organization>, Fault> {
     let rows = organizations::table
@@ -38,13 +38,21 @@ pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<
             users::table.on(users::organization_id.eq(organizations::id).and(users::deleted_at.is_null())),
         )
         .filter(organizations::deleted_at.is_null())
-        .group_by((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
+        .group_by((
+            organizations::id,
+            organizations::name,
+            organizations::plan,
+            organizations::content_bytes,
+            organizations::paused_at,
+            organizations::pause_reason,
+        ))
         .order(organizations::name)
         .select((
             organizations::id,
             organizations::name,
             organizations::plan,
             organizations::content_bytes,
+            (organizations::paused_at, organizations::pause_reason),
             diesel::dsl::count(users::id.nullable()),
         ))
         .load::<OrganizationColumns>(connection)?;
@@ -58,21 +66,30 @@ pub(crate) fn organization_on(
     let found = organizations::table
         .find(id)
         .filter(organizations::deleted_at.is_null())
-        .select((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
-        .get_result::<(Vec<u8>, String, String, i64)>(connection)
+        .select((
+            organizations::id,
+            organizations::name,
+            organizations::plan,
+            organizations::content_bytes,
+            (organizations::paused_at, organizations::pause_reason),
+        ))
+        .get_result::<(Vec<u8>, String, String, i64, PauseColumns)>(connection)
         .optional()?;
-    let Some((id, name, plan, bytes)) = found else { return Ok(None) };
+    let Some((id, name, plan, bytes, pause)) = found else { return Ok(None) };
     let members = users::table.filter(users::organization_id.eq(&id)).filter(users::deleted_at.is_null());
     let members = members.count().get_result(connection)?;
-    into_organization((id, name, plan, bytes, members)).map(Some)
+    into_organization((id, name, plan, bytes, pause, members)).map(Some)
 }
 
-fn into_organization((id, name, plan, bytes, users): OrganizationColumns) -> Result<Organization, Fault> {
+fn into_organization(
+    (id, name, plan, bytes, pause, users): OrganizationColumns,
+) -> Result<Organization, Fault> {
     Ok(Organization {
         id: OrganizationId::new(row::uuid(&id)?),
         name,
         plan: PlanName::from_stored(plan),
         users: users.cast_unsigned(),
         bytes: bytes_of(bytes),
+        pause: pause_of(pause),
     })
 }

@@ -41,7 +41,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
   ORDER BY `participants`.`joined_at`, `participants`.`participant_id`;
 ROLLBACK;
 BEGIN IMMEDIATE;
-SELECT `participants`.`status`, ((`chats`.`title` IS NULL)
+SELECT `participants`.`status`, `participants`.`stopped_at`, `organizations`.`paused_at`, ((`chats`.`title` IS NULL)
     AND (`chats`.`titled_by` IS NULL)), `chats`.`last_sequence`, `chats`.`deleted_messages`, `chats`.`last_message_at`, `chats`.`content_bytes`, `plans`.`name`, `plans`.`messages`, `plans`.`bytes`, `organizations`.`content_bytes`
   FROM (((`participants`
         INNER JOIN `chats`
@@ -54,7 +54,7 @@ SELECT `participants`.`status`, ((`chats`.`title` IS NULL)
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
     AND (`chats`.`deleted_at` IS NULL));
-SELECT `participants`.`joined_at`
+SELECT `participants`.`status`, `participants`.`stopped_at`
   FROM `participants`
   WHERE (((`participants`.`chat_id` = ?)
       AND (`participants`.`participant_id` = ?))
@@ -70,10 +70,12 @@ COMMIT;
 
 -- an agent sends a message
 BEGIN DEFERRED;
-SELECT `participants`.`role`, `participants`.`status`
-  FROM (`participants`
-    INNER JOIN `chats`
-    ON (`participants`.`chat_id` = `chats`.`id`))
+SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
+  FROM ((`participants`
+      INNER JOIN `chats`
+      ON (`participants`.`chat_id` = `chats`.`id`))
+    LEFT OUTER JOIN `organizations`
+    ON (`chats`.`organization_id` = `organizations`.`id`))
   WHERE ((((`participants`.`chat_id` = ?)
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
@@ -91,7 +93,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
   ORDER BY `participants`.`joined_at`, `participants`.`participant_id`;
 ROLLBACK;
 BEGIN IMMEDIATE;
-SELECT `participants`.`status`, ((`chats`.`title` IS NULL)
+SELECT `participants`.`status`, `participants`.`stopped_at`, `organizations`.`paused_at`, ((`chats`.`title` IS NULL)
     AND (`chats`.`titled_by` IS NULL)), `chats`.`last_sequence`, `chats`.`deleted_messages`, `chats`.`last_message_at`, `chats`.`content_bytes`, `plans`.`name`, `plans`.`messages`, `plans`.`bytes`, `organizations`.`content_bytes`
   FROM (((`participants`
         INNER JOIN `chats`
@@ -104,7 +106,7 @@ SELECT `participants`.`status`, ((`chats`.`title` IS NULL)
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
     AND (`chats`.`deleted_at` IS NULL));
-SELECT `participants`.`joined_at`
+SELECT `participants`.`status`, `participants`.`stopped_at`
   FROM `participants`
   WHERE (((`participants`.`chat_id` = ?)
       AND (`participants`.`participant_id` = ?))
@@ -188,10 +190,12 @@ COMMIT;
 
 -- next message
 BEGIN DEFERRED;
-SELECT `participants`.`role`, `participants`.`status`
-  FROM (`participants`
-    INNER JOIN `chats`
-    ON (`participants`.`chat_id` = `chats`.`id`))
+SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
+  FROM ((`participants`
+      INNER JOIN `chats`
+      ON (`participants`.`chat_id` = `chats`.`id`))
+    LEFT OUTER JOIN `organizations`
+    ON (`chats`.`organization_id` = `organizations`.`id`))
   WHERE ((((`participants`.`chat_id` = ?)
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
@@ -228,10 +232,12 @@ ROLLBACK;
 
 -- succeed
 BEGIN IMMEDIATE;
-SELECT `participants`.`role`, `participants`.`status`
-  FROM (`participants`
-    INNER JOIN `chats`
-    ON (`participants`.`chat_id` = `chats`.`id`))
+SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
+  FROM ((`participants`
+      INNER JOIN `chats`
+      ON (`participants`.`chat_id` = `chats`.`id`))
+    LEFT OUTER JOIN `organizations`
+    ON (`chats`.`organization_id` = `organizations`.`id`))
   WHERE ((((`participants`.`chat_id` = ?)
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
@@ -277,10 +283,12 @@ COMMIT;
 
 -- begin
 BEGIN IMMEDIATE;
-SELECT `participants`.`role`, `participants`.`status`
-  FROM (`participants`
-    INNER JOIN `chats`
-    ON (`participants`.`chat_id` = `chats`.`id`))
+SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
+  FROM ((`participants`
+      INNER JOIN `chats`
+      ON (`participants`.`chat_id` = `chats`.`id`))
+    LEFT OUTER JOIN `organizations`
+    ON (`chats`.`organization_id` = `organizations`.`id`))
   WHERE ((((`participants`.`chat_id` = ?)
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
@@ -340,10 +348,12 @@ COMMIT;
 
 -- fail
 BEGIN IMMEDIATE;
-SELECT `participants`.`role`, `participants`.`status`
-  FROM (`participants`
-    INNER JOIN `chats`
-    ON (`participants`.`chat_id` = `chats`.`id`))
+SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
+  FROM ((`participants`
+      INNER JOIN `chats`
+      ON (`participants`.`chat_id` = `chats`.`id`))
+    LEFT OUTER JOIN `organizations`
+    ON (`chats`.`organization_id` = `organizations`.`id`))
   WHERE ((((`participants`.`chat_id` = ?)
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
@@ -397,10 +407,12 @@ COMMIT;
 
 -- context
 BEGIN DEFERRED;
-SELECT `participants`.`role`, `participants`.`status`
-  FROM (`participants`
-    INNER JOIN `chats`
-    ON (`participants`.`chat_id` = `chats`.`id`))
+SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
+  FROM ((`participants`
+      INNER JOIN `chats`
+      ON (`participants`.`chat_id` = `chats`.`id`))
+    LEFT OUTER JOIN `organizations`
+    ON (`chats`.`organization_id` = `organizations`.`id`))
   WHERE ((((`participants`.`chat_id` = ?)
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
@@ -519,10 +531,12 @@ ROLLBACK;
 
 -- a membership
 BEGIN DEFERRED;
-SELECT `participants`.`role`, `participants`.`status`
-  FROM (`participants`
-    INNER JOIN `chats`
-    ON (`participants`.`chat_id` = `chats`.`id`))
+SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
+  FROM ((`participants`
+      INNER JOIN `chats`
+      ON (`participants`.`chat_id` = `chats`.`id`))
+    LEFT OUTER JOIN `organizations`
+    ON (`chats`.`organization_id` = `organizations`.`id`))
   WHERE ((((`participants`.`chat_id` = ?)
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))

@@ -5,6 +5,7 @@ use domain::account::AgentSort;
 use domain::chat::{
     ChatKind, ChatParts, ChatRepository, ChatSort, ChatStatus, ChatTitle, ParticipantRepository,
 };
+use domain::control::ControlRepository;
 use domain::delivery::DeliveryStatus;
 use domain::message::{Anchor, Kinds, MessageKind};
 use domain::work::{FindWork, FlagCondition, WorkRepository, WorkScope, WorkSearch};
@@ -136,6 +137,12 @@ async fn the_parts_of_rooms_are_found_by_indexes() {
         store.entrance(viewer, chat).await.unwrap();
         heard.expect("entrance", &[]);
     }
+    for page in [FIRST, after(NOON)] {
+        store.executions(ann.id, bot.id, page).await.unwrap().unwrap();
+        heard.expect("executions", &["participants_rooms", "deliveries_at_work", "deliveries_open"]);
+    }
+    store.stopped_among(ann.caller.organization, vec![(bot.id, chat)]).await.unwrap();
+    heard.expect_no_table_scans("stopped among");
     let title = ChatTitle::renamed("Plan").unwrap();
     heard.world.chats.rename(ann.caller, chat, title).await.unwrap();
     heard.expect("rename", &["participants_of_account"]);

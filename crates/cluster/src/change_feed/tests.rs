@@ -66,8 +66,8 @@ impl Scene {
         let ticket = claim.subscribe(topic);
         claim.apply_access(topic, ticket, &world.chats.enter(caller, room).await.unwrap());
         let (log, callers) = (world.stores.changes.clone(), world.ports.callers.clone());
-        let (chats, clock) = (chats(&world), world.clock.clone());
-        let feed = ChangeFeed::begin(log, hub.clone(), callers, chats, clock, None).await.unwrap();
+        let (chats, control, clock) = (chats(&world), world.control.clone(), world.clock.clone());
+        let feed = ChangeFeed::begin(log, hub.clone(), callers, chats, control, clock, None).await.unwrap();
         world.chats.remove_participant(ann.caller, room, bot.id).await.unwrap();
         Self { world, hub, room, _claim: claim, socket, feed }
     }

@@ -5,17 +5,36 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{AgentId, ChatId};
+use crate::id::{AgentId, ChatId, ExecutionId};
 use crate::time::Timestamp;
 
 /// How long an indicator stays on without being renewed.
 const INDICATOR_TTL: Duration = Duration::from_secs(10);
+
+/// An agent at work in a chat.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct WorkingAgent {
+    /// The agent.
+    pub agent: AgentId,
+    /// Its execution in the chat.
+    pub execution: ExecutionId,
+}
+
+impl WorkingAgent {
+    /// Its indicator, on or off.
+    pub const fn activity(self, working: bool) -> AgentActivity {
+        AgentActivity { agent: self.agent, execution: Some(self.execution), working }
+    }
+}
 
 /// One agent's indicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AgentActivity {
     /// The agent.
     pub agent: AgentId,
+    /// Its execution in the chat; `None` in an event of an older node.
+    #[serde(default)]
+    pub execution: Option<ExecutionId>,
     /// Set while it works.
     pub working: bool,
 }
@@ -23,27 +42,34 @@ pub struct AgentActivity {
 /// All indicators that are on.
 #[derive(Debug, Default)]
 pub struct ActivityBoard {
-    leases: HashMap<ChatId, BTreeMap<AgentId, Timestamp>>,
+    leases: HashMap<ChatId, BTreeMap<WorkingAgent, Timestamp>>,
 }
 
 impl ActivityBoard {
     /// Sets or renews (`working`) or clears an indicator. Returns whether it changed.
-    pub fn report(&mut self, chat: ChatId, agent: AgentId, working: bool, now: Timestamp) -> bool {
+    pub fn report(&mut self, chat: ChatId, who: WorkingAgent, working: bool, now: Timestamp) -> bool {
         if working {
-            let lease = self.leases.entry(chat).or_default().insert(agent, now.plus(INDICATOR_TTL));
+            let lease = self.leases.entry(chat).or_default().insert(who, now.plus(INDICATOR_TTL));
             return lease.is_none_or(|until| until <= now);
         }
         let Some(leases) = self.leases.get_mut(&chat) else { return false };
-        let lease = leases.remove(&agent);
+        let lease = leases.remove(&who);
         if leases.is_empty() {
             self.leases.remove(&chat);
         }
         lease.is_some_and(|until| until > now)
     }
 
+    /// Clears every indicator of a chat, and returns those that were on, in the order of agents.
+    pub fn clear(&mut self, chat: ChatId, now: Timestamp) -> Vec<WorkingAgent> {
+        let working = self.working_in(chat, now);
+        self.leases.remove(&chat);
+        working
+    }
+
     /// Clears every indicator whose lease has expired, and returns them in the order of chats and
     /// agents.
-    pub fn expire(&mut self, now: Timestamp) -> Vec<(ChatId, AgentId)> {
+    pub fn expire(&mut self, now: Timestamp) -> Vec<(ChatId, WorkingAgent)> {
         let mut ended = Vec::new();
         self.leases.retain(|chat, leases| {
             leases.retain(|agent, until| {
@@ -59,8 +85,18 @@ impl ActivityBoard {
         ended
     }
 
+    /// All agents at work, in the order of chats and agents.
+    pub fn working(&self, now: Timestamp) -> Vec<(ChatId, WorkingAgent)> {
+        let mut working = Vec::new();
+        for chat in self.leases.keys() {
+            working.extend(self.working_in(*chat, now).into_iter().map(|who| (*chat, who)));
+        }
+        working.sort_unstable();
+        working
+    }
+
     /// The agents at work in a chat, by id.
-    pub fn working_in(&self, chat: ChatId, now: Timestamp) -> Vec<AgentId> {
+    pub fn working_in(&self, chat: ChatId, now: Timestamp) -> Vec<WorkingAgent> {
         self.leases.get(&chat).map_or_else(Vec::new, |leases| {
             leases.iter().filter(|(_, until)| **until > now).map(|(agent, _)| *agent).collect()
         })

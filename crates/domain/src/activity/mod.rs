@@ -4,5 +4,5 @@
 mod board;
 mod service;
 
-pub use board::{ActivityBoard, AgentActivity};
+pub use board::{ActivityBoard, AgentActivity, WorkingAgent};
 pub use service::{ActivityService, ReportActivityError};

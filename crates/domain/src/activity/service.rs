@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::board::{ActivityBoard, AgentActivity};
+use super::board::{ActivityBoard, WorkingAgent};
 use crate::caller::AgentCaller;
 use crate::chat::{ChatRepository, WorkStatus};
 use crate::event::DomainEvent;
-use crate::id::{AgentId, ChatId, ParticipantId};
+use crate::id::{AgentId, ChatId, ExecutionId, ParticipantId};
 use crate::ports::{Clock, EventPublisher};
 use crate::store::StoreError;
 
@@ -39,45 +39,77 @@ impl ActivityService {
         Self { board: Mutex::default(), chats, events, clock }
     }
 
-    /// Reports whether the calling agent is at work in the chat.
+    /// Reports whether the calling agent is at work in the chat. Returns what is shown: a stopped agent is not at work.
     pub async fn report(
         &self,
         caller: AgentCaller,
         chat: ChatId,
         working: bool,
-    ) -> Result<(), ReportActivityError> {
+    ) -> Result<bool, ReportActivityError> {
         let viewer = ParticipantId::Agent(caller.agent);
-        self.chats.membership(viewer, chat).await?.ok_or(ReportActivityError::ChatNotFound)?;
+        let own = self.chats.membership(viewer, chat).await?.ok_or(ReportActivityError::ChatNotFound)?;
+        let working = working && !own.state.is_stopped;
+        let execution = ExecutionId::of(chat, caller.agent, own.joined_at);
+        let who = WorkingAgent { agent: caller.agent, execution };
         let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
-        if board.report(chat, caller.agent, working, now) {
-            self.on_commit(chat, AgentActivity { agent: caller.agent, working });
+        if board.report(chat, who, working, now) {
+            self.on_commit(chat, who, working);
         }
-        Ok(())
+        Ok(working)
+    }
+
+    /// Clears every indicator of a chat whose agents were stopped.
+    pub fn clear(&self, chat: ChatId) {
+        let now = self.clock.steady();
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        for who in board.clear(chat, now) {
+            self.on_commit(chat, who, false);
+        }
+    }
+
+    /// Clears the indicators of an agent in a chat.
+    pub fn clear_agent(&self, chat: ChatId, agent: AgentId) {
+        let now = self.clock.steady();
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        let working = board.working_in(chat, now);
+        for who in working.into_iter().filter(|who| who.agent == agent) {
+            if board.report(chat, who, false, now) {
+                self.on_commit(chat, who, false);
+            }
+        }
+    }
+
+    /// All agents at work, with their chats.
+    pub fn working(&self) -> Vec<(AgentId, ChatId)> {
+        let now = self.clock.steady();
+        let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        board.working(now).into_iter().map(|(chat, who)| (who.agent, chat)).collect()
     }
 
     /// Clears every indicator that was not renewed in time; must be called about once a second.
     pub fn expire(&self) {
         let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
-        for (chat, agent) in board.expire(now) {
-            self.on_commit(chat, AgentActivity { agent, working: false });
+        for (chat, who) in board.expire(now) {
+            self.on_commit(chat, who, false);
         }
     }
 
     /// The agents at work in a chat, by id.
-    pub fn working_in(&self, chat: ChatId) -> Vec<AgentId> {
+    pub fn working_in(&self, chat: ChatId) -> Vec<WorkingAgent> {
         let now = self.clock.steady();
         self.board.lock().unwrap_or_else(PoisonError::into_inner).working_in(chat, now)
     }
 
     /// The work status of a chat's agents, from the deliveries and the indicators.
     pub fn work_status(&self, chat: ChatId, deliveries: WorkStatus) -> WorkStatus {
-        if self.working_in(chat).is_empty() { deliveries } else { WorkStatus::Working }
+        if self.working_in(chat).is_empty() { deliveries } else { deliveries.or_working() }
     }
 
     /// Published while the board is locked, so that subscribers receive changes in order.
-    fn on_commit(&self, chat_id: ChatId, activity: AgentActivity) {
+    fn on_commit(&self, chat_id: ChatId, who: WorkingAgent, working: bool) {
+        let activity = who.activity(working);
         self.events.publish(DomainEvent::ActivityChanged { chat_id, activity });
     }
 }

@@ -33,6 +33,8 @@ macro_rules! tables {
                     plan -> Text,
                     content_bytes -> Integer,
                     deleted_at -> Nullable<Instant>,
+                    paused_at -> Nullable<Instant>,
+                    pause_reason -> Nullable<Text>,
                 }
                 users (id) {
                     id -> Id,
@@ -132,6 +134,7 @@ macro_rules! tables {
                     joined_at -> Instant,
                     left_at -> Nullable<Instant>,
                     account_id -> Id,
+                    stopped_at -> Nullable<Instant>,
                 }
                 messages (id) {
                     id -> Id,

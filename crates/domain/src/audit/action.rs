@@ -41,6 +41,10 @@ words! {
         OrganizationDeleted = "organization.deleted",
         /// An organization was given another name.
         OrganizationRenamed = "organization.renamed",
+        /// An organization was paused; the detail is the reason.
+        OrganizationPaused = "organization.paused",
+        /// An organization was resumed.
+        OrganizationResumed = "organization.resumed",
         /// A member was given a role.
         RoleSet = "member.role_set",
         /// A user entered an organization.
@@ -59,6 +63,12 @@ words! {
         ChatRenamed = "chat.renamed",
         /// A chat was deleted.
         ChatDeleted = "chat.deleted",
+        /// The agents of a chat were stopped.
+        ChatStopped = "chat.stopped",
+        /// The agents of a chat play again.
+        ChatPlayed = "chat.played",
+        /// An owner interrupted an agent.
+        AgentInterrupted = "agent.interrupted",
         /// A participant was added to a chat.
         ParticipantAdded = "participant.added",
         /// A participant was removed from a chat.

@@ -28,7 +28,7 @@ pub enum Interest {
     RoomAsHuman(ChatId),
     /// A user's chats, contacts, and agents.
     User(UserId),
-    /// An agent's chats and contacts.
+    /// An agent's chats, contacts, and signals.
     Agent(AgentId),
 }
 
@@ -92,6 +92,7 @@ pub fn routes(event: &DomainEvent) -> Vec<Route> {
         | DomainEvent::TokensEnded { .. }
         | DomainEvent::SessionEnded { .. }
         | DomainEvent::UserMoved { .. } => vec![Route { to: Address::Everywhere, wanted_by: None }],
+        DomainEvent::AgentControlled { agent, .. } => to(Interest::Agent(*agent)),
         DomainEvent::ContactRequestReceived { request } => to(Interest::of(request.recipient.id)),
         DomainEvent::ContactRequestUpdated { request } => {
             [request.requester.id, request.recipient.id].map(|side| route(Interest::of(side))).to_vec()
@@ -129,7 +130,7 @@ mod tests {
     fn events_go_where_somebody_may_listen() {
         let chat = ChatId::new(Uuid::from_u128(1));
         let agent = AgentId::new(Uuid::from_u128(2));
-        let activity = AgentActivity { agent, working: true };
+        let activity = AgentActivity { agent, execution: None, working: true };
         let addressed =
             |event| routes(&event).into_iter().map(|route| (route.to, route.wanted_by)).collect::<Vec<_>>();
         let humans = (Address::Room(chat), Some(Interest::RoomAsHuman(chat)));

@@ -100,18 +100,31 @@ words! {
         Working = "working",
         /// The last attempt of an agent of the chat on some message failed.
         Failed = "failed",
+        /// An agent of the chat is stopped.
+        Stopped = "stopped",
     }
 }
 
 impl WorkStatus {
-    /// Derives the status from open attempts and failed last ones.
-    pub const fn of(working: bool, failed: bool) -> Self {
-        if working {
-            Self::Working
+    /// Derives the status from stopped agents, failed last attempts, and open ones. What needs a person comes first.
+    pub const fn of(stopped: bool, failed: bool, working: bool) -> Self {
+        if stopped {
+            Self::Stopped
         } else if failed {
             Self::Failed
+        } else if working {
+            Self::Working
         } else {
             Self::Idle
+        }
+    }
+
+    /// The status if an agent of the chat also reports that it is at work.
+    #[must_use]
+    pub const fn or_working(self) -> Self {
+        match self {
+            Self::Idle => Self::Working,
+            Self::Working | Self::Failed | Self::Stopped => self,
         }
     }
 }
@@ -165,10 +178,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn open_work_hides_failed_work() {
-        assert_eq!(WorkStatus::of(false, false), WorkStatus::Idle);
-        assert_eq!(WorkStatus::of(false, true), WorkStatus::Failed);
-        assert_eq!(WorkStatus::of(true, true), WorkStatus::Working);
-        assert_eq!(WorkStatus::of(true, false), WorkStatus::Working);
+    fn what_needs_a_person_hides_open_work() {
+        for working in [false, true] {
+            assert_eq!(WorkStatus::of(true, true, working), WorkStatus::Stopped);
+            assert_eq!(WorkStatus::of(true, false, working), WorkStatus::Stopped);
+            assert_eq!(WorkStatus::of(false, true, working), WorkStatus::Failed);
+        }
+        assert_eq!(WorkStatus::of(false, false, true), WorkStatus::Working);
+        assert_eq!(WorkStatus::of(false, false, false), WorkStatus::Idle);
+        let indicated = WorkStatus::ALL.map(WorkStatus::or_working);
+        assert_eq!(
+            indicated,
+            [WorkStatus::Working, WorkStatus::Working, WorkStatus::Failed, WorkStatus::Stopped]
+        );
     }
 }

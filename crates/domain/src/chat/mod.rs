@@ -39,7 +39,9 @@ pub use listing::{
 pub use membership::{AddRefused, RemoveRefused};
 pub use model::{Chat, ChatKind, ChatStatus};
 pub use overview::{ChatFilter, ChatOverview};
-pub use participant::{Named, Names, Participant, ParticipantStatus, Role, Roster};
+pub use participant::{
+    MemberState, Named, Names, OwnMembership, Participant, ParticipantStatus, Role, Roster,
+};
 pub use port::{
     AddParticipant, AddedParticipant, ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat,
     NewChat, ParticipantRepository, RemoveParticipant, RemovedParticipant, RenameChat, RenameChatRefused,
@@ -49,5 +51,5 @@ pub use read::ReadChatError;
 pub use remove_participant::RemoveParticipantError;
 pub use rename::RenameChatError;
 pub use service::ChatService;
-pub use standing::{Entrance, Membership, Standing};
+pub use standing::{Entrance, Membership, Standing, StopRefused};
 pub use title::ChatTitle;

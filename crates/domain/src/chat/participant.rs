@@ -42,6 +42,39 @@ impl ParticipantStatus {
     }
 }
 
+/// The state of a membership, which decides what a participant may do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemberState {
+    /// Whether the membership is active.
+    pub status: ParticipantStatus,
+    /// Set for an agent that is stopped in the chat, see [`crate::control`].
+    pub is_stopped: bool,
+}
+
+impl MemberState {
+    /// The state of a participant that is not stopped.
+    pub const fn playing(status: ParticipantStatus) -> Self {
+        Self { status, is_stopped: false }
+    }
+
+    /// The same, but stopped if `is_stopped` is set.
+    #[must_use]
+    pub const fn or_stopped(self, is_stopped: bool) -> Self {
+        Self { is_stopped: self.is_stopped || is_stopped, ..self }
+    }
+}
+
+/// A membership as its participant finds it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OwnMembership {
+    /// The role.
+    pub role: Role,
+    /// Its state.
+    pub state: MemberState,
+    /// The time of the last join.
+    pub joined_at: Timestamp,
+}
+
 /// A participant of a chat, as others see it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Participant {

@@ -6,7 +6,7 @@ use super::listing::{ChatDetails, ChatListing, FoundChat, ListedChat};
 use super::membership::{AddRefused, RemoveRefused};
 use super::model::{Chat, ChatKind, ChatStatus};
 use super::overview::{ChatFilter, ChatOverview};
-use super::participant::{Participant, ParticipantStatus, Role, Roster};
+use super::participant::{OwnMembership, Participant, Role, Roster};
 use super::standing::Entrance;
 use super::title::ChatTitle;
 use crate::caller::Caller;
@@ -190,12 +190,9 @@ pub trait ParticipantRepository: Send + Sync {
     /// The standing of `viewer` in the chat, and its last sequence, at one moment.
     async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError>;
 
-    /// The status of a membership; `None` if there is none.
-    async fn membership(
-        &self,
-        who: ParticipantId,
-        chat: ChatId,
-    ) -> Result<Option<ParticipantStatus>, StoreError>;
+    /// A membership; `None` if there is none.
+    async fn membership(&self, who: ParticipantId, chat: ChatId)
+    -> Result<Option<OwnMembership>, StoreError>;
 
     /// All participants of the chat, if `viewer` [may read](super::standing::Standing::may_read) it.
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError>;
@@ -204,7 +201,7 @@ pub trait ParticipantRepository: Send + Sync {
     async fn roster_unchecked(&self, chat: ChatId) -> Result<Option<Roster>, StoreError>;
 
     /// Adds a participant as [`super::membership::decide_add`] decides. A former participant
-    /// returns with a new role, status, and `joined_at`, and finds the open deliveries.
+    /// returns with a new role, status, and `joined_at`, not stopped, and finds the open deliveries.
     async fn add_participant(
         &self,
         command: AddParticipant,

@@ -8,6 +8,17 @@ use super::participant::{ParticipantStatus, Role};
 use super::port::{DeleteRefused, RenameChatRefused};
 use crate::id::{AgentId, Sequence};
 
+/// The reason why the agents of a chat were not stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StopRefused {
+    /// The caller cannot see the chat, or it does not exist.
+    #[error("there is no such chat for the caller")]
+    ChatNotFound,
+    /// The caller is not an owner of it.
+    #[error("only an owner may stop the agents of the chat")]
+    NotOwner,
+}
+
 /// A membership.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Membership {
@@ -56,6 +67,15 @@ impl Standing {
         }
     }
 
+    /// Decides on stopping the agents of the chat, and on letting them play: its owners may, and an observer is none.
+    pub fn decide_stop(&self) -> Result<(), StopRefused> {
+        match self.own {
+            Some(Membership { role: Role::Owner, .. }) => Ok(()),
+            _ if self.may_read() => Err(StopRefused::NotOwner),
+            _ => Err(StopRefused::ChatNotFound),
+        }
+    }
+
     /// Decides on deleting the chat: its owners may, and the human behind an owning agent.
     pub fn decide_delete(&self) -> Result<(), DeleteRefused> {
         let own = self.own.map(|membership| membership.role);
@@ -85,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sees_renames_and_deletes() {
+    fn who_sees_renames_stops_and_deletes() {
         use Role::{Admin, Member, Owner};
         let (no_room, not_owner) = (Err(DeleteRefused::ChatNotFound), Err(DeleteRefused::NotOwner));
         // Own role, roles of own agents; may read, observes, may rename, may delete.
@@ -101,6 +121,11 @@ mod tests {
         ];
         for (own, agents, reads, observes, rename, delete) in table {
             let stands = standing(own, &agents);
+            let stop = rename.map_err(|refused| match refused {
+                RenameChatRefused::ChatNotFound => StopRefused::ChatNotFound,
+                RenameChatRefused::NotOwner => StopRefused::NotOwner,
+            });
+            assert_eq!(stands.decide_stop(), stop, "{own:?} {agents:?}");
             assert_eq!(
                 (stands.may_read(), stands.observes(), stands.decide_rename(), stands.decide_delete()),
                 (reads, observes, rename, delete),

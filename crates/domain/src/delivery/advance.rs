@@ -21,6 +21,9 @@ pub enum AdvanceError {
     /// No attempt can be opened: the delivery is dead, possibly since this step.
     #[error("the message was taken out of the queue")]
     Dead,
+    /// The agent is stopped in the chat.
+    #[error("the agent is stopped in the chat")]
+    Stopped,
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -67,6 +70,7 @@ impl DeliveryService {
             Err(AdvanceRefused::NotFound) => Err(AdvanceError::NotFound),
             Err(AdvanceRefused::NoActiveAttempt) => Err(AdvanceError::NoActiveAttempt),
             Err(AdvanceRefused::Dead) => Err(AdvanceError::Dead),
+            Err(AdvanceRefused::Stopped) => Err(AdvanceError::Stopped),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::redelivery::{Listening, RedeliverySchedule};
 use super::service::DeliveryService;
-use crate::id::Sequence;
+use crate::id::{AgentId, ChatId, ParticipantId, Sequence};
 use crate::message::Message;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
@@ -45,6 +45,11 @@ impl DeliveryService {
             }
         }
         Ok(all)
+    }
+
+    /// The sequence of the newest message in a chat of `agent`.
+    pub async fn last_sequence(&self, agent: AgentId, chat: ChatId) -> Result<Sequence, StoreError> {
+        Ok(self.chats.entrance(ParticipantId::Agent(agent), chat).await?.last_sequence)
     }
 
     /// Passes the messages of `due` that are still unacknowledged to `push`, as their agent sees

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::receipts::{DeliveryReceipt, ReceiptsRefused};
 use super::redelivery::{BacklogWork, Listening, Searched};
 use super::state::{Delivery, FailureText, StepRefused};
-use crate::chat::ParticipantStatus;
+use crate::chat::MemberState;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::message::Message;
 use crate::page::{Order, Page, PageRequest};
@@ -33,9 +33,10 @@ pub enum DeliveryFilter {
 /// The next message for an agent in a chat.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NextMessage {
-    /// The agent's membership, which the first visit makes active.
-    pub membership: ParticipantStatus,
-    /// The oldest open message, with the agent's own delivery record; `None` if there is none.
+    /// The state of the agent's membership, which the first visit makes active.
+    pub membership: MemberState,
+    /// The oldest open message, with the agent's own delivery record; `None` if there is none, or if the agent is
+    /// stopped.
     pub message: Option<Message>,
 }
 
@@ -83,6 +84,8 @@ pub enum AdvanceRefused {
     NoActiveAttempt,
     /// The delivery is dead, so no attempt can be opened.
     Dead,
+    /// The agent is stopped in the chat.
+    Stopped,
 }
 
 impl From<StepRefused> for AdvanceRefused {
@@ -138,7 +141,7 @@ pub trait DeliveryRepository: Send + Sync {
     ) -> Result<Result<Vec<DeliveryReceipt>, ReceiptsRefused>, StoreError>;
 
     /// Takes one step as the state machine of [`Delivery`] decides, on the locked record and with the
-    /// agent's maximum number of attempts. An attempt on a message that does not mention the agent
+    /// agent's maximum number of attempts. Nothing changes while the agent is stopped, whatever the message is. An attempt on a message that does not mention the agent
     /// creates a record that is not addressed.
     /// The agent's membership becomes active.
     async fn advance(
@@ -171,7 +174,8 @@ pub trait DeliveryRepository: Send + Sync {
     ) -> Result<(), StoreError>;
 
     /// Finds the oldest unacknowledged deliveries of each subscription whose messages come after
-    /// its `since`, at most `limit` of each; one result for each of `listening`, in its order. A
+    /// its `since`, at most `limit` of each; one result for each of `listening`, in its order. None are found for an
+    /// agent that is stopped. A
     /// search ends after [`EXAMINED`](super::EXAMINED) open deliveries.
     async fn unacknowledged(
         &self,
@@ -190,7 +194,7 @@ pub trait DeliveryRepository: Send + Sync {
     ) -> Result<BacklogWork, StoreError>;
 
     /// Announces the messages of the chat at `sequences` that are still new for `agent`, in order and
-    /// with its own record only; nothing if there are none, or if it is no participant. Messages
+    /// with its own record only; nothing if there are none, or if it is no participant or stopped. Messages
     /// beyond [`NUMBERED_PAGE_BYTES`](crate::page::NUMBERED_PAGE_BYTES) are left out at the end;
     /// since messages that are too large to be pushed count as well, a smaller limit would block
     /// those behind them.

@@ -21,8 +21,8 @@ pub enum ReadDeliveriesError {
 }
 
 impl DeliveryService {
-    /// The oldest message of the chat that the agent has not processed. The first visit to a chat
-    /// makes the membership active; nothing else changes.
+    /// The oldest message of the chat that the agent has not processed; none while the agent is stopped. The first
+    /// visit to a chat makes the membership active; nothing else changes.
     pub async fn next(
         &self,
         caller: AgentCaller,
@@ -30,7 +30,7 @@ impl DeliveryService {
     ) -> Result<Option<Message>, ReadDeliveriesError> {
         let next =
             self.deliveries.next(caller.agent, chat).await?.ok_or(ReadDeliveriesError::ChatNotFound)?;
-        if next.membership == ParticipantStatus::Inactive {
+        if next.membership.status == ParticipantStatus::Inactive {
             // A store that cannot write still answers reads; the next visit retries.
             let _ = self.chats.activate(caller.agent, chat).await;
         }

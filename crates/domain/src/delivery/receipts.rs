@@ -23,6 +23,10 @@ pub struct ReceiptAgent {
     pub is_external: bool,
     /// Set if it is still a participant of the chat.
     pub in_chat: bool,
+    /// Set if it is stopped in the chat.
+    pub is_stopped: bool,
+    /// Set if the organization of the chat is paused.
+    pub is_paused: bool,
 }
 
 /// The state of a message at one agent. It contains neither errors nor reasons, which may be those of another
@@ -144,7 +148,15 @@ mod tests {
             (processed, DeliveryStatus::Processed, 9, None),
         ] {
             let text = String::new;
-            let agent = ReceiptAgent { id, handle: text(), name: text(), is_external: true, in_chat: true };
+            let agent = ReceiptAgent {
+                id,
+                handle: text(),
+                name: text(),
+                is_external: true,
+                in_chat: true,
+                is_stopped: false,
+                is_paused: false,
+            };
             let left = ReceiptAgent { in_chat: false, ..agent.clone() };
             assert_eq!(DeliveryReceipt::of(&delivery, left, at(1), 3).before, None);
             let receipt = DeliveryReceipt::of(&delivery, agent.clone(), at(1), 3);

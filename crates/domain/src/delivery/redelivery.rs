@@ -196,6 +196,11 @@ impl RedeliverySchedule {
         Listening { since: if skips_backlog { since_join.max(done_to) } else { done_to }, ..listening }
     }
 
+    /// Forgets the subscription, which begins anew.
+    pub fn forget(&mut self, subscription: SubscriptionId) {
+        self.subscriptions.remove(&subscription);
+    }
+
     /// Ends the round: subscriptions that were not met in it have ended, and are forgotten.
     pub fn end_round(&mut self) {
         let round = self.round;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{AppendRefused, Message, NewMessage};
-use crate::chat::{ChatTitle, ParticipantStatus};
+use crate::chat::{ChatTitle, MemberState, ParticipantStatus};
 use crate::delivery::Delivery;
 use crate::id::{AgentId, ChatId, ParticipantId, Sequence};
 use crate::plan::{LimitReached, Resource, check};
@@ -23,6 +23,8 @@ pub struct ChatState {
     pub newest: Option<Timestamp>,
     /// The bytes of its messages, see [`Message::bytes`].
     pub content_bytes: i64,
+    /// Set while the chat's organization is paused: every agent is stopped.
+    pub is_paused: bool,
     /// The plan of the chat's organization; `None` without a plan.
     pub plan: Option<ChatPlan>,
 }
@@ -54,6 +56,8 @@ impl ChatPlan {
 pub struct AppendDecision {
     /// The message, with a delivery for every addressed agent, by agent id.
     pub message: Message,
+    /// The addressed agents that are not stopped, by agent id.
+    pub recipients: Vec<AgentId>,
     /// Set if the sender's membership becomes active.
     pub activates: bool,
     /// Set for the first text of a chat without a title.
@@ -68,23 +72,30 @@ pub struct Titling {
 }
 
 impl ChatState {
-    /// Assigns the next sequence to `new`, and updates the state. `sender` is the sender's
-    /// membership, `is_present` returns whether a user or agent is a participant, `agents` are the
+    /// Assigns the next sequence to `new`, and updates the state. `member` returns the
+    /// membership of a user or agent, and is called for the sender and the mentioned ones; `agents` are the
     /// agents in the chat, which matter only while it [awaits](Self::awaits_title) a title. Times
     /// follow the sequence, so that a reader who asks for all messages since a time misses none.
     pub fn append(
         &mut self,
         new: NewMessage,
-        sender: Option<ParticipantStatus>,
-        is_present: impl Fn(ParticipantId) -> bool,
+        member: impl Fn(ParticipantId) -> Option<MemberState>,
         agents: &[AgentId],
     ) -> Result<AppendDecision, AppendRefused> {
-        let Some(membership) = sender else { return Err(AppendRefused::NotParticipant) };
+        let is_paused = self.is_paused;
+        let member = |who: ParticipantId| {
+            let stopped = |state: MemberState| state.or_stopped(is_paused && who.agent().is_some());
+            member(who).map(stopped)
+        };
+        let Some(sender) = member(new.sender) else { return Err(AppendRefused::NotParticipant) };
+        if sender.is_stopped {
+            return Err(AppendRefused::Stopped);
+        }
         if let Some(plan) = &self.plan {
             let messages = (self.last_sequence.get() - self.deleted_messages).cast_unsigned();
             plan.check(messages, new.chat).map_err(AppendRefused::Limit)?;
         }
-        if let Some(index) = new.mentions.iter().position(|mention| !is_present(mention.id)) {
+        if let Some(index) = new.mentions.iter().position(|mention| member(mention.id).is_none()) {
             return Err(AppendRefused::MentionLeft { index });
         }
         let after = |newest: Timestamp| newest.plus(Duration::from_micros(1));
@@ -109,13 +120,21 @@ impl ChatState {
         self.content_bytes += message.bytes();
         let mut addressed = message.addressed_agents();
         addressed.sort_unstable();
+        let plays =
+            |agent: &AgentId| member(ParticipantId::Agent(*agent)).is_some_and(|state| !state.is_stopped);
+        let recipients = addressed.iter().copied().filter(plays).collect();
         message.deliveries = addressed.into_iter().map(Delivery::new).collect();
         let titling = new.title_if_untitled.filter(|_| self.awaits_title).map(|title| {
             let is_for_all = agents.iter().all(|agent| message.is_readable_by(*agent));
             Titling { title: Some(title).filter(|_| is_for_all) }
         });
         self.awaits_title &= titling.is_none();
-        Ok(AppendDecision { message, activates: membership == ParticipantStatus::Inactive, titling })
+        Ok(AppendDecision {
+            message,
+            recipients,
+            activates: sender.status == ParticipantStatus::Inactive,
+            titling,
+        })
     }
 }
 
@@ -136,8 +155,23 @@ mod tests {
             deleted_messages: 1,
             newest: None,
             content_bytes: 40,
+            is_paused: false,
             plan: None,
         }
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "it is passed where a participant may be missing")]
+    const fn active(_: ParticipantId) -> Option<MemberState> {
+        Some(MemberState::playing(ParticipantStatus::Active))
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "it is passed where a participant may be missing")]
+    const fn inactive(_: ParticipantId) -> Option<MemberState> {
+        Some(MemberState::playing(ParticipantStatus::Inactive))
+    }
+
+    fn only_ann(who: ParticipantId) -> Option<MemberState> {
+        active(who).filter(|_| who.uuid() == Uuid::from_u128(ANN))
     }
 
     fn plan(messages: u32) -> ChatPlan {
@@ -171,8 +205,8 @@ mod tests {
     #[test]
     fn the_sequence_and_the_times_go_on() {
         let mut chat = chat();
-        let first = chat.append(new(100, &[]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
-        let second = chat.append(new(90, &[]), Some(ParticipantStatus::Inactive), |_| true, &[]).unwrap();
+        let first = chat.append(new(100, &[]), active, &[]).unwrap();
+        let second = chat.append(new(90, &[]), inactive, &[]).unwrap();
         assert_eq!((first.message.sequence.get(), second.message.sequence.get()), (5, 6));
         assert_eq!((first.message.created_at.micros(), second.message.created_at.micros()), (100, 101));
         let title = ChatTitle::given(Some("hello")).unwrap();
@@ -193,24 +227,20 @@ mod tests {
         {
             let agents = present.iter().copied().map(agent).collect::<Vec<_>>();
             let mut chat = chat();
-            let decision =
-                chat.append(new(1, mentioned), Some(ParticipantStatus::Active), |_| true, &agents).unwrap();
+            let decision = chat.append(new(1, mentioned), active, &agents).unwrap();
             assert_eq!(decision.titling.unwrap().title.is_some(), gives, "{mentioned:?} of {present:?}");
-            let later =
-                chat.append(new(2, present), Some(ParticipantStatus::Active), |_| true, &agents).unwrap();
+            let later = chat.append(new(2, present), active, &agents).unwrap();
             assert_eq!(later.titling, None, "it is the first text or none");
         }
         let own = NewMessage { sender: ParticipantId::Agent(agent(3)), ..new(1, &[9]) };
         let both = [agent(3), agent(9)];
-        let decision = chat().append(own, Some(ParticipantStatus::Active), |_| true, &both).unwrap();
+        let decision = chat().append(own, active, &both).unwrap();
         assert!(decision.titling.unwrap().title.is_some(), "a sender knows what it has sent");
     }
 
     #[test]
     fn bytes_are_those_of_text_and_metadata_and_stop_at_the_limit() {
-        let send = |chat: &mut ChatState, message| {
-            chat.append(message, Some(ParticipantStatus::Active), |_| true, &[])
-        };
+        let send = |chat: &mut ChatState, message| chat.append(message, active, &[]);
         let mut chat = ChatState { plan: Some(plan(9)), ..chat() };
         send(&mut chat, NewMessage { content: "h\u{e9}".to_owned(), ..new(1, &[]) }).unwrap();
         assert_eq!(chat.content_bytes, 40 + 3);
@@ -225,24 +255,44 @@ mod tests {
 
     #[test]
     fn deliveries_are_in_the_order_of_the_agents() {
-        let decision =
-            chat().append(new(1, &[9, 3]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
+        let decision = chat().append(new(1, &[9, 3]), active, &[]).unwrap();
         let agents = decision.message.deliveries.iter().map(|delivery| delivery.agent().uuid().as_u128());
         assert_eq!(agents.collect::<Vec<_>>(), [3, 9]);
+    }
+
+    /// What is written to a stopped agent waits for it, and is not pushed.
+    #[test]
+    fn a_stopped_agent_sends_nothing_and_is_no_recipient() {
+        let stops_three = |who: ParticipantId| {
+            let is_stopped = who.uuid() == Uuid::from_u128(3);
+            active(who).map(|state| MemberState { is_stopped, ..state })
+        };
+        let decision = chat().append(new(1, &[9, 3]), stops_three, &[]).unwrap();
+        assert_eq!(decision.recipients, [AgentId::new(Uuid::from_u128(9))]);
+        assert_eq!(decision.message.deliveries.len(), 2);
+        let sender = ParticipantId::Agent(AgentId::new(Uuid::from_u128(3)));
+        let mut full = ChatState { plan: Some(plan(3)), ..chat() };
+        let from_agent = || NewMessage { sender, ..new(1, &[8]) };
+        assert_eq!(full.append(from_agent(), stops_three, &[]), Err(AppendRefused::Stopped));
+        let mut paused = ChatState { is_paused: true, ..chat() };
+        assert_eq!(paused.append(from_agent(), active, &[]), Err(AppendRefused::Stopped));
+        let decision = paused.append(new(1, &[9, 3]), active, &[]).unwrap();
+        assert_eq!((decision.recipients.len(), decision.message.deliveries.len()), (0, 2), "humans go on");
     }
 
     #[test]
     fn refusals_come_in_their_order_and_leave_the_room_as_it_was() {
         let full = || ChatState { plan: Some(plan(3)), ..chat() };
         let mut of_others = full();
-        assert_eq!(of_others.append(new(1, &[9]), None, |_| false, &[]), Err(AppendRefused::NotParticipant));
-        let refused = of_others.append(new(1, &[9]), Some(ParticipantStatus::Active), |_| false, &[]);
+        assert_eq!(of_others.append(new(1, &[9]), |_| None, &[]), Err(AppendRefused::NotParticipant));
+        let refused = of_others.append(new(1, &[9]), only_ann, &[]);
         assert!(matches!(refused, Err(AppendRefused::Limit(reached)) if reached.current == 3));
         assert_eq!(of_others, full());
         let mut one_left = ChatState { plan: Some(plan(4)), ..chat() };
-        let is_three = |who: ParticipantId| who.uuid() == Uuid::from_u128(3);
-        let refused = one_left.append(new(1, &[3, 9]), Some(ParticipantStatus::Active), is_three, &[]);
+        let is_three = |who: ParticipantId| active(who).filter(|_| [ANN, 3].contains(&who.uuid().as_u128()));
+
+        let refused = one_left.append(new(1, &[3, 9]), is_three, &[]);
         assert_eq!(refused, Err(AppendRefused::MentionLeft { index: 1 }));
-        assert!(one_left.append(new(1, &[3]), Some(ParticipantStatus::Active), is_three, &[]).is_ok());
+        assert!(one_left.append(new(1, &[3]), is_three, &[]).is_ok());
     }
 }

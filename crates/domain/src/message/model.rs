@@ -91,7 +91,7 @@ impl Message {
 }
 
 /// The agents among `mentions` that receive the message.
-pub(super) fn addressed_agents(mentions: &[Mention]) -> Vec<AgentId> {
+fn addressed_agents(mentions: &[Mention]) -> Vec<AgentId> {
     mentions.iter().filter(|m| m.kind == MentionKind::Mention).filter_map(|m| m.id.agent()).collect()
 }
 

@@ -53,6 +53,8 @@ pub struct NewMessage {
 pub struct Appended {
     /// The message with its new deliveries.
     pub message: Message,
+    /// The addressed agents that are not stopped, by agent id: the message is pushed to them.
+    pub recipients: Vec<AgentId>,
     /// The chat, if it got its title from the message.
     pub titled: Option<RenamedChat>,
 }
@@ -73,6 +75,8 @@ pub enum AppendRefused {
     Limit(LimitReached),
     /// The sender is not in the chat, or it does not exist.
     NotParticipant,
+    /// The sender is an agent that is stopped in the chat.
+    Stopped,
     /// A mentioned participant has left the chat: the first such mention, counted from 0.
     MentionLeft {
         /// The index of the mention.
@@ -170,8 +174,8 @@ pub trait MessageRepository: Send + Sync {
     /// earlier: times follow the sequence.
     ///
     /// Membership of the sender and of all mentioned participants is checked again inside the
-    /// write, so a participant removed a moment ago cannot send one last message. A sending agent's
-    /// membership becomes active.
+    /// write, so a participant removed a moment ago cannot send one last message, nor an agent that was stopped. A
+    /// sending agent's membership becomes active.
     ///
     /// Before all that, a keyed request is compared with the idempotency records ([`crate::idempotency`]);
     /// with the message, the result of the request is recorded.

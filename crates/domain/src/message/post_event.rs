@@ -29,6 +29,9 @@ pub enum PostEventError {
     /// The caller is not in the chat, or there is no such chat.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
+    /// The caller is stopped in the chat.
+    #[error("the agent is stopped in the chat")]
+    Stopped,
     /// Texts are sent as messages.
     #[error("a text is not an event")]
     NotAnEvent,
@@ -69,13 +72,12 @@ impl MessageService {
         command: PostEvent,
         once: Option<IdempotentRequest>,
     ) -> Result<Message, PostEventError> {
-        if !command.kind.is_event() {
-            return Err(PostEventError::NotAnEvent);
-        }
-        if command.kind == MessageKind::Attention && !names_attention_kind(&command.metadata) {
-            return Err(PostEventError::AttentionKind);
-        }
         let sender = ParticipantId::Agent(caller.agent);
+        if let Err(refused) = command.check() {
+            // A stop is told before what is wrong with the event.
+            let is_stopped = self.is_stopped(sender, chat).await?;
+            return Err(if is_stopped { PostEventError::Stopped } else { refused });
+        }
         let keyed =
             once.map(|once| KeyedRequest { sender, operation: Operation::PostEvent, chat: Some(chat), once });
         match self.try_post(sender, chat, command, keyed.clone()).await {
@@ -124,6 +126,7 @@ impl MessageService {
             Err(AppendRefused::Repeated(first)) => Ok(*first),
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(PostEventError::KeyReused),
+            Err(AppendRefused::Stopped) => Err(PostEventError::Stopped),
             // Events have no mentions and are not deleted, so only the sender can be missing.
             Err(
                 AppendRefused::NotParticipant
@@ -131,6 +134,18 @@ impl MessageService {
                 | AppendRefused::RepeatedDeleted(_),
             ) => Err(PostEventError::ChatNotFound),
         }
+    }
+}
+
+impl PostEvent {
+    fn check(&self) -> Result<(), PostEventError> {
+        if !self.kind.is_event() {
+            return Err(PostEventError::NotAnEvent);
+        }
+        if self.kind == MessageKind::Attention && !names_attention_kind(&self.metadata) {
+            return Err(PostEventError::AttentionKind);
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::content::{MessageContent, stored_text};
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
-use super::model::{MessageKind, Recipient, SentMessage, addressed_agents};
+use super::model::{MessageKind, Recipient, SentMessage};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
 use crate::caller::Caller;
@@ -28,6 +28,9 @@ pub enum SendMessageError {
     /// The caller is not in the chat, or there is no such chat.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
+    /// The caller is an agent that is stopped in the chat.
+    #[error("the agent is stopped in the chat")]
+    Stopped,
     /// The idempotency key was used for another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
@@ -78,8 +81,19 @@ impl MessageService {
             PriorResult::Message(first) => Ok(sent_message(first.id, chat, &first.mentions, &[])),
             PriorResult::Deleted(first) => Ok(sent_message(first.id, chat, &first.mentions, &[])),
             PriorResult::AnotherRequest => Err(SendMessageError::KeyReused),
+            // A stop is told before what is wrong with the text.
+            PriorResult::Nothing if self.is_stopped(sender, chat).await? => Err(SendMessageError::Stopped),
             PriorResult::Nothing => Err(refused),
         }
+    }
+
+    /// Returns whether the sender is an agent that is stopped in the chat.
+    pub(super) async fn is_stopped(&self, sender: ParticipantId, chat: ChatId) -> Result<bool, StoreError> {
+        if sender.user().is_some() {
+            return Ok(false);
+        }
+        let own = self.chats.membership(sender, chat).await?;
+        Ok(own.is_some_and(|own| own.state.is_stopped))
     }
 
     /// The earlier result of a request under this key.
@@ -136,6 +150,7 @@ impl MessageService {
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(SendMessageError::KeyReused),
             Err(AppendRefused::NotParticipant) => Err(SendMessageError::ChatNotFound),
+            Err(AppendRefused::Stopped) => Err(SendMessageError::Stopped),
             Err(AppendRefused::MentionLeft { index }) => {
                 // The cached participants of the chat are outdated.
                 self.cache.forget_chat(chat);
@@ -151,7 +166,7 @@ impl MessageService {
         let events = self.events.clone();
         OnCommit::new(move |appended: &Appended| {
             let message = appended.message.clone();
-            let recipients = addressed_agents(&message.mentions);
+            let recipients = appended.recipients.clone();
             events.publish(DomainEvent::MessageCreated { message, recipients });
             if let Some(titled) = &appended.titled {
                 titled.on_commit(&*events);

@@ -13,6 +13,9 @@
 //! what they opened ends. An organization without members stays, for its chats, memories, and audit
 //! log; only its open invitations end.
 //!
+//! An organization can be *paused*: every agent in every one of its chats counts as stopped ([`crate::control`]),
+//! whichever organization the agent belongs to.
+//!
 //! Invariants: an organization with members has an admin among them ([`role`]); an invitation is
 //! accepted once, while it is open, by the address it was made for ([`invitation`]); a user who
 //! leaves has no open invitations left, and cannot return by an own one.
@@ -24,6 +27,7 @@ pub mod invitation;
 mod invite;
 mod leave;
 mod members;
+mod pause;
 mod port;
 pub mod role;
 mod service;
@@ -38,11 +42,12 @@ pub use invite::{
 };
 pub use leave::LeaveError;
 pub use members::{CreateOrganizationError, RenameError, SetRoleError};
+pub use pause::{Pause, PauseError, PauseReason};
 pub use port::{
     CreateOrganizationRefused, DeleteOrganization, DeleteOrganizationRefused, Depart, DepartRefused, Enter,
     EnterBy, EnterRefused, InvitationRepository, InviteRefused, MAX_INVITATIONS, Member, MemberRepository,
     Moved, NewInvitation, NewOrganization, OrganizationOf, OrganizationRepository, RenameOrganization,
-    RenameOrganizationRefused, RevokeInvitation, RevokeInvitationRefused, SetRole, SetRoleRefused,
+    RenameOrganizationRefused, RevokeInvitation, RevokeInvitationRefused, SetPaused, SetRole, SetRoleRefused,
 };
 pub use role::{LastAdmin, NotAdmin, OrganizationRole, Others};
 pub use service::OrganizationService;

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::authority::Authority;
 use super::invitation::Invitation;
 use super::invitation::InvitationRefused;
+use super::pause::{Pause, PauseReason};
 use super::role::{NotAdmin, OrganizationRole};
 use crate::account::{KeyDigest, User, UserHandle};
 use crate::id::{InvitationId, OrganizationId, UserId};
@@ -79,6 +80,8 @@ pub struct OrganizationOf {
     pub members: u64,
     /// Its plan.
     pub plan: Plan,
+    /// Set while it is paused.
+    pub pause: Option<Pause>,
 }
 
 /// A member of an organization, as other members see it.
@@ -156,6 +159,17 @@ pub enum RenameOrganizationRefused {
     NotAdmin,
     /// Another organization has the name, compared without case.
     NameTaken,
+}
+
+/// An organization to be paused or resumed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetPaused {
+    /// The authority, which names the organization.
+    pub by: Authority,
+    /// The reason of a pause; `None` to resume.
+    pub reason: Option<PauseReason>,
+    /// The current time.
+    pub now: Timestamp,
 }
 
 /// A new role of a member.
@@ -326,6 +340,10 @@ pub trait OrganizationRepository: MemberRepository + InvitationRepository {
         &self,
         command: RenameOrganization,
     ) -> Result<Result<Organization, RenameOrganizationRefused>, StoreError>;
+
+    /// Pauses an organization, or resumes it. A pause that goes on keeps its beginning and gets the new reason. The
+    /// change log has an entry if the state has changed.
+    async fn set_paused(&self, command: SetPaused) -> Result<Result<Organization, NotAdmin>, StoreError>;
 
     /// Deletes an organization without members and chats: its memories are deleted, its open
     /// invitations end, no user returns to it, and its name is free.

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::{Plan, PlanName};
 use crate::id::OrganizationId;
+use crate::organization::Pause;
 use crate::store::StoreError;
 use crate::text::{TextFault, display_name};
 use crate::time::Timestamp;
@@ -37,6 +38,8 @@ pub struct Organization {
     pub users: u64,
     /// Bytes of its messages and memories, as counted last ([`PlanRepository::count_bytes`]).
     pub bytes: u64,
+    /// Set while it is paused.
+    pub pause: Option<Pause>,
 }
 
 /// A plan with the number of organizations that have it.

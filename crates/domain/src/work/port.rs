@@ -199,6 +199,10 @@ pub struct WorkAgent {
     pub name: String,
     /// Set if it runs at its owner's.
     pub is_external: bool,
+    /// Set if it is stopped in the chat.
+    pub is_stopped: bool,
+    /// Set if the organization of the chat is paused.
+    pub is_paused: bool,
 }
 
 /// A message on its way to an agent.

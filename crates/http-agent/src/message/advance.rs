@@ -1,10 +1,10 @@
 //! `POST /chats/{chat_id}/messages/{message_id}/processing`, `/processed` and `/failed`.
 //!
-//! Always 200 with a body: clients treat 204 as a stopped chat.
+//! 200 with a body, or 204 while the agent is stopped in the chat: clients treat 204 as that, so nothing else has it.
 
 use actix_web::{HttpResponse, web};
 use domain::caller::AgentCaller;
-use domain::delivery::{DeliveryService, DeliveryStep, FailureText};
+use domain::delivery::{AdvanceError, DeliveryService, DeliveryStep, FailureText};
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
@@ -57,6 +57,9 @@ async fn advance(
     path: MessagePath,
     step: DeliveryStep,
 ) -> Result<HttpResponse, ApiError> {
-    let step = deliveries.advance(caller, path.chat, path.message, step).await?;
-    Ok(Data::ok(StepView::new(&step)))
+    match deliveries.advance(caller, path.chat, path.message, step).await {
+        Ok(step) => Ok(Data::ok(StepView::new(&step))),
+        Err(AdvanceError::Stopped) => Ok(HttpResponse::NoContent().finish()),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -1,4 +1,5 @@
-//! `GET /chats/{chat_id}/messages/next`: the oldest message that is not processed, or 204.
+//! `GET /chats/{chat_id}/messages/next`: the oldest message that is not processed, or 204
+//! if there is none or the agent is stopped.
 
 use actix_web::{HttpResponse, web};
 use domain::delivery::DeliveryService;

@@ -30,6 +30,39 @@ async fn next_is_the_oldest_open_message_or_nothing() {
     assert_eq!(api.get(&api.helper, &next).await.data()["id"], one);
 }
 
+/// 204 means that the agent is stopped, and nothing else has it but an empty queue.
+#[actix_web::test]
+async fn a_stopped_agent_gets_no_content() {
+    let api = Api::new().await;
+    let room = api.world.chat(api.ann.caller, &[api.helper.id.into()]).await;
+    let message = api.mention(api.ann.caller, room, &api.helper, "hi").await;
+    let chat = room.to_string();
+    assert_eq!(step(&api, &chat, &message, "processing").await.status, 200);
+    api.world.control.stop(api.ann.caller, room).await.unwrap();
+    let next = api.get(&api.helper, &format!("/chats/{chat}/messages/next")).await;
+    assert_eq!((next.status, next.body), (204, Value::Null));
+    for name in ["processing", "processed", "failed"] {
+        let answer = step(&api, &chat, &message, name).await;
+        assert_eq!((answer.status, answer.body), (204, Value::Null), "{name}");
+    }
+    let activity = api.post(&api.helper, &format!("/chats/{chat}/activity"), json!({"working": true})).await;
+    assert_eq!((activity.status, activity.data()), (200, &json!({"working": false})));
+    let event = json!({"event": {"message_type": "thought", "content": "hm"}});
+    for (path, body) in
+        [("messages", json!({"message": {"content": "done", "mentions": []}})), ("events", event)]
+    {
+        let refused = api.post(&api.helper, &format!("/chats/{chat}/{path}"), body).await;
+        assert_eq!(refused.code(), (403, "forbidden"));
+        assert_eq!(refused.body["error"]["message"], "Agent execution is stopped");
+    }
+    for path in ["", "/messages", "/context", "/participants"] {
+        assert_eq!(api.get(&api.helper, &format!("/chats/{chat}{path}")).await.status, 200, "{path}");
+    }
+    api.world.control.play(api.ann.caller, room).await.unwrap();
+    assert_eq!(api.get(&api.helper, &format!("/chats/{chat}/messages/next")).await.data()["id"], message);
+    assert_eq!(step(&api, &chat, &message, "processed").await.status, 200);
+}
+
 #[actix_web::test]
 async fn attempts_are_numbered_and_shown() {
     let api = Api::new().await;

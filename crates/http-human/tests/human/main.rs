@@ -7,6 +7,7 @@ mod agents;
 mod audit;
 mod chats;
 mod contacts;
+mod control;
 mod credentials;
 mod generic;
 #[path = "../../../http-wire/tests/edge/harness.rs"]
@@ -18,6 +19,7 @@ mod message_changes;
 mod messages;
 mod once;
 mod participants;
+mod pause;
 mod peers;
 mod profile;
 mod rooms;

@@ -94,8 +94,8 @@ async fn a_message_has_a_receipt_of_each_agent() {
     let receipt = |status: &str, connected: bool, position: Option<u32>| {
         json!([{
             "id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper", "type": "Agent",
-            "status": status, "changed_at": api.now(), "connected": connected, "in_room": true,
-            "queue_position": position,
+            "status": status, "changed_at": api.now(), "connected": connected, "stopped": false,
+            "paused": false, "in_room": true, "queue_position": position,
         }])
     };
     api.world.clock.advance(std::time::Duration::from_micros(1));

@@ -4,6 +4,7 @@
 //! are those of the wrapped form of a body; [`ApiError::without_wrapper`] shortens them.
 
 mod account;
+mod control;
 mod login;
 mod memory;
 mod organization;
@@ -318,6 +319,7 @@ impl From<AdvanceError> for ApiError {
                 ErrorCode::Conflict,
                 "This message was taken out of your queue. The owner of the agent can have it offered again.",
             ),
+            AdvanceError::Stopped => control::stopped(),
             AdvanceError::Store(error) => error.into(),
         }
     }
@@ -336,6 +338,7 @@ impl From<PostEventError> for ApiError {
     fn from(error: PostEventError) -> Self {
         match error {
             PostEventError::ChatNotFound => chat_not_found(),
+            PostEventError::Stopped => control::stopped(),
             PostEventError::Limit(reached) => reached.into(),
             PostEventError::KeyReused => idempotency_key_reused(),
             PostEventError::NotAnEvent => {
@@ -352,6 +355,7 @@ impl From<SendMessageError> for ApiError {
     fn from(error: SendMessageError) -> Self {
         match error {
             SendMessageError::ChatNotFound => chat_not_found(),
+            SendMessageError::Stopped => control::stopped(),
             SendMessageError::Limit(reached) => reached.into(),
             SendMessageError::KeyReused => idempotency_key_reused(),
             SendMessageError::Mention(error) => error.into(),

@@ -9,6 +9,7 @@ mod audit;
 mod chat;
 mod chat_details;
 mod contact;
+mod control;
 mod memory;
 mod message;
 mod organization;
@@ -35,6 +36,7 @@ pub use contact::{
     AgentContactView, ContactRequestView, ContactView, ReceivedRequestView, RemovedView, RequestStepView,
     ResolvedView, SentRequestView,
 };
+pub use control::ExecutionView;
 pub use memory::MemoryView;
 pub use message::MessageView;
 pub use organization::{InvitationView, InvitedView, MemberView, OrganizationView};

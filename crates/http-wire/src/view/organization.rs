@@ -1,7 +1,7 @@
 //! Organizations, members and invitations.
 
 use domain::id::{InvitationId, OrganizationId, UserId};
-use domain::organization::{Invitation, Invited, Member, OrganizationOf};
+use domain::organization::{Invitation, Invited, Member, OrganizationOf, Pause};
 use domain::plan::Plan;
 use domain::time::Timestamp;
 use serde::Serialize;
@@ -41,6 +41,20 @@ impl<'a> PlanView<'a> {
     }
 }
 
+/// A pause: every agent in the organization's rooms is stopped.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+struct PauseView<'a> {
+    #[schema(value_type = super::Instant)]
+    since: Shown<Timestamp>,
+    reason: &'a str,
+}
+
+impl<'a> PauseView<'a> {
+    fn new(pause: &'a Pause) -> Self {
+        Self { since: Shown(pause.since), reason: &pause.reason }
+    }
+}
+
 /// The caller's organization.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct OrganizationView<'a> {
@@ -52,6 +66,8 @@ pub struct OrganizationView<'a> {
     /// Number of members.
     members: u64,
     plan: PlanView<'a>,
+    /// Null unless the organization is paused.
+    pause: Option<PauseView<'a>>,
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
 }
@@ -65,6 +81,7 @@ impl<'a> OrganizationView<'a> {
             role: organization.role.as_str(),
             members: organization.members,
             plan: PlanView::new(&organization.plan),
+            pause: organization.pause.as_ref().map(PauseView::new),
             inserted_at: Shown(organization.created_at),
         }
     }

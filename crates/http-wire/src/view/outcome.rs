@@ -134,6 +134,10 @@ pub struct ReceiptView<'a> {
     changed_at: Shown<Timestamp>,
     /// Set if the agent has an open socket, or if the service runs it.
     connected: bool,
+    /// Set if the agent is stopped in the room.
+    stopped: bool,
+    /// Set if the organization of the room is paused, which stops all agents in it.
+    paused: bool,
     /// Set if the agent is still in the room. An agent that is not does not get the message.
     in_room: bool,
     /// How many messages the agent has to process in this room before this one, at most 1,000; 0 if it is
@@ -153,6 +157,8 @@ impl<'a> ReceiptView<'a> {
             status: status.as_str(),
             changed_at: Shown(*changed_at),
             connected,
+            stopped: agent.is_stopped,
+            paused: agent.is_paused,
             in_room: agent.in_chat,
             queue_position: *before,
         }

@@ -113,6 +113,10 @@ struct WorkAgentView<'a> {
     name: &'a str,
     /// Set if the agent has an open socket, or if the service runs it.
     connected: bool,
+    /// Set if the agent is stopped in the room.
+    stopped: bool,
+    /// Set if the organization of the room is paused, which stops all agents in it.
+    paused: bool,
 }
 
 /// The sender of the message of a work item.
@@ -137,7 +141,14 @@ impl<'a> WorkItemView<'a> {
         Self {
             message_id: Shown(item.message),
             sequence: item.sequence.get(),
-            agent: WorkAgentView { id: Shown(agent.id), handle: &agent.handle, name: &agent.name, connected },
+            agent: WorkAgentView {
+                id: Shown(agent.id),
+                handle: &agent.handle,
+                name: &agent.name,
+                connected,
+                stopped: agent.is_stopped,
+                paused: agent.is_paused,
+            },
             chat_room_id: Shown(item.chat),
             chat_room_title: item.title.as_deref(),
             sender: WorkSenderView {

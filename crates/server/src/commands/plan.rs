@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use domain::account::normalize_handle;
+use domain::organization::Pause;
 use domain::plan::{
     AssignPlan, AssignRefused, Organization, PlanInUse, PlanName, PlanService, WhichOrganization,
 };
@@ -14,7 +15,7 @@ use crate::commands::{org, user};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
-use crate::output::{List, Rows, bytes_as_text, count, print};
+use crate::output::{List, Rows, bytes_as_text, count, exact, print};
 use crate::store::{self, Store};
 use crate::wiring;
 
@@ -189,10 +190,22 @@ pub(crate) fn organization_as_json(organization: &Organization) -> Value {
         "plan": organization.plan.as_str(),
         "users": organization.users,
         "bytes": organization.bytes,
+        "pause": pause_as_json(organization.pause.as_ref()),
     })
+}
+
+/// Null if there is none.
+pub(crate) fn pause_as_json(pause: Option<&Pause>) -> Value {
+    pause.map_or(Value::Null, |pause| json!({ "since": pause.since.to_string(), "reason": pause.reason }))
+}
+
+pub(crate) fn pause_as_text(pause: &Pause) -> String {
+    format!("paused since {}: {}", exact(pause.since), pause.reason)
 }
 
 pub(crate) fn organization_as_text(organization: &Organization) -> String {
     let users = count(organization.users, "user");
-    format!("{}: plan {}, {users}", organization.name, organization.plan.as_str())
+    let pause =
+        organization.pause.as_ref().map(|pause| format!(", {}", pause_as_text(pause))).unwrap_or_default();
+    format!("{}: plan {}, {users}{pause}", organization.name, organization.plan.as_str())
 }

@@ -89,7 +89,16 @@ struct Found {
 
 impl Found {
     fn as_text(&self, times: &Times) -> String {
-        let StoreStatus { organizations, users, agents, chats, messages, size_bytes, cluster } = self.status;
+        let StoreStatus {
+            organizations,
+            paused_organizations,
+            users,
+            agents,
+            chats,
+            messages,
+            size_bytes,
+            cluster,
+        } = self.status;
         let work = self.work;
         let Server { state, sockets, .. } = &self.server;
         let mut lines = vec![
@@ -112,7 +121,7 @@ impl Found {
             )
         }));
         lines.extend([
-            ("Organizations", organizations.to_string()),
+            ("Organizations", organizations_as_text(organizations, paused_organizations)),
             ("Users", users.to_string()),
             ("Agents", agents.to_string()),
             ("Chats", chats.to_string()),
@@ -125,7 +134,16 @@ impl Found {
     }
 
     fn as_json(&self) -> Value {
-        let StoreStatus { organizations, users, agents, chats, messages, size_bytes, cluster } = self.status;
+        let StoreStatus {
+            organizations,
+            paused_organizations,
+            users,
+            agents,
+            chats,
+            messages,
+            size_bytes,
+            cluster,
+        } = self.status;
         let work = self.work;
         let sockets = self.server.sockets.map(|(users, agents)| json!({ "users": users, "agents": agents }));
         let cluster = cluster.map(|cluster| {
@@ -141,6 +159,7 @@ impl Found {
             "server": { "listen": self.server.listen, "running": self.server.is_running, "sockets": sockets },
             "cluster": cluster,
             "organizations": organizations,
+            "paused_organizations": paused_organizations,
             "users": users,
             "agents": agents,
             "chats": chats,
@@ -158,6 +177,11 @@ impl Found {
             },
         })
     }
+}
+
+/// The number of organizations, and of those that are paused.
+fn organizations_as_text(all: u64, paused: u64) -> String {
+    if paused == 0 { all.to_string() } else { format!("{all}, {paused} paused") }
 }
 
 /// Printed if the server has no metrics.
@@ -187,6 +211,14 @@ fn flagged(work: WorkTotals) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paused_organizations_are_shown_if_there_are_any() {
+        assert_eq!(
+            (organizations_as_text(3, 0), organizations_as_text(3, 1)),
+            ("3".to_owned(), "3, 1 paused".to_owned())
+        );
+    }
 
     #[test]
     fn sockets_are_read_out_of_the_figures() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::chat::{
-    AddParticipant, AddRefused, DeleteChat, DeleteRefused, ParticipantStatus, RemoveParticipant,
+    AddParticipant, AddRefused, DeleteChat, DeleteRefused, MemberState, ParticipantStatus, RemoveParticipant,
     RemoveRefused, Role,
 };
 use domain::id::{ChatId, ParticipantId};
@@ -82,8 +82,9 @@ pub async fn rosters_are_for_participants(world: World) {
         ("Bot", "ann/bot", Some(true))
     );
     chats.activate(bot.id, chat).await.unwrap();
-    let status = chats.membership(ParticipantId::Agent(bot.id), chat).await.unwrap();
-    assert_eq!(status, Some(ParticipantStatus::Active));
+    let own = chats.membership(ParticipantId::Agent(bot.id), chat).await.unwrap().unwrap();
+    assert_eq!((own.role, own.state), (Role::Member, MemberState::playing(ParticipantStatus::Active)));
+    assert_eq!(own.joined_at, member.joined_at);
 }
 
 /// A new role, status and time; and the deliveries that were left open.

@@ -188,7 +188,7 @@ pub async fn a_title_follows_its_text(world: World) {
 pub async fn an_agent_that_shows_itself_becomes_active(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let agent = ParticipantId::Agent(bot.id);
-    let status = async |chat| world.stores.chats.membership(agent, chat).await.unwrap().unwrap();
+    let status = async |chat| world.stores.chats.membership(agent, chat).await.unwrap().unwrap().state.status;
 
     let stranger = world.user("ben").await;
     let mut refused = text(&world, chat, agent, "to somebody who is not here");

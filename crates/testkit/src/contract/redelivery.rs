@@ -17,13 +17,13 @@ use domain::time::Timestamp;
 use super::messages::ann_and_bot;
 use crate::{TestAgent, TestUser, World};
 
-fn listening(agent: &TestAgent, chat: ChatId, since: i64) -> Listening {
+pub(super) fn listening(agent: &TestAgent, chat: ChatId, since: i64) -> Listening {
     let (subscription, since) = (SubscriptionId::new(1), Sequence::new(since));
     Listening { subscription, agent: agent.id, chat, since, joined_at: Timestamp::from_micros(0) }
 }
 
 /// Of each listener, by its place, the places of what is new.
-async fn found(world: &World, listening: &[Listening], limit: u32) -> Vec<(usize, i64)> {
+pub(super) async fn found(world: &World, listening: &[Listening], limit: u32) -> Vec<(usize, i64)> {
     let searched = world.stores.deliveries.unacknowledged(listening.to_vec(), limit).await.unwrap();
     assert_eq!(searched.len(), listening.len());
     let found = searched.into_iter().enumerate();

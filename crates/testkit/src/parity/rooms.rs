@@ -16,7 +16,8 @@ impl Cast {
             0..2 => self.create_chat(),
             2..14 => self.add_participant(),
             14..17 => self.remove_participant(),
-            17 | 18 => self.rename(),
+            17 => self.rename(),
+            18 => self.stop_or_play(),
             _ if self.rng.one_in(2) => self.rename(),
             _ => self.delete_chat(),
         }
@@ -63,6 +64,16 @@ impl Cast {
         let (caller, title) = (self.member(chat), ChatTitle::renamed(&self.line()).unwrap());
         act!("rename", |world, caller, chat, title| {
             played(world.chats.rename(caller, chat, title).await, nothing)
+        })
+    }
+
+    fn stop_or_play(&mut self) -> Act {
+        let chat = self.chat();
+        let (caller, stops) = (self.member_user(chat), self.rng.one_in(2));
+        act!("stop_or_play", |world, caller, chat, stops| {
+            let control = &world.control;
+            let set = if stops { control.stop(caller, chat).await } else { control.play(caller, chat).await };
+            played(set, nothing)
         })
     }
 

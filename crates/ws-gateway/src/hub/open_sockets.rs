@@ -234,6 +234,9 @@ impl OpenSockets {
             | Change::PlansConfigured
             | Change::ParticipantsRemoved(_)
             | Change::WorkRetried(_)
+            | Change::AgentsStopped(_)
+            | Change::AgentsPlaying(_)
+            | Change::PauseChanged(_)
             | Change::EventsLost { .. } => {}
         }
     }

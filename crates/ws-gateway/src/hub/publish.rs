@@ -3,6 +3,7 @@
 use domain::account::Agent;
 use domain::change::Change;
 use domain::contact::{ContactOf, ContactRequest};
+use domain::control::ControlMode;
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
@@ -77,6 +78,12 @@ impl EventPublisher for Hub {
                 for user in to {
                     topics.push(Topic::UserRooms(user), || payload::room_updated(&chat, &details));
                 }
+            }
+            DomainEvent::AgentControlled { agent, signal } => {
+                if let (ControlMode::Play, Some(chat)) = (signal.mode, signal.chat) {
+                    self.note_playing(chat);
+                }
+                topics.push(Topic::AgentControl(agent), || payload::agent_control(agent, &signal));
             }
             DomainEvent::ActivityChanged { chat_id, activity } => {
                 topics.push_to_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));

@@ -186,6 +186,18 @@ impl Subscriptions {
         is_queued
     }
 
+    /// Gives a subscription of an agent another beginning, unless it has ended.
+    pub(super) fn begin_again(&self, to: &Listening) {
+        let topic = Topic::ChatRoom(to.chat);
+        let mut shard = self.shard(topic);
+        let mut listeners = shard.get_mut(&topic).into_iter().flat_map(Listeners::values_mut);
+        if let Some(listener) = listeners.find(|one| one.subscription == to.subscription)
+            && let SubscriptionBasis::Own { .. } = listener.basis
+        {
+            listener.basis = SubscriptionBasis::Own { since: to.since, joined_at: to.joined_at };
+        }
+    }
+
     /// Returns whether a topic has subscribers that `chosen` selects.
     pub(super) fn has(&self, topic: Topic, chosen: impl Fn(ParticipantId) -> bool) -> bool {
         self.shard(topic).get(&topic).is_some_and(|all| all.values().any(|listener| chosen(listener.who)))

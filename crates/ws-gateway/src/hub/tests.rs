@@ -222,7 +222,7 @@ fn a_second_subscription_ends_only_the_first() {
     let first = claim.subscribe(Topic::RoomActivity(ROOM));
     let second = claim.subscribe(Topic::RoomActivity(ROOM));
     claim.unsubscribe(Topic::RoomActivity(ROOM), first);
-    let activity = AgentActivity { agent: agent_id(1), working: true };
+    let activity = AgentActivity { agent: agent_id(1), execution: None, working: true };
     hub.publish(DomainEvent::ActivityChanged { chat_id: ROOM, activity });
     assert_eq!(received(&mut inbox), ["agent_activity_started"]);
     claim.unsubscribe(Topic::RoomActivity(ROOM), second);

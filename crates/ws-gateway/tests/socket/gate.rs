@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, ChatService, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat,
-    ListedChat, NewChat, ParticipantRepository, ParticipantStatus, RemoveParticipant, RemoveRefused,
+    ListedChat, NewChat, OwnMembership, ParticipantRepository, RemoveParticipant, RemoveRefused,
     RemovedParticipant, RenameChat, RenameChatRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
@@ -126,7 +126,7 @@ impl ParticipantRepository for Gate {
         &self,
         who: ParticipantId,
         chat: ChatId,
-    ) -> Result<Option<ParticipantStatus>, StoreError> {
+    ) -> Result<Option<OwnMembership>, StoreError> {
         self.store.membership(who, chat).await
     }
 

@@ -5,6 +5,7 @@ mod bounds;
 mod client;
 mod connect;
 mod contacts;
+mod control;
 mod delivered;
 mod gate;
 mod harness;

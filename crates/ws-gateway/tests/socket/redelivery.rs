@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::change::Change;
 use domain::delivery::{DeliveryStatus, DeliveryStep, RedeliveryPolicy};
 use domain::id::{MessageId, ParticipantId};
 use serde_json::{Value, json};
@@ -217,6 +218,34 @@ async fn a_backlog_is_left_to_an_agent_that_drains_it() {
     assert_eq!(bench.later(&mut repeater, STUCK_AFTER.saturating_sub(LATER)).await, 0);
     assert_eq!(bench.later(&mut repeater, LATER).await, 1);
     brings(&mut one, "1", &topic, sent[3]).await;
+    one.nothing_came().await;
+    bench.end().await;
+}
+
+/// What waits for an agent that plays again is left to it as its backlog, and then pushed.
+#[actix_web::test]
+async fn play_counts_as_a_join() {
+    let (bench, mut repeater) = Bench::losing(Lost::All).await;
+    let topic = bench.chat_topic();
+    let mut one = bench.socket(&bench.one.key).await;
+    one.join("1", &topic).await;
+    let lost = bench.say("lost before the stop", &[&bench.one]).await;
+    bench.world.control.stop(bench.ann.caller, bench.room).await.unwrap();
+    let waits = bench.say("written while it is stopped", &[&bench.one]).await;
+    for _ in 0..4 {
+        assert_eq!(bench.later(&mut repeater, LATER).await, 0);
+    }
+    bench.world.control.play(bench.ann.caller, bench.room).await.unwrap();
+    // The signal is lost as well, so the change log tells.
+    bench.hub.follow(Change::AgentsPlaying(bench.room));
+    assert_eq!(bench.later(&mut repeater, LATER).await, 0);
+    let next = bench.say("lost after the play", &[&bench.one]).await;
+    assert_eq!(bench.later(&mut repeater, LATER).await, 1, "what is new is not part of the backlog");
+    brings(&mut one, "1", &topic, next).await;
+    bench.write_deliveries().await;
+    assert_eq!(bench.later(&mut repeater, AFTER * 2).await, 2);
+    brings(&mut one, "1", &topic, lost).await;
+    brings(&mut one, "1", &topic, waits).await;
     one.nothing_came().await;
     bench.end().await;
 }

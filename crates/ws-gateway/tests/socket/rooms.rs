@@ -4,6 +4,7 @@ use domain::chat::Role;
 use domain::id::ParticipantId;
 use serde_json::json;
 
+use crate::control::execution_of;
 use crate::harness::Bench;
 
 #[actix_web::test]
@@ -126,7 +127,8 @@ async fn a_deleted_room_ends_every_channel_of_it() {
 async fn indicators_are_for_humans_and_begin_with_a_snapshot() {
     let bench = Bench::new().await;
     let topic = format!("room_activity:{}", bench.room);
-    let shown = |working: bool| json!({ "agent_id": bench.one.id.to_string(), "execution_id": bench.room.to_string(), "working": working });
+    let execution = execution_of(&bench, &bench.one).await;
+    let shown = |working: bool| json!({ "agent_id": bench.one.id.to_string(), "execution_id": execution, "working": working });
     bench.world.activity.report(bench.one.caller, bench.room, true).await.unwrap();
     let (mut ann, mut one) = (bench.socket(&bench.ann.key).await, bench.socket(&bench.one.key).await);
     ann.ask("1", &topic).await;

@@ -75,6 +75,7 @@ pub(super) fn change_of(event: &DomainEvent) -> Option<Change> {
         | DomainEvent::ParticipantAdded { .. }
         | DomainEvent::ParticipantRemoved { .. }
         | DomainEvent::ActivityChanged { .. }
+        | DomainEvent::AgentControlled { .. }
         | DomainEvent::ContactRequestReceived { .. }
         | DomainEvent::ContactRequestUpdated { .. }
         | DomainEvent::ContactAdded { .. }

@@ -172,6 +172,9 @@ impl CallerCache {
             Change::ConnectionsChanged(_)
             | Change::NodeCleared(_)
             | Change::WorkRetried(_)
+            | Change::AgentsStopped(_)
+            | Change::AgentsPlaying(_)
+            | Change::PauseChanged(_)
             | Change::EventsLost { .. } => {}
             Change::ParticipantsRemoved(chat) => self.forget_chat(chat),
         }

@@ -240,6 +240,9 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         Change::ConnectionsChanged(_)
         | Change::NodeCleared(_)
         | Change::WorkRetried(_)
+        | Change::AgentsStopped(_)
+        | Change::AgentsPlaying(_)
+        | Change::PauseChanged(_)
         | Change::EventsLost { .. } => &[],
     }
 }
@@ -272,6 +275,9 @@ async fn each_change_drops_only_outdated_entries() {
         Change::ConnectionsChanged(bot),
         Change::NodeCleared(NodeId::new(id(1))),
         Change::WorkRetried(room(1)),
+        Change::AgentsStopped(room(1)),
+        Change::AgentsPlaying(room(1)),
+        Change::PauseChanged(organization(1)),
     ];
     for change in changes().into_iter().chain(others) {
         let cache = followed();

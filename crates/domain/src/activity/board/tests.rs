@@ -4,8 +4,13 @@ use super::*;
 use uuid::Uuid;
 
 const CHAT: ChatId = ChatId::new(Uuid::from_u128(1));
-const BOT: AgentId = AgentId::new(Uuid::from_u128(11));
-const OTHER: AgentId = AgentId::new(Uuid::from_u128(12));
+const BOT: WorkingAgent = working(11);
+const OTHER: WorkingAgent = working(12);
+
+const fn working(number: u128) -> WorkingAgent {
+    let (agent, execution) = (Uuid::from_u128(number), Uuid::from_u128(number + 10));
+    WorkingAgent { agent: AgentId::new(agent), execution: ExecutionId::new(execution) }
+}
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * 1_000_000)
@@ -47,4 +52,17 @@ fn a_report_after_the_lease_ended_is_a_new_start() {
     let mut board = ActivityBoard::default();
     board.report(CHAT, BOT, true, at(0));
     assert!(board.report(CHAT, BOT, true, at(11)));
+}
+
+#[test]
+fn all_indicators_of_a_chat_are_cleared() {
+    let mut board = ActivityBoard::default();
+    board.report(CHAT, BOT, true, at(0));
+    board.report(CHAT, OTHER, true, at(5));
+    let elsewhere = ChatId::new(Uuid::from_u128(2));
+    board.report(elsewhere, BOT, true, at(5));
+    assert_eq!(board.working(at(11)), vec![(CHAT, OTHER), (elsewhere, BOT)]);
+    assert_eq!(board.clear(CHAT, at(11)), vec![OTHER], "the other lease has expired");
+    assert_eq!(board.clear(CHAT, at(11)), vec![]);
+    assert_eq!(board.working_in(elsewhere, at(11)), vec![BOT]);
 }

@@ -4,6 +4,7 @@ use super::{Actor, AuditEntry, AuditObject, AuditTenant};
 use crate::audit::AuditAction;
 use crate::caller::Caller;
 use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, RenameChat};
+use crate::control::{InterruptAgent, SetStopped};
 use crate::id::{ChatId, MessageId, OrganizationId, ParticipantId, UserId};
 use crate::message::{DeleteMessage, EditMessage};
 use crate::time::Timestamp;
@@ -32,6 +33,21 @@ impl AuditEntry {
         let actor = command.by.map_or(Actor::Operator, Actor::from);
         let tenant = AuditTenant::Chat(command.chat, command.by.map(Caller::organization));
         Self::new(AuditAction::ChatDeleted, actor, AuditObject::Chat(command.chat), tenant, command.now)
+    }
+
+    /// A chat whose agents were stopped, or play again.
+    pub fn chat_stopped(command: &SetStopped) -> Self {
+        let SetStopped { chat, by, stopped, now } = *command;
+        let action = if stopped { AuditAction::ChatStopped } else { AuditAction::ChatPlayed };
+        let tenant = AuditTenant::Chat(chat, Some(by.organization));
+        Self::new(action, Caller::User(by), AuditObject::Chat(chat), tenant, now)
+    }
+
+    /// An agent that its owner interrupted.
+    pub fn agent_interrupted(command: &InterruptAgent) -> Self {
+        let InterruptAgent { by, agent, now, .. } = *command;
+        let agent = ParticipantId::Agent(agent);
+        Self::new(AuditAction::AgentInterrupted, Caller::User(by), agent, AuditTenant::Of(agent), now)
     }
 
     /// A participant that was added to a chat.

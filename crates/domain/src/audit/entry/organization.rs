@@ -5,7 +5,7 @@ use crate::audit::AuditAction;
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::organization::{
     Authority, DeleteOrganization, Depart, Enter, EnterBy, NewInvitation, NewOrganization, OrganizationRole,
-    RenameOrganization, RevokeInvitation, SetRole,
+    RenameOrganization, RevokeInvitation, SetPaused, SetRole,
 };
 use crate::plan::PlanName;
 use crate::time::Timestamp;
@@ -34,6 +34,16 @@ impl AuditEntry {
         let action = AuditAction::OrganizationRenamed;
         Self::of_organization(action, command.by, organization, command.now)
             .with_detail(command.name.as_str())
+    }
+
+    /// An organization that was paused, for a reason, or resumed.
+    pub fn organization_paused(command: &SetPaused) -> Self {
+        let organization = command.by.organization();
+        let entry = |action| Self::of_organization(action, command.by, organization, command.now);
+        match &command.reason {
+            Some(reason) => entry(AuditAction::OrganizationPaused).with_detail(reason.as_str()),
+            None => entry(AuditAction::OrganizationResumed),
+        }
     }
 
     /// A plan that an organization was given.

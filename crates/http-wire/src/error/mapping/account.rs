@@ -138,6 +138,6 @@ impl From<DeleteAgentError> for ApiError {
     }
 }
 
-fn agent_not_found() -> ApiError {
+pub(super) fn agent_not_found() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "You have no agent with this id. List your agents to find it.")
 }

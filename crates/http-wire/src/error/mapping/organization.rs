@@ -3,7 +3,8 @@
 use domain::audit::ListAuditError;
 use domain::organization::{
     AcceptError, EnterError, InvitationRefused, InviteError, LastAdmin, LeaveError, ListInvitationsError,
-    MAX_INVITATION_LIFETIME, MAX_INVITATIONS, NotAdmin, RenameError, RevokeInvitationError, SetRoleError,
+    MAX_INVITATION_LIFETIME, MAX_INVITATIONS, NotAdmin, PauseError, RenameError, RevokeInvitationError,
+    SetRoleError,
 };
 
 use super::unauthorized;
@@ -39,6 +40,15 @@ impl From<RenameError> for ApiError {
                 Self::validation().with_detail("/organization/name", "has already been taken")
             }
             RenameError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<PauseError> for ApiError {
+    fn from(error: PauseError) -> Self {
+        match error {
+            PauseError::NotAdmin(error) => error.into(),
+            PauseError::Store(error) => error.into(),
         }
     }
 }

@@ -14,11 +14,13 @@ use domain::account::{
 use domain::audit::Actor;
 use domain::delivery::MaxAttempts;
 use domain::id::ParticipantId;
+use domain::plan::WhichOrganization;
 use domain::text::TextFault;
 use domain::time::Timestamp;
 use domain::work::AgentWork;
 use serde_json::{Value, json};
 
+use crate::commands::plan;
 use crate::commands::user::{self, AT_ONCE};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -131,19 +133,26 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
     let agent = find(store, &arguments.handle).await?;
     let unread = |cause| Failure::new("cannot read the agent", cause).next(store::NEXT);
     let owner = store.find_user(agent.owner).await.map_err(unread)?;
+    let owner_handle = owner.as_ref().map_or_else(String::new, |owner| owner.handle.as_str().to_owned());
     let owner_disabled_at = owner.and_then(|owner| owner.disabled_at);
+    let organizations = wiring::organizations(config, store.clone());
+    let organization = organizations.find(WhichOrganization::OfUser(owner_handle)).await;
+    let pause = organization.map_err(unread)?.and_then(|organization| organization.pause);
     let work = wiring::work(config, store.clone()).of_agents(vec![agent.id]).await.map_err(unread)?;
     let work = work.first().copied().unwrap_or(AgentWork::none(agent.id));
     if arguments.print.json {
         let mut shown = with_work(&agent, &work);
+        shown["organization_pause"] = plan::pause_as_json(pause.as_ref());
         shown["owner_disabled_at"] = owner_disabled_at.map(|at| at.to_string()).into();
         return print(&json!({ "agent": shown }).to_string());
     }
     let times = Times::of(&arguments.print);
     let owner =
         owner_disabled_at.map(|at| format!(", owner disabled {}", times.text(at))).unwrap_or_default();
+    let pause =
+        pause.map(|pause| format!(", organization {}", plan::pause_as_text(&pause))).unwrap_or_default();
     let lines = [
-        format!("{}{owner}", as_text(&agent, &times)),
+        format!("{}{owner}{pause}", as_text(&agent, &times)),
         format!("  id {}", agent.id),
         format!("  {}", marks(&agent)),
         format!("  {}, last seen {}", connection(&work), times.or_never(work.seen_at)),

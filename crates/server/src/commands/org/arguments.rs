@@ -24,6 +24,15 @@ pub enum OrgCommand {
     /// Rename an organization.
     #[command(after_help = "Example:\n  parlance org rename acme \"Acme Labs\"")]
     Rename(RenameOrgArguments),
+    /// Pause an organization: no agent works in any of its chats until it is resumed.
+    ///
+    /// Its agents are offered nothing there and can send nothing. Humans go on, and what they write to agents waits. Stops of
+    /// single chats are kept.
+    #[command(after_help = "Example:\n  parlance org pause acme --reason \"runaway costs\"")]
+    Pause(PauseOrgArguments),
+    /// Resume a paused organization.
+    #[command(after_help = "Example:\n  parlance org resume acme")]
+    Resume(ResumeOrgArguments),
     /// Delete an organization without members permanently.
     ///
     /// Also deletes its memories and open invitations. Move or delete its members first: `org move`,
@@ -121,6 +130,29 @@ pub struct RenameOrgArguments {
     pub name: String,
     /// New name of the organization.
     pub new_name: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which organization to pause, and why.
+#[derive(Args, Debug)]
+pub struct PauseOrgArguments {
+    /// Name of the organization.
+    pub name: String,
+    /// Reason, which the members can read.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which organization to resume.
+#[derive(Args, Debug)]
+pub struct ResumeOrgArguments {
+    /// Name of the organization.
+    pub name: String,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -12,7 +12,8 @@ use domain::chat::ChatService;
 use domain::id::{ParticipantId, UserId};
 use domain::organization::{
     AcceptError, Authority, CreateOrganizationError, DeleteOrganizationError, EnterError, Invitation,
-    InvitationStatus, Invite, LeaveError, Member, OrganizationService, RenameError, SetRoleError,
+    InvitationStatus, Invite, LeaveError, Member, OrganizationService, PauseReason, RenameError,
+    SetRoleError,
 };
 use domain::page::{Page, PageRequest, Position, Slice};
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
@@ -29,7 +30,7 @@ use crate::store::{self, Store};
 use crate::wiring;
 use arguments::{
     CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments,
-    RenameOrgArguments, SetRoleArguments, ShowOrgArguments,
+    PauseOrgArguments, RenameOrgArguments, ResumeOrgArguments, SetRoleArguments, ShowOrgArguments,
 };
 
 /// The next step for an unknown name.
@@ -71,6 +72,8 @@ pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Fail
             OrgCommand::Show(arguments) => return show(&desk, arguments).await,
             OrgCommand::Create(arguments) => create(&desk, arguments).await,
             OrgCommand::Rename(arguments) => rename(&desk, arguments).await,
+            OrgCommand::Pause(arguments) => pause(&desk, arguments).await,
+            OrgCommand::Resume(arguments) => resume(&desk, arguments).await,
             OrgCommand::Delete(arguments) => delete(&desk, arguments).await,
             OrgCommand::Invite(arguments) => invite(&desk, arguments).await,
             OrgCommand::SetRole(arguments) => set_role(&desk, arguments).await,
@@ -138,6 +141,24 @@ async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, F
         Err(RenameError::NameTaken) => Err(name_taken(&arguments.new_name)),
         Err(cause) => Err(Failure::new("the organization was not renamed", cause)),
     }
+}
+
+async fn pause(desk: &Desk, arguments: &PauseOrgArguments) -> Result<String, Failure> {
+    let reason = PauseReason::new(arguments.reason.clone());
+    let reason = reason.map_err(|fault| {
+        Failure::plain(format!("--reason: {fault}")).next("see `parlance org pause --help`")
+    })?;
+    let organization = named(&desk.organizations, &desk.store, &arguments.name).await?;
+    let paused = desk.organizations.pause(Authority::Operator(organization.id), reason).await;
+    let paused = paused.map_err(|cause| Failure::new("the organization was not paused", cause))?;
+    Ok(rendered(&paused, arguments.json))
+}
+
+async fn resume(desk: &Desk, arguments: &ResumeOrgArguments) -> Result<String, Failure> {
+    let organization = named(&desk.organizations, &desk.store, &arguments.name).await?;
+    let resumed = desk.organizations.resume(Authority::Operator(organization.id)).await;
+    let resumed = resumed.map_err(|cause| Failure::new("the organization was not resumed", cause))?;
+    Ok(rendered(&resumed, arguments.json))
 }
 
 async fn delete(desk: &Desk, arguments: &DeleteOrgArguments) -> Result<String, Failure> {

@@ -294,18 +294,19 @@ fn unread(cause: ListWorkError) -> Failure {
 
 /// The state comes last: a flag, if there is one, says more than the state.
 fn as_cells(item: &WorkItem, flags: &[WorkFlag], times: &Times) -> Vec<String> {
-    let state = if flags.is_empty() {
-        item.delivery.status().as_str().to_owned()
-    } else {
-        flags.iter().map(|flag| flag.as_str()).collect::<Vec<_>>().join(", ")
-    };
+    let mut words = flags.iter().map(|flag| flag.as_str()).collect::<Vec<_>>();
+    if words.is_empty() {
+        words.push(item.delivery.status().as_str());
+    }
+    let halts = [(item.agent.is_stopped, "stopped"), (item.agent.is_paused, "paused")];
+    words.extend(halts.into_iter().filter_map(|(applies, word)| applies.then_some(word)));
     let tries = item.delivery.current_attempt().map_or(0, AttemptNumber::get);
     vec![
         item.message.to_string(),
         item.agent.handle.clone(),
         times.age_or_hyphen(Some(item.written_at)),
         tries.to_string(),
-        state,
+        words.join(", "),
     ]
 }
 
@@ -316,6 +317,7 @@ fn as_json(item: &WorkItem, flags: &[WorkFlag], now: Timestamp) -> Value {
         "sequence": item.sequence.get(),
         "agent": {
             "id": item.agent.id.to_string(), "handle": item.agent.handle, "name": item.agent.name,
+            "stopped": item.agent.is_stopped, "paused": item.agent.is_paused,
         },
         "chat_room_id": item.chat.to_string(),
         "chat_room_title": item.title,

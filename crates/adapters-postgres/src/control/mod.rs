@@ -1,0 +1,65 @@
+//! The store of control.
+
+mod executions;
+mod pause;
+#[path = "../../../sql-rows/control.rs"]
+pub(crate) mod row;
+mod stop;
+
+use async_trait::async_trait;
+use domain::chat::StopRefused;
+use domain::control::{AgentInChat, ControlRepository, Execution, InterruptAgent, SetStopped, StoppedChat};
+use domain::id::{AgentId, ChatId, OrganizationId, UserId};
+use domain::page::{Page, PageRequest};
+use domain::store::{OnCommit, StoreError};
+use futures_util::FutureExt;
+
+use crate::PostgresStore;
+
+#[async_trait]
+impl ControlRepository for PostgresStore {
+    async fn set_stopped(
+        &self,
+        command: SetStopped,
+        on_commit: OnCommit<StoppedChat>,
+    ) -> Result<Result<StoppedChat, StopRefused>, StoreError> {
+        let announce = |stopped: &StoppedChat| on_commit.run(stopped);
+        self.change(command, |db, command| stop::set_stopped_on(db, command).boxed(), announce).await
+    }
+
+    async fn executions(
+        &self,
+        owner: UserId,
+        agent: AgentId,
+        page: PageRequest,
+    ) -> Result<Option<Page<Execution>>, StoreError> {
+        let given = (owner, agent, page);
+        self.read(given, |db, (owner, agent, page)| executions::list_on(db, *owner, *agent, page).boxed())
+            .await
+    }
+
+    async fn stopped_among(
+        &self,
+        organization: OrganizationId,
+        agents: Vec<(AgentId, ChatId)>,
+    ) -> Result<Vec<AgentInChat>, StoreError> {
+        self.query((organization, agents), |db, (organization, agents)| {
+            pause::stopped_among_on(db, *organization, agents).boxed()
+        })
+        .await
+    }
+
+    async fn interrupt(
+        &self,
+        command: InterruptAgent,
+        on_commit: OnCommit<Execution>,
+    ) -> Result<Option<Execution>, StoreError> {
+        let announce = |execution: &Execution| on_commit.run(execution);
+        let found = self.change(
+            command,
+            |db, command| executions::interrupt_on(db, command).map(|found| Ok(found?.ok_or(()))).boxed(),
+            announce,
+        );
+        Ok(found.await?.ok())
+    }
+}

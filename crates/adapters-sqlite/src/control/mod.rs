@@ -1,0 +1,57 @@
+//! The store of control.
+
+mod executions;
+mod pause;
+#[path = "../../../sql-rows/control.rs"]
+pub(crate) mod row;
+mod stop;
+
+use async_trait::async_trait;
+use diesel::sqlite::SqliteConnection;
+use domain::chat::StopRefused;
+use domain::control::{AgentInChat, ControlRepository, Execution, InterruptAgent, SetStopped, StoppedChat};
+use domain::id::{AgentId, ChatId, OrganizationId, UserId};
+use domain::page::{Page, PageRequest};
+use domain::store::{OnCommit, StoreError};
+
+use crate::SqliteStore;
+
+#[async_trait]
+impl ControlRepository for SqliteStore {
+    async fn set_stopped(
+        &self,
+        command: SetStopped,
+        on_commit: OnCommit<StoppedChat>,
+    ) -> Result<Result<StoppedChat, StopRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| stop::set_stopped_on(connection, &command);
+        self.change(work, |stopped| on_commit.run(stopped)).await
+    }
+
+    async fn executions(
+        &self,
+        owner: UserId,
+        agent: AgentId,
+        page: PageRequest,
+    ) -> Result<Option<Page<Execution>>, StoreError> {
+        self.read(move |connection| executions::list_on(connection, owner, agent, &page)).await
+    }
+
+    async fn stopped_among(
+        &self,
+        organization: OrganizationId,
+        agents: Vec<(AgentId, ChatId)>,
+    ) -> Result<Vec<AgentInChat>, StoreError> {
+        self.read(move |connection| pause::stopped_among_on(connection, organization, &agents)).await
+    }
+
+    async fn interrupt(
+        &self,
+        command: InterruptAgent,
+        on_commit: OnCommit<Execution>,
+    ) -> Result<Option<Execution>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            Ok(executions::interrupt_on(connection, &command)?.ok_or(()))
+        };
+        Ok(self.change(work, |execution| on_commit.run(execution)).await?.ok())
+    }
+}

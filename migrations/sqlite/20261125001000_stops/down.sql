@@ -1,0 +1,2 @@
+-- Stopped agents play again.
+ALTER TABLE participants DROP COLUMN stopped_at;
