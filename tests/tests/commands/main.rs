@@ -1,7 +1,8 @@
 //! Wrong use of every command: the program says what to do next, prints nothing else, and changes nothing.
-//! The modules test help texts, output, and invitation links.
+//! The modules test help texts, output, documented commands, and invitation links.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
+mod documented;
 mod help;
 mod invitation;
 mod output;
