@@ -24,7 +24,7 @@ pub(crate) struct ReceiptRow {
 }
 
 impl ReceiptRow {
-    /// The columns between the record and [`HALTS`](crate::control::row::HALTS), which the place in the queue
+    /// The columns between the record and [`STOPPED_AND_PAUSED`](crate::control::row::STOPPED_AND_PAUSED), which the place in the queue
     /// follows.
     pub(crate) const COLUMNS: &'static str = "agents.handle, agents.name, agents.kind, \
          coalesce((SELECT 1 = 1 FROM participants WHERE participants.chat_id = deliveries.chat_id \

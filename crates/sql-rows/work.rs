@@ -46,7 +46,7 @@ pub(crate) struct ItemRow {
 }
 
 impl ItemRow {
-    /// The columns between the record and [`HALTS`](crate::control::row::HALTS). Values: [`reader`], [`organization`], and the number of
+    /// The columns between the record and [`STOPPED_AND_PAUSED`](crate::control::row::STOPPED_AND_PAUSED). Values: [`reader`], [`organization`], and the number of
     /// characters that are shown.
     pub(crate) const COLUMNS: &'static str = "agents.handle, agents.name, agents.kind, chats.id, chats.title, \
          coalesce((SELECT 1 = 1 FROM participants WHERE participants.chat_id = chats.id \

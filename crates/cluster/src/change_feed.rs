@@ -8,17 +8,16 @@ use domain::account::cache::CallerCache;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::chat::ChatService;
 use domain::control::ControlService;
-use domain::event::DomainEvent;
-use domain::id::OrganizationId;
 use domain::node::CLEARED_WITHIN;
-use domain::ports::{Clock, EventPublisher};
+use domain::ports::Clock;
 use domain::store::StoreError;
-use futures_util::future::join;
+use futures_util::future::join3;
 use measure::Outage;
 use tokio::time::{Instant, MissedTickBehavior};
 use ws_gateway::Hub;
 
 use crate::cluster_member::ClusterMember;
+use crate::pause_signals::PauseSignals;
 use crate::revalidator::Revalidator;
 
 /// The interval of reads. It keeps the lease of the caller cache
@@ -51,6 +50,7 @@ pub struct ChangeFeed {
     /// Failed attempts to apply the next entries.
     failures: u32,
     revalidator: Arc<Revalidator>,
+    pause_signals: Arc<PauseSignals>,
 }
 
 impl ChangeFeed {
@@ -70,8 +70,19 @@ impl ChangeFeed {
         let position = log.newest_change().await?;
         let stale_chats = cluster_member.as_ref().map(|member| member.stale_chats()).unwrap_or_default();
         let revalidator = Arc::new(Revalidator::new(hub.clone(), chats, stale_chats));
-        let change_feed =
-            Self { log, hub, callers, control, clock, cluster_member, position, failures: 0, revalidator };
+        let pause_signals = Arc::new(PauseSignals::new(hub.clone(), control.clone()));
+        let change_feed = Self {
+            log,
+            hub,
+            callers,
+            control,
+            clock,
+            cluster_member,
+            position,
+            failures: 0,
+            revalidator,
+            pause_signals,
+        };
         change_feed.load_remote_presence().await?;
         Ok(change_feed)
     }
@@ -94,10 +105,11 @@ impl ChangeFeed {
         cluster_member.refresh_presence_of(who.collect::<HashSet<_>>().into_iter().collect()).await
     }
 
-    /// Follows the log, and revalidates stale chats, until it is dropped.
+    /// Follows the log, revalidates stale chats, and signals pauses, until it is dropped.
     pub async fn follow(self) {
         let revalidator = self.revalidator.clone();
-        join(revalidator.run(), self.poll()).await;
+        let pause_signals = self.pause_signals.clone();
+        join3(revalidator.run(), pause_signals.run(), self.poll()).await;
     }
 
     async fn poll(mut self) {
@@ -170,7 +182,8 @@ impl ChangeFeed {
                     self.revalidator.stale_chats().add(chat, self.bus_grace());
                 }
                 // Its agents may have reported to this node. One that plays again by now renews its indicator.
-                Change::AgentsStopped(chat) => self.control.follow_stop(chat),
+                Change::AgentsStopped(chat) => self.control.clear_indicators(chat),
+                Change::PauseChanged(organization) => self.pause_signals.add(organization),
                 _ => {}
             }
         }
@@ -183,11 +196,6 @@ impl ChangeFeed {
             self.hub.end_sockets();
         }
         self.failures = 0;
-        for change in known() {
-            if let Change::PauseChanged(organization) = change {
-                self.follow_pause(organization).await;
-            }
-        }
         // New connections of cleared nodes are known by now, so that no one appears to go offline in between.
         for change in known() {
             if let (Change::NodeCleared(node), Some(cluster_member)) = (change, &self.cluster_member) {
@@ -202,21 +210,6 @@ impl ChangeFeed {
             self.position = entry.position;
         }
         Ok(())
-    }
-
-    /// Signals a pause, or its end, to the agents that are connected to this node. Clients that miss a signal learn of
-    /// the state from the answers to their requests.
-    async fn follow_pause(&self, organization: OrganizationId) {
-        match self.control.follow_pause(organization, self.hub.agents_in_chats()).await {
-            Ok(signals) => {
-                for (agent, signal) in signals {
-                    self.hub.publish(DomainEvent::AgentControlled { agent, signal });
-                }
-            }
-            Err(error) => {
-                tracing::warn!(error = %error, "a pause was not signaled to the agents of this node");
-            }
-        }
     }
 
     /// How long events of other nodes may still take.

@@ -20,6 +20,7 @@ mod cluster_member;
 mod interests;
 mod node;
 mod node_events;
+mod pause_signals;
 mod recent_joins;
 mod remote_presence;
 mod resync;

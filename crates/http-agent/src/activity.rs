@@ -55,7 +55,7 @@ fn activity(detail: &mut ObjectReader<'_>) -> Result<(), Rejected> {
 }
 
 /// The reported state. It differs from that in the request only while the agent is stopped in the chat: a client
-/// that reports true and receives false concludes that.
+/// that reports true and receives false concludes that it is stopped.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ActivityView {
     working: bool,

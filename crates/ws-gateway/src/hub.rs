@@ -130,17 +130,17 @@ impl Hub {
             self.retried.lock().unwrap_or_else(PoisonError::into_inner).insert(chat);
         }
         if let Change::AgentsPlaying(chat) = change {
-            self.note_playing(chat);
+            self.note_resumed(chat);
         }
     }
 
     /// Notes that the agents of a chat play again.
-    fn note_playing(&self, chat: ChatId) {
+    fn note_resumed(&self, chat: ChatId) {
         self.playing.lock().unwrap_or_else(PoisonError::into_inner).insert(chat);
     }
 
     /// The chats whose agents play again since the last call.
-    pub(crate) fn take_playing(&self) -> HashSet<ChatId> {
+    pub(crate) fn take_resumed(&self) -> HashSet<ChatId> {
         std::mem::take(&mut *self.playing.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -197,16 +197,16 @@ impl Hub {
         self.subscriptions.push_again(to, payload)
     }
 
-    /// The agents that are subscribed to chats, with these.
+    /// Agents subscribed to chats, each with its chat.
     pub fn agents_in_chats(&self) -> Vec<(AgentId, ChatId)> {
         let all = (0..self.parts()).flat_map(|part| self.listening(part));
         all.map(|ListeningAgent { listening, .. }| (listening.agent, listening.chat)).collect()
     }
 
-    /// Lets a subscription of an agent begin anew: the messages up to `since` are its backlog.
-    pub(crate) fn begin_again(&self, listening: Listening, since: Sequence) -> Listening {
+    /// Lets a subscription of an agent start again: the messages up to `since` are its backlog.
+    pub(crate) fn restart_backlog(&self, listening: Listening, since: Sequence) -> Listening {
         let begun = Listening { since, joined_at: self.clock.now(), ..listening };
-        self.subscriptions.begin_again(&begun);
+        self.subscriptions.restart_backlog(&begun);
         begun
     }
 

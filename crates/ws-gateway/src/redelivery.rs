@@ -4,10 +4,11 @@
 //! at a time, and [`RedeliverySchedule`] decides which are due. A subscription whose client has not
 //! read its queue is left out, since the message may be in that queue.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::delivery::{DeliveryKey, DeliveryService, Due, Listening, RedeliveryPolicy, RedeliverySchedule};
-use domain::id::Sequence;
+use domain::id::{ChatId, Sequence};
 use domain::message::Message;
 use domain::store::OnCommit;
 use measure::Outage;
@@ -67,12 +68,12 @@ impl Redeliverer {
     /// the store failed are part of the next round, and do not stop this one.
     pub async fn round(&mut self) -> usize {
         self.schedule.begin_round(self.hub.take_retried());
-        let playing = self.hub.take_playing();
+        let (resumed, mut newest) = (self.hub.take_resumed(), HashMap::new());
         let (mut idle, mut count) = (Vec::with_capacity(LISTENERS), 0);
         for part in 0..self.hub.parts() {
             for mut listener in self.hub.listening(part) {
-                if playing.contains(&listener.listening.chat) {
-                    listener.listening = self.begin_again(listener.listening).await;
+                if resumed.contains(&listener.listening.chat) {
+                    listener.listening = self.restart_backlog(listener.listening, &mut newest).await;
                 }
                 if !listener.is_idle {
                     self.schedule.keep(&listener.listening);
@@ -99,14 +100,23 @@ impl Redeliverer {
         count
     }
 
-    /// Leaves to an agent that plays again what waits for it, as if it had just joined.
-    async fn begin_again(&mut self, listening: Listening) -> Listening {
-        // If the store fails, all of it is pushed at once.
-        let Ok(since) = self.deliveries.last_sequence(listening.agent, listening.chat).await else {
-            return listening;
+    /// Treats what waits for an agent that plays again as backlog, as after a join. `newest` has the newest sequence
+    /// of the chats that were read in this round.
+    async fn restart_backlog(
+        &mut self,
+        listening: Listening,
+        newest: &mut HashMap<ChatId, Sequence>,
+    ) -> Listening {
+        let since = match newest.get(&listening.chat) {
+            Some(since) => *since,
+            None => match self.deliveries.last_sequence(listening.agent, listening.chat).await {
+                Ok(since) => *newest.entry(listening.chat).or_insert(since),
+                // All of it is pushed at once.
+                Err(_) => return listening,
+            },
         };
         self.schedule.forget(listening.subscription);
-        self.hub.begin_again(listening, since)
+        self.hub.restart_backlog(listening, since)
     }
 
     async fn push_due(&mut self, listening: Vec<Listening>) -> usize {

@@ -147,7 +147,13 @@ fn events() -> Vec<DomainEvent> {
     let execution = ExecutionId::new(Uuid::from_u128(15));
     let activity = AgentActivity { agent: AGENT, execution: Some(execution), working: true };
     let correlation_id = SignalId::new(Uuid::from_u128(16));
-    let signal = ControlSignal { mode: ControlMode::Stop, chat: Some(ROOM), execution, correlation_id };
+    let signal = ControlSignal {
+        mode: ControlMode::Stop,
+        chat: Some(ROOM),
+        execution,
+        correlation_id,
+        is_change: true,
+    };
     let contact_id = ContactId::new(Uuid::from_u128(12));
     vec![
         DomainEvent::MessageCreated { message: message(), recipients: vec![AGENT] },

@@ -21,7 +21,7 @@ use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
     NewChat, OwnMembership, ParticipantRepository, RemoveParticipant, RemoveRefused, RemovedParticipant,
-    RenameChat, RenameChatRefused, RenamedChat, Roster,
+    RenameChat, RenameChatRefused, Roster, ShownChat,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -89,9 +89,9 @@ impl ChatRepository for PostgresStore {
     async fn rename(
         &self,
         command: RenameChat,
-        on_commit: OnCommit<RenamedChat>,
-    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError> {
-        let announce = |renamed: &RenamedChat| on_commit.run(renamed);
+        on_commit: OnCommit<ShownChat>,
+    ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError> {
+        let announce = |renamed: &ShownChat| on_commit.run(renamed);
         self.change(command, |db, command| rename::rename_on(db, command).boxed(), announce).await
     }
 

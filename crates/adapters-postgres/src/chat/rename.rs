@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
-use domain::chat::{Chat, RenameChat, RenameChatRefused, RenamedChat};
+use domain::chat::{Chat, RenameChat, RenameChatRefused, ShownChat};
 use domain::id::{ChatId, UserId};
 use futures_util::future::try_join;
 use uuid::Uuid;
@@ -19,7 +19,7 @@ use crate::schema::{chats, participants};
 pub(super) async fn rename_on(
     mut db: &Db,
     command: &RenameChat,
-) -> Result<Result<RenamedChat, RenameChatRefused>, Fault> {
+) -> Result<Result<ShownChat, RenameChatRefused>, Fault> {
     let Some(chat) = locked_chat_on(db, command.chat).await? else {
         return Ok(Err(RenameChatRefused::ChatNotFound));
     };
@@ -38,15 +38,15 @@ pub(super) async fn rename_on(
         .await?;
     audit::append_on(db, [AuditEntry::chat_renamed(command)]).await?;
     let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };
-    renamed_on(db, chat).await.map(Ok)
+    shown_on(db, chat).await.map(Ok)
 }
 
 /// A chat that was just renamed, as its humans see it.
-pub(crate) async fn renamed_on(db: &Db, chat: Chat) -> Result<RenamedChat, Fault> {
+pub(crate) async fn shown_on(db: &Db, chat: Chat) -> Result<ShownChat, Fault> {
     let room = [chat.id];
     let (users, mut details) = try_join(users_on(db, chat.id), details_on(db, &room)).await?;
     let details = details.remove(&chat.id).unwrap_or_default();
-    Ok(RenamedChat { chat, details, users })
+    Ok(ShownChat { chat, details, users })
 }
 
 /// The humans in a chat, by id.

@@ -46,7 +46,7 @@ fn executions(agent: AgentId, condition: &str) -> Statement<'static, Columns> {
         work(&format!("{at_work} AND {PROCESSING}")),
         work(&format!("{at_work} AND {FAILED}")),
         work(&format!("{open} AND deliveries.addressed")),
-        work("deliveries.processed_at IS NOT NULL"),
+        work("deliveries.addressed AND deliveries.processed_at >= participants.joined_at"),
     ))
     .bind::<SqlUuid, _>(agent.uuid())
 }
@@ -79,7 +79,9 @@ pub(super) async fn list_on(
     Ok(Some(Page::part(rows, more, None, Execution::position)))
 }
 
-pub(super) async fn interrupt_on(mut db: &Db, command: &InterruptAgent) -> Result<Option<Execution>, Fault> {
+/// The chat of the execution to interrupt, if its agent is the caller's. It is found among all memberships of the
+/// agent, so it is read before the transaction.
+pub(super) async fn chat_of_on(mut db: &Db, command: &InterruptAgent) -> Result<Option<ChatId>, Fault> {
     let agent = command.agent;
     if !is_own_on(db, command.by.user, agent).await? {
         return Ok(None);
@@ -93,16 +95,29 @@ pub(super) async fn interrupt_on(mut db: &Db, command: &InterruptAgent) -> Resul
     let named = |(chat, At(joined_at)): &(Uuid, At)| {
         ExecutionId::of(ChatId::new(*chat), agent, *joined_at) == command.execution
     };
-    let Some((chat, _)) = joins.into_iter().find(named) else { return Ok(None) };
+    Ok(joins.into_iter().find(named).map(|(chat, _)| ChatId::new(chat)))
+}
+
+/// Interrupts the agent of an execution that [`chat_of_on`] has found in `chat`, unless it has ended since.
+pub(super) async fn interrupt_on(
+    mut db: &Db,
+    command: &InterruptAgent,
+    chat: ChatId,
+) -> Result<Option<Execution>, Fault> {
+    let agent = command.agent;
+    if !is_own_on(db, command.by.user, agent).await? {
+        return Ok(None);
+    }
     let found = executions(agent, "participants.chat_id = ?")
-        .bind::<SqlUuid, _>(chat)
+        .bind::<SqlUuid, _>(chat.uuid())
         .get_result::<ExecutionRow>(&mut db)
         .await
         .optional()?;
+    let found = found.map(|row| row.into_execution(agent)).filter(|one| one.id() == command.execution);
     if found.is_some() {
         audit::append_on(db, [AuditEntry::agent_interrupted(command)]).await?;
     }
-    Ok(found.map(|row| row.into_execution(agent)))
+    Ok(found)
 }
 
 async fn is_own_on(mut db: &Db, owner: UserId, agent: AgentId) -> Result<bool, Fault> {

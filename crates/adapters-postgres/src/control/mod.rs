@@ -38,13 +38,13 @@ impl ControlRepository for PostgresStore {
             .await
     }
 
-    async fn stopped_among(
+    async fn memberships_among(
         &self,
         organization: OrganizationId,
         agents: Vec<(AgentId, ChatId)>,
     ) -> Result<Vec<AgentInChat>, StoreError> {
         self.query((organization, agents), |db, (organization, agents)| {
-            pause::stopped_among_on(db, *organization, agents).boxed()
+            pause::memberships_among_on(db, *organization, agents).boxed()
         })
         .await
     }
@@ -54,10 +54,14 @@ impl ControlRepository for PostgresStore {
         command: InterruptAgent,
         on_commit: OnCommit<Execution>,
     ) -> Result<Option<Execution>, StoreError> {
+        let found = self.query(command, |db, command| executions::chat_of_on(db, command).boxed()).await?;
+        let Some(chat) = found else { return Ok(None) };
         let announce = |execution: &Execution| on_commit.run(execution);
         let found = self.change(
-            command,
-            |db, command| executions::interrupt_on(db, command).map(|found| Ok(found?.ok_or(()))).boxed(),
+            (command, chat),
+            |db, (command, chat)| {
+                executions::interrupt_on(db, command, *chat).map(|found| Ok(found?.ok_or(()))).boxed()
+            },
             announce,
         );
         Ok(found.await?.ok())

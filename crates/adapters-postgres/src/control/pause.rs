@@ -21,7 +21,7 @@ const AMONG: &str = "SELECT member.participant_id, member.chat_id, member.joined
          AND chats.deleted_at IS NULL OFFSET 0) AS room \
      JOIN organizations ON organizations.id = room.organization_id WHERE organizations.id = ?";
 
-pub(super) async fn stopped_among_on(
+pub(super) async fn memberships_among_on(
     mut db: &Db,
     organization: OrganizationId,
     agents: &[(AgentId, ChatId)],

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::row::ReceiptRow;
 use crate::chat::load::standing_on;
-use crate::control::row::HALTS;
+use crate::control::row::STOPPED_AND_PAUSED;
 use crate::error::Fault;
 use crate::message::load::{RecordColumns, Records, record_columns};
 use crate::row;
@@ -31,7 +31,7 @@ static RECEIPTS: LazyLock<String> = LazyLock::new(|| {
          WHERE messages.id = ? AND deliveries.addressed ORDER BY deliveries.agent_id",
         record_columns(),
         ReceiptRow::COLUMNS,
-        HALTS,
+        STOPPED_AND_PAUSED,
         Records::All.joined(),
     )
 });

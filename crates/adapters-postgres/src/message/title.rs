@@ -2,14 +2,14 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use domain::chat::{ChatTitle, RenamedChat};
+use domain::chat::{ChatTitle, ShownChat};
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Titling;
 use uuid::Uuid;
 
 use super::load::message_on;
 use crate::chat::load::chat_on;
-use crate::chat::rename::renamed_on;
+use crate::chat::rename::shown_on;
 use crate::error::Fault;
 use crate::run::Db;
 use crate::schema::chats;
@@ -21,7 +21,7 @@ pub(super) async fn give_on(
     chat: ChatId,
     message: MessageId,
     titling: Titling,
-) -> Result<Option<RenamedChat>, Fault> {
+) -> Result<Option<ShownChat>, Fault> {
     let title = titling.title.map(ChatTitle::into_string);
     let is_titled = title.is_some();
     diesel::update(chats::table.find(chat.uuid()))
@@ -37,7 +37,7 @@ pub(crate) async fn follow_on(
     chat: ChatId,
     message: MessageId,
     title: Option<ChatTitle>,
-) -> Result<Option<RenamedChat>, Fault> {
+) -> Result<Option<ShownChat>, Fault> {
     let title = title.map(ChatTitle::into_string);
     let of_text = chats::table
         .find(chat.uuid())
@@ -54,7 +54,7 @@ pub(crate) async fn hide_from_on(
     mut db: &Db,
     chat: ChatId,
     agent: AgentId,
-) -> Result<Option<RenamedChat>, Fault> {
+) -> Result<Option<ShownChat>, Fault> {
     let titled_by = chats::table
         .find(chat.uuid())
         .filter(chats::title.is_not_null())
@@ -70,9 +70,9 @@ pub(crate) async fn hide_from_on(
     }
 }
 
-async fn renamed_chat_on(db: &Db, chat: ChatId) -> Result<RenamedChat, Fault> {
+async fn renamed_chat_on(db: &Db, chat: ChatId) -> Result<ShownChat, Fault> {
     let chat = chat_on(db, chat).await?;
-    renamed_on(
+    shown_on(
         db,
         chat.ok_or_else(|| Fault::Row("the chat disappeared within its own transaction".to_owned()))?,
     )

@@ -149,8 +149,7 @@ pub(super) async fn set_paused_on(
     }
     if was_paused || is_paused {
         audit::append_on(db, [AuditEntry::organization_paused(command)]).await?;
-    }
-    if was_paused != is_paused {
+        // A repeated pause is signaled again, since a signal may have been lost.
         change::append_on(db, [Change::PauseChanged(id)], command.now).await?;
     }
     stored_on(db, id).await.map(Ok)

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::check_on;
 use super::row::{ItemRow, account, agents, organization, reader};
-use crate::control::row::HALTS;
+use crate::control::row::STOPPED_AND_PAUSED;
 use crate::error::Fault;
 use crate::message::load::{RecordColumns, earlier_on, record_columns};
 use crate::message::record_key::{RecordKey, RecordKeys};
@@ -89,7 +89,7 @@ pub(super) async fn items_on(
          ORDER BY wanted.ordinal",
         record_columns(),
         ItemRow::COLUMNS,
-        HALTS,
+        STOPPED_AND_PAUSED,
     ));
     let rows = rows
         .bind::<SqlUuid, _>(reader(scope).0)

@@ -19,7 +19,7 @@ use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
     NewChat, OwnMembership, ParticipantRepository, RemoveParticipant, RemoveRefused, RemovedParticipant,
-    RenameChat, RenameChatRefused, RenamedChat, Roster,
+    RenameChat, RenameChatRefused, Roster, ShownChat,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -75,8 +75,8 @@ impl ChatRepository for SqliteStore {
     async fn rename(
         &self,
         command: RenameChat,
-        on_commit: OnCommit<RenamedChat>,
-    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError> {
+        on_commit: OnCommit<ShownChat>,
+    ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| rename::rename_on(connection, &command);
         self.change(work, |renamed| on_commit.run(renamed)).await
     }

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
-use domain::chat::{Chat, RenameChat, RenameChatRefused, RenamedChat};
+use domain::chat::{Chat, RenameChat, RenameChatRefused, ShownChat};
 
 use super::details::details_on;
 use super::load::{chat_on, standing_on};
@@ -15,7 +15,7 @@ use crate::schema::{chats, participants};
 pub(super) fn rename_on(
     connection: &mut SqliteConnection,
     command: &RenameChat,
-) -> Result<Result<RenamedChat, RenameChatRefused>, Fault> {
+) -> Result<Result<ShownChat, RenameChatRefused>, Fault> {
     let standing = standing_on(connection, command.by.participant(), command.chat)?;
     if let Err(refused) = standing.decide_rename() {
         return Ok(Err(refused));
@@ -34,11 +34,11 @@ pub(super) fn rename_on(
         .execute(connection)?;
     audit::append_on(connection, [AuditEntry::chat_renamed(command)])?;
     let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };
-    renamed_on(connection, chat).map(Ok)
+    shown_on(connection, chat).map(Ok)
 }
 
 /// A chat that was just renamed, as its humans see it.
-pub(crate) fn renamed_on(connection: &mut SqliteConnection, chat: Chat) -> Result<RenamedChat, Fault> {
+pub(crate) fn shown_on(connection: &mut SqliteConnection, chat: Chat) -> Result<ShownChat, Fault> {
     let users = participants::table
         .filter(participants::chat_id.eq(row::bytes(chat.id.uuid())))
         .filter(participants::kind.eq("User"))
@@ -48,5 +48,5 @@ pub(crate) fn renamed_on(connection: &mut SqliteConnection, chat: Chat) -> Resul
         .load::<Vec<u8>>(connection)?;
     let users = users.iter().map(|id| row::user_id(id)).collect::<Result<_, _>>()?;
     let details = details_on(connection, &[chat.id])?.remove(&chat.id).unwrap_or_default();
-    Ok(RenamedChat { chat, details, users })
+    Ok(ShownChat { chat, details, users })
 }

@@ -41,7 +41,7 @@ macro_rules! executions {
              AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND deliveries.addressed = 1), \
              EXISTS (SELECT 1 FROM deliveries \
              WHERE deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
-             AND deliveries.processed_at IS NOT NULL) \
+             AND deliveries.addressed = 1 AND deliveries.processed_at >= participants.joined_at) \
              FROM participants CROSS JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
              LEFT JOIN organizations ON organizations.id = chats.organization_id \
              WHERE participants.participant_id = ? AND participants.left_at IS NULL AND ",
@@ -80,10 +80,12 @@ pub(super) fn list_on(
     Ok(Some(Page::part(rows, more, None, Execution::position)))
 }
 
-pub(super) fn interrupt_on(
+/// The chat of the execution to interrupt, if its agent is the caller's. It is found among all memberships of the
+/// agent, so it is read before the writer is taken.
+pub(super) fn chat_of_on(
     connection: &mut SqliteConnection,
     command: &InterruptAgent,
-) -> Result<Option<Execution>, Fault> {
+) -> Result<Option<ChatId>, Fault> {
     let agent = command.agent;
     if !is_own_on(connection, command.by.user, agent)? {
         return Ok(None);
@@ -93,13 +95,26 @@ pub(super) fn interrupt_on(
         .filter(participants::left_at.is_null())
         .select((participants::chat_id, participants::joined_at))
         .load::<(Vec<u8>, i64)>(connection)?;
-    let mut found = None;
     for (chat, joined_at) in joins {
         let chat = row::chat_id(&chat)?;
         if ExecutionId::of(chat, agent, row::time(joined_at)) == command.execution {
-            found = in_chat_on(connection, agent, chat)?;
+            return Ok(Some(chat));
         }
     }
+    Ok(None)
+}
+
+/// Interrupts the agent of an execution that [`chat_of_on`] has found in `chat`, unless it has ended since.
+pub(super) fn interrupt_on(
+    connection: &mut SqliteConnection,
+    command: &InterruptAgent,
+    chat: ChatId,
+) -> Result<Option<Execution>, Fault> {
+    if !is_own_on(connection, command.by.user, command.agent)? {
+        return Ok(None);
+    }
+    let found = in_chat_on(connection, command.agent, chat)?;
+    let found = found.filter(|execution| execution.id() == command.execution);
     if found.is_some() {
         audit::append_on(connection, [AuditEntry::agent_interrupted(command)])?;
     }

@@ -36,12 +36,12 @@ impl ControlRepository for SqliteStore {
         self.read(move |connection| executions::list_on(connection, owner, agent, &page)).await
     }
 
-    async fn stopped_among(
+    async fn memberships_among(
         &self,
         organization: OrganizationId,
         agents: Vec<(AgentId, ChatId)>,
     ) -> Result<Vec<AgentInChat>, StoreError> {
-        self.read(move |connection| pause::stopped_among_on(connection, organization, &agents)).await
+        self.read(move |connection| pause::memberships_among_on(connection, organization, &agents)).await
     }
 
     async fn interrupt(
@@ -49,8 +49,10 @@ impl ControlRepository for SqliteStore {
         command: InterruptAgent,
         on_commit: OnCommit<Execution>,
     ) -> Result<Option<Execution>, StoreError> {
+        let found = self.read(move |connection| executions::chat_of_on(connection, &command)).await?;
+        let Some(chat) = found else { return Ok(None) };
         let work = move |connection: &mut SqliteConnection| {
-            Ok(executions::interrupt_on(connection, &command)?.ok_or(()))
+            Ok(executions::interrupt_on(connection, &command, chat)?.ok_or(()))
         };
         Ok(self.change(work, |execution| on_commit.run(execution)).await?.ok())
     }

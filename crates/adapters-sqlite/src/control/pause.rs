@@ -10,7 +10,7 @@ use crate::error::Fault;
 use crate::row::{self, Id};
 use crate::statement::statement;
 
-pub(super) fn stopped_among_on(
+pub(super) fn memberships_among_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     agents: &[(AgentId, ChatId)],

@@ -1,17 +1,18 @@
 //! Storing a stop of a chat's agents, and its end.
 
+use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
 use domain::change::Change;
-use domain::chat::{Chat, RenamedChat, StopRefused};
-use domain::control::{SetStopped, StoppedChat};
+use domain::chat::{Chat, ShownChat, StopRefused};
+use domain::control::{AgentInChat, SetStopped, StoppedChat};
 use domain::id::{ExecutionId, ParticipantId};
 
 use crate::chat::load::{chat_on, standing_on};
-use crate::chat::rename::renamed_on;
+use crate::chat::rename::shown_on;
 use crate::error::Fault;
-use crate::schema::{chats, participants};
+use crate::schema::{chats, organizations, participants};
 use crate::{audit, change, row};
 
 pub(super) fn set_stopped_on(
@@ -32,15 +33,9 @@ pub(super) fn set_stopped_on(
             .filter(participants::kind.eq("Agent"))
             .filter(participants::left_at.is_null())
     };
-    let changed = if command.stopped {
-        diesel::update(present().filter(participants::stopped_at.is_null()))
-            .set(participants::stopped_at.eq(command.now.micros()))
-            .execute(connection)?
-    } else {
-        diesel::update(present().filter(participants::stopped_at.is_not_null()))
-            .set(participants::stopped_at.eq(None::<i64>))
-            .execute(connection)?
-    };
+    let others = present().filter(participants::stopped_at.is_null().eq(command.stopped));
+    let stop = command.stopped.then_some(command.now.micros());
+    let changed = diesel::update(others).set(participants::stopped_at.eq(stop)).execute(connection)?;
     if changed > 0 {
         diesel::update(chats::table.find(&column))
             .set(chats::updated_at.eq(command.now.micros()))
@@ -50,15 +45,25 @@ pub(super) fn set_stopped_on(
         let made = if command.stopped { Change::AgentsStopped } else { Change::AgentsPlaying };
         change::append_on(connection, [made(command.chat)], command.now)?;
     }
+    let paused = chats::table
+        .inner_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
+        .filter(chats::id.eq(&column))
+        .filter(organizations::paused_at.is_not_null());
+    let is_paused = select(exists(paused)).get_result::<bool>(connection)?;
     let agents = present()
         .order(participants::participant_id)
-        .select((participants::participant_id, participants::joined_at))
-        .load::<(Vec<u8>, i64)>(connection)?;
-    let execution = |(agent, joined_at): &(Vec<u8>, i64)| {
-        let agent = row::agent_id(agent)?;
-        Ok((agent, ExecutionId::of(command.chat, agent, row::time(*joined_at))))
+        .select((
+            participants::participant_id,
+            participants::joined_at,
+            participants::stopped_at.is_not_null(),
+        ))
+        .load::<(Vec<u8>, i64, bool)>(connection)?;
+    let execution = |(agent, joined_at, is_stopped): &(Vec<u8>, i64, bool)| {
+        let (agent, chat) = (row::agent_id(agent)?, command.chat);
+        let execution = ExecutionId::of(chat, agent, row::time(*joined_at));
+        Ok(AgentInChat { agent, chat, execution, is_stopped: *is_stopped || is_paused })
     };
     let agents = agents.iter().map(execution).collect::<Result<_, Fault>>()?;
-    let RenamedChat { chat, details, users } = renamed_on(connection, chat)?;
+    let ShownChat { chat, details, users } = shown_on(connection, chat)?;
     Ok(Ok(StoppedChat { chat, details, users, agents, has_changed: changed > 0 }))
 }

@@ -8,7 +8,7 @@ use domain::id::{ChatId, MessageId, ParticipantId};
 
 use super::row::ReceiptRow;
 use crate::chat::load::standing_on;
-use crate::control::row::HALTS;
+use crate::control::row::STOPPED_AND_PAUSED;
 use crate::error::Fault;
 use crate::message::load::{ERROR, RECORDS, RecordColumns, error_bytes, message_row_on};
 use crate::message::row::DeliveryRow;
@@ -32,7 +32,7 @@ pub(super) fn receipts_on(
         return Ok(Err(ReceiptsRefused::MessageNotFound));
     }
     let rows = statement!(
-        RECORDS, "SELECT ", DeliveryRow::COLUMNS, ", ", ERROR, ", ", ReceiptRow::COLUMNS, ", ", HALTS,
+        RECORDS, "SELECT ", DeliveryRow::COLUMNS, ", ", ERROR, ", ", ReceiptRow::COLUMNS, ", ", STOPPED_AND_PAUSED,
         ", (SELECT count(*) FROM (SELECT 1 FROM deliveries AS earlier INDEXED BY deliveries_open \
              WHERE earlier.agent_id = deliveries.agent_id AND earlier.chat_id = deliveries.chat_id \
              AND earlier.sequence < deliveries.sequence AND earlier.processed_at IS NULL \

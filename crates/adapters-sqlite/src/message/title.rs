@@ -2,13 +2,13 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::chat::{ChatTitle, RenamedChat};
+use domain::chat::{ChatTitle, ShownChat};
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::{Message, Titling};
 
 use super::load::message_on;
 use crate::chat::load::chat_on;
-use crate::chat::rename::renamed_on;
+use crate::chat::rename::shown_on;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::chats;
@@ -19,7 +19,7 @@ pub(super) fn give_on(
     connection: &mut SqliteConnection,
     message: &Message,
     titling: Titling,
-) -> Result<Option<RenamedChat>, Fault> {
+) -> Result<Option<ShownChat>, Fault> {
     let title = titling.title.map(ChatTitle::into_string);
     let is_titled = title.is_some();
     diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
@@ -34,7 +34,7 @@ pub(crate) fn follow_on(
     chat: ChatId,
     message: MessageId,
     title: Option<ChatTitle>,
-) -> Result<Option<RenamedChat>, Fault> {
+) -> Result<Option<ShownChat>, Fault> {
     let title = title.map(ChatTitle::into_string);
     let of_text = chats::table
         .find(row::bytes(chat.uuid()))
@@ -51,7 +51,7 @@ pub(crate) fn hide_from_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
     agent: AgentId,
-) -> Result<Option<RenamedChat>, Fault> {
+) -> Result<Option<ShownChat>, Fault> {
     let titled_by = chats::table
         .find(row::bytes(chat.uuid()))
         .filter(chats::title.is_not_null())
@@ -67,9 +67,9 @@ pub(crate) fn hide_from_on(
     }
 }
 
-fn renamed_chat_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<RenamedChat, Fault> {
+fn renamed_chat_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<ShownChat, Fault> {
     let chat = chat_on(connection, chat)?;
-    renamed_on(
+    shown_on(
         connection,
         chat.ok_or_else(|| Fault::Row("the chat disappeared within its own transaction".to_owned()))?,
     )

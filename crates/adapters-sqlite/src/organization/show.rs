@@ -138,8 +138,7 @@ pub(super) fn set_paused_on(
     }
     if was_paused || since.is_some() {
         audit::append_on(connection, [AuditEntry::organization_paused(command)])?;
-    }
-    if was_paused != since.is_some() {
+        // A repeated pause is signaled again, since a signal may have been lost.
         change::append_on(connection, [Change::PauseChanged(id)], command.now)?;
     }
     stored_on(connection, id).map(Ok)

@@ -141,7 +141,7 @@ async fn the_parts_of_rooms_are_found_by_indexes() {
         store.executions(ann.id, bot.id, page).await.unwrap().unwrap();
         heard.expect("executions", &["participants_rooms", "deliveries_at_work", "deliveries_open"]);
     }
-    store.stopped_among(ann.caller.organization, vec![(bot.id, chat)]).await.unwrap();
+    store.memberships_among(ann.caller.organization, vec![(bot.id, chat)]).await.unwrap();
     heard.expect_no_table_scans("stopped among");
     let title = ChatTitle::renamed("Plan").unwrap();
     heard.world.chats.rename(ann.caller, chat, title).await.unwrap();

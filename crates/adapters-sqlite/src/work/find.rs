@@ -9,7 +9,7 @@ use domain::work::{FindWork, SHOWN_TEXT_CHARS, WorkItem, WorkScope};
 
 use super::check_on;
 use super::row::{ItemRow, account, agents, organization, reader};
-use crate::control::row::HALTS;
+use crate::control::row::STOPPED_AND_PAUSED;
 use crate::error::Fault;
 use crate::message::load::{ERROR, RecordColumns, RecordKey, earlier_on, error_bytes};
 use crate::message::row::DeliveryRow;
@@ -94,7 +94,7 @@ pub(super) fn items_on(
     }
     let list = keys.iter().map(|(agent, chat, sequence)| (Id(*agent).hex(), Id(*chat).hex(), sequence));
     let rows = statement!(
-        "SELECT ", DeliveryRow::COLUMNS, ", ", ERROR, ", ", ItemRow::COLUMNS, ", ", HALTS, " FROM json_each(?) AS wanted \
+        "SELECT ", DeliveryRow::COLUMNS, ", ", ERROR, ", ", ItemRow::COLUMNS, ", ", STOPPED_AND_PAUSED, " FROM json_each(?) AS wanted \
          CROSS JOIN deliveries ON deliveries.agent_id = unhex(wanted.value ->> 0) \
              AND deliveries.chat_id = unhex(wanted.value ->> 1) AND deliveries.sequence = wanted.value ->> 2 \
          CROSS JOIN agents ON agents.id = deliveries.agent_id CROSS JOIN chats ON chats.id = deliveries.chat_id \

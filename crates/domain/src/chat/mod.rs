@@ -45,7 +45,7 @@ pub use participant::{
 pub use port::{
     AddParticipant, AddedParticipant, ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat,
     NewChat, ParticipantRepository, RemoveParticipant, RemovedParticipant, RenameChat, RenameChatRefused,
-    RenamedChat,
+    ShownChat,
 };
 pub use read::ReadChatError;
 pub use remove_participant::RemoveParticipantError;

@@ -90,7 +90,7 @@ pub struct AddedParticipant {
     pub participant: Participant,
     /// The chat, if its title derived from a text that the new participant may not read: the title
     /// is removed.
-    pub retitled: Option<RenamedChat>,
+    pub retitled: Option<ShownChat>,
 }
 
 /// A participant to be removed from a chat, or leaving it.
@@ -141,7 +141,7 @@ pub enum RenameChatRefused {
 
 /// A chat with a new title.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RenamedChat {
+pub struct ShownChat {
     /// The chat with its new title.
     pub chat: Chat,
     /// The parts that humans see.
@@ -268,8 +268,8 @@ pub trait ChatRepository: ParticipantRepository {
     async fn rename(
         &self,
         command: RenameChat,
-        on_commit: OnCommit<RenamedChat>,
-    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError>;
+        on_commit: OnCommit<ShownChat>,
+    ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError>;
 
     /// Deletes a chat softly, as [`decide_delete`](super::standing::Standing::decide_delete) decides.
     async fn delete(

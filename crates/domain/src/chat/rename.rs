@@ -1,6 +1,6 @@
 //! Renaming a chat.
 
-use super::port::{RenameChat, RenameChatRefused, RenamedChat};
+use super::port::{RenameChat, RenameChatRefused, ShownChat};
 use super::service::ChatService;
 use super::title::ChatTitle;
 use crate::caller::Caller;
@@ -28,15 +28,15 @@ impl ChatService {
         caller: impl Into<Caller>,
         chat: ChatId,
         title: ChatTitle,
-    ) -> Result<RenamedChat, RenameChatError> {
+    ) -> Result<ShownChat, RenameChatError> {
         let command = RenameChat { chat, by: caller.into(), title, now: self.clock.now() };
         let events = self.events.clone();
-        let on_commit = OnCommit::new(move |renamed: &RenamedChat| renamed.on_commit(&*events));
+        let on_commit = OnCommit::new(move |renamed: &ShownChat| renamed.on_commit(&*events));
         Ok(self.chats.rename(command, on_commit).await??)
     }
 }
 
-impl RenamedChat {
+impl ShownChat {
     /// Notifies the participants of the title, and the humans of the new entry in their lists.
     pub(crate) fn on_commit(&self, events: &dyn EventPublisher) {
         let title = self.chat.display_title().to_owned();

@@ -10,7 +10,7 @@ use crate::words::words;
 
 impl ExecutionId {
     /// The id of an agent's execution in a chat that it joined at this time. It follows from the membership, so every
-    /// membership has one, also one that is older than executions.
+    /// membership has one, even one that predates executions.
     pub fn of(chat: ChatId, agent: AgentId, joined_at: Timestamp) -> Self {
         let digest = Sha256::new()
             .chain_update("execution")

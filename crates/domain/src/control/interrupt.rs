@@ -32,8 +32,13 @@ impl ControlService {
         let now = self.clock.now();
         let (events, correlation_id) = (self.events.clone(), SignalId::new(self.ids.generate(now)));
         let on_commit = OnCommit::new(move |_: &Execution| {
-            let signal =
-                ControlSignal { mode: ControlMode::Interrupt, chat: None, execution, correlation_id };
+            let signal = ControlSignal {
+                mode: ControlMode::Interrupt,
+                chat: None,
+                execution,
+                correlation_id,
+                is_change: true,
+            };
             events.publish(DomainEvent::AgentControlled { agent, signal });
         });
         let command = InterruptAgent { by, agent, execution, now };

@@ -1,16 +1,17 @@
 //! Control: the owner of a chat stops its agents and lets them play again, and the owner of an agent interrupts it.
 //!
-//! Terms: an *execution* is an agent in one chat, from its join to its end; whoever comes back begins another. It is
-//! *stopped* if its agent was in the chat when that was stopped, until the chat plays again.
+//! Terms: an *execution* is an agent in one chat, from the time it joins until it leaves; whoever comes back begins
+//! another. Stopping a chat stops the executions in it until the chat plays again; later ones are not stopped.
 //!
 //! A stopped agent is offered nothing and sends nothing in the chat: what is written to it is stored, and waits. The
-//! membership has the stop, since everything that an agent does in a chat reads that anyway. The agent's clients are
-//! notified of each signal once; a client that missed it learns of the state from the answers to its requests.
+//! stop is stored with the membership, which every request of the agent in the chat reads anyway. The agent's clients
+//! are notified of each signal once; a client that missed it learns of the state from the answers to its requests.
 //!
 //! A paused organization ([`crate::organization`]) has the same effect as a stop of all of its chats, and stops remain
-//! when it is resumed. Every node finds out which of the agents that are connected to it, or report to it, are concerned.
+//! when it is resumed. Every node finds out which of the agents that are connected to it, or report to it, are
+//! affected.
 //!
-//! Invariants: a stop ends with the membership; a membership that is new is never stopped.
+//! Invariants: a stop ends with the membership; a new membership is never stopped.
 
 mod execution;
 mod interrupt;

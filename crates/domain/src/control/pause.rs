@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::service::ControlService;
-use super::signal::{ControlMode, ControlSignal};
+use super::signal::ControlSignal;
 use crate::id::{AgentId, ChatId, OrganizationId, SignalId};
 use crate::store::StoreError;
 
@@ -13,7 +13,7 @@ const AT_ONCE: usize = 256;
 impl ControlService {
     /// Turns off the indicators of agents that a pause has stopped, and returns the signals for those of `listening`
     /// that are in chats of the organization. They are for the sockets of this node only.
-    pub async fn follow_pause(
+    pub async fn signals_of_pause(
         &self,
         organization: OrganizationId,
         listening: Vec<(AgentId, ChatId)>,
@@ -22,23 +22,21 @@ impl ControlService {
         let all = listening.iter().copied().chain(self.activity.working()).collect::<BTreeSet<_>>();
         let (now, mut signals) = (self.clock.now(), Vec::new());
         for part in all.into_iter().collect::<Vec<_>>().chunks(AT_ONCE) {
-            for found in self.control.stopped_among(organization, part.to_vec()).await? {
+            for found in self.control.memberships_among(organization, part.to_vec()).await? {
                 if found.is_stopped {
                     self.activity.clear_agent(found.chat, found.agent);
                 }
                 if listening.contains(&(found.agent, found.chat)) {
-                    let mode = if found.is_stopped { ControlMode::Stop } else { ControlMode::Play };
-                    let (chat, execution) = (Some(found.chat), found.execution);
-                    let correlation_id = SignalId::new(self.ids.generate(now));
-                    signals.push((found.agent, ControlSignal { mode, chat, execution, correlation_id }));
+                    let signal = ControlSignal::of(found, true, SignalId::new(self.ids.generate(now)));
+                    signals.push((found.agent, signal));
                 }
             }
         }
         Ok(signals)
     }
 
-    /// Turns off the indicators of a chat whose agents were stopped, also by another node.
-    pub fn follow_stop(&self, chat: ChatId) {
+    /// Turns off the indicators of a chat whose agents were stopped on another node.
+    pub fn clear_indicators(&self, chat: ChatId) {
         self.activity.clear(chat);
     }
 }

@@ -32,8 +32,8 @@ pub struct StoppedChat {
     pub details: ChatDetails,
     /// The humans in the chat.
     pub users: Vec<UserId>,
-    /// All agents in the chat with their executions, by id.
-    pub agents: Vec<(AgentId, ExecutionId)>,
+    /// All agents in the chat, by id. During a pause of the organization, they are stopped also after a play.
+    pub agents: Vec<AgentInChat>,
     /// Set if an agent was in the other state before.
     pub has_changed: bool,
 }
@@ -47,7 +47,7 @@ pub struct AgentInChat {
     pub chat: ChatId,
     /// Its execution.
     pub execution: ExecutionId,
-    /// Set if it is stopped.
+    /// Set if it is stopped, or the organization is paused.
     pub is_stopped: bool,
 }
 
@@ -87,7 +87,7 @@ pub trait ControlRepository: Send + Sync {
 
     /// Of these agents in chats, those that are in chats of the organization, with their executions, and whether they are
     /// stopped there for any reason.
-    async fn stopped_among(
+    async fn memberships_among(
         &self,
         organization: OrganizationId,
         agents: Vec<(AgentId, ChatId)>,

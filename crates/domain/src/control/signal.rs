@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::port::AgentInChat;
 use crate::id::{ChatId, ExecutionId, SignalId};
 use crate::words::words;
 
@@ -26,6 +27,16 @@ pub struct ControlSignal {
     pub chat: Option<ChatId>,
     /// The execution.
     pub execution: ExecutionId,
-    /// Another one for each signal: clients ignore a signal whose id they have seen.
+    /// Unique for each signal: clients ignore a signal whose id they have seen.
     pub correlation_id: SignalId,
+    /// Set if something changed, and not only the signal is repeated.
+    pub is_change: bool,
+}
+
+impl ControlSignal {
+    /// Tells an agent whether it is stopped in a chat.
+    pub const fn of(found: AgentInChat, is_change: bool, correlation_id: SignalId) -> Self {
+        let mode = if found.is_stopped { ControlMode::Stop } else { ControlMode::Play };
+        Self { mode, chat: Some(found.chat), execution: found.execution, correlation_id, is_change }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::port::{SetStopped, StoppedChat};
 use super::service::ControlService;
-use super::signal::{ControlMode, ControlSignal};
+use super::signal::ControlSignal;
 use crate::caller::UserCaller;
 use crate::chat::StopRefused;
 use crate::event::DomainEvent;
@@ -21,12 +21,13 @@ pub enum StopError {
 }
 
 impl ControlService {
-    /// Stops every agent in the chat, also those that are stopped: the signal may have been lost.
+    /// Stops every agent in the chat, and signals those already stopped again, since a signal may have been lost.
     pub async fn stop(&self, caller: UserCaller, chat: ChatId) -> Result<StoppedChat, StopError> {
         self.set_stopped(caller, chat, true).await
     }
 
-    /// Lets every agent in the chat play, also those that are not stopped.
+    /// Lets every agent in the chat play, and signals those that play again. A pause of the organization still stops
+    /// them, and so does the signal.
     pub async fn play(&self, caller: UserCaller, chat: ChatId) -> Result<StoppedChat, StopError> {
         self.set_stopped(caller, chat, false).await
     }
@@ -43,11 +44,9 @@ impl ControlService {
             if stopped {
                 activity.clear(set.chat.id);
             }
-            let mode = if stopped { ControlMode::Stop } else { ControlMode::Play };
-            for (agent, execution) in set.agents.iter().copied() {
-                let (chat, correlation_id) = (Some(set.chat.id), SignalId::new(ids.generate(now)));
-                let signal = ControlSignal { mode, chat, execution, correlation_id };
-                events.publish(DomainEvent::AgentControlled { agent, signal });
+            for found in set.agents.iter().copied() {
+                let signal = ControlSignal::of(found, set.has_changed, SignalId::new(ids.generate(now)));
+                events.publish(DomainEvent::AgentControlled { agent: found.agent, signal });
             }
             if set.has_changed {
                 let (to, chat, details) = (set.users.clone(), set.chat.clone(), set.details.clone());

@@ -196,7 +196,7 @@ impl RedeliverySchedule {
         Listening { since: if skips_backlog { since_join.max(done_to) } else { done_to }, ..listening }
     }
 
-    /// Forgets the subscription, which begins anew.
+    /// Forgets the subscription, which starts again.
     pub fn forget(&mut self, subscription: SubscriptionId) {
         self.subscriptions.remove(&subscription);
     }

@@ -106,6 +106,9 @@ pub struct Recipient {
     pub name: String,
     /// Set for an agent that is known to be run by the service.
     pub is_platform_agent: bool,
+    /// Set for an agent to which the message is not offered yet, since it is stopped in the chat; not in the answer to
+    /// a repeated request.
+    pub is_stopped: bool,
 }
 
 /// The answer to the sender of an accepted message.
@@ -119,4 +122,14 @@ pub struct SentMessage {
     pub recipients: Vec<Recipient>,
     /// The handles of agents that appear in the text and are not mentioned.
     pub unmentioned: Vec<String>,
+}
+
+impl SentMessage {
+    /// Notes which agents are stopped: those that are not among `offered`.
+    pub(super) fn stopped_unless(mut self, offered: &[AgentId]) -> Self {
+        for recipient in &mut self.recipients {
+            recipient.is_stopped = recipient.id.agent().is_some_and(|agent| !offered.contains(&agent));
+        }
+        self
+    }
 }

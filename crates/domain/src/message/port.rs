@@ -8,7 +8,7 @@ use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use super::retention::{EraseOld, ErasedOld};
-use crate::chat::{ChatTitle, RenamedChat};
+use crate::chat::{ChatTitle, ShownChat};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
 use crate::idempotency::KeyedRequest;
 use crate::page::{Page, PageRequest};
@@ -56,7 +56,7 @@ pub struct Appended {
     /// The addressed agents that are not stopped, by agent id: the message is pushed to them.
     pub recipients: Vec<AgentId>,
     /// The chat, if it got its title from the message.
-    pub titled: Option<RenamedChat>,
+    pub titled: Option<ShownChat>,
 }
 
 /// A text was edited or deleted.
@@ -65,7 +65,7 @@ pub struct ChangedMessage {
     /// The new state of an edited text, or the last state of a deleted one.
     pub message: Message,
     /// The chat, if its title derived from the text and has changed.
-    pub retitled: Option<RenamedChat>,
+    pub retitled: Option<ShownChat>,
 }
 
 /// The reason why a message was not stored.

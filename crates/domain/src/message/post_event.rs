@@ -74,7 +74,7 @@ impl MessageService {
     ) -> Result<Message, PostEventError> {
         let sender = ParticipantId::Agent(caller.agent);
         if let Err(refused) = command.check() {
-            // A stop is told before what is wrong with the event.
+            // A stop is reported before faults in the event.
             let is_stopped = self.is_stopped(sender, chat).await?;
             return Err(if is_stopped { PostEventError::Stopped } else { refused });
         }

@@ -81,7 +81,7 @@ impl MessageService {
             PriorResult::Message(first) => Ok(sent_message(first.id, chat, &first.mentions, &[])),
             PriorResult::Deleted(first) => Ok(sent_message(first.id, chat, &first.mentions, &[])),
             PriorResult::AnotherRequest => Err(SendMessageError::KeyReused),
-            // A stop is told before what is wrong with the text.
+            // A stop is reported before faults in the text.
             PriorResult::Nothing if self.is_stopped(sender, chat).await? => Err(SendMessageError::Stopped),
             PriorResult::Nothing => Err(refused),
         }
@@ -143,7 +143,7 @@ impl MessageService {
         let answer = |id, mentions: &[Mention]| sent_message(id, chat, mentions, &platform);
         let sent = answer(new.id, &new.mentions);
         let sent = match self.messages.append(new, self.announce_created()).await? {
-            Ok(_) => Ok(sent),
+            Ok(appended) => Ok(sent.stopped_unless(&appended.recipients)),
             Err(AppendRefused::Repeated(first)) => Ok(answer(first.id, &first.mentions)),
             // It was sent; the later deletion is no reason to send it again.
             Err(AppendRefused::RepeatedDeleted(first)) => Ok(answer(first.id, &first.mentions)),
@@ -191,6 +191,7 @@ fn sent_message(
             handle: m.handle.clone(),
             name: m.name.clone(),
             is_platform_agent: platform.contains(&m.id),
+            is_stopped: false,
         })
         .collect();
     SentMessage { id, chat_id, recipients, unmentioned: Vec::new() }

@@ -50,7 +50,7 @@ pub enum PauseError {
 
 impl OrganizationService {
     /// Stops every agent in every chat of the organization until it is resumed. A pause that goes on gets the new
-    /// reason. Stops of single chats are another matter, and stay as they are.
+    /// reason. Stops of single chats are not affected.
     pub async fn pause(&self, by: Authority, reason: PauseReason) -> Result<Organization, PauseError> {
         self.set_paused(by, Some(reason)).await
     }

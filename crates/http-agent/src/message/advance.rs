@@ -1,6 +1,6 @@
 //! `POST /chats/{chat_id}/messages/{message_id}/processing`, `/processed` and `/failed`.
 //!
-//! 200 with a body, or 204 while the agent is stopped in the chat: clients treat 204 as that, so nothing else has it.
+//! 200 with a body, or 204 while the agent is stopped in the chat: clients read 204 as stopped, so nothing else returns it.
 
 use actix_web::{HttpResponse, web};
 use domain::caller::AgentCaller;

@@ -15,7 +15,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named("playAgents", "Let every agent in a chat play again (owners only)")
             .answers::<ChatDetailsView<'_>>(200),
         get("/agents/{agent_id}/executions", control::list_executions)
-            .named("listExecutions", "List the chats of one of the caller's agents, with its work in each")
+            .named("listExecutions", "List the executions of one of the caller's agents, one for each room")
             .query::<CursorQuery>()
             .lists::<ExecutionView, PageMetadata>(),
         post("/agents/{agent_id}/executions/{execution_id}/interrupt", control::interrupt)

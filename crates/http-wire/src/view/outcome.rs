@@ -43,6 +43,10 @@ struct RecipientView<'a> {
     kind: &'static str,
     /// Set if the recipient has an open socket, or if the service runs the agent.
     connected: bool,
+    /// Present and true if the recipient is an agent that is stopped in the room, also by a pause of the organization:
+    /// the message waits for it. Absent from the answer to a repeated request.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stopped: bool,
 }
 
 impl<'a> SentMessageView<'a> {
@@ -54,6 +58,7 @@ impl<'a> SentMessageView<'a> {
             name: &recipient.name,
             kind: recipient.id.kind().as_str(),
             connected: is_connected(recipient),
+            stopped: recipient.is_stopped,
         };
         let not_mentioned = WarningView {
             code: "not_mentioned",

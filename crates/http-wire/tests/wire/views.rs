@@ -201,6 +201,7 @@ fn receipts() {
         handle: "ann/helper".into(),
         name: "Helper".into(),
         is_platform_agent: false,
+        is_stopped: false,
     };
     let sent = SentMessage { id: MESSAGE, chat_id: CHAT, recipients: vec![recipient], unmentioned: vec![] };
     let expected = json!({

@@ -185,7 +185,8 @@ pub async fn what_is_written_to_a_stopped_agent_waits(world: World) {
     world.publisher.take();
     let both = [ParticipantId::Agent(bot.id), ParticipantId::Agent(late.id)];
     let sent = world.send(ann.caller, chat, "for both", &both).await;
-    assert_eq!(sent.recipients.len(), 2, "both are addressed");
+    let stopped = sent.recipients.iter().map(|recipient| (recipient.id, recipient.is_stopped));
+    assert_eq!(stopped.collect::<Vec<_>>(), [(both[0], true), (both[1], false)]);
     for (agent, is_stopped) in [(&bot, true), (&late, false)] {
         assert_eq!(halts(&world, &ann, agent, chat, sent.id).await, (is_stopped, false));
     }
@@ -227,8 +228,8 @@ pub async fn a_stop_ends_with_the_membership(world: World) {
     world.add(ann.caller, chat, bot.id.into(), Role::Member).await;
     assert_eq!(next(&world, &bot, chat).await, Some(waiting));
     let after = world.control.play(ann.caller, chat).await.unwrap().agents;
-    assert_eq!((before[0].0, after[0].0), (bot.id, bot.id));
-    assert_ne!(before[0].1, after[0].1);
+    assert_eq!((before[0].agent, after[0].agent), (bot.id, bot.id));
+    assert_ne!(before[0].execution, after[0].execution);
 }
 
 /// Other participants and observers learn that they may not; for others there is no such chat.
@@ -281,7 +282,7 @@ pub async fn stops_are_recorded_and_signaled(world: World) {
     let stopped = world.control.stop(ann.caller, chat).await.unwrap();
     let StoppedChat { agents, users, .. } = &stopped;
     assert_eq!((agents.len(), users.as_slice()), (2, &[ann.id][..]));
-    let execution = |agent: &TestAgent| agents.iter().find(|(id, _)| *id == agent.id).unwrap().1;
+    let execution = |agent: &TestAgent| agents.iter().find(|one| one.agent == agent.id).unwrap().execution;
     let events = world.publisher.take();
     let off = |event: &DomainEvent| matches!(event, DomainEvent::ActivityChanged { activity, .. } if !activity.working && activity.execution == Some(execution(&bot)));
     assert!(events.iter().any(off), "the indicator goes off");
@@ -358,7 +359,7 @@ pub async fn executions_show_the_work_of_an_agent(world: World) {
             take(&world, &bot, *chat, message, step).await;
         }
     }
-    let signaled = world.control.stop(ann.caller, chats[1]).await.unwrap().agents[0].1;
+    let signaled = world.control.stop(ann.caller, chats[1]).await.unwrap().agents[0].execution;
     let mut found = executions(&world, &ann, &bot).await;
     found.reverse();
     assert_eq!(found.iter().map(|one| one.chat).collect::<Vec<_>>(), chats);

@@ -68,7 +68,13 @@ pub async fn a_pause_stops_every_agent_in_the_chats_of_an_organization(world: Wo
     assert_eq!(next(&world, &bot, abroad).await, Some(sent[2]));
     take(&world, &bot, abroad, sent[2], DeliveryStep::Begin).await;
 
+    world.publisher.take();
     world.control.play(ann.caller, chat).await.unwrap();
+    let is_play = |event: &DomainEvent| match event {
+        DomainEvent::AgentControlled { signal, .. } => signal.mode == ControlMode::Play,
+        _ => false,
+    };
+    assert!(!world.publisher.take().iter().any(is_play), "no agent is told to play during a pause");
     assert_eq!(next(&world, &bot, chat).await, None, "a play of a chat ends no pause");
     world.organizations.resume(by).await.unwrap();
     assert_eq!(next(&world, &bot, chat).await, Some(sent[0]));
@@ -108,7 +114,7 @@ pub async fn a_pause_is_shown_and_recorded(world: World) {
     assert_eq!(world.stores.status.status().await.unwrap().paused_organizations, 0);
     let changes = log.changes_after(before, 100).await.unwrap();
     let changes = changes.into_iter().filter_map(|entry| entry.change).collect::<Vec<_>>();
-    assert_eq!(changes, [Change::PauseChanged(ann.caller.organization); 2]);
+    assert_eq!(changes, [Change::PauseChanged(ann.caller.organization); 3]);
     let entries = log_of(&world, Some(ann.caller.organization), None).await;
     let of_pauses = [AuditAction::OrganizationPaused, AuditAction::OrganizationResumed];
     let entries = entries.iter().filter(|entry| of_pauses.contains(&entry.action));
@@ -132,7 +138,7 @@ pub async fn a_pause_is_signaled_to_connected_agents(world: World) {
     world.organizations.pause(Authority::Admin(ann.caller), why()).await.unwrap();
     let listening = [(bot.id, chat), (bot.id, second), (own.id, abroad), (own.id, chat)];
     let follow = async || {
-        let signals = world.control.follow_pause(organization, listening.to_vec()).await.unwrap();
+        let signals = world.control.signals_of_pause(organization, listening.to_vec()).await.unwrap();
         let signals = signals.into_iter().map(|(agent, signal)| (agent, signal.chat, signal.mode));
         let mut signals = signals.collect::<Vec<_>>();
         signals.sort_unstable_by_key(|(agent, chat, _)| (*agent, *chat));

@@ -80,8 +80,8 @@ impl EventPublisher for Hub {
                 }
             }
             DomainEvent::AgentControlled { agent, signal } => {
-                if let (ControlMode::Play, Some(chat)) = (signal.mode, signal.chat) {
-                    self.note_playing(chat);
+                if let (ControlMode::Play, Some(chat), true) = (signal.mode, signal.chat, signal.is_change) {
+                    self.note_resumed(chat);
                 }
                 topics.push(Topic::AgentControl(agent), || payload::agent_control(agent, &signal));
             }

@@ -187,7 +187,7 @@ impl Subscriptions {
     }
 
     /// Gives a subscription of an agent another beginning, unless it has ended.
-    pub(super) fn begin_again(&self, to: &Listening) {
+    pub(super) fn restart_backlog(&self, to: &Listening) {
         let topic = Topic::ChatRoom(to.chat);
         let mut shard = self.shard(topic);
         let mut listeners = shard.get_mut(&topic).into_iter().flat_map(Listeners::values_mut);

@@ -8,7 +8,7 @@ use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, ChatService, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat,
     ListedChat, NewChat, OwnMembership, ParticipantRepository, RemoveParticipant, RemoveRefused,
-    RemovedParticipant, RenameChat, RenameChatRefused, RenamedChat, Roster,
+    RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -106,8 +106,8 @@ impl ChatRepository for Gate {
     async fn rename(
         &self,
         command: RenameChat,
-        on_commit: OnCommit<RenamedChat>,
-    ) -> Result<Result<RenamedChat, RenameChatRefused>, StoreError> {
+        on_commit: OnCommit<ShownChat>,
+    ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError> {
         self.store.rename(command, on_commit).await
     }
 

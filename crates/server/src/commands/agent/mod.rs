@@ -149,8 +149,9 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
     let times = Times::of(&arguments.print);
     let owner =
         owner_disabled_at.map(|at| format!(", owner disabled {}", times.text(at))).unwrap_or_default();
-    let pause =
-        pause.map(|pause| format!(", organization {}", plan::pause_as_text(&pause))).unwrap_or_default();
+    let pause = pause
+        .map(|pause| format!(", its owner's organization {}", plan::pause_as_text(&pause)))
+        .unwrap_or_default();
     let lines = [
         format!("{}{owner}{pause}", as_text(&agent, &times)),
         format!("  id {}", agent.id),

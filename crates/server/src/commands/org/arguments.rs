@@ -26,8 +26,8 @@ pub enum OrgCommand {
     Rename(RenameOrgArguments),
     /// Pause an organization: no agent works in any of its chats until it is resumed.
     ///
-    /// Its agents are offered nothing there and can send nothing. Humans go on, and what they write to agents waits. Stops of
-    /// single chats are kept.
+    /// Its agents are offered nothing there and can send nothing. Humans can still write; messages to agents wait.
+    /// Chats that are stopped stay stopped.
     #[command(after_help = "Example:\n  parlance org pause acme --reason \"runaway costs\"")]
     Pause(PauseOrgArguments),
     /// Resume a paused organization.
