@@ -184,8 +184,14 @@ impl ChangeFeed {
         }
         self.failures = 0;
         for change in known() {
-            if let Change::PauseChanged(organization) = change {
-                self.follow_pause(organization).await;
+            match change {
+                Change::PauseChanged(organization) => self.follow_pause(organization).await,
+                Change::ParticipantsRemoved(chat) => {
+                    if let Err(error) = self.control.follow_removal(chat, &*self.hub).await {
+                        tracing::debug!(error = %error, "indicators of former participants end by themselves");
+                    }
+                }
+                _ => {}
             }
         }
         // New connections of cleared nodes are known by now, so that no one appears to go offline in between.

@@ -118,14 +118,15 @@ async fn forget_answers(store: Arc<dyn Store>, clock: Arc<ErasureClock>) {
     }
 }
 
-/// Clears expired activity indicators, publishes the absence of clients that did not reconnect, and
-/// ends the sockets whose credentials have expired, once a second.
+/// Publishes the absence of clients that did not reconnect, clears the activity indicators of agents that have
+/// gone and those that were not renewed, and ends the sockets whose credentials have expired, once a second.
 async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
     let mut ticks = interval(Duration::from_secs(1));
     loop {
         ticks.tick().await;
-        activity.expire();
         hub.expire_presence();
+        activity.clear_gone(&hub.take_gone(), &*hub);
+        activity.expire(&*hub);
         hub.expire_credentials();
     }
 }

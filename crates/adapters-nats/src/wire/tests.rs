@@ -174,6 +174,7 @@ fn events() -> Vec<DomainEvent> {
         DomainEvent::ContactAdded { contact: contact() },
         DomainEvent::ContactRemoved { owner: who, id: contact_id },
         DomainEvent::AgentControlled { agent: AGENT, signal },
+        DomainEvent::ActivityReported { chat_id: ROOM, activity },
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Reporting and reading indicators.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::board::{ActivityBoard, WorkingAgent};
@@ -39,7 +40,8 @@ impl ActivityService {
         Self { board: Mutex::default(), chats, events, clock }
     }
 
-    /// Reports whether the calling agent is at work in the chat. Returns what is shown: a stopped agent is not at work.
+    /// Reports whether the calling agent is at work in the chat. Returns what is shown: a stopped agent is not at
+    /// work. Other nodes hear of every report, so that an indicator also ends there when it is not renewed.
     pub async fn report(
         &self,
         caller: AgentCaller,
@@ -55,6 +57,9 @@ impl ActivityService {
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         if board.report(chat, who, working, now) {
             self.on_commit(chat, who, working);
+        } else {
+            let activity = who.activity(working);
+            self.events.publish(DomainEvent::ActivityReported { chat_id: chat, activity });
         }
         Ok(working)
     }
@@ -87,13 +92,53 @@ impl ActivityService {
         board.working(now).into_iter().map(|(chat, who)| (who.agent, chat)).collect()
     }
 
-    /// Clears every indicator that was not renewed in time; must be called about once a second.
-    pub fn expire(&self) {
+    /// Applies what an agent has reported to another node, for the sockets of this one.
+    pub fn observe(&self, chat: ChatId, who: WorkingAgent, working: bool, sockets: &dyn EventPublisher) {
+        let now = self.clock.steady();
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        if board.report(chat, who, working, now) {
+            publish(sockets, chat, who, working);
+        }
+    }
+
+    /// Clears every indicator that was not renewed in time, for the sockets of this node: others do the same.
+    /// Must be called about once a second.
+    pub fn expire(&self, sockets: &dyn EventPublisher) {
         let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         for (chat, who) in board.expire(now) {
-            self.on_commit(chat, who, false);
+            publish(sockets, chat, who, false);
         }
+    }
+
+    /// Clears the indicators of agents that have disconnected, or were disabled or deleted, for the sockets of
+    /// this node: others do the same.
+    pub fn clear_gone(&self, agents: &HashSet<AgentId>, sockets: &dyn EventPublisher) {
+        if agents.is_empty() {
+            return;
+        }
+        let now = self.clock.steady();
+        let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        for (chat, who) in board.working(now) {
+            if agents.contains(&who.agent) && board.report(chat, who, false, now) {
+                publish(sockets, chat, who, false);
+            }
+        }
+    }
+
+    /// Clears the indicators of those who have left a chat, for the sockets of this node: others do the same.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the memberships could not be read; indicators that are not renewed end soon.
+    pub async fn clear_left(&self, chat: ChatId, sockets: &dyn EventPublisher) -> Result<(), StoreError> {
+        for who in self.working_in(chat) {
+            let own = self.chats.membership(ParticipantId::Agent(who.agent), chat).await?;
+            let execution = own.map(|own| ExecutionId::of(chat, who.agent, own.joined_at));
+            if execution != Some(who.execution) {
+                self.observe(chat, who, false, sockets);
+            }
+        }
+        Ok(())
     }
 
     /// The agents at work in a chat, by id.
@@ -109,7 +154,10 @@ impl ActivityService {
 
     /// Published while the board is locked, so that subscribers receive changes in order.
     fn on_commit(&self, chat_id: ChatId, who: WorkingAgent, working: bool) {
-        let activity = who.activity(working);
-        self.events.publish(DomainEvent::ActivityChanged { chat_id, activity });
+        publish(&*self.events, chat_id, who, working);
     }
+}
+
+fn publish(to: &dyn EventPublisher, chat_id: ChatId, who: WorkingAgent, working: bool) {
+    to.publish(DomainEvent::ActivityChanged { chat_id, activity: who.activity(working) });
 }
