@@ -67,6 +67,7 @@ pub(crate) fn start(
     tasks.spawn(change_feed.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.services.accounts.clone()));
+    tasks.spawn(write_disconnects(wiring.hub.clone(), wiring.services.accounts.clone()));
     tasks.spawn(count_bytes(wiring.services.plans.clone()));
     if config.metrics_listen.is_some() {
         tasks.spawn(count_work(wiring.services.work.clone()));
@@ -221,6 +222,21 @@ async fn write_key_uses(accounts: Arc<AccountService>) {
             &accounts.write_key_uses().await,
             "time of last use of keys cannot be stored, retrying",
             "time of last use of keys stored again",
+        );
+    }
+}
+
+/// Writes why the last sockets of agents have ended, once a second.
+async fn write_disconnects(hub: Arc<Hub>, accounts: Arc<AccountService>) {
+    let mut ticks = interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut outage = Outage::default();
+    loop {
+        ticks.tick().await;
+        outage.log(
+            &hub.write_disconnects(&accounts).await,
+            "ends of sockets cannot be stored, retrying",
+            "ends of sockets stored again",
         );
     }
 }

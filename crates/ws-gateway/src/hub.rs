@@ -7,6 +7,7 @@
 
 pub(crate) mod claim;
 mod config;
+mod disconnects;
 mod drain;
 mod end_reason;
 mod figures;
@@ -33,13 +34,15 @@ use crate::inbox::Payload;
 use crate::other_nodes::{OtherNodes, SingleNode};
 use crate::payload;
 use crate::topic::Topic;
+use disconnects::Disconnects;
 use open_sockets::OpenSockets;
 use presence::{PresenceLock, PresenceTable};
 use subscriptions::{ListeningAgent, Subscriptions};
 
 pub use config::HubConfig;
+pub use domain::account::EndReason;
 pub(crate) use domain::node::OnConflict;
-pub use end_reason::{EndCounts, EndReason};
+pub use end_reason::EndCounts;
 pub use figures::Figures;
 pub use open_sockets::ClaimRefused;
 pub use presence::Departure;
@@ -59,6 +62,7 @@ pub struct Hub {
     playing: Mutex<HashSet<ChatId>>,
     /// The agents that have disconnected, or were disabled or deleted, since they were last taken.
     gone: Mutex<HashSet<AgentId>>,
+    disconnects: Disconnects,
     others: Arc<dyn OtherNodes>,
 }
 
@@ -79,6 +83,7 @@ impl Hub {
             retried: Mutex::default(),
             playing: Mutex::default(),
             gone: Mutex::default(),
+            disconnects: Disconnects::default(),
             others,
             config,
             clock,
@@ -97,11 +102,6 @@ impl Hub {
         self.subscriptions.measure(&mut figures);
         self.presence.measure(&mut figures);
         figures
-    }
-
-    /// Counts a socket that ends.
-    pub(crate) fn count_end(&self, reason: EndReason) {
-        self.open_sockets.count_end(reason);
     }
 
     /// Closes every open socket, so that its client reconnects and joins again what it still may: for when

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::board::{ActivityBoard, WorkingAgent};
 use crate::caller::AgentCaller;
-use crate::chat::{ChatRepository, WorkStatus};
+use crate::chat::{ChatDetails, ChatRepository, WorkStatus};
 use crate::event::DomainEvent;
 use crate::id::{AgentId, ChatId, ExecutionId, ParticipantId};
-use crate::ports::{Clock, EventPublisher};
+use crate::ports::{Clock, EventPublisher, Presence};
 use crate::store::StoreError;
 
 /// The reason why a report was refused.
@@ -27,6 +27,7 @@ pub struct ActivityService {
     board: Mutex<ActivityBoard>,
     chats: Arc<dyn ChatRepository>,
     events: Arc<dyn EventPublisher>,
+    presence: Arc<dyn Presence>,
     clock: Arc<dyn Clock>,
 }
 
@@ -35,9 +36,10 @@ impl ActivityService {
     pub fn new(
         chats: Arc<dyn ChatRepository>,
         events: Arc<dyn EventPublisher>,
+        presence: Arc<dyn Presence>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { board: Mutex::default(), chats, events, clock }
+        Self { board: Mutex::default(), chats, events, presence, clock }
     }
 
     /// Reports whether the calling agent is at work in the chat. Returns what is shown: a stopped agent is not at
@@ -147,9 +149,14 @@ impl ActivityService {
         self.board.lock().unwrap_or_else(PoisonError::into_inner).working_in(chat, now)
     }
 
-    /// The work status of a chat's agents, from the deliveries and the indicators.
-    pub fn work_status(&self, chat: ChatId, deliveries: WorkStatus) -> WorkStatus {
-        if self.working_in(chat).is_empty() { deliveries } else { deliveries.or_working() }
+    /// The work status of a chat's agents, from the deliveries, the connections, and the indicators.
+    pub fn work_status(&self, chat: ChatId, details: &ChatDetails) -> WorkStatus {
+        let is_back = |agent: &AgentId| self.presence.is_online(ParticipantId::Agent(*agent));
+        if details.interrupted.iter().any(is_back) || !self.working_in(chat).is_empty() {
+            details.work.or_working()
+        } else {
+            details.work
+        }
     }
 
     /// Published while the board is locked, so that subscribers receive changes in order.
