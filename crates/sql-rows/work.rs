@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text};
-use domain::account::AgentKind;
+use domain::account::{AgentKind, LastDisconnect};
 use domain::delivery::{Attempt, DeliveryStatus};
 use domain::id::{AgentId, ChatId, MessageId, Sequence, UserId};
 use domain::page::weight;
@@ -28,6 +28,8 @@ pub(crate) struct ItemRow {
     handle: String,
     name: String,
     agent_kind: String,
+    disconnected_at: Option<At>,
+    disconnect_reason: Option<String>,
     chat_id: Id,
     title: Option<String>,
     /// Set if the reader may read the chat.
@@ -48,7 +50,8 @@ pub(crate) struct ItemRow {
 impl ItemRow {
     /// The columns between the record and [`STOPPED_AND_PAUSED`](crate::control::row::STOPPED_AND_PAUSED). Values: [`reader`], [`organization`], and the number of
     /// characters that are shown.
-    pub(crate) const COLUMNS: &'static str = "agents.handle, agents.name, agents.kind, chats.id, chats.title, \
+    pub(crate) const COLUMNS: &'static str = "agents.handle, agents.name, agents.kind, \
+         agents.disconnected_at, agents.disconnect_reason, chats.id, chats.title, \
          coalesce((SELECT 1 = 1 FROM participants WHERE participants.chat_id = chats.id \
              AND participants.account_id = ? AND participants.left_at IS NULL LIMIT 1), 1 = 0), \
          coalesce(chats.organization_id = ?, 1 = 0), messages.id, messages.sequence, messages.sender_id, \
@@ -77,6 +80,7 @@ impl ItemRow {
             handle: self.handle,
             name: self.name,
             is_external: row::word(&self.agent_kind, AgentKind::parse)?.is_external(),
+            disconnect: disconnect(self.disconnected_at, self.disconnect_reason.as_deref()),
             is_stopped: self.is_stopped,
             is_paused: self.is_paused,
         };
@@ -93,6 +97,11 @@ impl ItemRow {
             delivery: self.record.into_delivery(attempts)?,
         })
     }
+}
+
+/// The end of an agent's last socket.
+fn disconnect(at: Option<At>, reason: Option<&str>) -> Option<LastDisconnect> {
+    LastDisconnect::of(at.map(|At(at)| at), reason)
 }
 
 /// The organization of a scope; nil if it has none.
@@ -237,6 +246,10 @@ pub(crate) struct AgentSums {
     is_connected: Option<bool>,
     #[diesel(sql_type = Nullable<AtType>)]
     seen_at: Option<At>,
+    #[diesel(sql_type = Nullable<AtType>)]
+    disconnected_at: Option<At>,
+    #[diesel(sql_type = Nullable<Text>)]
+    disconnect_reason: Option<String>,
     /// The begin of the newest attempt that succeeded.
     #[diesel(sql_type = Nullable<AtType>)]
     done_begun_at: Option<At>,
@@ -276,6 +289,7 @@ impl AgentSums {
         let time = |at: Option<At>| at.map(|At(at)| at);
         work.is_connected = self.is_connected;
         work.seen_at = time(self.seen_at);
+        work.disconnect = disconnect(self.disconnected_at, self.disconnect_reason.as_deref());
         work.taken_at = work.taken_at.max(time(self.begun_at)).max(time(self.done_begun_at));
         work.finished_at = time(self.done_at);
         Ok(())

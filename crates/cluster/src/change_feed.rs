@@ -196,6 +196,13 @@ impl ChangeFeed {
             self.hub.end_sockets();
         }
         self.failures = 0;
+        for change in known() {
+            if let Change::ParticipantsRemoved(chat) = change
+                && let Err(error) = self.control.clear_left(chat, &*self.hub).await
+            {
+                tracing::debug!(error = %error, "indicators of former participants end by themselves");
+            }
+        }
         // New connections of cleared nodes are known by now, so that no one appears to go offline in between.
         for change in known() {
             if let (Change::NodeCleared(node), Some(cluster_member)) = (change, &self.cluster_member) {

@@ -7,6 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use domain::activity::{ActivityService, WorkingAgent};
 use domain::event::DomainEvent;
 use domain::id::ChatId;
 use domain::node::Entrant;
@@ -27,7 +28,10 @@ pub struct NodeEvents {
 }
 
 /// Receives the events of other nodes.
-pub struct RemoteEventSink(Arc<NodeEvents>);
+pub struct RemoteEventSink {
+    events: Arc<NodeEvents>,
+    activity: Arc<ActivityService>,
+}
 
 impl NodeEvents {
     /// Pushes events to the sockets of `hub`.
@@ -37,8 +41,8 @@ impl NodeEvents {
     }
 
     /// The receiver of the events of other nodes.
-    pub fn of_others(self: &Arc<Self>) -> RemoteEventSink {
-        RemoteEventSink(self.clone())
+    pub fn of_others(self: &Arc<Self>, activity: Arc<ActivityService>) -> RemoteEventSink {
+        RemoteEventSink { events: self.clone(), activity }
     }
 
     /// The hub that has the sockets.
@@ -96,7 +100,7 @@ impl EventPublisher for NodeEvents {
 
 impl EventPublisher for RemoteEventSink {
     fn publish(&self, event: DomainEvent) {
-        let Self(events) = self;
+        let Self { events, activity } = self;
         let chat = match &event {
             DomainEvent::ParticipantAdded { chat_id, participant } => {
                 // Revalidation corrects it if it is outdated.
@@ -107,6 +111,13 @@ impl EventPublisher for RemoteEventSink {
                 events.hub.push_removed(*chat_id, participant);
                 *chat_id
             }
+            DomainEvent::ActivityChanged { chat_id, activity: reported }
+            | DomainEvent::ActivityReported { chat_id, activity: reported } => {
+                // An older node does not name the execution, and reports changes only.
+                let Some(execution) = reported.execution else { return events.publish(event) };
+                let who = WorkingAgent { agent: reported.agent, execution };
+                return activity.observe(*chat_id, who, reported.working, &*events.hub);
+            }
             // Other events do not change who may subscribe, so late ones can be forwarded.
             _ => return events.publish(event),
         };
@@ -114,7 +125,7 @@ impl EventPublisher for RemoteEventSink {
     }
 
     fn has_human_subscribers(&self, chat: ChatId) -> bool {
-        self.0.has_human_subscribers(chat)
+        self.events.has_human_subscribers(chat)
     }
 }
 

@@ -31,6 +31,9 @@ impl RemotePresence {
             nodes.retain(|there| *there != node);
             if was_there && nodes.is_empty() {
                 hub.observe(*who, &[]);
+                if let Some(agent) = who.agent() {
+                    hub.note_server_lost(agent);
+                }
             }
             !nodes.is_empty()
         });

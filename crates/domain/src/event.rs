@@ -139,6 +139,14 @@ pub enum DomainEvent {
         /// The agent, with its new state.
         activity: AgentActivity,
     },
+    /// An agent reported what its "is working" indicator shows already; for other nodes only, which end an
+    /// indicator that is not renewed.
+    ActivityReported {
+        /// The chat.
+        chat_id: ChatId,
+        /// The agent, with its state.
+        activity: AgentActivity,
+    },
     /// An agent was stopped, plays again, or is interrupted; for its own sockets.
     AgentControlled {
         /// The agent.

@@ -187,7 +187,8 @@ impl Services {
             WorkService::new(store.clone(), events.clone(), presence.clone(), clock.clone(), ports.work)
                 .counting(deliveries.attempts().clone());
         let administration = AdministrationService::new(store.clone(), events.clone(), clock.clone());
-        let activity = Arc::new(ActivityService::new(store.clone(), events.clone(), clock.clone()));
+        let activity = ActivityService::new(store.clone(), events.clone(), presence.clone(), clock.clone());
+        let activity = Arc::new(activity);
         let control =
             ControlService::new(store.clone(), activity.clone(), events.clone(), clock.clone(), ids.clone());
         Self {

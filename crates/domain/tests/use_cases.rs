@@ -54,6 +54,7 @@ fn name(event: &DomainEvent) -> String {
         DomainEvent::ContactRemoved { owner, .. } => format!("contact removed: {:?}", owner.kind()),
         DomainEvent::RoomUpdated { chat, .. } => format!("room updated: {}", chat.display_title()),
         DomainEvent::ActivityChanged { activity, .. } => format!("working: {}", activity.working),
+        DomainEvent::ActivityReported { activity, .. } => format!("working as before: {}", activity.working),
         DomainEvent::AgentControlled { signal, .. } => format!("signal: {}", signal.mode.as_str()),
     }
 }
@@ -223,10 +224,11 @@ async fn indicators_end_by_themselves() {
     world.clock.advance(Duration::from_secs(3));
     world.activity.report(bot.caller, chat, true).await.unwrap();
     world.clock.advance(Duration::from_secs(9));
-    world.activity.expire();
-    assert_eq!((published(&world), working()), (vec!["working: true".to_owned()], vec![bot.id]));
+    world.activity.expire(&*world.publisher);
+    let reported = ["working: true", "working as before: true"].map(str::to_owned);
+    assert_eq!((published(&world), working()), (reported.to_vec(), vec![bot.id]));
     world.clock.advance(Duration::from_secs(1));
-    world.activity.expire();
+    world.activity.expire(&*world.publisher);
     assert_eq!((published(&world), working()), (vec!["working: false".to_owned()], vec![]));
     let sibling = world.agent(&ann, "Outside").await;
     assert!(world.activity.report(sibling.caller, chat, true).await.is_err());

@@ -34,7 +34,7 @@ pub(crate) async fn play(
 }
 
 fn room(set: &StoppedChat, activity: &ActivityService) -> HttpResponse {
-    let work = activity.work_status(set.chat.id, set.details.work);
+    let work = activity.work_status(set.chat.id, &set.details);
     Data::ok(ChatDetailsView::new(&set.chat, &set.details, work))
 }
 

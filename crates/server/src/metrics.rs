@@ -130,9 +130,9 @@ fn take_up(figures: Figures) {
     gauge!(measure::QUEUED_BYTES_MAX).set(number(figures.queued_bytes_max));
     counter!(measure::PUSHES).absolute(figures.pushes);
     counter!(measure::REDELIVERIES).absolute(figures.redeliveries);
-    for ((reason, label), count) in EndReason::ALL.iter().zip(figures.ended) {
-        counter!(measure::SOCKETS_ENDED, "reason" => *label).absolute(count);
-        if *reason == EndReason::SlowConsumer {
+    for (reason, count) in EndReason::ALL.into_iter().zip(figures.ended) {
+        counter!(measure::SOCKETS_ENDED, "reason" => reason.as_str()).absolute(count);
+        if reason == EndReason::SlowConsumer {
             counter!(measure::SLOW_CONSUMERS).absolute(count);
         }
     }

@@ -67,6 +67,7 @@ pub(crate) fn start(
     tasks.spawn(change_feed.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.services.accounts.clone()));
+    tasks.spawn(write_disconnects(wiring.hub.clone(), wiring.services.accounts.clone()));
     tasks.spawn(count_bytes(wiring.services.plans.clone()));
     if config.metrics_listen.is_some() {
         tasks.spawn(count_work(wiring.services.work.clone()));
@@ -118,14 +119,15 @@ async fn forget_answers(store: Arc<dyn Store>, clock: Arc<ErasureClock>) {
     }
 }
 
-/// Clears expired activity indicators, publishes the absence of clients that did not reconnect, and
-/// ends the sockets whose credentials have expired, once a second.
+/// Publishes the absence of clients that did not reconnect, clears the activity indicators of agents that have
+/// gone and those that were not renewed, and ends the sockets whose credentials have expired, once a second.
 async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
     let mut ticks = interval(Duration::from_secs(1));
     loop {
         ticks.tick().await;
-        activity.expire();
         hub.expire_presence();
+        activity.clear_gone(&hub.take_gone(), &*hub);
+        activity.expire(&*hub);
         hub.expire_credentials();
     }
 }
@@ -220,6 +222,21 @@ async fn write_key_uses(accounts: Arc<AccountService>) {
             &accounts.write_key_uses().await,
             "time of last use of keys cannot be stored, retrying",
             "time of last use of keys stored again",
+        );
+    }
+}
+
+/// Writes why the last sockets of agents have ended, once a second.
+async fn write_disconnects(hub: Arc<Hub>, accounts: Arc<AccountService>) {
+    let mut ticks = interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut outage = Outage::default();
+    loop {
+        ticks.tick().await;
+        outage.log(
+            &hub.write_disconnects(&accounts).await,
+            "ends of sockets cannot be stored, retrying",
+            "ends of sockets stored again",
         );
     }
 }

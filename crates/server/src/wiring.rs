@@ -212,7 +212,8 @@ impl Wiring {
     pub(crate) fn spawn_bus_receiver(&self) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         if let (Some((_, events)), Some(bus)) = (&self.node, &self.bus) {
-            let others = CacheInvalidation::new(self.services.callers.clone(), Arc::new(events.of_others()));
+            let others = events.of_others(self.services.activity.clone());
+            let others = CacheInvalidation::new(self.services.callers.clone(), Arc::new(others));
             tasks.spawn(bus.clone().run(Arc::new(others)));
         }
         tasks

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use domain::account::{
-    AgentBio, AgentChanges, AgentListing, AgentName, AgentTag, CreateKey, CreatePlatformAgent, KeyName,
-    KeyScope, ModelType, UserHandle,
+    AgentBio, AgentChanges, AgentListing, AgentName, AgentTag, CreateKey, CreatePlatformAgent, Disconnect,
+    EndReason, KeyName, KeyScope, LastDisconnect, ModelType, UserHandle,
 };
 use domain::chat::{ChatListing, ChatTitle, CreateChat};
 use domain::contact::{
@@ -90,6 +90,9 @@ impl Fixture {
             ..AgentChanges::default()
         };
         world.accounts.update_agent(self.users[0].caller, self.agents[0].id, changes).await.unwrap();
+        let last = LastDisconnect { at: world.clock.now(), reason: EndReason::SlowConsumer };
+        let ended = Disconnect { agent: self.agents[0].id, last };
+        world.accounts.note_disconnects(vec![ended]).await.unwrap();
         world.make_global(&self.agents[2]).await;
         let name = AgentName::new("Platform").unwrap();
         let platform = CreatePlatformAgent { name, description: None, model_type: None };

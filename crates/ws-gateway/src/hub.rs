@@ -7,6 +7,7 @@
 
 pub(crate) mod claim;
 mod config;
+mod disconnects;
 mod drain;
 mod end_reason;
 mod figures;
@@ -33,13 +34,15 @@ use crate::inbox::Payload;
 use crate::other_nodes::{OtherNodes, SingleNode};
 use crate::payload;
 use crate::topic::Topic;
+use disconnects::Disconnects;
 use open_sockets::OpenSockets;
 use presence::{PresenceLock, PresenceTable};
 use subscriptions::{ListeningAgent, Subscriptions};
 
 pub use config::HubConfig;
+pub use domain::account::EndReason;
 pub(crate) use domain::node::OnConflict;
-pub use end_reason::{EndCounts, EndReason};
+pub use end_reason::EndCounts;
 pub use figures::Figures;
 pub use open_sockets::ClaimRefused;
 pub use presence::Departure;
@@ -57,6 +60,9 @@ pub struct Hub {
     retried: Mutex<HashSet<ChatId>>,
     /// The chats whose agents play again since then.
     playing: Mutex<HashSet<ChatId>>,
+    /// The agents that have disconnected, or were disabled or deleted, since they were last taken.
+    gone: Mutex<HashSet<AgentId>>,
+    disconnects: Disconnects,
     others: Arc<dyn OtherNodes>,
 }
 
@@ -76,6 +82,8 @@ impl Hub {
             acknowledgements: Arc::default(),
             retried: Mutex::default(),
             playing: Mutex::default(),
+            gone: Mutex::default(),
+            disconnects: Disconnects::default(),
             others,
             config,
             clock,
@@ -94,11 +102,6 @@ impl Hub {
         self.subscriptions.measure(&mut figures);
         self.presence.measure(&mut figures);
         figures
-    }
-
-    /// Counts a socket that ends.
-    pub(crate) fn count_end(&self, reason: EndReason) {
-        self.open_sockets.count_end(reason);
     }
 
     /// Closes every open socket, so that its client reconnects and joins again what it still may: for when
@@ -132,6 +135,25 @@ impl Hub {
         if let Change::AgentsPlaying(chat) = change {
             self.note_resumed(chat);
         }
+        if let Change::AgentDeleted(agent) | Change::Disabled(ParticipantId::Agent(agent)) = change {
+            self.note_gone(agent, true);
+        }
+    }
+
+    /// Notes that an agent has gone, or is back.
+    fn note_gone(&self, agent: AgentId, gone: bool) {
+        let mut all = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        if gone {
+            all.insert(agent)
+        } else {
+            all.remove(&agent)
+        };
+    }
+
+    /// The agents that have gone since the last call, and are not back: they have no socket on any node, for
+    /// [`GRACE`](domain::node::GRACE) if the connection broke, or were disabled or deleted.
+    pub fn take_gone(&self) -> HashSet<AgentId> {
+        std::mem::take(&mut *self.gone.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Notes that the agents of a chat play again.
@@ -270,6 +292,9 @@ impl Hub {
     /// Announces a change of presence, if there is one, to the subscribers of the chats.
     fn announce(&self, lock: &PresenceLock<'_>, news: Option<bool>) {
         let (who, Some(online)) = (lock.who(), news) else { return };
+        if let Some(agent) = who.agent() {
+            self.note_gone(agent, !online);
+        }
         for chat in self.subscriptions.watched_chats_of(who) {
             let topic = Topic::RoomParticipants(chat);
             self.subscriptions.push(topic, || payload::presence_changed(who, online));

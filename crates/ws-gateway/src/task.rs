@@ -282,7 +282,7 @@ impl Socket {
         if fits {
             return Flow::Continue;
         }
-        self.context.hub.count_end(EndReason::SlowConsumer);
+        self.claim.note_end(EndReason::SlowConsumer);
         tracing::info!(participant = %self.claim.caller.participant(), "socket closed: client reads too slowly");
         self.outbox.cut(CloseCode::Again, "client reads too slowly");
         Flow::End
@@ -294,7 +294,7 @@ impl Socket {
     }
 
     fn end(&self, reason: EndReason, code: CloseCode, why: &str) -> Flow {
-        self.context.hub.count_end(reason);
+        self.claim.note_end(reason);
         self.outbox.close(code, why);
         Flow::End
     }

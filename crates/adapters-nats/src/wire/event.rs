@@ -41,4 +41,5 @@ super::bodies! {
     22 ContactRemoved { owner: ParticipantId, id: ContactId }
     23 SessionEnded { session: SessionId }
     24 AgentControlled { agent: AgentId, signal: ControlSignal }
+    25 ActivityReported { #[serde(rename = "chat")] chat_id: ChatId, #[serde(flatten)] activity: AgentActivity }
 }

@@ -143,7 +143,7 @@ fn contact() -> ContactOf {
 fn events() -> Vec<DomainEvent> {
     let who = ParticipantId::User(USER);
     let agents = vec![ChatAgent { id: AGENT, name: name("Bot"), handle: "ann/bot".to_owned() }];
-    let details = ChatDetails { agents, work: WorkStatus::Failed };
+    let details = ChatDetails { agents, work: WorkStatus::Failed, interrupted: Vec::new() };
     let execution = ExecutionId::new(Uuid::from_u128(15));
     let activity = AgentActivity { agent: AGENT, execution: Some(execution), working: true };
     let correlation_id = SignalId::new(Uuid::from_u128(16));
@@ -180,6 +180,7 @@ fn events() -> Vec<DomainEvent> {
         DomainEvent::ContactAdded { contact: contact() },
         DomainEvent::ContactRemoved { owner: who, id: contact_id },
         DomainEvent::AgentControlled { agent: AGENT, signal },
+        DomainEvent::ActivityReported { chat_id: ROOM, activity },
     ]
 }
 

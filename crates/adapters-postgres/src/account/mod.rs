@@ -4,6 +4,7 @@ mod administration;
 mod create_user;
 mod delete_agent;
 mod delete_user;
+mod disconnects;
 pub(crate) mod find;
 mod key_repository;
 mod keys;
@@ -19,7 +20,7 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use domain::account::{
     AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, CreateUserRefused,
-    DeleteAgent, DeleteAgentRefused, DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession,
+    DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, MarkAgent, NewAgent, NewUser, OpenSession,
     RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
@@ -63,6 +64,12 @@ impl AgentRepository for PostgresStore {
     ) -> Result<Result<Agent, RegisterRefused>, StoreError> {
         let announce = |agent: &Agent| on_commit.run(agent);
         self.change(new, |db, new| register_agent::register_agent_on(db, new).boxed(), announce).await
+    }
+
+    async fn note_disconnects(&self, ended: Vec<Disconnect>) -> Result<(), StoreError> {
+        let noted = self.change(ended, |db, ended| disconnects::note_on(db, ended).boxed(), |()| ());
+        let Ok(done) = noted.await?;
+        Ok(done)
     }
 
     async fn update_agent(

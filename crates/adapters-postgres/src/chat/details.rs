@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{ChatAgent, ChatDetails, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
-use domain::id::{ChatId, ParticipantId, UserId};
+use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use futures_util::future::try_join;
 use uuid::Uuid;
 
@@ -23,8 +23,8 @@ use crate::statement::statement;
 pub(crate) async fn details_on(db: &Db, chats: &[ChatId]) -> Result<HashMap<ChatId, ChatDetails>, Fault> {
     let (works, heads) = try_join(works_on(db, chats), heads_on(db, chats, true)).await?;
     let mut details = HashMap::with_capacity(chats.len());
-    for (chat, work) in works {
-        details.insert(chat, ChatDetails { agents: Vec::new(), work });
+    for (chat, work, interrupted) in works {
+        details.insert(chat, ChatDetails { agents: Vec::new(), work, interrupted });
     }
     for (chat, head) in heads {
         let agents = head.participants.into_iter().filter_map(|participant| {
@@ -43,33 +43,46 @@ pub(super) fn uuids(chats: &[ChatId]) -> Vec<Uuid> {
 /// Seeks from each agent of a chat to its unfinished work there, that is, attempts under way and
 /// failed ones. Whether one is stopped is in the rows of the agents. The limits keep PostgreSQL from reading all
 /// open work of the agents elsewhere.
-async fn works_on(mut db: &Db, chats: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
-    let any = |status: &str| {
+async fn works_on(mut db: &Db, chats: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus, Vec<AgentId>)>, Fault> {
+    let agents = |columns: &str, status: &str, last: &str| {
         format!(
-            "(SELECT TRUE AS yes FROM participants CROSS JOIN LATERAL (\
+            "(SELECT {columns} FROM participants CROSS JOIN LATERAL (\
                  SELECT FROM deliveries WHERE deliveries.agent_id = participants.participant_id \
                  AND deliveries.chat_id = participants.chat_id AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL \
                  AND deliveries.current_attempt > 0 AND {status} LIMIT 1) AS work \
               WHERE participants.chat_id = chat.id AND participants.kind = 'Agent' \
-              AND participants.left_at IS NULL LIMIT 1)"
+              AND participants.left_at IS NULL {last})"
         )
     };
-    let rows = statement::<(SqlUuid, Bool, Bool, Bool)>(format!(
+    let any = |status: &str| agents("TRUE AS yes", status, "LIMIT 1");
+    let counts = format!("{PROCESSING} AND NOT EXISTS (SELECT FROM agents {DOUBTFUL})");
+    let interrupted =
+        format!("{PROCESSING} AND EXISTS (SELECT FROM agents {DOUBTFUL} AND agents.disabled_at IS NULL)");
+    let rows = statement::<(SqlUuid, Bool, Bool, Bool, Nullable<Array<SqlUuid>>)>(format!(
         "SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL, EXISTS (SELECT FROM participants \
          WHERE participants.chat_id = chat.id AND participants.kind = 'Agent' AND participants.left_at IS NULL \
-         AND (participants.stopped_at IS NOT NULL OR paused.paused_at IS NOT NULL) OFFSET 0) \
+         AND (participants.stopped_at IS NOT NULL OR paused.paused_at IS NOT NULL) OFFSET 0), \
+         {} \
          FROM unnest(?) AS chat (id) LEFT JOIN LATERAL (SELECT organizations.paused_at FROM chats \
          JOIN organizations ON organizations.id = chats.organization_id WHERE chats.id = chat.id OFFSET 0) \
          AS paused ON TRUE \
          LEFT JOIN LATERAL {} AS working ON TRUE LEFT JOIN LATERAL {} AS failed ON TRUE",
-        any(PROCESSING),
+        agents("array_agg(participants.participant_id)", &interrupted, ""),
+        any(&counts),
         any(FAILED),
     ));
-    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(chats)).load::<(Uuid, bool, bool, bool)>(&mut db).await?;
-    let work =
-        |(chat, working, failed, stopped)| (ChatId::new(chat), WorkStatus::of(stopped, failed, working));
+    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(chats));
+    let rows = rows.load::<(Uuid, bool, bool, bool, Option<Vec<Uuid>>)>(&mut db).await?;
+    let work = |(chat, working, failed, stopped, interrupted): (_, _, _, _, Option<Vec<Uuid>>)| {
+        let interrupted = interrupted.unwrap_or_default().into_iter().map(AgentId::new).collect();
+        (ChatId::new(chat), WorkStatus::of(stopped, failed, working), interrupted)
+    };
     Ok(rows.into_iter().map(work).collect())
 }
+
+/// An agent whose open attempt does not count: it is disabled, or its last socket has ended since the attempt began.
+const DOUBTFUL: &str = "WHERE agents.id = participants.participant_id \
+     AND (agents.disabled_at IS NOT NULL OR agents.disconnected_at >= deliveries.started_at)";
 
 type SqlUser = (Nullable<Text>, Nullable<Text>, Nullable<Text>);
 type SqlAgent = (Nullable<Text>, Nullable<Text>, Nullable<Text>, Nullable<Text>);

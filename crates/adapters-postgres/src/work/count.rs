@@ -63,8 +63,8 @@ static OF_AGENTS: LazyLock<String> = LazyLock::new(|| {
                  WHERE agent_sockets.agent_id = wanted.agent_id AND agent_sockets.lost_at IS NULL \
                  AND nodes.ended_at IS NULL AND nodes.lease_until > clock_timestamp()) END, \
              (SELECT max(api_keys.last_used_at) FROM api_keys WHERE api_keys.agent_id = wanted.agent_id), \
-             done.started_at, done.processed_at, {} \
-         FROM unnest(?) AS wanted (agent_id) \
+             agents.disconnected_at, agents.disconnect_reason, done.started_at, done.processed_at, {} \
+         FROM unnest(?) AS wanted (agent_id) LEFT JOIN agents ON agents.id = wanted.agent_id \
          LEFT JOIN LATERAL (SELECT state, max(started_at) AS begun_at, {SUMS} FROM ({}) AS items GROUP BY state) \
              AS counted ON TRUE \
          CROSS JOIN LATERAL (SELECT max(newest.started_at) AS started_at, max(newest.processed_at) AS processed_at \
@@ -84,6 +84,8 @@ type AgentColumns = (
     SqlUuid,
     Nullable<Bool>,
     Nullable<Timestamptz>,
+    Nullable<Timestamptz>,
+    Nullable<Text>,
     Nullable<Timestamptz>,
     Nullable<Timestamptz>,
     Nullable<Timestamptz>,

@@ -23,6 +23,8 @@ type ItemColumns = (
     Text,
     Text,
     Text,
+    Nullable<Timestamptz>,
+    Nullable<Text>,
     SqlUuid,
     Nullable<Text>,
     Bool,

@@ -4,6 +4,7 @@ mod administration;
 mod create_user;
 mod delete_agent;
 mod delete_user;
+mod disconnects;
 pub(crate) mod find;
 mod key_repository;
 mod keys;
@@ -22,7 +23,7 @@ use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
     AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, CreateUserRefused,
-    DeleteAgent, DeleteAgentRefused, DeletedAgent, MarkAgent, NewAgent, NewUser, OpenSession,
+    DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, MarkAgent, NewAgent, NewUser, OpenSession,
     RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
@@ -73,6 +74,12 @@ impl AgentRepository for SqliteStore {
         let work =
             move |connection: &mut SqliteConnection| register_agent::register_agent_on(connection, &new);
         self.change(work, |agent| on_commit.run(agent)).await
+    }
+
+    async fn note_disconnects(&self, ended: Vec<Disconnect>) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| disconnects::note_on(connection, &ended).map(Ok);
+        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
+        done.map_err(|never| match never {})
     }
 
     async fn update_agent(

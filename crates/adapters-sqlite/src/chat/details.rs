@@ -9,9 +9,10 @@ use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::{ChatAgent, ChatDetails, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
 use domain::delivery::SHOWN_ATTEMPTS;
-use domain::id::{ChatId, ParticipantId, UserId};
+use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::message::Message;
 use domain::page::weight::{ATTEMPT_BYTES, RECORD_BYTES};
+use uuid::Uuid;
 
 use super::row::{ParticipantRow, StandingRow};
 use crate::error::Fault;
@@ -27,8 +28,8 @@ pub(crate) fn details_on(
     chats: &[ChatId],
 ) -> Result<HashMap<ChatId, ChatDetails>, Fault> {
     let mut details = HashMap::with_capacity(chats.len());
-    for (chat, work) in works_on(connection, chats)? {
-        details.insert(chat, ChatDetails { agents: Vec::new(), work });
+    for (chat, work, interrupted) in works_on(connection, chats)? {
+        details.insert(chat, ChatDetails { agents: Vec::new(), work, interrupted });
     }
     for (chat, head) in heads_on(connection, chats, true)? {
         let agents = head.participants.into_iter().filter_map(|participant| {
@@ -55,32 +56,55 @@ struct WorkRow {
     failed: bool,
     #[diesel(sql_type = Bool)]
     stopped: bool,
+    /// Ids in hexadecimal digits, with commas between them.
+    #[diesel(sql_type = Nullable<Text>)]
+    interrupted: Option<String>,
 }
+
+impl WorkRow {
+    fn interrupted(&self) -> Vec<AgentId> {
+        let ids = self.interrupted.as_deref().unwrap_or_default().split(',');
+        ids.filter_map(|id| Uuid::try_parse(id).ok()).map(AgentId::new).collect()
+    }
+}
+
+/// An agent whose open attempt does not count: it is disabled, or its last socket has ended since the attempt began.
+const DOUBTFUL: &str = "WHERE agents.id = participants.participant_id \
+     AND (agents.disabled_at IS NOT NULL OR agents.disconnected_at >= deliveries.started_at)";
 
 /// Seeks from each agent of a chat to its unfinished work there, that is, attempts under way and
 /// failed ones. Whether one is stopped is in the rows of the agents.
-fn works_on(connection: &mut SqliteConnection, chats: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
-    let any = |status: &str| {
+fn works_on(
+    connection: &mut SqliteConnection,
+    chats: &[ChatId],
+) -> Result<Vec<(ChatId, WorkStatus, Vec<AgentId>)>, Fault> {
+    let agents = |columns: &str, status: &str| {
         format!(
-            "EXISTS (SELECT 1 FROM participants CROSS JOIN deliveries INDEXED BY deliveries_at_work \
+            "(SELECT {columns} FROM participants CROSS JOIN deliveries INDEXED BY deliveries_at_work \
              ON deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
              AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND {status} \
              WHERE participants.chat_id = chats.id AND participants.kind = 'Agent' \
              AND participants.left_at IS NULL)"
         )
     };
+    let any = |status: &str| format!("EXISTS {}", agents("1", status));
+    let counts = format!("{PROCESSING} AND NOT EXISTS (SELECT 1 FROM agents {DOUBTFUL})");
+    let interrupted =
+        format!("{PROCESSING} AND EXISTS (SELECT 1 FROM agents {DOUBTFUL} AND agents.disabled_at IS NULL)");
     let rows = diesel::sql_query(format!(
         "SELECT chats.id, {} AS working, {} AS failed, EXISTS (SELECT 1 FROM participants \
          WHERE participants.chat_id = chats.id AND participants.kind = 'Agent' AND participants.left_at IS NULL \
-         AND (participants.stopped_at IS NOT NULL OR paused.paused_at IS NOT NULL)) AS stopped FROM chats \
+         AND (participants.stopped_at IS NOT NULL OR paused.paused_at IS NOT NULL)) AS stopped, \
+         {} AS interrupted FROM chats \
          LEFT JOIN organizations AS paused ON paused.id = chats.organization_id WHERE chats.id IN ({})",
-        any(PROCESSING),
+        any(&counts),
         any(FAILED),
+        agents("group_concat(hex(participants.participant_id))", &interrupted),
         in_list(chats)
     ));
     let rows = rows.load::<WorkRow>(connection)?.into_iter();
     let work = |found: &WorkRow| WorkStatus::of(found.stopped, found.failed, found.working);
-    rows.map(|found| Ok((row::chat_id(&found.id)?, work(&found)))).collect()
+    rows.map(|found| Ok((row::chat_id(&found.id)?, work(&found), found.interrupted()))).collect()
 }
 
 #[derive(QueryableByName)]

@@ -71,8 +71,9 @@ pub(super) fn work_of_agents_on(
              GROUP BY wanted.agent_id) \
          SELECT wanted.agent_id AS agent_id, \
              (SELECT max(api_keys.last_used_at) FROM api_keys WHERE api_keys.agent_id = wanted.agent_id) AS seen_at, \
+             agents.disconnected_at AS disconnected_at, agents.disconnect_reason AS disconnect_reason, \
              NULL AS is_connected, done.begun_at AS done_begun_at, done.done_at AS done_at, {} \
-         FROM wanted LEFT JOIN done ON done.agent_id = wanted.agent_id \
+         FROM wanted LEFT JOIN agents ON agents.id = wanted.agent_id LEFT JOIN done ON done.agent_id = wanted.agent_id \
          LEFT JOIN counted ON counted.agent_id = wanted.agent_id",
         counted("deliveries.agent_id IN (SELECT agent_id FROM wanted)"),
         AgentSums::COLUMNS,

@@ -22,6 +22,8 @@ type ItemColumns = (
     Text,
     Text,
     Text,
+    Nullable<BigInt>,
+    Nullable<Text>,
     Binary,
     Nullable<Text>,
     Bool,

@@ -41,7 +41,8 @@ impl Scene {
         let room = world.chat(ann.caller, &[bots[0].id.into()]).await;
         let hub = Hub::new(HubConfig::default(), world.clock.clone());
         let events = NodeEvents::new(hub.clone(), world.clock.clone());
-        Self { world, others: events.of_others(), events, hub, ann, ben, bots, room }
+        let others = events.of_others(world.activity.clone());
+        Self { world, others, events, hub, ann, ben, bots, room }
     }
 
     async fn join(&self, caller: impl Into<Caller>) -> (SocketClaim, Reader) {

@@ -15,6 +15,7 @@ mod create_key;
 mod create_user;
 mod delete_agent;
 mod delete_user;
+mod disconnect;
 mod handle;
 mod key;
 mod key_port;
@@ -46,6 +47,7 @@ pub use delete_agent::{AgentDeletion, DeleteAgentError};
 pub use delete_user::{
     Belongings, DeleteUser, DeleteUserError, DeleteUserRefused, DeletedUser, UserDeletion,
 };
+pub use disconnect::{Disconnect, EndReason, LastDisconnect};
 pub use handle::{AgentHandle, Slug, UserHandle, normalize_handle};
 pub use key::{ApiKey, KeyDigest, KeyKind, KeyName, KeyRecord, NewKey, StoredKey};
 pub use key_port::{

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::agent::{Agent, NewAgent};
+use super::disconnect::Disconnect;
 use super::handle::UserHandle;
 use super::mark_agent::AgentMarks;
 use super::profile::ProfileChanges;
@@ -220,6 +221,10 @@ pub trait AgentRepository: Send + Sync {
         new: NewAgent,
         on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, RegisterRefused>, StoreError>;
+
+    /// Stores why the last sockets of agents ended, unless a later end is stored
+    /// ([`LastDisconnect::replaces_before`](super::LastDisconnect::replaces_before)). An agent may be gone.
+    async fn note_disconnects(&self, ended: Vec<Disconnect>) -> Result<(), StoreError>;
 
     /// Changes an agent of `command.owner`, with an entry in the audit log and one in the change log.
     /// Keeping its own name is allowed.

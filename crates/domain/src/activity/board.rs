@@ -43,6 +43,8 @@ pub struct AgentActivity {
 #[derive(Debug, Default)]
 pub struct ActivityBoard {
     leases: HashMap<ChatId, BTreeMap<WorkingAgent, Timestamp>>,
+    /// The number of times that agents were stopped.
+    stops: u64,
 }
 
 impl ActivityBoard {
@@ -60,8 +62,22 @@ impl ActivityBoard {
         lease.is_some_and(|until| until > now)
     }
 
-    /// Clears every indicator of a chat, and returns those that were on, in the order of agents.
+    /// The number of times that agents were stopped. While it stays the same, a membership that was read is not
+    /// outdated by a stop.
+    pub const fn stops(&self) -> u64 {
+        self.stops
+    }
+
+    /// Clears the indicator of an agent that was stopped in a chat; returns it if it was on.
+    pub fn stop(&mut self, chat: ChatId, agent: AgentId, now: Timestamp) -> Option<WorkingAgent> {
+        self.stops += 1;
+        let who = self.working_in(chat, now).into_iter().find(|who| who.agent == agent)?;
+        self.report(chat, who, false, now).then_some(who)
+    }
+
+    /// Clears every indicator of a chat that was stopped, and returns those that were on, in the order of agents.
     pub fn clear(&mut self, chat: ChatId, now: Timestamp) -> Vec<WorkingAgent> {
+        self.stops += 1;
         let working = self.working_in(chat, now);
         self.leases.remove(&chat);
         working

@@ -83,6 +83,8 @@ macro_rules! tables {
                     is_global -> Flag,
                     disabled_at -> Nullable<Instant>,
                     max_attempts -> Nullable<Small>,
+                    disconnected_at -> Nullable<Instant>,
+                    disconnect_reason -> Nullable<Text>,
                 }
                 deletion_jobs (agent_id) {
                     agent_id -> Id,

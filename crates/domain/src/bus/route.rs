@@ -71,9 +71,9 @@ pub fn routes(event: &DomainEvent) -> Vec<Route> {
         DomainEvent::MessageUpdated { message } | DomainEvent::EventCreated { message } => {
             to(Interest::RoomAsHuman(message.chat_id))
         }
-        DomainEvent::MessageDeleted { chat_id, .. } | DomainEvent::ActivityChanged { chat_id, .. } => {
-            to(Interest::RoomAsHuman(*chat_id))
-        }
+        DomainEvent::MessageDeleted { chat_id, .. }
+        | DomainEvent::ActivityChanged { chat_id, .. }
+        | DomainEvent::ActivityReported { chat_id, .. } => to(Interest::RoomAsHuman(*chat_id)),
         DomainEvent::ParticipantAdded { chat_id, .. }
         | DomainEvent::ParticipantRemoved { chat_id, .. }
         | DomainEvent::RoomDeleted { chat_id }

@@ -134,8 +134,13 @@ impl WorkStatus {
 pub struct ChatDetails {
     /// The first of its agents by id, at most [`SHOWN_PARTICIPANTS`].
     pub agents: Vec<ChatAgent>,
-    /// The work status by the deliveries; indicators are added elsewhere.
+    /// The work status by the deliveries; indicators are added elsewhere. An open attempt does not count if its
+    /// agent is disabled, or is one of `interrupted`.
     pub work: WorkStatus,
+    /// The agents with an open attempt whose last socket has ended since it began: they are at work only if they
+    /// are connected again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interrupted: Vec<AgentId>,
 }
 
 /// The first participants of a chat.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::service::ControlService;
 use super::signal::ControlSignal;
 use crate::id::{AgentId, ChatId, OrganizationId, SignalId};
+use crate::ports::EventPublisher;
 use crate::store::StoreError;
 
 /// The number of agents in chats that are looked up at once.
@@ -33,6 +34,14 @@ impl ControlService {
             }
         }
         Ok(signals)
+    }
+
+    /// Turns off the indicators of those who have left a chat, for the sockets of this node.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the memberships could not be read.
+    pub async fn clear_left(&self, chat: ChatId, sockets: &dyn EventPublisher) -> Result<(), StoreError> {
+        self.activity.clear_left(chat, sockets).await
     }
 
     /// Turns off the indicators of a chat whose agents were stopped on another node.

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::change::{ChangeWork, ChangeWorkRefused};
 use super::flag::{FlagBounds, WorkFlag};
 use super::totals::{AgentWork, WorkTotals};
+use crate::account::LastDisconnect;
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, UserId};
 use crate::message::Message;
@@ -199,6 +200,8 @@ pub struct WorkAgent {
     pub name: String,
     /// Set if it runs at its owner's.
     pub is_external: bool,
+    /// The end of its last socket.
+    pub disconnect: Option<LastDisconnect>,
     /// Set if it is stopped in the chat.
     pub is_stopped: bool,
     /// Set if the organization of the chat is paused.

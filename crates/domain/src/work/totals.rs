@@ -1,6 +1,7 @@
 //! Numbers of work items.
 
 use super::flag::WorkFlag;
+use crate::account::LastDisconnect;
 use crate::delivery::DeliveryStatus;
 use crate::id::AgentId;
 use crate::time::Timestamp;
@@ -106,6 +107,8 @@ pub struct AgentWork {
     pub is_connected: Option<bool>,
     /// The last recorded use of one of its keys.
     pub seen_at: Option<Timestamp>,
+    /// The end of its last socket.
+    pub disconnect: Option<LastDisconnect>,
     /// The last time at which it began to process a message, as far as its open and dead items and the
     /// newest processed one of each chat show.
     pub taken_at: Option<Timestamp>,
@@ -118,6 +121,14 @@ impl AgentWork {
     /// An agent without work, of whose connection nothing is known.
     pub fn none(agent: AgentId) -> Self {
         let totals = WorkTotals::default();
-        Self { agent, totals, is_connected: None, seen_at: None, taken_at: None, finished_at: None }
+        Self {
+            agent,
+            totals,
+            is_connected: None,
+            seen_at: None,
+            disconnect: None,
+            taken_at: None,
+            finished_at: None,
+        }
     }
 }

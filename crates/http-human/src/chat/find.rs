@@ -30,6 +30,6 @@ pub(crate) async fn find(
     activity: web::Data<ActivityService>,
 ) -> Result<HttpResponse, ApiError> {
     let found = chats.find_with_details(caller, path.chat, query.count_messages).await?;
-    let work = activity.work_status(path.chat, found.details.work);
+    let work = activity.work_status(path.chat, &found.details);
     Ok(Data::ok(ChatDetailsView::found(&found, work)))
 }

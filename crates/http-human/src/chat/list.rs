@@ -102,7 +102,7 @@ pub(crate) async fn list(
         let none = ChatDetails::default();
         let rows = page.rows.iter().map(|listed| {
             let details = listed.details.as_ref().unwrap_or(&none);
-            let work = activity.work_status(listed.chat.id, details.work);
+            let work = activity.work_status(listed.chat.id, details);
             ListedChatView::new(listed, details, work, listing.parts.last_message, |one| chats.is_online(one))
         });
         List::new(rows, metadata).encode()

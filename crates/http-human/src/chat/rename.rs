@@ -19,6 +19,6 @@ pub(crate) async fn rename(
     activity: web::Data<ActivityService>,
 ) -> Result<HttpResponse, ApiError> {
     let renamed = chats.rename(caller, path.chat, body.0).await?;
-    let work = activity.work_status(path.chat, renamed.details.work);
+    let work = activity.work_status(path.chat, &renamed.details);
     Ok(Data::ok(ChatDetailsView::new(&renamed.chat, &renamed.details, work)))
 }

@@ -36,6 +36,7 @@ async fn what_an_agent_owes_is_told_with_its_attempts() {
         "sequence": 1,
         "agent": {
             "id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper", "connected": false,
+            "last_disconnected_at": null, "last_disconnect_reason": null,
             "stopped": false, "paused": false,
         },
         "chat_room_id": chat.to_string(),

@@ -113,6 +113,11 @@ struct WorkAgentView<'a> {
     name: &'a str,
     /// Set if the agent has an open socket, or if the service runs it.
     connected: bool,
+    /// The time at which its last socket ended; null if that is not known.
+    #[schema(value_type = Option<super::Instant>)]
+    last_disconnected_at: Option<Shown<Timestamp>>,
+    /// Why it ended, such as `client_closed`, `connection_lost`, or `account_ended`.
+    last_disconnect_reason: Option<&'static str>,
     /// Set if the agent is stopped in the room.
     stopped: bool,
     /// Set if the organization of the room is paused, which stops all agents in it.
@@ -146,6 +151,8 @@ impl<'a> WorkItemView<'a> {
                 handle: &agent.handle,
                 name: &agent.name,
                 connected,
+                last_disconnected_at: agent.disconnect.map(|last| Shown(last.at)),
+                last_disconnect_reason: agent.disconnect.map(|last| last.reason.as_str()),
                 stopped: agent.is_stopped,
                 paused: agent.is_paused,
             },

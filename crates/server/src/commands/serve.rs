@@ -165,6 +165,10 @@ async fn run(
     if !matches!(timeout(LAST_WRITES, wiring.services.accounts.write_key_uses()).await, Ok(Ok(()))) {
         tracing::warn!("time of last use of keys could not be stored");
     }
+    let written = wiring.hub.write_disconnects(&wiring.services.accounts);
+    if !matches!(timeout(LAST_WRITES, written).await, Ok(Ok(()))) {
+        tracing::warn!("last ends of sockets could not be stored");
+    }
     wiring.limits.report_last_failures();
     if !matches!(timeout(LAST_WRITES, wiring.services.logins.write_last_failures()).await, Ok(Ok(()))) {
         tracing::warn!("last failed log-ins could not be written to the audit log");

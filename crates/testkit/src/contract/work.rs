@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use domain::chat::Role;
+use domain::account::{Disconnect, EndReason, LastDisconnect};
+use domain::chat::{Role, WorkStatus};
 use domain::delivery::{DeliveryKey, DeliveryStatus, DeliveryStep, FailureText};
-use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::message::{Ageing, Retention};
 use domain::organization::{Authority, OrganizationRole};
 use domain::page::{PageRequest, Slice};
@@ -12,6 +13,8 @@ use domain::ports::Clock;
 use domain::work::{
     AgentWork, FindWorkError, ListWorkError, WorkFilter, WorkFlag, WorkItem, WorkScope, WorkTotals,
 };
+
+use uuid::Uuid;
 
 use super::messages::{ann_and_bot, first};
 use crate::{TestAgent, TestUser, World};
@@ -282,12 +285,62 @@ pub async fn the_work_of_agents_is_counted(world: World) {
     assert_eq!((of_bot.totals.new, of_bot.totals.processing, of_bot.totals.open()), (1, 1, 2));
     assert_eq!(of_bot.totals.oldest, Some(finished_at));
     assert_eq!((of_bot.taken_at, of_bot.finished_at), (Some(taken_at), Some(finished_at)));
-    assert_eq!(of_bot.seen_at, Some(world.clock.now()));
+    assert_eq!((of_bot.seen_at, of_bot.disconnect), (Some(world.clock.now()), None));
     assert_eq!(world.work.of_agents(Vec::new()).await.unwrap(), []);
 
     world.chats.remove_participant(ann.caller, chat, bot.id).await.unwrap();
     assert_eq!(of_agent(&world, &bot).await.totals, WorkTotals::default());
     assert_eq!(world.work.totals().await.unwrap(), all[0].totals);
+}
+
+/// The newest end of an agent's last socket is stored, and shown with its work. That a server has gone says less
+/// than what the server itself has stored shortly before.
+pub async fn the_last_disconnect_is_shown_with_the_work(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    work(&world, (&ann, chat), &bot, "new", &[]).await;
+    let begun = world.clock.now();
+    let at = |seconds| begun.plus(Duration::from_secs(seconds));
+    let note = async |seconds, reason| {
+        let last = LastDisconnect { at: at(seconds), reason };
+        let gone = Disconnect { agent: AgentId::new(Uuid::from_u128(7)), last };
+        world.accounts.note_disconnects(vec![gone, Disconnect { agent: bot.id, last }]).await.unwrap();
+        let items = items(&world, WorkScope::OwnedBy(ann.id), &WorkFilter::default()).await;
+        let shown = items[0].agent.disconnect.unwrap();
+        assert_eq!(of_agent(&world, &bot).await.disconnect, Some(shown));
+        (shown.at, shown.reason)
+    };
+    let slow = (at(10), EndReason::SlowConsumer);
+    assert_eq!(note(10, EndReason::SlowConsumer).await, slow);
+    assert_eq!(note(9, EndReason::ClientClosed).await, slow, "never backwards");
+    assert_eq!(note(70, EndReason::ServerLost).await, slow, "the server has stored why");
+    assert_eq!(note(71, EndReason::ServerLost).await, (at(71), EndReason::ServerLost));
+    assert_eq!(note(72, EndReason::IdleTimeout).await, (at(72), EndReason::IdleTimeout));
+    world.accounts.note_disconnects(Vec::new()).await.unwrap();
+}
+
+/// An attempt that was open when its agent disconnected counts only while the agent is connected again.
+pub async fn an_interrupted_attempt_is_no_work(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    work(&world, (&ann, chat), &bot, "begun", &[DeliveryStep::Begin]).await;
+    let status = async || {
+        let details = world.chats.find_with_details(ann.caller, chat, false).await.unwrap().details;
+        (details.work, world.activity.work_status(chat, &details))
+    };
+    assert_eq!(status().await, (WorkStatus::Working, WorkStatus::Working), "it may have no socket");
+    let disconnect = async || {
+        let last = LastDisconnect { at: world.clock.now(), reason: EndReason::ConnectionLost };
+        world.accounts.note_disconnects(vec![Disconnect { agent: bot.id, last }]).await.unwrap();
+    };
+    disconnect().await;
+    assert_eq!(status().await, (WorkStatus::Idle, WorkStatus::Idle));
+    work(&world, (&ann, chat), &bot, "begun later", &[DeliveryStep::Begin]).await;
+    assert_eq!(status().await, (WorkStatus::Working, WorkStatus::Working), "this one it began afterwards");
+    disconnect().await;
+    assert_eq!(status().await, (WorkStatus::Idle, WorkStatus::Idle));
+    world.presence.connect(ParticipantId::Agent(bot.id));
+    assert_eq!(status().await, (WorkStatus::Idle, WorkStatus::Working), "it goes on");
+    world.administration.set_disabled(ParticipantId::Agent(bot.id), true).await.unwrap();
+    assert_eq!(status().await, (WorkStatus::Idle, WorkStatus::Idle), "disabled");
 }
 
 /// Owners see the work of their own agents, admins that of their organization's. Texts and titles are

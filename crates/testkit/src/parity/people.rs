@@ -30,7 +30,7 @@ impl Cast {
         let passed = Duration::from_secs(seconds) + Duration::from_micros(micros);
         act!("wait", |world, passed| {
             world.clock.advance(passed);
-            world.activity.expire();
+            world.activity.expire(&*world.publisher);
             played(world.contacts.expire(world.clock.now()).await, nothing)
         })
     }

@@ -2,10 +2,10 @@
 //!
 //! With several nodes, the store grants the claim of an agent.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use domain::account::Presented;
+use domain::account::{EndReason, Presented};
 use domain::caller::{AgentCaller, Caller};
 use domain::chat::{Entrance, Roster};
 use domain::delivery::SubscriptionId;
@@ -41,6 +41,7 @@ pub struct SocketClaim {
     id: SocketId,
     pub(super) inbox: Inbox,
     quota: Arc<CallerQuota>,
+    ended: OnceLock<EndReason>,
     /// Counts the connection; moved to the body of its response.
     pub(crate) permit: Option<SocketPermit>,
 }
@@ -155,10 +156,8 @@ impl Hub {
         self.announce(&lock, news);
         drop(lock);
         let quota = permit.quota();
-        Ok((
-            SocketClaim { hub: self.clone(), caller, presented, id, inbox, quota, permit: Some(permit) },
-            reader,
-        ))
+        let (hub, ended, permit) = (self.clone(), OnceLock::new(), Some(permit));
+        Ok((SocketClaim { hub, caller, presented, id, inbox, quota, ended, permit }, reader))
     }
 }
 
@@ -216,10 +215,29 @@ impl SocketClaim {
         Ok(people.into_iter().map(there).collect())
     }
 
+    /// Counts the end of the socket.
+    pub(crate) fn note_end(&self, reason: EndReason) {
+        let sockets = &self.hub.open_sockets;
+        let reason = match reason {
+            EndReason::CredentialEnded if sockets.is_out(self.caller) => EndReason::AccountEnded,
+            reason => reason,
+        };
+        sockets.count_end(reason);
+        // The first reason counts.
+        let _ = self.ended.set(reason);
+    }
+
     /// Releases the claim, so that another socket can take it.
     pub fn release(&self, departure: Departure) {
         let lock = self.hub.presence.lock(self.caller.participant());
         let Some(last) = self.hub.open_sockets.close(self.id, self.caller, self.presented) else { return };
+        if let Caller::Agent(agent) = self.caller {
+            let reason = match departure {
+                Departure::Closed => EndReason::ClientClosed,
+                Departure::Dropped => self.ended.get().copied().unwrap_or(EndReason::ConnectionLost),
+            };
+            self.hub.note_disconnect(agent.agent, reason);
+        }
         let news = lock.depart(departure == Departure::Dropped && !last.is_out);
         self.hub.others.presence_changed(lock.who());
         self.hub.announce(&lock, news);

@@ -10,14 +10,14 @@ mod opened_with;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::account::Presented;
+use domain::account::{EndReason, Presented};
 use domain::caller::Caller;
 use domain::change::Change;
 use domain::id::{AgentId, ApiKeyId, ParticipantId, SessionId, UserId};
 use domain::node::{OnConflict, SocketNumber};
 use domain::time::Timestamp;
 
-use super::end_reason::{EndReason, Endings};
+use super::end_reason::Endings;
 use super::figures::Figures;
 use super::quotas::{Quotas, SocketPermit};
 use crate::inbox::{Inbox, InboxItem, Reader, SocketId};
@@ -304,6 +304,11 @@ impl OpenSockets {
         let mut sockets = self.sockets();
         sockets.is_stopping = true;
         sockets.inboxes.keys().copied().collect()
+    }
+
+    /// Returns whether the caller was disabled or deleted.
+    pub(super) fn is_out(&self, caller: Caller) -> bool {
+        self.sockets().ended.is_out(caller)
     }
 
     /// Counts a socket that ends.

@@ -88,6 +88,8 @@ impl EventPublisher for Hub {
             DomainEvent::ActivityChanged { chat_id, activity } => {
                 topics.push_to_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));
             }
+            // The sockets of this node know it.
+            DomainEvent::ActivityReported { .. } => {}
         }
     }
 

@@ -66,7 +66,7 @@ async fn a_command_to_end_leaves_no_subscription() {
         drop(socket);
         let figures = hub.figures();
         assert_eq!(figures.listeners, 0, "{shown}");
-        let ended = EndReason::ALL.iter().zip(figures.ended).map(|((of, _), count)| (*of, count));
+        let ended = EndReason::ALL.into_iter().zip(figures.ended);
         let ended = ended.filter(|(_, count)| *count > 0).collect::<Vec<_>>();
         assert_eq!(ended, [(reason, 1)], "{shown}");
     }

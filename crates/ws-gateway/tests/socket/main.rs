@@ -1,6 +1,7 @@
 //! The gateway over real sockets, on the real services with a store in memory.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
+mod activity;
 mod bounds;
 mod client;
 mod connect;

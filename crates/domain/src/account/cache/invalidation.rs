@@ -75,6 +75,7 @@ pub(super) fn change_of(event: &DomainEvent) -> Option<Change> {
         | DomainEvent::ParticipantAdded { .. }
         | DomainEvent::ParticipantRemoved { .. }
         | DomainEvent::ActivityChanged { .. }
+        | DomainEvent::ActivityReported { .. }
         | DomainEvent::AgentControlled { .. }
         | DomainEvent::ContactRequestReceived { .. }
         | DomainEvent::ContactRequestUpdated { .. }

@@ -66,3 +66,16 @@ fn all_indicators_of_a_chat_are_cleared() {
     assert_eq!(board.clear(CHAT, at(11)), vec![]);
     assert_eq!(board.working_in(elsewhere, at(11)), vec![BOT]);
 }
+
+/// A report that read its membership before a stop can tell, whether or not the indicator was on.
+#[test]
+fn every_stop_counts() {
+    let mut board = ActivityBoard::default();
+    assert_eq!(
+        (board.stop(CHAT, BOT.agent, at(0)), board.clear(CHAT, at(0)), board.stops()),
+        (None, vec![], 2)
+    );
+    board.report(CHAT, BOT, true, at(0));
+    assert_eq!((board.stop(CHAT, BOT.agent, at(1)), board.stops()), (Some(BOT), 3));
+    assert_eq!(board.working_in(CHAT, at(1)), vec![]);
+}

@@ -8,8 +8,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use domain::account::{
-    Agent, AgentDescription, AgentMarks, AgentName, DeleteAgentError, RegisterAgent, RegisterError,
-    SetDisabledOutcome, normalize_handle,
+    Agent, AgentDescription, AgentMarks, AgentName, DeleteAgentError, LastDisconnect, RegisterAgent,
+    RegisterError, SetDisabledOutcome, normalize_handle,
 };
 use domain::audit::Actor;
 use domain::delivery::MaxAttempts;
@@ -156,7 +156,12 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
         format!("{}{owner}{pause}", as_text(&agent, &times)),
         format!("  id {}", agent.id),
         format!("  {}", marks(&agent)),
-        format!("  {}, last seen {}", connection(&work), times.or_never(work.seen_at)),
+        format!(
+            "  {}, last seen {}, {}",
+            connection(&work),
+            times.or_never(work.seen_at),
+            disconnected(work.disconnect, &times),
+        ),
         format!(
             "  last began a message {}, last finished one {}",
             times.or_never(work.taken_at),
@@ -280,11 +285,13 @@ fn as_json(agent: &Agent) -> Value {
 
 /// An agent with its connection and its work.
 fn with_work(agent: &Agent, work: &AgentWork) -> Value {
-    let AgentWork { totals, is_connected, seen_at, taken_at, finished_at, .. } = work;
+    let AgentWork { totals, is_connected, seen_at, disconnect, taken_at, finished_at, .. } = work;
     let time = |at: &Option<Timestamp>| at.map(|at| at.to_string());
     let mut shown = as_json(agent);
     shown["connected"] = (*is_connected).into();
     shown["last_seen_at"] = time(seen_at).into();
+    shown["last_disconnected_at"] = time(&disconnect.map(|last| last.at)).into();
+    shown["last_disconnect_reason"] = disconnect.map(|last| last.reason.as_str()).into();
     shown["last_taken_at"] = time(taken_at).into();
     shown["last_finished_at"] = time(finished_at).into();
     shown["work"] = json!({
@@ -305,6 +312,14 @@ const fn connection(work: &AgentWork) -> &'static str {
         Some(false) => "not connected",
         None => "connection unknown",
     }
+}
+
+/// The end of the last socket of an agent.
+fn disconnected(last: Option<LastDisconnect>, times: &Times) -> String {
+    let text = |last: LastDisconnect| {
+        format!("last disconnected {} ({})", times.text(last.at), last.reason.as_str().replace('_', " "))
+    };
+    last.map_or("no disconnect recorded".to_owned(), text)
 }
 
 fn as_cells(agent: &Agent, work: &AgentWork, times: &Times) -> Vec<String> {

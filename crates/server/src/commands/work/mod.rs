@@ -317,6 +317,8 @@ fn as_json(item: &WorkItem, flags: &[WorkFlag], now: Timestamp) -> Value {
         "sequence": item.sequence.get(),
         "agent": {
             "id": item.agent.id.to_string(), "handle": item.agent.handle, "name": item.agent.name,
+            "last_disconnected_at": item.agent.disconnect.map(|last| last.at.to_string()),
+            "last_disconnect_reason": item.agent.disconnect.map(|last| last.reason.as_str()),
             "stopped": item.agent.is_stopped, "paused": item.agent.is_paused,
         },
         "chat_room_id": item.chat.to_string(),
