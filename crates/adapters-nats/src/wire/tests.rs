@@ -226,7 +226,7 @@ fn every_event_is_read_back() {
         let read = decode(kind, &body).unwrap().unwrap();
         assert_eq!(format!("{read:?}"), format!("{event:?}"));
     }
-    assert_eq!(kinds.len(), 24);
+    assert_eq!(kinds.len(), 25);
 }
 
 #[test]

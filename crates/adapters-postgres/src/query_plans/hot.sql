@@ -83,7 +83,30 @@ SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL, EXISTS
     WHERE participants.chat_id = chat.id
     AND participants.kind = 'Agent'
     AND participants.left_at IS NULL
-    AND (participants.stopped_at IS NOT NULL OR paused.paused_at IS NOT NULL) OFFSET 0)
+    AND (participants.stopped_at IS NOT NULL OR paused.paused_at IS NOT NULL) OFFSET 0),
+  (SELECT array_agg(participants.participant_id)
+    FROM participants
+    CROSS JOIN LATERAL
+    (SELECT
+      FROM deliveries
+      WHERE deliveries.agent_id = participants.participant_id
+      AND deliveries.chat_id = participants.chat_id
+      AND deliveries.processed_at IS NULL
+      AND deliveries.dead_at IS NULL
+      AND deliveries.current_attempt > 0
+      AND (deliveries.failed_at IS NULL
+        AND deliveries.current_attempt > 0
+        AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
+      AND EXISTS
+      (SELECT
+        FROM agents
+        WHERE agents.id = participants.participant_id
+        AND (agents.disabled_at IS NOT NULL OR agents.disconnected_at >= deliveries.started_at)
+        AND agents.disabled_at IS NULL)
+      LIMIT 1) AS work
+    WHERE participants.chat_id = chat.id
+    AND participants.kind = 'Agent'
+    AND participants.left_at IS NULL )
   FROM unnest($1) AS chat (id)
   LEFT JOIN LATERAL
   (SELECT organizations.paused_at
@@ -106,6 +129,11 @@ SELECT chat.id, working.yes IS NOT NULL, failed.yes IS NOT NULL, EXISTS
       AND (deliveries.failed_at IS NULL
         AND deliveries.current_attempt > 0
         AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
+      AND NOT EXISTS
+      (SELECT
+        FROM agents
+        WHERE agents.id = participants.participant_id
+        AND (agents.disabled_at IS NOT NULL OR agents.disconnected_at >= deliveries.started_at))
       LIMIT 1) AS work
     WHERE participants.chat_id = chat.id
     AND participants.kind = 'Agent'

@@ -42,7 +42,7 @@ impl Scene {
         let hub = Hub::new(HubConfig::default(), world.clock.clone());
         let events = NodeEvents::new(hub.clone(), world.clock.clone());
         let others = events.of_others(world.activity.clone());
-        Self { world, others, events, hub, ann, ben, bots, room }
+        Self { world, hub, events, others, ann, ben, bots, room }
     }
 
     async fn join(&self, caller: impl Into<Caller>) -> (SocketClaim, Reader) {

@@ -62,7 +62,7 @@ async fn an_agent_that_is_killed_has_ten_seconds_to_return() {
     ann.nothing_came().await;
     drop(returned);
     bench.until_open(1).await;
-    bench.world.clock.advance(GRACE - Duration::from_millis(1));
+    bench.world.clock.advance(GRACE.checked_sub(Duration::from_millis(1)).unwrap());
     // It would be on for ten seconds more.
     report(&bench).await;
     sweep(&bench);
