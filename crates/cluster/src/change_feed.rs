@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use domain::account::cache::CallerCache;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
-use domain::chat::ChatService;
 use domain::control::ControlService;
+use domain::delivery::DeliveryService;
 use domain::event::DomainEvent;
-use domain::id::OrganizationId;
+use domain::id::{MessageId, OrganizationId};
 use domain::node::CLEARED_WITHIN;
 use domain::ports::{Clock, EventPublisher};
+use domain::services::Services;
 use domain::store::StoreError;
 use futures_util::future::join;
 use measure::Outage;
@@ -45,6 +46,7 @@ pub struct ChangeFeed {
     hub: Arc<Hub>,
     callers: Arc<CallerCache>,
     control: Arc<ControlService>,
+    deliveries: Arc<DeliveryService>,
     clock: Arc<dyn Clock>,
     cluster_member: Option<Arc<ClusterMember>>,
     position: ChangePosition,
@@ -61,17 +63,26 @@ impl ChangeFeed {
     pub async fn begin(
         log: Arc<dyn ChangeRepository>,
         hub: Arc<Hub>,
-        callers: Arc<CallerCache>,
-        chats: Arc<ChatService>,
-        control: Arc<ControlService>,
+        services: Services,
         clock: Arc<dyn Clock>,
         cluster_member: Option<Arc<ClusterMember>>,
     ) -> Result<Self, StoreError> {
+        let Services { callers, chats, control, deliveries, .. } = services;
         let position = log.newest_change().await?;
         let stale_chats = cluster_member.as_ref().map(|member| member.stale_chats()).unwrap_or_default();
         let revalidator = Arc::new(Revalidator::new(hub.clone(), chats, stale_chats));
-        let change_feed =
-            Self { log, hub, callers, control, clock, cluster_member, position, failures: 0, revalidator };
+        let change_feed = Self {
+            log,
+            hub,
+            callers,
+            control,
+            deliveries,
+            clock,
+            cluster_member,
+            position,
+            failures: 0,
+            revalidator,
+        };
         change_feed.load_remote_presence().await?;
         Ok(change_feed)
     }
@@ -184,8 +195,10 @@ impl ChangeFeed {
         }
         self.failures = 0;
         for change in known() {
-            if let Change::PauseChanged(organization) = change {
-                self.follow_pause(organization).await;
+            match change {
+                Change::PauseChanged(organization) => self.follow_pause(organization).await,
+                Change::MessageSent(message) => self.follow_sent(message).await,
+                _ => {}
             }
         }
         // New connections of cleared nodes are known by now, so that no one appears to go offline in between.
@@ -216,6 +229,13 @@ impl ChangeFeed {
             Err(error) => {
                 tracing::warn!(error = %error, "a pause was not signaled to the agents of this node");
             }
+        }
+    }
+
+    /// Pushes what a command has sent to the sockets of this node. Agents that miss it get it by redelivery.
+    async fn follow_sent(&self, message: MessageId) {
+        if let Err(error) = self.deliveries.announce_sent(message, self.hub.clone()).await {
+            tracing::warn!(error = %error, "a message of a command was not announced");
         }
     }
 
