@@ -163,6 +163,7 @@ pub(crate) struct DeliveryRow {
     dead_reason: Option<String>,
     restarted_after: Option<i32>,
     restarted_at: Option<At>,
+    replaced_by: Option<Id>,
     error: Option<Vec<u8>>,
 }
 
@@ -170,7 +171,8 @@ impl DeliveryRow {
     /// The columns of the row before the error.
     pub(crate) const COLUMNS: &'static str = "deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, \
          deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, \
-         deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at";
+         deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, \
+         deliveries.replaced_by";
 
     /// The approximate size in an answer.
     pub(crate) fn weight(&self) -> usize {
@@ -198,7 +200,9 @@ impl DeliveryRow {
             };
             attempts.push(Attempt { number: attempt_number(self.current_attempt)?, started_at, state });
         }
-        let dead = self.dead_at.zip(self.dead_reason).map(|(At(at), reason)| DeadLetter { at, reason });
+        let replaced_by = self.replaced_by.map(|Id(id)| MessageId::new(id));
+        let dead = self.dead_at.zip(self.dead_reason);
+        let dead = dead.map(|(At(at), reason)| DeadLetter { at, reason, replaced_by });
         let restart = self.restarted_after.zip(self.restarted_at).map(|(after, At(at))| {
             let after = if after == 0 { None } else { Some(attempt_number(after)?) };
             Ok::<_, Fault>(Restart { after, at })
@@ -257,6 +261,7 @@ pub(crate) struct InterventionColumns<'d> {
     pub(crate) dead_reason: Option<&'d str>,
     pub(crate) restarted_after: Option<i32>,
     pub(crate) restarted_at: Option<At>,
+    pub(crate) replaced_by: Option<Id>,
 }
 
 impl<'d> InterventionColumns<'d> {
@@ -272,6 +277,7 @@ impl<'d> InterventionColumns<'d> {
             dead_reason,
             restarted_after: delivery.restart().map(after).transpose()?,
             restarted_at: delivery.restart().map(|restart| At(restart.at)),
+            replaced_by: delivery.replaced_by().map(|id| Id(id.uuid())),
         })
     }
 }

@@ -315,6 +315,19 @@ pub(crate) const fn belongs(part: WorkPart) -> &'static str {
     }
 }
 
+/// As [`belongs`], for those that somebody must act on: nobody must on what another message replaces.
+pub(crate) const fn counts(part: WorkPart) -> &'static str {
+    match part {
+        WorkPart::Dead => "deliveries.replaced_by IS NULL",
+        WorkPart::Waiting | WorkPart::Begun => belongs(part),
+    }
+}
+
+/// The condition on the deliveries of a part that a search examines.
+pub(crate) fn examined(part: WorkPart, search: &WorkSearch) -> &'static str {
+    if part == WorkPart::Dead && !search.includes_replaced() { counts(part) } else { "TRUE" }
+}
+
 /// The error of the newest attempt that has ended.
 pub(crate) const LAST_ERROR: &str = "coalesce(deliveries.error, (SELECT attempts.error FROM attempts \
      WHERE attempts.agent_id = deliveries.agent_id AND attempts.chat_id = deliveries.chat_id \

@@ -36,7 +36,7 @@ def item(world, room, token, verb="", body=None):
     """The work item of the message, or the answer to a verb on it."""
     path = f"/work/{room.ids()[token]}/{room.agent_id}{verb}"
     answer = world.human.http.get(path) if body is None else world.human.http.post(path, json=body)
-    assert answer.status_code == 200, answer.text
+    assert answer.status_code in (200, 201), answer.text
     return answer.json()["data"]
 
 
@@ -74,6 +74,21 @@ def test_dead_lettered_by_hand(world):
     wait_for("the retried message is answered", lambda: not room.outcome().open())
     assert item(world, room, token)["state"] == "processed"
     assert room.outcome().more_than_once() == {}
+
+
+def test_sent_again_to_the_client_that_gave_up(world):
+    agent, room, token, poison = poisoned(world, retries=1)
+    agent.wait_for_log("exceeded max retries")
+    poison.write_text("")
+    again = item(world, room, token, "/send-again", {"if_state": "failed"})
+    assert (again["state"], again["flags"], again["dead_reason"]) == ("dead", [], "sent again")
+
+    def state():
+        answer = world.human.http.get(f"/work/{again['replaced_by']}/{room.agent_id}")
+        return answer.json()["data"]["state"]
+
+    wait_for("the new message is processed", lambda: state() == "processed", 60.0, last_seen=state)
+    agent.assert_running()
 
 
 @pytest.mark.parametrize(("max_attempts", "retries"), [(3, 10), (1, 1)])

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use domain::account::cache::CallerCache;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
-use domain::chat::ChatService;
 use domain::control::ControlService;
+use domain::delivery::DeliveryService;
+use domain::id::{ChatId, MessageId};
 use domain::node::CLEARED_WITHIN;
 use domain::ports::Clock;
+use domain::services::Services;
 use domain::store::StoreError;
 use futures_util::future::join3;
 use measure::Outage;
@@ -44,6 +46,7 @@ pub struct ChangeFeed {
     hub: Arc<Hub>,
     callers: Arc<CallerCache>,
     control: Arc<ControlService>,
+    deliveries: Arc<DeliveryService>,
     clock: Arc<dyn Clock>,
     cluster_member: Option<Arc<ClusterMember>>,
     position: ChangePosition,
@@ -61,12 +64,11 @@ impl ChangeFeed {
     pub async fn begin(
         log: Arc<dyn ChangeRepository>,
         hub: Arc<Hub>,
-        callers: Arc<CallerCache>,
-        chats: Arc<ChatService>,
-        control: Arc<ControlService>,
+        services: Services,
         clock: Arc<dyn Clock>,
         cluster_member: Option<Arc<ClusterMember>>,
     ) -> Result<Self, StoreError> {
+        let Services { callers, chats, control, deliveries, .. } = services;
         let position = log.newest_change().await?;
         let stale_chats = cluster_member.as_ref().map(|member| member.stale_chats()).unwrap_or_default();
         let revalidator = Arc::new(Revalidator::new(hub.clone(), chats, stale_chats));
@@ -76,6 +78,7 @@ impl ChangeFeed {
             hub,
             callers,
             control,
+            deliveries,
             clock,
             cluster_member,
             position,
@@ -197,10 +200,10 @@ impl ChangeFeed {
         }
         self.failures = 0;
         for change in known() {
-            if let Change::ParticipantsRemoved(chat) = change
-                && let Err(error) = self.control.clear_left(chat, &*self.hub).await
-            {
-                tracing::debug!(error = %error, "indicators of former participants end by themselves");
+            match change {
+                Change::ParticipantsRemoved(chat) => self.clear_left(chat).await,
+                Change::MessageSent(message) => self.follow_sent(message).await,
+                _ => {}
             }
         }
         // New connections of cleared nodes are known by now, so that no one appears to go offline in between.
@@ -217,6 +220,20 @@ impl ChangeFeed {
             self.position = entry.position;
         }
         Ok(())
+    }
+
+    /// Turns off the indicators of former participants of a chat.
+    async fn clear_left(&self, chat: ChatId) {
+        if let Err(error) = self.control.clear_left(chat, &*self.hub).await {
+            tracing::debug!(error = %error, "indicators of former participants end by themselves");
+        }
+    }
+
+    /// Pushes what a command has sent to the sockets of this node. Agents that miss it get it by redelivery.
+    async fn follow_sent(&self, message: MessageId) {
+        if let Err(error) = self.deliveries.announce_sent(message, self.hub.clone()).await {
+            tracing::warn!(error = %error, "a message of a command was not announced");
+        }
     }
 
     /// How long events of other nodes may still take.

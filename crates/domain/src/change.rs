@@ -13,7 +13,7 @@
 use async_trait::async_trait;
 
 use crate::id::{
-    AgentId, ApiKeyId, ChatId, NodeId, OrganizationId, ParticipantId, SessionId, SubjectId, UserId,
+    AgentId, ApiKeyId, ChatId, MessageId, NodeId, OrganizationId, ParticipantId, SessionId, SubjectId, UserId,
 };
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -57,6 +57,8 @@ pub enum Change {
     ParticipantsRemoved(ChatId),
     /// Work in a chat was offered again: what was searched for redelivery may be searched again.
     WorkRetried(ChatId),
+    /// A command sent a message, which no server has announced.
+    MessageSent(MessageId),
     /// The agents of a chat were stopped: their indicators are off.
     AgentsStopped(ChatId),
     /// The agents of a chat play again: what waits for them is pushed as if they had just joined.
@@ -123,6 +125,7 @@ stored_words! { (id, at)
     "node_cleared" NodeId { NodeCleared(id) }
     "roster_shrunk" ChatId { ParticipantsRemoved(id) }
     "work_retried" ChatId { WorkRetried(id) }
+    "message_sent" MessageId { MessageSent(id) }
     "agents_stopped" ChatId { AgentsStopped(id) }
     "agents_playing" ChatId { AgentsPlaying(id) }
     "pause_changed" OrganizationId { PauseChanged(id) }
@@ -179,7 +182,7 @@ mod tests {
     use super::*;
 
     /// Logs contain these words.
-    const STORED: [&str; 22] = [
+    const STORED: [&str; 23] = [
         "key_revoked",
         "agent_deleted",
         "tokens_ended",
@@ -198,6 +201,7 @@ mod tests {
         "node_cleared",
         "roster_shrunk",
         "work_retried",
+        "message_sent",
         "agents_stopped",
         "agents_playing",
         "pause_changed",

@@ -25,7 +25,7 @@ use crate::plan::{PlanName, PlanRepository, PlanService};
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
 use crate::secret::SecretRepository;
 use crate::status::StatusRepository;
-use crate::work::{WorkRepository, WorkService, WorkThresholds};
+use crate::work::{WorkPorts, WorkRepository, WorkService, WorkThresholds};
 
 /// Declares a trait that every store with all of these ports has.
 macro_rules! repositories {
@@ -183,9 +183,17 @@ impl Services {
             presence.clone(),
             clock.clone(),
         );
-        let work =
-            WorkService::new(store.clone(), events.clone(), presence.clone(), clock.clone(), ports.work)
-                .counting(deliveries.attempts().clone());
+        let work = WorkPorts {
+            work: store.clone(),
+            chats: store.clone(),
+            messages: store.clone(),
+            events: events.clone(),
+            presence: presence.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            attempts: deliveries.attempts().clone(),
+        };
+        let work = WorkService::new(work, ports.work);
         let administration = AdministrationService::new(store.clone(), events.clone(), clock.clone());
         let activity = ActivityService::new(store.clone(), events.clone(), presence.clone(), clock.clone());
         let activity = Arc::new(activity);

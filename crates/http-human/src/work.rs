@@ -1,6 +1,7 @@
 //! `/work`: the messages that the caller's agents have to answer, and `/organization/work`: those of
 //! the agents of the caller's organization. Both read and change them.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use actix_web::rt::time::sleep;
@@ -10,9 +11,9 @@ use domain::delivery::{DeadLetterReason, DeliveryStatus};
 use domain::id::{AgentId, ChatId};
 use domain::organization::Authority;
 use domain::text::bounded;
-use domain::work::{WorkChange, WorkFilter, WorkFlag, WorkItem, WorkScope, WorkService};
+use domain::work::{Resend, WorkChange, WorkFilter, WorkFlag, WorkItem, WorkScope, WorkService};
 use http_wire::auth::UserAuth;
-use http_wire::cursor::CursorScope;
+use http_wire::cursor::{CursorScope, CursorSeal};
 use http_wire::envelope::{Data, List};
 use http_wire::error::ApiError;
 use http_wire::openapi::schema::{self, some_text, uuid, word};
@@ -87,20 +88,20 @@ impl ListWorkQuery {
         };
         Ok(Self { page: page?, filter })
     }
+}
 
-    /// A cursor is only valid for the same filters.
-    fn scope(&self, list: &str) -> CursorScope {
-        let WorkFilter { agent, chat, state, flag, min_age, min_attempts, error } = &self.filter;
-        let text = |id: Option<String>| id.unwrap_or_default();
-        CursorScope::list(list)
-            .filtered("agent_id", &text(agent.map(|id| id.to_string())))
-            .filtered("chat_id", &text(chat.map(|id| id.to_string())))
-            .filtered("state", state.map_or("", DeliveryStatus::as_str))
-            .filtered("flag", flag.map_or("", WorkFlag::as_str))
-            .filtered("min_age_seconds", &text(min_age.map(|age| age.as_secs().to_string())))
-            .filtered("min_attempts", &min_attempts.to_string())
-            .filtered("error", error.as_deref().unwrap_or(""))
-    }
+/// A cursor is only valid for the same filters.
+fn cursor_scope(list: &str, filter: &WorkFilter) -> CursorScope {
+    let WorkFilter { agent, chat, state, flag, min_age, min_attempts, error } = filter;
+    let text = |id: Option<String>| id.unwrap_or_default();
+    CursorScope::list(list)
+        .filtered("agent_id", &text(agent.map(|id| id.to_string())))
+        .filtered("chat_id", &text(chat.map(|id| id.to_string())))
+        .filtered("state", state.map_or("", DeliveryStatus::as_str))
+        .filtered("flag", flag.map_or("", WorkFlag::as_str))
+        .filtered("min_age_seconds", &text(min_age.map(|age| age.as_secs().to_string())))
+        .filtered("min_attempts", &min_attempts.to_string())
+        .filtered("error", error.as_deref().unwrap_or(""))
 }
 
 pub(crate) async fn list(
@@ -108,8 +109,7 @@ pub(crate) async fn list(
     StrictQuery(query): StrictQuery<ListWorkQuery>,
     work: web::Data<WorkService>,
 ) -> Result<HttpResponse, ApiError> {
-    let scope = query.scope("me/work").of(caller.user.uuid());
-    listed(&work, Own::of(caller), scope, query).await
+    listed::<Own>(&work, caller, query).await
 }
 
 pub(crate) async fn list_of_organization(
@@ -117,18 +117,16 @@ pub(crate) async fn list_of_organization(
     StrictQuery(ListOrganizationWorkQuery(query)): StrictQuery<ListOrganizationWorkQuery>,
     work: web::Data<WorkService>,
 ) -> Result<HttpResponse, ApiError> {
-    let scope = query.scope("me/organization/work").of(caller.organization.uuid());
-    listed(&work, OfOrganization::of(caller), scope, query).await
+    listed::<OfOrganization>(&work, caller, query).await
 }
 
-async fn listed(
+async fn listed<S: Scope>(
     work: &WorkService,
-    scope: WorkScope,
-    cursors: CursorScope,
+    caller: UserCaller,
     query: ListWorkQuery,
 ) -> Result<HttpResponse, ApiError> {
-    let window = query.page.window(cursors)?;
-    let page = work.list(scope, query.filter, window.request.clone()).await?;
+    let window = query.page.window(S::cursors(caller, &query.filter))?;
+    let page = work.list(S::of(caller), query.filter, window.request.clone()).await?;
     let now = work.now();
     let view = |item| WorkItemView::new(item, &work.flags(item, now), now, work.is_connected(item));
     Ok(List::ok(page.rows.iter().map(view), window.metadata(&page)))
@@ -145,16 +143,35 @@ pub(crate) struct DeadLetterWorkBody {
     if_state: Option<DeliveryStatus>,
 }
 
+/// The body of a reassignment.
+pub(crate) struct ReassignWorkBody {
+    to: AgentId,
+    again: SendAgainWorkBody,
+}
+
+/// The body of sending a message again.
+pub(crate) struct SendAgainWorkBody {
+    reason: Option<DeadLetterReason>,
+    if_state: Option<DeliveryStatus>,
+}
+
 /// The filter of a change of several items, and the body of a retry.
 pub(crate) struct ManyBody {
     filter: WorkFilter,
     all: bool,
+    cursor: Option<String>,
 }
 
 /// The body of a dead letter of several items.
 pub(crate) struct DeadLetterManyBody {
     many: ManyBody,
     reason: DeadLetterReason,
+}
+
+/// The body of a reassignment of several items.
+pub(crate) struct ReassignManyBody {
+    many: ManyBody,
+    resend: Resend,
 }
 
 /// The state of an item that is not processed.
@@ -171,6 +188,34 @@ fn state_of_body(
 
 fn reason(body: &mut ObjectReader<'_>) -> Result<DeadLetterReason, Rejected> {
     body.text("reason", some_text(DeadLetterReason::MAX_CHARS), DeadLetterReason::new)
+}
+
+fn reason_if_given(body: &mut ObjectReader<'_>) -> Result<Option<DeadLetterReason>, Rejected> {
+    body.text_if_given("reason", some_text(DeadLetterReason::MAX_CHARS), DeadLetterReason::new)
+}
+
+impl FromBody for ReassignWorkBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let to = body.text("agent_id", uuid(), id(AgentId::parse));
+        let again = SendAgainWorkBody::from_body(body);
+        Ok(Self { to: to?, again: again? })
+    }
+}
+
+impl FromBody for SendAgainWorkBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let (reason, if_state) = (reason_if_given(body), state_of_body(body, "if_state"));
+        Ok(Self { reason: reason?, if_state: if_state? })
+    }
+}
+
+impl FromBody for ReassignManyBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let many = ManyBody::from_body(body);
+        let to = body.text("to_agent_id", uuid(), id(AgentId::parse));
+        let reason = reason_if_given(body);
+        Ok(Self { many: many?, resend: Resend { to: Some(to?), reason: reason? } })
+    }
 }
 
 impl FromBody for RetryWorkBody {
@@ -195,6 +240,7 @@ impl FromBody for ManyBody {
         let age = body.positive_if_given("min_age_seconds");
         let attempts = body.positive_if_given("min_attempts");
         let all = body.optional_flag("all", schema::flag());
+        let cursor = body.text_if_given("cursor", schema::text(), Ok::<_, Infallible>);
         let filter = WorkFilter {
             agent: agent?,
             chat: chat?,
@@ -204,7 +250,7 @@ impl FromBody for ManyBody {
             min_attempts: attempts?.unwrap_or(0),
             error: None,
         };
-        Ok(Self { filter, all: all?.unwrap_or(false) })
+        Ok(Self { filter, all: all?.unwrap_or(false), cursor: cursor? })
     }
 }
 
@@ -219,6 +265,9 @@ impl FromBody for DeadLetterManyBody {
 pub(crate) trait Scope: 'static {
     /// The scope for this caller.
     fn of(caller: UserCaller) -> WorkScope;
+
+    /// The cursors of changes of what matches the filter.
+    fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope;
 }
 
 /// The work of the caller's agents.
@@ -231,11 +280,19 @@ impl Scope for Own {
     fn of(caller: UserCaller) -> WorkScope {
         WorkScope::OwnedBy(caller.user)
     }
+
+    fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope {
+        cursor_scope("me/work", filter).of(caller.user.uuid())
+    }
 }
 
 impl Scope for OfOrganization {
     fn of(caller: UserCaller) -> WorkScope {
         WorkScope::Of(Authority::Admin(caller))
+    }
+
+    fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope {
+        cursor_scope("me/organization/work", filter).of(caller.organization.uuid())
     }
 }
 
@@ -270,24 +327,75 @@ pub(crate) async fn dead_letter<S: Scope>(
     Ok(Data::ok(view(&work, &item)))
 }
 
+pub(crate) async fn reassign<S: Scope>(
+    UserAuth(caller): UserAuth,
+    path: WorkPath,
+    StrictJson { body, .. }: StrictJson<ReassignWorkBody>,
+    work: web::Data<WorkService>,
+) -> Result<HttpResponse, ApiError> {
+    resend::<S>(caller, path, Some(body.to), body.again, &work).await
+}
+
+pub(crate) async fn send_again<S: Scope>(
+    UserAuth(caller): UserAuth,
+    path: WorkPath,
+    StrictJson { body, .. }: StrictJson<SendAgainWorkBody>,
+    work: web::Data<WorkService>,
+) -> Result<HttpResponse, ApiError> {
+    resend::<S>(caller, path, None, body, &work).await
+}
+
+async fn resend<S: Scope>(
+    caller: UserCaller,
+    path: WorkPath,
+    to: Option<AgentId>,
+    SendAgainWorkBody { reason, if_state }: SendAgainWorkBody,
+    work: &WorkService,
+) -> Result<HttpResponse, ApiError> {
+    let change = WorkChange::Resend(Resend { to, reason });
+    let item = work.change(S::of(caller), path.message, path.agent, change, if_state).await?;
+    Ok(Data::created(view(work, &item)))
+}
+
 pub(crate) async fn retry_many<S: Scope>(
     UserAuth(caller): UserAuth,
     StrictJson { body: many, .. }: StrictJson<ManyBody>,
     work: web::Data<WorkService>,
+    seal: web::Data<CursorSeal>,
 ) -> Result<HttpResponse, ApiError> {
-    let changed = work.change_all(S::of(caller), many.filter, many.all, WorkChange::Retry).await?;
-    Ok(Data::ok(ChangedWorkView::new(&changed)))
+    change_many::<S>(caller, many, WorkChange::Retry, &work, &seal).await
 }
 
 pub(crate) async fn dead_letter_many<S: Scope>(
     UserAuth(caller): UserAuth,
     StrictJson { body, .. }: StrictJson<DeadLetterManyBody>,
     work: web::Data<WorkService>,
+    seal: web::Data<CursorSeal>,
 ) -> Result<HttpResponse, ApiError> {
-    let DeadLetterManyBody { many, reason } = body;
-    let change = WorkChange::DeadLetter(reason);
-    let changed = work.change_all(S::of(caller), many.filter, many.all, change).await?;
-    Ok(Data::ok(ChangedWorkView::new(&changed)))
+    change_many::<S>(caller, body.many, WorkChange::DeadLetter(body.reason), &work, &seal).await
+}
+
+pub(crate) async fn reassign_many<S: Scope>(
+    UserAuth(caller): UserAuth,
+    StrictJson { body, .. }: StrictJson<ReassignManyBody>,
+    work: web::Data<WorkService>,
+    seal: web::Data<CursorSeal>,
+) -> Result<HttpResponse, ApiError> {
+    change_many::<S>(caller, body.many, WorkChange::Resend(body.resend), &work, &seal).await
+}
+
+async fn change_many<S: Scope>(
+    caller: UserCaller,
+    ManyBody { filter, all, cursor }: ManyBody,
+    change: WorkChange,
+    work: &WorkService,
+    seal: &CursorSeal,
+) -> Result<HttpResponse, ApiError> {
+    let cursors = S::cursors(caller, &filter);
+    let after = cursor.map(|cursor| cursors.decode(seal, &cursor)).transpose()?;
+    let changed = work.change_all(S::of(caller), filter, all, change, after).await?;
+    let next = changed.next.as_ref().map(|position| cursors.encode(seal, position));
+    Ok(Data::ok(ChangedWorkView::new(&changed, next)))
 }
 
 fn view<'a>(work: &WorkService, item: &'a WorkItem) -> WorkItemView<'a> {

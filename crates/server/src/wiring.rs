@@ -15,7 +15,7 @@ use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, Presence, TokenMint};
 use domain::secret::Secret;
 use domain::services::{Ports, Services};
-use domain::work::WorkService;
+use domain::work::{WorkPorts, WorkService};
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::response_budget::{ResponseBudget, ResponseLimit};
@@ -136,7 +136,17 @@ pub(crate) fn organizations(config: &Config, store: Arc<dyn Store>) -> Organizat
 /// The use cases on work alone, for commands, which do not know who is connected.
 pub(crate) fn work(config: &Config, store: Arc<dyn Store>) -> WorkService {
     let nobody = Arc::new(NobodyListens);
-    WorkService::new(store, nobody.clone(), nobody, Arc::new(SystemClock), config.work)
+    let ports = WorkPorts {
+        work: store.clone(),
+        chats: store.clone(),
+        messages: store,
+        events: nobody.clone(),
+        presence: nobody,
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(RandomIds),
+        attempts: Arc::default(),
+    };
+    WorkService::new(ports, config.work)
 }
 
 /// The use cases of operators on chats.
@@ -201,9 +211,8 @@ impl Wiring {
         &self,
         cluster_member: Option<Arc<ClusterMember>>,
     ) -> Result<ChangeFeed, Failure> {
-        let Services { callers, chats, control, .. } = self.services.clone();
         let (log, hub, clock) = (self.store.clone(), self.hub.clone(), Arc::new(SystemClock));
-        let begun = ChangeFeed::begin(log, hub, callers, chats, control, clock, cluster_member);
+        let begun = ChangeFeed::begin(log, hub, self.services.clone(), clock, cluster_member);
         begun.await.map_err(|cause| Failure::new("cannot read the change log", cause))
     }
 

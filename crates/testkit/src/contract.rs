@@ -34,6 +34,7 @@ pub mod plans;
 pub mod receipts;
 pub mod redelivery;
 pub mod registering;
+pub mod resends;
 pub mod retention;
 pub mod secrets;
 pub mod status;
@@ -140,6 +141,12 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, pauses:
             a_pause_stops_every_agent_in_the_chats_of_an_organization, a_pause_is_shown_and_recorded,
             a_pause_is_signaled_to_connected_agents,
+        }
+        $crate::contract_tests! { @area $make, resends:
+            work_is_sent_again_as_a_new_message, work_in_progress_is_not_sent_again, replaced_work_is_over,
+            what_the_operator_sends_again_is_announced, work_is_sent_again_once,
+            only_participants_send_work_again, work_is_not_sent_again_beyond_the_plan,
+            work_is_reassigned_by_filter, a_change_of_several_goes_on_after_what_it_passed_over,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

@@ -31,7 +31,7 @@ use domain::peer::ListPeers;
 use domain::plan::{OrganizationName, Plan, PlanName};
 use domain::ports::Clock;
 use domain::secret::Secret;
-use domain::work::{WorkChange, WorkScope};
+use domain::work::{Resend, WorkChange, WorkScope};
 use serde_json::json;
 
 use crate::{TestAgent, TestUser, World};
@@ -149,10 +149,11 @@ impl Fixture {
         world.deliveries.mark_delivered(vec![taken]).await.unwrap();
         let scope = WorkScope::OwnedBy(self.users[0].id);
         let reason = DeadLetterReason::new("no \u{1} key".to_owned()).unwrap();
-        let changes = [(0, WorkChange::DeadLetter(reason)), (3, WorkChange::Retry)];
-        for (message, change) in changes {
-            let message = messages[message].id;
-            world.work.change(scope, message, self.agents[1].id, change, None).await.unwrap();
+        let again = WorkChange::Resend(Resend { to: None, reason: None });
+        let changes = [(0, 1, WorkChange::DeadLetter(reason)), (3, 1, WorkChange::Retry), (0, 0, again)];
+        for (message, agent, change) in changes {
+            let (message, agent) = (messages[message].id, self.agents[agent].id);
+            world.work.change(scope, message, agent, change, None).await.unwrap();
         }
     }
 

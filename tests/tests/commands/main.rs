@@ -37,7 +37,7 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 42] = [
+const WRONG: [(&[&str], &[&[&str]]); 44] = [
     (
         &["work", "retry"],
         &[
@@ -57,6 +57,27 @@ const WRONG: [(&[&str], &[&[&str]]); 42] = [
             &["--reason", " ", "--all"],
             &["--all"],
             &["--reason", "x", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/nobody"],
+        ],
+    ),
+    (
+        &["work", "reassign"],
+        &[
+            &[],
+            &["--all"],
+            &["--to", "ann/bot"],
+            &["--to", "ann/nobody", "--all"],
+            &["--to", "ann/bot", "--agent", "ann/bot"],
+            &["--to", "ann/bot", "--all", "--reason", " "],
+            &["--to", "ann/bot", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot"],
+        ],
+    ),
+    (
+        &["work", "send-again"],
+        &[
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
+            &["x", "ann/bot"],
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot"],
+            &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot", "--reason", " "],
         ],
     ),
     (

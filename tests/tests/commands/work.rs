@@ -1,6 +1,6 @@
 //! The output and effects of `parlance work`.
 
-use e2e::{Api, Server, soon};
+use e2e::{Api, Server, Socket, soon};
 use serde_json::{Value, json};
 
 use crate::output::PATIENT;
@@ -196,5 +196,81 @@ async fn work_that_fails_is_taken_out_and_offered_again() {
         &["agent", "set", "ann/bot", "--max-attempts", "0"],
     ] {
         refused(&server, &wrong[..2], &wrong[2..]);
+    }
+}
+
+/// The owner sends the new message, if they are in the room; across a kill, there are both changes or none.
+#[tokio::test]
+async fn work_is_sent_again_for_the_owner() {
+    let mut server = Server::start_with(&PATIENT).await;
+    let (ann, bot, chat, [poisoned, waiting, last]) = poisoned(&server).await;
+    let scout = ann.register(&server, "Scout").await;
+    let to_scout = ["--to", "ann/scout"];
+    refused(&server, &["work", "reassign"], &[&[poisoned.as_str(), "ann/bot"], &to_scout[..]].concat());
+    assert_eq!(ann.add(&chat, &scout.id).await.status, 201);
+    let of_poisoned =
+        [&["work", "reassign", &poisoned, "ann/bot", "--reason", "no key"], &to_scout[..]].concat();
+    let reassigned = json_of(&server, &of_poisoned);
+    let new = reassigned["work"]["replaced_by"].as_str().unwrap().to_owned();
+    server.kill9();
+    server.run().await;
+    assert_eq!((next(&bot, &chat).await, next(&scout, &chat).await), (json!(waiting), json!(new)));
+    let read = scout.get(&format!("/chats/{chat}/messages/next")).await.data();
+    assert_eq!((&read["sender_handle"], &read["sender_id"]), (&json!("ann"), &json!(ann.id)));
+    assert!(read["content"].as_str().unwrap().ends_with("@ann wrote:\n> @ann/bot poisoned"), "{read}");
+    let shown = printed(&server, &["work", "show", &poisoned, "ann/bot"]);
+    assert!(shown.contains(&format!("  replaced by {new}\n")), "{shown}");
+    let repeated = run(&server, &of_poisoned, &[]);
+    let said = String::from_utf8(repeated.stderr).unwrap();
+    assert!(!repeated.status.success() && said.contains(&format!("message {new} replaces it")), "{said}");
+    refused(&server, &["work", "retry"], &[&poisoned, "ann/bot"]);
+
+    let again = printed(&server, &["work", "send-again", &waiting, "ann/bot"]);
+    let newest = ann.get(&format!("/chats/{chat}/messages")).await.data()[0]["id"].clone();
+    let newest = newest.as_str().unwrap();
+    assert_eq!(
+        again,
+        format!(
+            "Message {newest} replaces {waiting}, which was sent again and is not offered to ann/bot any more.\n"
+        )
+    );
+    assert_eq!(next(&bot, &chat).await, last.as_str(), "in the order of the room");
+    assert_eq!(json_of(&server, &["agent", "show", "ann/bot"])["agent"]["work"]["dead"], 0);
+    let elsewhere = ann.create_chat().await;
+    assert_eq!(ann.add(&elsewhere, &bot.id).await.status, 201);
+    let kept = ann.sent(&elsewhere, "work", &[&bot.id]).await;
+    let all = [&["work", "reassign", "--agent", "ann/bot"], &to_scout[..]].concat();
+    let said = printed(&server, &all);
+    assert_eq!(said, "2 messages reassigned. 1 message skipped, because the agent is not in the room.\n");
+    assert_eq!((next(&bot, &chat).await, next(&bot, &elsewhere).await), (Value::Null, json!(kept)));
+    let audited = printed(&server, &["audit", "--json"]);
+    assert_eq!(audited.matches("\"work.reassigned\"").count(), 3, "{audited}");
+    assert_eq!(audited.matches("\"work.sent_again\"").count(), 1, "{audited}");
+
+    // The owner has left the room.
+    let ben = server.colleague("ben", "ann");
+    let body = json!({ "participant": { "participant_id": ben.id, "role": "owner" } });
+    assert_eq!(ann.post(&format!("/chats/{elsewhere}/participants"), body).await.status, 201);
+    assert_eq!(ann.delete(&format!("/chats/{elsewhere}/participants/{}", ann.id)).await.status, 200);
+    let output = run(&server, &["work", "send-again", &kept, "ann/bot"], &[]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.contains("not a participant of the room"), "{said}");
+    assert_eq!(next(&bot, &elsewhere).await, kept.as_str());
+}
+
+/// Agents and humans who are connected get what a command sends, without waiting for redelivery.
+#[tokio::test]
+async fn what_a_command_sends_reaches_open_sockets() {
+    let server = Server::start_with(&[PATIENT[0], ("PARLANCE_REDELIVERY_AFTER_MS", "60000")]).await;
+    let (ann, bot, chat, [poisoned, ..]) = poisoned(&server).await;
+    let topic = format!("chat_room:{chat}");
+    let (mut human, mut agent) = (Socket::of(&server, &ann).await, Socket::of(&server, &bot).await);
+    for socket in [&mut human, &mut agent] {
+        socket.join("1", &topic).await;
+    }
+    let again = json_of(&server, &["work", "send-again", &poisoned, "ann/bot"]);
+    for socket in [&mut human, &mut agent] {
+        let pushed = socket.event("1", &topic, "message_created").await;
+        assert_eq!(pushed["id"], again["work"]["replaced_by"], "{pushed}");
     }
 }

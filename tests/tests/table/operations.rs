@@ -308,20 +308,28 @@ fn ledger(base: &str) -> Vec<Operation> {
     let filter = |reason: Option<&str>| {
         let mut filter = json!({
             "agent_id": "0190c5a4-0000-7000-8000-0000000000a1", "chat_id": "0190c5a4-0000-7000-8000-0000000000a1",
-            "state": "failed", "flag": "failing", "min_age_seconds": 1, "min_attempts": 1, "all": false,
+            "state": "failed", "flag": "failing", "min_age_seconds": 1, "min_attempts": 1, "all": false, "cursor": "x",
         });
         if let Some(reason) = reason {
             filter["reason"] = json!(reason);
         }
         filter
     };
+    let mut reassign = filter(Some("no key"));
+    reassign["to_agent_id"] = json!("0190c5a4-0000-7000-8000-0000000000a1");
     vec![
         get(base),
         get(&at("/{message_id}/{agent_id}")),
         post(&at("/{message_id}/{agent_id}/retry"), json!({"if_state": "failed"})),
         post(&at("/{message_id}/{agent_id}/dead-letter"), json!({"if_state": "failed", "reason": "no key"})),
+        post(
+            &at("/{message_id}/{agent_id}/reassign"),
+            json!({"agent_id": "0190c5a4-0000-7000-8000-0000000000a1", "if_state": "failed", "reason": "no key"}),
+        ),
+        post(&at("/{message_id}/{agent_id}/send-again"), json!({"if_state": "failed", "reason": "no key"})),
         post(&at("/retry"), filter(None)),
         post(&at("/dead-letter"), filter(Some("no key"))),
+        post(&at("/reassign"), reassign),
     ]
 }
 

@@ -12,7 +12,7 @@ use domain::idempotency::{StoredAnswer, Verdict};
 use domain::message::{
     AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult, Titling,
 };
-use futures_util::future::{join3, join4};
+use futures_util::future::{join, join3};
 use uuid::Uuid;
 
 use super::{insert, title};
@@ -27,7 +27,7 @@ use crate::schema::participants;
 use crate::statement::statement;
 
 /// The outcome of one message.
-pub(super) type Outcome = Result<Appended, AppendRefused>;
+pub(crate) type Outcome = Result<Appended, AppendRefused>;
 
 /// The decided batch.
 pub(crate) struct DecidedAppends {
@@ -116,11 +116,30 @@ pub(super) async fn decide_on(
     news: &[NewMessage],
     lock_wait: LockWait,
 ) -> Result<DecidedAppends, Fault> {
-    // The other reads are pipelined behind the locks, so they see all commits before the locks were granted.
-    let begun = execute(db, lock_wait.begin());
-    let (begun, chats, plans, members) =
-        join4(begun, chats_on(db, news), plans_on(db, news), members_on(db, news)).await;
+    // The locks are in the same round trip.
+    let (begun, rows) = join(execute(db, lock_wait.begin()), locked_rows_on(db, news)).await;
     begun?;
+    decided_on(db, news, rows?).await
+}
+
+/// Stores one message in the current transaction, which must be rolled back if it is refused.
+pub(crate) async fn append_on(db: &Db, new: NewMessage) -> Result<Outcome, Fault> {
+    let news = [new];
+    let mut decided = decided_on(db, &news, locked_rows_on(db, &news).await?).await?;
+    if decided.outcomes.iter().all(Result::is_ok) {
+        write_on(db, &news, &mut decided).await?;
+    }
+    let outcome = decided.outcomes.pop();
+    outcome.ok_or_else(|| Fault::Row("a message without an outcome".to_owned()))
+}
+
+/// What a batch is decided on.
+type LockedRows = (HashMap<ChatId, BatchChat>, Members);
+
+/// Locks the chats, and reads what the batch is decided on.
+async fn locked_rows_on(db: &Db, news: &[NewMessage]) -> Result<LockedRows, Fault> {
+    // The other reads are pipelined behind the locks, so they see all commits before the locks were granted.
+    let (chats, plans, members) = join3(chats_on(db, news), plans_on(db, news), members_on(db, news)).await;
     let (mut chats, members) = (chats?, members?);
     for (chat, plan, is_paused) in plans? {
         if let Some(chat) = chats.get_mut(&chat) {
@@ -128,6 +147,14 @@ pub(super) async fn decide_on(
             chat.state.is_paused = is_paused;
         }
     }
+    Ok((chats, members))
+}
+
+async fn decided_on(
+    db: &Db,
+    news: &[NewMessage],
+    (mut chats, members): LockedRows,
+) -> Result<DecidedAppends, Fault> {
     agents_on(db, &mut chats).await?;
     let keyed_requests = news.iter().filter_map(|new| new.keyed.as_ref()).collect::<Vec<_>>();
     let recorded = idempotency_record::recorded_on(db, &keyed_requests).await?;

@@ -101,6 +101,7 @@ pub(crate) type RecordColumns = (
     Nullable<Text>,
     Nullable<Integer>,
     Nullable<Timestamptz>,
+    Nullable<SqlUuid>,
     Nullable<Binary>,
 );
 

@@ -267,7 +267,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
   FROM messages
   WHERE id = ANY($1)
   ORDER BY chat_id, sequence;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -292,7 +292,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
   ORDER BY deliveries.agent_id;
 
 -- next message
-SELECT participants.status, coalesce(participants.stopped_at, organizations.paused_at) IS NOT NULL, message.*, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
+SELECT participants.status, coalesce(participants.stopped_at, organizations.paused_at) IS NOT NULL, message.*, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513), earlier.*
   FROM participants
@@ -344,7 +344,7 @@ SELECT participants.status, coalesce(participants.stopped_at, organizations.paus
   AND participants.left_at IS NULL;
 
 -- begin
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -458,7 +458,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
     AND sequence = ANY($3)) AS part
   WHERE coalesce(before, 0) <= $4
   ORDER BY sequence ASC;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -505,7 +505,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
     AND sequence = ANY($3)) AS part
   WHERE coalesce(before, 0) <= $4
   ORDER BY sequence DESC;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages

@@ -3,15 +3,14 @@
 use diesel::sql_types::{BigInt, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
-use domain::change::Change;
 use domain::id::ChatId;
-use domain::message::Message;
-use domain::work::{ChangeWork, ChangeWorkRefused, WorkChange};
+use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkStep};
 
 use super::check_on;
 use super::find::key_on;
 use crate::delivery::advance::record_on;
 use crate::error::Fault;
+use crate::message::batch;
 use crate::message::load::message_on;
 use crate::message::row::InterventionColumns;
 use crate::run::Db;
@@ -20,13 +19,13 @@ use crate::{audit, change, lock};
 
 /// Writes [`InterventionColumns`]. The error of an attempt that had ended before is complete in its row.
 const SAVE: &str = "UPDATE deliveries SET delivered_at = ?, failed_at = coalesce(failed_at, ?), \
-     error = coalesce(error, ?), dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ? \
+     error = coalesce(error, ?), dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ?, replaced_by = ? \
      WHERE agent_id = ? AND chat_id = ? AND sequence = ?";
 
 pub(super) async fn change_on(
     mut db: &Db,
     command: &ChangeWork,
-) -> Result<Result<Message, ChangeWorkRefused>, Fault> {
+) -> Result<Result<ChangedItem, ChangeWorkRefused>, Fault> {
     let item = command.item;
     if let Err(refused) = check_on(db, item.scope).await? {
         return Ok(Err(refused.into()));
@@ -34,6 +33,11 @@ pub(super) async fn change_on(
     let Some((agent, chat, sequence)) = key_on(db, item).await? else {
         return Ok(Err(ChangeWorkRefused::NotFound));
     };
+    let chat_id = ChatId::new(chat);
+    if matches!(command.step, WorkStep::Replace(_)) {
+        // The message that is appended needs it, and it comes before the lock of a message.
+        lock::chat_on(db, chat_id).await?;
+    }
     // The message comes first, so that its event shows every step announced before.
     lock::message_on(db, item.message).await?;
     let Some(before) = record_on(db, item.agent, item.message).await? else {
@@ -52,19 +56,26 @@ pub(super) async fn change_on(
         .bind::<Nullable<Text>, _>(columns.dead_reason)
         .bind::<Nullable<Integer>, _>(columns.restarted_after)
         .bind::<Nullable<Timestamptz>, _>(columns.restarted_at)
+        .bind::<Nullable<SqlUuid>, _>(columns.replaced_by)
         .bind::<SqlUuid, _>(agent)
         .bind::<SqlUuid, _>(chat)
         .bind::<BigInt, _>(sequence)
         .execute(&mut db)
         .await?;
     audit::append_on(db, [AuditEntry::work_changed(command)]).await?;
-    let chat = ChatId::new(chat);
-    if command.change == WorkChange::Retry {
-        change::append_on(db, [Change::WorkRetried(chat)], command.now).await?;
+    let new = match &command.step {
+        // A refusal rolls back what was written before.
+        WorkStep::Replace(replacement) => match batch::append_on(db, replacement.new.clone()).await? {
+            Ok(appended) => Some(appended),
+            Err(refused) => return Ok(Err(refused.into())),
+        },
+        WorkStep::Retry | WorkStep::DeadLetter(_) => None,
+    };
+    let message = message_on(db, chat_id, item.message).await?;
+    if let Some(logged) = command.logged(chat_id) {
+        change::append_on(db, [logged], command.now).await?;
     }
-    let message = message_on(db, chat, item.message).await?;
-    Ok(
-        Ok(message
-            .ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?),
-    )
+    let message =
+        message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
+    Ok(Ok(ChangedItem { message, new }))
 }

@@ -9,7 +9,7 @@ use domain::id::AgentId;
 use domain::work::{AgentWork, FlagBounds, WorkPart, WorkTotals};
 
 use super::list::indexed;
-use super::row::{AgentSums, BOUNDS, COUNTED, SUMS, Sums, belongs, failing, work_of};
+use super::row::{AgentSums, BOUNDS, COUNTED, SUMS, Sums, counts, failing, work_of};
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
@@ -19,8 +19,8 @@ use crate::statement::statement;
 /// [`BOUNDS`].
 fn counted(of: &str) -> String {
     let part = |part| {
-        let (indexed, belongs) = (indexed(part), belongs(part));
-        format!("SELECT deliveries.* FROM deliveries WHERE {of} AND {indexed} AND {belongs}")
+        let (indexed, counts) = (indexed(part), counts(part));
+        format!("SELECT deliveries.* FROM deliveries WHERE {of} AND {indexed} AND {counts}")
     };
     let parts = [WorkPart::Waiting, WorkPart::Begun, WorkPart::Dead].map(part).join(" UNION ALL ");
     format!(

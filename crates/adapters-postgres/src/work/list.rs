@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::check_on;
 use super::find::items_on;
-use super::row::{CONDITIONS, LAST_ERROR, account, agents, belongs, error, state};
+use super::row::{CONDITIONS, LAST_ERROR, account, agents, belongs, error, examined, state};
 use crate::error::Fault;
 use crate::row::{At, Id, can_be_stored};
 use crate::run::Db;
@@ -83,11 +83,11 @@ pub(super) const fn indexed(part: WorkPart) -> &'static str {
 }
 
 /// The items of a part in a queue of `queues`; [`bound`] binds the values.
-fn items(part: WorkPart) -> String {
+fn items(part: WorkPart, search: &WorkSearch) -> String {
     format!(
         "SELECT deliveries.sequence, message.created_at \
          FROM (SELECT * FROM deliveries WHERE deliveries.agent_id = queues.agent_id \
-             AND deliveries.chat_id = queues.chat_id AND {} \
+             AND deliveries.chat_id = queues.chat_id AND {} AND {} \
              ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_QUEUE}) AS deliveries \
          CROSS JOIN LATERAL (SELECT messages.created_at FROM messages WHERE messages.chat_id = deliveries.chat_id \
              AND messages.sequence = deliveries.sequence OFFSET 0) AS message \
@@ -96,6 +96,7 @@ fn items(part: WorkPart) -> String {
          AND (message.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
          ORDER BY deliveries.sequence LIMIT ?",
         indexed(part),
+        examined(part, search),
         belongs(part),
         CONDITIONS.as_str(),
     )
@@ -163,7 +164,7 @@ async fn firsts_on(
              AND participants.left_at IS NULL AND chats.deleted_at IS NULL OFFSET 0) AS membership \
          CROSS JOIN LATERAL ({}) AS item \
          ORDER BY item.created_at, queues.agent_id, queues.chat_id LIMIT ?",
-        items(part),
+        items(part, search),
     ));
     if let Some(chat) = search.chat {
         firsts = firsts.bind::<SqlUuid, _>(chat.uuid());
@@ -194,7 +195,7 @@ async fn items_of_on(
         "SELECT queues.agent_id, queues.chat_id, item.sequence, item.created_at \
          FROM unnest(?, ?) AS queues (agent_id, chat_id) CROSS JOIN LATERAL ({}) AS item \
          ORDER BY item.created_at, queues.agent_id, queues.chat_id, item.sequence LIMIT ?",
-        items(part),
+        items(part, search),
     ));
     let found = found
         .bind::<Array<SqlUuid>, _>(queues.iter().map(|queue| queue.agent.uuid()).collect::<Vec<_>>())

@@ -9,13 +9,12 @@ mod row;
 
 use async_trait::async_trait;
 use domain::id::AgentId;
-use domain::message::Message;
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use domain::work::{
-    AgentWork, ChangeWork, ChangeWorkRefused, FindWork, FlagBounds, WorkItem, WorkRepository, WorkScope,
-    WorkSearch, WorkTotals,
+    AgentWork, ChangeWork, ChangeWorkRefused, ChangedItem, FindWork, FlagBounds, WorkItem, WorkRepository,
+    WorkScope, WorkSearch, WorkTotals,
 };
 use futures_util::FutureExt;
 
@@ -54,9 +53,9 @@ impl WorkRepository for PostgresStore {
     async fn change_work(
         &self,
         command: ChangeWork,
-        on_commit: OnCommit<Message>,
-    ) -> Result<Result<Message, ChangeWorkRefused>, StoreError> {
-        let announcing = |message: &Message| on_commit.run(message);
+        on_commit: OnCommit<ChangedItem>,
+    ) -> Result<Result<ChangedItem, ChangeWorkRefused>, StoreError> {
+        let announcing = |changed: &ChangedItem| on_commit.run(changed);
         self.change(command, |db, command| change::change_on(db, command).boxed(), announcing).await
     }
 }

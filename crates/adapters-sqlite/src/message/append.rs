@@ -21,7 +21,7 @@ use crate::row::{self, At, Id};
 use crate::schema::{chats, deliveries, messages, organizations, participants, plans};
 use crate::statement::statement;
 
-pub(super) fn append_on(
+pub(crate) fn append_on(
     connection: &mut SqliteConnection,
     new: NewMessage,
 ) -> Result<Result<Appended, AppendRefused>, Fault> {

@@ -117,6 +117,7 @@ pub(crate) type RecordColumns = (
     Nullable<Integer>,
     Nullable<BigInt>,
     Nullable<Binary>,
+    Nullable<Binary>,
 );
 
 /// The first bytes of the column `error`, for [`shown_error`]. Value: [`error_bytes`].

@@ -1,7 +1,7 @@
 //! The store of messages.
 
 mod amend;
-mod append;
+pub(crate) mod append;
 mod context;
 mod history;
 pub(crate) mod load;

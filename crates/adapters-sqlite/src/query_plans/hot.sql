@@ -152,7 +152,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -183,7 +183,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -222,7 +222,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
     (SELECT value
       FROM json_each(?)))
   ORDER BY `messages`.`sequence` ASC;
-SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS message
   CROSS JOIN deliveries
   ON agent_id = ?
@@ -252,7 +252,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
@@ -276,7 +276,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -303,7 +303,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
@@ -333,7 +333,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
@@ -368,7 +368,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
@@ -392,7 +392,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
@@ -451,7 +451,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
     (SELECT value
       FROM json_each(?)))
   ORDER BY `messages`.`sequence` ASC;
-SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS message
   CROSS JOIN deliveries
   ON agent_id = ?
@@ -516,7 +516,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)

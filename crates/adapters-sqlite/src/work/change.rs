@@ -4,15 +4,14 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
-use domain::change::Change;
 use domain::id::ChatId;
-use domain::message::Message;
-use domain::work::{ChangeWork, ChangeWorkRefused, WorkChange};
+use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkStep};
 
 use super::check_on;
 use super::find::key_on;
 use crate::delivery::advance::record_on;
 use crate::error::Fault;
+use crate::message::append::append_on;
 use crate::message::load::{message_on, message_row_on};
 use crate::message::row::InterventionColumns;
 use crate::row::Id;
@@ -22,7 +21,7 @@ use crate::{audit, change};
 pub(super) fn change_on(
     connection: &mut SqliteConnection,
     command: &ChangeWork,
-) -> Result<Result<Message, ChangeWorkRefused>, Fault> {
+) -> Result<Result<ChangedItem, ChangeWorkRefused>, Fault> {
     let item = command.item;
     if let Err(refused) = check_on(connection, item.scope)? {
         return Ok(Err(refused.into()));
@@ -42,7 +41,7 @@ pub(super) fn change_on(
     // The error of an attempt that had ended before is complete in its row.
     statement!(
         "UPDATE deliveries SET delivered_at = ?, failed_at = coalesce(failed_at, ?), error = coalesce(error, ?), \
-         dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ? \
+         dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ?, replaced_by = ? \
          WHERE agent_id = ? AND chat_id = ? AND sequence = ?"
     )
     .bind::<Nullable<BigInt>, _>(columns.delivered_at)
@@ -52,17 +51,25 @@ pub(super) fn change_on(
     .bind::<Nullable<Text>, _>(columns.dead_reason)
     .bind::<Nullable<Integer>, _>(columns.restarted_after)
     .bind::<Nullable<BigInt>, _>(columns.restarted_at)
+    .bind::<Nullable<Binary>, _>(columns.replaced_by)
     .bind::<Binary, _>(Id(agent))
     .bind::<Binary, _>(Id(chat))
     .bind::<BigInt, _>(sequence)
     .execute(connection)?;
     audit::append_on(connection, [AuditEntry::work_changed(command)])?;
-    if command.change == WorkChange::Retry {
-        change::append_on(connection, [Change::WorkRetried(chat_id)], command.now)?;
+    if let Some(logged) = command.logged(chat_id) {
+        change::append_on(connection, [logged], command.now)?;
     }
+    let new = match &command.step {
+        // A refusal rolls back what was written before.
+        WorkStep::Replace(replacement) => match append_on(connection, replacement.new.clone())? {
+            Ok(appended) => Some(appended),
+            Err(refused) => return Ok(Err(refused.into())),
+        },
+        WorkStep::Retry | WorkStep::DeadLetter(_) => None,
+    };
     let message = message_on(connection, chat_id, item.message)?;
-    Ok(
-        Ok(message
-            .ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?),
-    )
+    let message =
+        message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
+    Ok(Ok(ChangedItem { message, new }))
 }

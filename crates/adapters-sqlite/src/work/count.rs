@@ -8,7 +8,7 @@ use domain::id::AgentId;
 use domain::work::{AgentWork, FlagBounds, WorkPart, WorkTotals};
 
 use super::list::open;
-use super::row::{AgentSums, BOUNDS, COUNTED, SUMS, Sums, belongs, failing, work_of};
+use super::row::{AgentSums, BOUNDS, COUNTED, SUMS, Sums, counts, failing, work_of};
 use crate::error::Fault;
 use crate::row::{self, At, Id};
 
@@ -20,7 +20,7 @@ fn counted(of: &str) -> String {
             "SELECT agent_id, chat_id, sequence, current_attempt, delivered_at, started_at, failed_at, dead_at, \
              restarted_after, restarted_at {} AND {}",
             open(part, of),
-            belongs(part),
+            counts(part),
         )
     };
     let parts = [WorkPart::Waiting, WorkPart::Begun, WorkPart::Dead].map(part).join(" UNION ALL ");

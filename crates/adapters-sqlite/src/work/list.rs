@@ -16,7 +16,7 @@ use domain::work::{EXAMINED_PER_QUEUE, WorkItem, WorkKey, WorkPart, WorkSearch};
 
 use super::check_on;
 use super::find::items_on;
-use super::row::{CONDITIONS, LAST_ERROR, account, agents, belongs, error, state};
+use super::row::{CONDITIONS, LAST_ERROR, account, agents, belongs, error, examined, state};
 use crate::error::Fault;
 use crate::row::{self, At, Id};
 
@@ -103,7 +103,7 @@ pub(super) fn open(part: WorkPart, condition: &str) -> String {
 }
 
 /// The items of a part in each of `queues`, at most `limit` of each; [`bound`] binds the values.
-fn items(part: WorkPart, limit: usize) -> String {
+fn items(part: WorkPart, search: &WorkSearch, limit: usize) -> String {
     let open = open(part, "deliveries.agent_id = queues.agent_id AND deliveries.chat_id = queues.chat_id");
     format!(
         "CROSS JOIN messages AS item INDEXED BY messages_order \
@@ -111,7 +111,7 @@ fn items(part: WorkPart, limit: usize) -> String {
              SELECT deliveries.sequence FROM (\
                  SELECT agent_id, chat_id, sequence, current_attempt, delivered_at, started_at, failed_at, error, dead_at, \
                      restarted_after, restarted_at \
-                 {open} ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_QUEUE}) AS deliveries \
+                 {open} AND {} ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_QUEUE}) AS deliveries \
              CROSS JOIN messages INDEXED BY messages_order ON messages.chat_id = deliveries.chat_id \
                  AND messages.sequence = deliveries.sequence \
              WHERE {} AND {} AND (? = '' OR instr(lower({LAST_ERROR}), ?) > 0) \
@@ -119,6 +119,7 @@ fn items(part: WorkPart, limit: usize) -> String {
              AND (messages.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
              ORDER BY deliveries.sequence LIMIT {limit}) \
          ORDER BY item.created_at, queues.agent_id, queues.chat_id, item.sequence LIMIT ?",
+        examined(part, search),
         belongs(part),
         CONDITIONS.as_str(),
     )
@@ -184,7 +185,7 @@ fn firsts_on(
          CROSS JOIN participants ON participants.chat_id = queues.chat_id \
              AND participants.participant_id = queues.agent_id AND participants.left_at IS NULL \
          CROSS JOIN chats ON chats.id = queues.chat_id AND chats.deleted_at IS NULL {}",
-        items(part, 1),
+        items(part, search, 1),
     ))
     .into_boxed();
     if let Some(chat) = search.chat {
@@ -217,7 +218,7 @@ fn items_of_on(
         "WITH queues (agent_id, chat_id) AS (SELECT unhex(value ->> 0), unhex(value ->> 1) FROM json_each(?)) \
          SELECT queues.agent_id AS agent_id, queues.chat_id AS chat_id, item.sequence AS sequence, \
          item.created_at AS created_at FROM queues {}",
-        items(part, limit),
+        items(part, search, limit),
     ));
     let query = query.into_boxed().bind::<Text, _>(row::to_json(&records.collect::<Vec<_>>())?);
     let found = bound(query, search, after, limit).load::<KeyRow>(connection)?;

@@ -10,13 +10,12 @@ mod row;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::id::AgentId;
-use domain::message::Message;
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use domain::work::{
-    AgentWork, ChangeWork, ChangeWorkRefused, FindWork, FlagBounds, WorkItem, WorkRepository, WorkScope,
-    WorkSearch, WorkTotals,
+    AgentWork, ChangeWork, ChangeWorkRefused, ChangedItem, FindWork, FlagBounds, WorkItem, WorkRepository,
+    WorkScope, WorkSearch, WorkTotals,
 };
 
 use crate::SqliteStore;
@@ -52,10 +51,10 @@ impl WorkRepository for SqliteStore {
     async fn change_work(
         &self,
         command: ChangeWork,
-        on_commit: OnCommit<Message>,
-    ) -> Result<Result<Message, ChangeWorkRefused>, StoreError> {
+        on_commit: OnCommit<ChangedItem>,
+    ) -> Result<Result<ChangedItem, ChangeWorkRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| change::change_on(connection, &command);
-        self.change(work, |message| on_commit.run(message)).await
+        self.change(work, |changed| on_commit.run(changed)).await
     }
 }
 

@@ -1,6 +1,8 @@
 use domain::caller::Caller;
+use domain::chat::ChatService;
 use domain::id::{ChatId, NodeId};
 use domain::node::{NodeRepository, OnConflict};
+use domain::services::Services;
 use domain::time::Timestamp;
 use testkit::World;
 use testkit::bus::BARE;
@@ -65,9 +67,9 @@ impl Scene {
         let topic = Topic::RoomParticipants(room);
         let ticket = claim.subscribe(topic);
         claim.apply_access(topic, ticket, &world.chats.enter(caller, room).await.unwrap());
-        let (log, callers) = (world.stores.changes.clone(), world.ports.callers.clone());
-        let (chats, control, clock) = (chats(&world), world.control.clone(), world.clock.clone());
-        let feed = ChangeFeed::begin(log, hub.clone(), callers, chats, control, clock, None).await.unwrap();
+        let (log, clock) = (world.stores.changes.clone(), world.clock.clone());
+        let services = Services { chats: chats(&world), ..(*world).clone() };
+        let feed = ChangeFeed::begin(log, hub.clone(), services, clock, None).await.unwrap();
         world.chats.remove_participant(ann.caller, room, bot.id).await.unwrap();
         Self { world, hub, room, _claim: claim, socket, feed }
     }

@@ -167,6 +167,7 @@ macro_rules! tables {
                     dead_reason -> Nullable<Text>,
                     restarted_after -> Nullable<Small>,
                     restarted_at -> Nullable<Instant>,
+                    replaced_by -> Nullable<Id>,
                 }
                 attempts (agent_id, chat_id, sequence, number) {
                     agent_id -> Id,

@@ -92,6 +92,10 @@ words! {
         WorkRetried = "work.retried",
         /// Work of an agent was taken out of the queue; the detail is the reason.
         WorkDeadLettered = "work.dead_lettered",
+        /// Work of an agent was sent to another one with a new message, which the detail names.
+        WorkReassigned = "work.reassigned",
+        /// Work of an agent was sent to it again with a new message, which the detail names.
+        WorkSentAgain = "work.sent_again",
         /// The operator exported everything that the store holds.
         StoreExported = "store.exported",
     }

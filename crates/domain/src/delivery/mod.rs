@@ -11,6 +11,7 @@
 //! that crashed never comes back to close its own attempt, so opening another must always be allowed.
 
 mod advance;
+mod announce_sent;
 mod due;
 mod mark_delivered;
 mod outcome;

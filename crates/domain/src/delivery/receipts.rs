@@ -42,6 +42,8 @@ pub struct DeliveryReceipt {
     /// The number of deliveries that the agent is to process before this one, at most [`COUNTED_BEFORE`];
     /// `None` if the delivery is not in the queue any more, or the agent has left the chat.
     pub before: Option<u32>,
+    /// The message that replaces this one for the agent.
+    pub replaced_by: Option<MessageId>,
 }
 
 impl DeliveryReceipt {
@@ -60,7 +62,7 @@ impl DeliveryReceipt {
         let changed_at = times.into_iter().flatten().fold(written_at, Timestamp::max);
         let is_open = !matches!(status, DeliveryStatus::Processed | DeliveryStatus::Dead);
         let before = (is_open && agent.in_chat).then_some(before);
-        Self { agent, status, changed_at, before }
+        Self { agent, status, changed_at, before, replaced_by: delivery.replaced_by() }
     }
 }
 
@@ -160,7 +162,8 @@ mod tests {
             let left = ReceiptAgent { in_chat: false, ..agent.clone() };
             assert_eq!(DeliveryReceipt::of(&delivery, left, at(1), 3).before, None);
             let receipt = DeliveryReceipt::of(&delivery, agent.clone(), at(1), 3);
-            let expected = DeliveryReceipt { agent, status, changed_at: at(changed_at), before };
+            let expected =
+                DeliveryReceipt { agent, status, changed_at: at(changed_at), before, replaced_by: None };
             assert_eq!(receipt, expected);
         }
     }

@@ -6,12 +6,14 @@ use super::model::{MessageKind, Recipient, SentMessage};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
 use crate::caller::Caller;
-use crate::chat::{ChatTitle, Names};
+use crate::chat::{ChatTitle, Named, Names};
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
 use crate::plan::LimitReached;
+use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
+use crate::time::Timestamp;
 
 /// A text to be sent.
 #[derive(Clone, Debug)]
@@ -125,22 +127,9 @@ impl MessageService {
         let meant = self.names(sender, chat, meant, Result::is_ok).await?;
         let (named, mentions, unmentioned, platform) =
             meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
-        let content = stored_text(&command.content, &mentions);
-        let new = NewMessage {
-            id: MessageId::new(self.ids.generate(now)),
-            chat,
-            sender,
-            sender_name: named.name,
-            sender_handle: named.handle,
-            kind: MessageKind::Text,
-            title_if_untitled: ChatTitle::from_message(&content),
-            content,
-            mentions,
-            metadata: None,
-            keyed,
-            now,
-        };
         let answer = |id, mentions: &[Mention]| sent_message(id, chat, mentions, &platform);
+        let id = MessageId::new(self.ids.generate(now));
+        let new = NewMessage { keyed, ..NewMessage::text(id, chat, named, &command.content, mentions, now) };
         let sent = answer(new.id, &new.mentions);
         let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(appended) => Ok(sent.stopped_unless(&appended.recipients)),
@@ -164,14 +153,46 @@ impl MessageService {
 
     fn announce_created(&self) -> OnCommit<Appended> {
         let events = self.events.clone();
-        OnCommit::new(move |appended: &Appended| {
-            let message = appended.message.clone();
-            let recipients = appended.recipients.clone();
-            events.publish(DomainEvent::MessageCreated { message, recipients });
-            if let Some(titled) = &appended.titled {
-                titled.on_commit(&*events);
-            }
-        })
+        OnCommit::new(move |appended: &Appended| appended.announce(&*events))
+    }
+}
+
+impl NewMessage {
+    /// A text of `sender` with resolved mentions, and without an idempotency key.
+    pub(crate) fn text(
+        id: MessageId,
+        chat: ChatId,
+        sender: Named,
+        content: &MessageContent,
+        mentions: Vec<Mention>,
+        now: Timestamp,
+    ) -> Self {
+        let content = stored_text(content, &mentions);
+        Self {
+            id,
+            chat,
+            sender: sender.id,
+            sender_name: sender.name,
+            sender_handle: sender.handle,
+            kind: MessageKind::Text,
+            title_if_untitled: ChatTitle::from_message(&content),
+            content,
+            mentions,
+            metadata: None,
+            keyed: None,
+            now,
+        }
+    }
+}
+
+impl Appended {
+    /// Publishes the events of a new text.
+    pub(crate) fn announce(&self, events: &dyn EventPublisher) {
+        let (message, recipients) = (self.message.clone(), self.recipients.clone());
+        events.publish(DomainEvent::MessageCreated { message, recipients });
+        if let Some(titled) = &self.titled {
+            titled.on_commit(events);
+        }
     }
 }
 

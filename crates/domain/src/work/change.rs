@@ -1,36 +1,55 @@
-//! Changing work: having it offered again, and taking it out of the queue.
+//! Changing work: having it offered again, taking it out of the queue, and sending it again as a new
+//! message.
+
+use std::collections::HashSet;
 
 use super::flag::WorkFlag;
 use super::port::{FindWork, WorkItem, WorkScope};
+use super::resend::{Replacement, Resend};
 use super::service::{ListWorkError, WorkFilter, WorkService};
 use crate::audit::Actor;
+use crate::change::Change;
 use crate::delivery::{
     AttemptNumber, AttemptOutcome, DeadLetterReason, Delivery, DeliveryStatus, InterventionRefused,
 };
 use crate::event::DomainEvent;
-use crate::id::{AgentId, MessageId};
-use crate::message::Message;
+use crate::id::{AgentId, ChatId, MessageId};
+use crate::message::{AppendRefused, Appended, Message};
 use crate::organization::NotAdmin;
-use crate::page::{PageRequest, Slice};
+use crate::page::{PageRequest, Position, Slice};
+use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// A change of a work item.
+/// A requested change of a work item.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WorkChange {
+    /// Offer it as if it were new.
+    Retry,
+    /// Take it out of the queue.
+    DeadLetter(DeadLetterReason),
+    /// Take it out of the queue, and send its text again.
+    Resend(Resend),
+}
+
+/// A change of a work item, with everything that the store needs for it.
+#[derive(Clone, PartialEq, Debug)]
+pub enum WorkStep {
     /// Offer it as if it were new ([`Delivery::retry`]).
     Retry,
     /// Take it out of the queue ([`Delivery::dead_letter`]).
     DeadLetter(DeadLetterReason),
+    /// Take it out of the queue, and store a message instead ([`Delivery::replace`]).
+    Replace(Box<Replacement>),
 }
 
 /// A change to be stored.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct ChangeWork {
     /// The item.
     pub item: FindWork,
     /// The change.
-    pub change: WorkChange,
+    pub step: WorkStep,
     /// The state that the item must have; `None` for any that the change allows.
     pub if_state: Option<DeliveryStatus>,
     /// The attempt that must be its newest one; `None` for any.
@@ -41,8 +60,17 @@ pub struct ChangeWork {
     pub now: Timestamp,
 }
 
+/// A changed item.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ChangedItem {
+    /// The message of the item, with all its deliveries.
+    pub message: Message,
+    /// The message that replaces it.
+    pub new: Option<Appended>,
+}
+
 /// The reason why an item was not changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ChangeWorkRefused {
     /// The message was not sent to such an agent of the scope, or the agent has left the chat.
     #[error("there is no such work")]
@@ -59,6 +87,35 @@ pub enum ChangeWorkRefused {
     /// The message does not mention the agent, so it is never offered.
     #[error("the message does not mention the agent")]
     NotAddressed,
+    /// Its text was sent again as this message.
+    #[error("message {0} replaces it")]
+    Replaced(MessageId),
+    /// The human who would send the new message is not a participant of the chat.
+    #[error("the sender is not a participant of the room")]
+    NotInChat,
+    /// The agent that would get the new message is not a participant of the chat.
+    #[error("the other agent is not in the room")]
+    AgentNotInChat,
+    /// The other agent is the one of the item.
+    #[error("the work is that of the same agent")]
+    SameAgent,
+    /// The plan of the chat's organization allows no new message.
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
+}
+
+impl From<AppendRefused> for ChangeWorkRefused {
+    fn from(refused: AppendRefused) -> Self {
+        match refused {
+            AppendRefused::Limit(reached) => Self::Limit(reached),
+            AppendRefused::NotParticipant | AppendRefused::Stopped => Self::NotInChat,
+            // The message mentions one agent, and has no idempotency key that could be repeated.
+            AppendRefused::MentionLeft { .. }
+            | AppendRefused::Repeated(_)
+            | AppendRefused::RepeatedDeleted(_)
+            | AppendRefused::KeyReused => Self::AgentNotInChat,
+        }
+    }
 }
 
 /// The reason why an item was not changed.
@@ -76,20 +133,36 @@ impl ChangeWork {
     /// The delivery after the change. Pure; the stores call this on the locked record.
     pub fn decide(&self, delivery: Delivery) -> Result<Delivery, ChangeWorkRefused> {
         let state = delivery.status();
-        let is_other_attempt =
-            self.if_attempt.is_some_and(|required| delivery.current_attempt() != Some(required));
-        if is_other_attempt || self.if_state.is_some_and(|required| required != state) {
-            return Err(ChangeWorkRefused::State(state));
-        }
-        let changed = match &self.change {
-            WorkChange::Retry => delivery.retry(self.stuck_since, self.now),
-            WorkChange::DeadLetter(reason) => delivery.dead_letter(reason, self.now),
+        let is_another = self.if_state.is_some_and(|required| required != state)
+            || self.if_attempt.is_some_and(|required| delivery.current_attempt() != Some(required));
+        let changed = match &self.step {
+            WorkStep::Retry => delivery.retry(self.stuck_since, self.now),
+            WorkStep::DeadLetter(reason) => delivery.dead_letter(reason, self.now),
+            WorkStep::Replace(replacement) => {
+                let reason = replacement.reason.clone();
+                delivery.replace(replacement.new.id, reason, self.stuck_since, self.now)
+            }
         };
-        changed.map_err(|refused| match refused {
-            InterventionRefused::Status(state) => ChangeWorkRefused::State(state),
-            InterventionRefused::InProgress => ChangeWorkRefused::InProgress,
-            InterventionRefused::NotAddressed => ChangeWorkRefused::NotAddressed,
-        })
+        match changed {
+            // This says more than the state to those who repeat a request whose answer was lost.
+            Err(InterventionRefused::Replaced(by)) => Err(ChangeWorkRefused::Replaced(by)),
+            _ if is_another => Err(ChangeWorkRefused::State(state)),
+            Err(InterventionRefused::Status(state)) => Err(ChangeWorkRefused::State(state)),
+            Err(InterventionRefused::InProgress) => Err(ChangeWorkRefused::InProgress),
+            Err(InterventionRefused::NotAddressed) => Err(ChangeWorkRefused::NotAddressed),
+            Ok(changed) => Ok(changed),
+        }
+    }
+
+    /// The entry of the change log. A command publishes no events: the servers announce what it sends.
+    pub fn logged(&self, chat: ChatId) -> Option<Change> {
+        match &self.step {
+            WorkStep::Retry => Some(Change::WorkRetried(chat)),
+            WorkStep::Replace(replacement) if self.item.scope == WorkScope::Everything => {
+                Some(Change::MessageSent(replacement.new.id))
+            }
+            WorkStep::DeadLetter(_) | WorkStep::Replace(_) => None,
+        }
     }
 }
 
@@ -104,10 +177,12 @@ const PAGES: u32 = 10;
 pub struct ChangedWork {
     /// The number of changed items.
     pub changed: u32,
-    /// The items that moved on before their turn, or whose open attempt is not stuck.
+    /// The items that moved on before their turn, or that the change is not possible for.
     pub refused: Vec<(MessageId, AgentId, ChangeWorkRefused)>,
-    /// Set if more items may match.
-    pub more: bool,
+    /// The number of items that were not reassigned because the other agent is not in their chats.
+    pub skipped: u32,
+    /// The position after the last examined item; `None` if there are no more.
+    pub next: Option<Position>,
 }
 
 /// The reason why several items were not changed.
@@ -119,6 +194,10 @@ pub enum ChangeAllError {
     /// A retry of several items needs a state or a flag of items that can be retried.
     #[error("a retry needs the state delivered, failed, or dead, or the flag stuck, failing, or dead")]
     NotRetryable,
+    /// Several items are only sent again to an agent that does not have them: what is sent would match as
+    /// before.
+    #[error("several messages are only sent again to another agent")]
+    SameAgent,
     /// Only an admin of the organization may.
     #[error(transparent)]
     NotAdmin(#[from] NotAdmin),
@@ -136,7 +215,8 @@ impl WorkScope {
 
 impl WorkService {
     /// Changes one item, and notifies the humans in the chat. With `if_state`, an item that is in another
-    /// state meanwhile is refused. A change that is refused changes nothing.
+    /// state meanwhile is refused. A change that is refused changes nothing. An item whose text is sent again
+    /// names the new message ([`Delivery::replaced_by`]); repeating the request sends nothing twice.
     pub async fn change(
         &self,
         scope: WorkScope,
@@ -145,81 +225,124 @@ impl WorkService {
         change: WorkChange,
         if_state: Option<DeliveryStatus>,
     ) -> Result<WorkItem, ChangeWorkError> {
-        self.change_one(scope, message, agent, change, (if_state, None)).await?;
-        let changed = self.work.find_work(FindWork { scope, message, agent }).await?;
-        Ok(changed.map_err(ChangeWorkRefused::from)?.ok_or(ChangeWorkRefused::NotFound)?)
+        let item = FindWork { scope, message, agent };
+        self.change_one(item, change, (if_state, None)).await?;
+        self.found(item).await
     }
 
+    /// The item, in any state.
+    pub(super) async fn found(&self, item: FindWork) -> Result<WorkItem, ChangeWorkError> {
+        let found = self.ports.work.find_work(item).await?.map_err(ChangeWorkRefused::from)?;
+        Ok(found.ok_or(ChangeWorkRefused::NotFound)?)
+    }
+
+    /// Stores a change, and publishes its events.
     async fn change_one(
         &self,
-        scope: WorkScope,
-        message: MessageId,
-        agent: AgentId,
+        item: FindWork,
         change: WorkChange,
         (if_state, if_attempt): (Option<DeliveryStatus>, Option<AttemptNumber>),
     ) -> Result<(), ChangeWorkError> {
-        let now = self.clock.now();
-        let item = FindWork { scope, message, agent };
+        let now = self.now();
+        let step = match change {
+            WorkChange::Retry => WorkStep::Retry,
+            WorkChange::DeadLetter(reason) => WorkStep::DeadLetter(reason),
+            WorkChange::Resend(resend) => {
+                WorkStep::Replace(Box::new(self.replacement(item, &resend, now).await?))
+            }
+        };
         let stuck_since = self.thresholds.at(now).stuck;
-        let command = ChangeWork { item, change, if_state, if_attempt, stuck_since, now };
-        let (events, attempts) = (self.events.clone(), self.attempts.clone());
-        let on_commit = OnCommit::new(move |message: &Message| {
-            let changed = message.deliveries.iter().find(|delivery| delivery.agent() == agent);
-            attempts.count(changed.and_then(|changed| AttemptOutcome::of_intervention(changed, now)));
+        let command = ChangeWork { item, step, if_state, if_attempt, stuck_since, now };
+        let (events, attempts) = (self.ports.events.clone(), self.ports.attempts.clone());
+        let on_commit = OnCommit::new(move |changed: &ChangedItem| {
+            let message = &changed.message;
+            let delivery = message.deliveries.iter().find(|delivery| delivery.agent() == item.agent);
+            attempts.count(delivery.and_then(|delivery| AttemptOutcome::of_intervention(delivery, now)));
             events.publish(DomainEvent::MessageUpdated { message: message.clone() });
+            if let Some(new) = &changed.new {
+                new.announce(&*events);
+            }
         });
-        self.work.change_work(command, on_commit).await??;
+        self.ports.work.change_work(command, on_commit).await??;
         Ok(())
     }
 
-    /// Changes the oldest items that match the filter, at most [`CHANGED_AT_ONCE`], in separate
-    /// transactions: if one fails, the items before it stay changed. A changed item no longer matches,
-    /// so repeating the call reaches all of them. An empty filter needs `all`.
+    /// Changes the items that match the filter, at most [`CHANGED_AT_ONCE`], from the oldest one after
+    /// `after`, in separate transactions: if one fails, the items before it stay changed. Going on after
+    /// [`ChangedWork::next`] reaches all of them. An empty filter needs `all`.
+    ///
+    /// Items that another message replaces, and those of the agent to which others are reassigned, do not
+    /// count as matching.
     pub async fn change_all(
         &self,
         scope: WorkScope,
         filter: WorkFilter,
         all: bool,
         change: WorkChange,
+        after: Option<Position>,
     ) -> Result<ChangedWork, ChangeAllError> {
-        if filter == WorkFilter::default() && !all {
+        if filter.is_empty() && !all {
             return Err(ChangeAllError::NoFilter);
         }
         if change == WorkChange::Retry && !is_of_retryable(&filter) {
             return Err(ChangeAllError::NotRetryable);
         }
-        let (mut changed, mut after) = (ChangedWork::default(), None);
+        if let WorkChange::Resend(resend) = &change
+            && (resend.to.is_none() || resend.to == filter.agent)
+        {
+            return Err(ChangeAllError::SameAgent);
+        }
+        let mut changed = ChangedWork { next: after, ..ChangedWork::default() };
+        let mut without_target = HashSet::new();
         for _ in 0..PAGES {
             let limit = CHANGED_AT_ONCE - changed.changed;
-            let request = PageRequest { slice: Slice::After { after, limit }, count: false };
-            let page = self.list(scope, filter.clone(), request).await.map_err(|error| match error {
+            let slice = Slice::After { after: changed.next.take(), limit };
+            let page = self.list(scope, filter.clone(), PageRequest { slice, count: false }).await;
+            let page = page.map_err(|error| match error {
                 ListWorkError::NotAdmin(refused) => ChangeAllError::from(refused),
                 ListWorkError::Store(error) => error.into(),
             })?;
-            self.change_page(scope, page.rows, &change, &mut changed).await?;
-            changed.more = page.next.is_some();
-            if !changed.more || changed.changed == CHANGED_AT_ONCE {
+            self.change_page(scope, page.rows, &change, &mut without_target, &mut changed).await?;
+            changed.next = page.next;
+            if changed.next.is_none() || changed.changed == CHANGED_AT_ONCE {
                 break;
             }
-            after = page.next;
         }
         Ok(changed)
     }
 
     /// Changes the items of a page in separate transactions, unless they have changed since they were listed.
+    /// `without_target` are chats that lack the agent to which the items are reassigned.
     async fn change_page(
         &self,
         scope: WorkScope,
         items: Vec<WorkItem>,
         change: &WorkChange,
+        without_target: &mut HashSet<ChatId>,
         changed: &mut ChangedWork,
     ) -> Result<(), ChangeAllError> {
+        let target = match change {
+            WorkChange::Resend(resend) => resend.to,
+            WorkChange::Retry | WorkChange::DeadLetter(_) => None,
+        };
         for item in items {
+            if item.delivery.replaced_by().is_some() || target == Some(item.agent.id) {
+                continue;
+            }
+            if without_target.contains(&item.chat) {
+                changed.skipped += 1;
+                continue;
+            }
             let as_listed = (Some(item.delivery.status()), item.delivery.current_attempt());
-            match self.change_one(scope, item.message, item.agent.id, change.clone(), as_listed).await {
+            let found = FindWork { scope, message: item.message, agent: item.agent.id };
+            match self.change_one(found, change.clone(), as_listed).await {
                 Ok(()) => changed.changed += 1,
                 Err(ChangeWorkError::Refused(ChangeWorkRefused::NotAdmin(refused))) => {
                     return Err(refused.into());
+                }
+                Err(ChangeWorkError::Refused(ChangeWorkRefused::AgentNotInChat)) => {
+                    without_target.insert(item.chat);
+                    changed.skipped += 1;
                 }
                 Err(ChangeWorkError::Refused(refused)) => {
                     changed.refused.push((item.message, item.agent.id, refused));
@@ -252,10 +375,10 @@ mod tests {
         let (agent, now) = (AgentId::new(Uuid::from_u128(1)), Timestamp::from_micros(9));
         let item = FindWork { scope: WorkScope::Everything, message: MessageId::new(Uuid::nil()), agent };
         let reason = DeadLetterReason::new("no key".to_owned()).unwrap();
-        let change = WorkChange::DeadLetter(reason);
+        let step = WorkStep::DeadLetter(reason);
         let command = |if_state| ChangeWork {
             item,
-            change: change.clone(),
+            step: step.clone(),
             if_state,
             if_attempt: None,
             stuck_since: now,

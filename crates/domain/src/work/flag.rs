@@ -15,7 +15,7 @@ words! {
         Stuck = "stuck",
         /// Too many attempts in a row have failed.
         Failing = "failing",
-        /// It is not offered any more.
+        /// It is not offered any more, and no other message replaces it.
         Dead = "dead",
     }
 }
@@ -82,7 +82,7 @@ impl WorkThresholds {
                 let is_open = !matches!(delivery.status(), DeliveryStatus::Processed | DeliveryStatus::Dead);
                 is_open && failures_in_a_row(delivery) >= bounds.failing
             }
-            WorkFlag::Dead => delivery.dead().is_some(),
+            WorkFlag::Dead => delivery.dead().is_some() && delivery.replaced_by().is_none(),
         };
         WorkFlag::ALL.into_iter().filter(holds).collect()
     }

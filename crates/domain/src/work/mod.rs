@@ -4,8 +4,8 @@
 //! is a participant. The owner of an agent is responsible for its work, and so are the admins of the owner's
 //! organization. An item shows what is known about it: who waits, since when, and what became of each attempt.
 //! A *flag* ([`flag`]) says that it needs attention; it follows from the record and the time and is stored
-//! nowhere. Those who are responsible can have an item offered again, or take it out of the queue
-//! ([`change`]).
+//! nowhere. Those who are responsible can have an item offered again, take it out of the queue, or send it
+//! again as a new message, which *replaces* it ([`change`]).
 //!
 //! Invariant: only callers who may read the chat see the beginning of an item's text. They see the title too,
 //! and so do admins of the chat's organization. Admins are responsible for agents in chats that they cannot
@@ -14,17 +14,22 @@
 pub mod change;
 pub mod flag;
 mod port;
+mod resend;
 mod retry;
 mod service;
 mod totals;
 
-pub use change::{ChangeAllError, ChangeWork, ChangeWorkError, ChangeWorkRefused, ChangedWork, WorkChange};
+pub use change::{
+    ChangeAllError, ChangeWork, ChangeWorkError, ChangeWorkRefused, ChangedItem, ChangedWork, WorkChange,
+    WorkStep,
+};
 pub use flag::{FlagBounds, WorkFlag, WorkThresholds};
 pub use port::{
     FindWork, FlagCondition, WorkAgent, WorkItem, WorkKey, WorkPart, WorkRepository, WorkScope, WorkSearch,
 };
+pub use resend::{Replacement, Resend};
 pub use retry::RetriedWork;
-pub use service::{FindWorkError, ListWorkError, WorkFilter, WorkService};
+pub use service::{FindWorkError, ListWorkError, WorkFilter, WorkPorts, WorkService};
 pub use totals::{AgentWork, StateTotals, WorkTotals};
 
 /// The number of characters of a text that are shown with an item.

@@ -2,13 +2,12 @@
 
 use async_trait::async_trait;
 
-use super::change::{ChangeWork, ChangeWorkRefused};
+use super::change::{ChangeWork, ChangeWorkRefused, ChangedItem};
 use super::flag::{FlagBounds, WorkFlag};
 use super::totals::{AgentWork, WorkTotals};
 use crate::account::LastDisconnect;
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, UserId};
-use crate::message::Message;
 use crate::organization::{Authority, NotAdmin};
 use crate::page::{Page, PageRequest, Position};
 use crate::store::{OnCommit, StoreError};
@@ -123,6 +122,12 @@ impl WorkSearch {
             FlagCondition::Stuck(_) | FlagCondition::Failing(_) | FlagCondition::Dead => None,
         });
         self.written_by.into_iter().chain(unanswered).min().unwrap_or(Timestamp::from_micros(i64::MAX))
+    }
+
+    /// Returns whether dead items are found that another message replaces: they need nobody's attention, so
+    /// only those who ask for the state see them.
+    pub fn includes_replaced(&self) -> bool {
+        self.flag != Some(FlagCondition::Dead)
     }
 
     /// The time at which an item must have been offered as if it were new, if it was, or before.
@@ -305,13 +310,15 @@ pub trait WorkRepository: Send + Sync {
         flags: FlagBounds,
     ) -> Result<Vec<AgentWork>, StoreError>;
 
-    /// Changes one item as [`ChangeWork::decide`] decides, on the locked record, with an audit entry and,
-    /// for a retry, an entry of the change log. The message is announced with all its deliveries.
+    /// Changes one item as [`ChangeWork::decide`] decides, on the locked record, with an audit entry and the
+    /// entry of the change log ([`ChangeWork::logged`]). A message that replaces it is stored as
+    /// [`MessageRepository::append`](crate::message::MessageRepository::append) stores it. All of this
+    /// happens, or nothing.
     async fn change_work(
         &self,
         command: ChangeWork,
-        on_commit: OnCommit<Message>,
-    ) -> Result<Result<Message, ChangeWorkRefused>, StoreError>;
+        on_commit: OnCommit<ChangedItem>,
+    ) -> Result<Result<ChangedItem, ChangeWorkRefused>, StoreError>;
 }
 
 #[cfg(test)]

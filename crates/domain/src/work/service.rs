@@ -6,11 +6,13 @@ use std::time::Duration;
 use super::flag::{WorkFlag, WorkThresholds};
 use super::port::{FindWork, FlagCondition, WorkItem, WorkRepository, WorkScope, WorkSearch};
 use super::totals::{AgentWork, WorkTotals};
+use crate::chat::ChatRepository;
 use crate::delivery::{AttemptCounts, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
+use crate::message::MessageRepository;
 use crate::organization::NotAdmin;
 use crate::page::{Page, PageRequest};
-use crate::ports::{Clock, EventPublisher, Presence};
+use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -31,6 +33,20 @@ pub struct WorkFilter {
     pub min_attempts: u32,
     /// Only items whose last error contains this text.
     pub error: Option<String>,
+}
+
+impl WorkFilter {
+    /// Returns whether every item matches.
+    pub fn is_empty(&self) -> bool {
+        let Self { agent, chat, state, flag, min_age, min_attempts, error } = self;
+        agent.is_none()
+            && chat.is_none()
+            && state.is_none()
+            && flag.is_none()
+            && min_age.is_none_or(|age| age.is_zero())
+            && *min_attempts == 0
+            && error.as_ref().is_none_or(String::is_empty)
+    }
 }
 
 /// The reason why work was not listed.
@@ -58,37 +74,41 @@ pub enum FindWorkError {
     Store(#[from] StoreError),
 }
 
+/// The dependencies of [`WorkService`].
+pub struct WorkPorts {
+    /// Work.
+    pub work: Arc<dyn WorkRepository>,
+    /// The participants of chats.
+    pub chats: Arc<dyn ChatRepository>,
+    /// The texts that are sent again.
+    pub messages: Arc<dyn MessageRepository>,
+    /// Receives every event.
+    pub events: Arc<dyn EventPublisher>,
+    /// Knows who is online.
+    pub presence: Arc<dyn Presence>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Generates ids.
+    pub ids: Arc<dyn IdGenerator>,
+    /// Counts the attempts that changes end.
+    pub attempts: Arc<AttemptCounts>,
+}
+
 /// Use cases on work.
 pub struct WorkService {
-    pub(super) work: Arc<dyn WorkRepository>,
-    pub(super) events: Arc<dyn EventPublisher>,
-    presence: Arc<dyn Presence>,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(super) ports: WorkPorts,
     pub(super) thresholds: WorkThresholds,
-    pub(super) attempts: Arc<AttemptCounts>,
 }
 
 impl WorkService {
     /// Wires the area to its ports.
-    pub fn new(
-        work: Arc<dyn WorkRepository>,
-        events: Arc<dyn EventPublisher>,
-        presence: Arc<dyn Presence>,
-        clock: Arc<dyn Clock>,
-        thresholds: WorkThresholds,
-    ) -> Self {
-        Self { work, events, presence, clock, thresholds, attempts: Arc::default() }
-    }
-
-    /// Counts the attempts that changes end among these.
-    #[must_use]
-    pub fn counting(self, attempts: Arc<AttemptCounts>) -> Self {
-        Self { attempts, ..self }
+    pub const fn new(ports: WorkPorts, thresholds: WorkThresholds) -> Self {
+        Self { ports, thresholds }
     }
 
     /// The current time, for [`Self::flags`] and ages.
     pub fn now(&self) -> Timestamp {
-        self.clock.now()
+        self.ports.clock.now()
     }
 
     /// Open work, the oldest message first; dead work only if the filter asks for it. Pages are by cursor
@@ -99,7 +119,7 @@ impl WorkService {
         filter: WorkFilter,
         page: PageRequest,
     ) -> Result<Page<WorkItem>, ListWorkError> {
-        let now = self.clock.now();
+        let now = self.now();
         let bounds = self.thresholds.at(now);
         let WorkFilter { agent, chat, state, flag, min_age, min_attempts, error } = filter;
         let flag = flag.map(|flag| match flag {
@@ -110,7 +130,7 @@ impl WorkService {
         });
         let written_by = min_age.map(|age| now.minus(age));
         let search = WorkSearch { scope, agent, chat, state, flag, written_by, min_attempts, error };
-        Ok(self.work.list_work(search, page).await??)
+        Ok(self.ports.work.list_work(search, page).await??)
     }
 
     /// One item in any state.
@@ -120,18 +140,18 @@ impl WorkService {
         message: MessageId,
         agent: AgentId,
     ) -> Result<WorkItem, FindWorkError> {
-        let found = self.work.find_work(FindWork { scope, message, agent }).await??;
+        let found = self.ports.work.find_work(FindWork { scope, message, agent }).await??;
         found.ok_or(FindWorkError::NotFound)
     }
 
     /// The totals of all work.
     pub async fn totals(&self) -> Result<WorkTotals, StoreError> {
-        self.work.count_work(self.thresholds.at(self.clock.now())).await
+        self.ports.work.count_work(self.thresholds.at(self.now())).await
     }
 
     /// The work of each of these agents, in this order.
     pub async fn of_agents(&self, agents: Vec<AgentId>) -> Result<Vec<AgentWork>, StoreError> {
-        self.work.work_of_agents(agents, self.thresholds.at(self.clock.now())).await
+        self.ports.work.work_of_agents(agents, self.thresholds.at(self.now())).await
     }
 
     /// The flags of an item at `now`.
@@ -141,6 +161,6 @@ impl WorkService {
 
     /// Returns whether the agent of an item is connected; a platform agent always is.
     pub fn is_connected(&self, item: &WorkItem) -> bool {
-        self.presence.is_present(ParticipantId::Agent(item.agent.id), Some(item.agent.is_external))
+        self.ports.presence.is_present(ParticipantId::Agent(item.agent.id), Some(item.agent.is_external))
     }
 }

@@ -18,7 +18,7 @@ pub struct WorkTotals {
     pub processing: u64,
     /// The last attempt failed; they are offered again.
     pub failed: u64,
-    /// Taken out of the queue.
+    /// Taken out of the queue, and not replaced by another message.
     pub dead: u64,
     /// The open ones that are unanswered.
     pub unanswered: u64,

@@ -7,6 +7,10 @@ use http_wire::view::{ChangedWorkView, RetriedWorkView, WorkItemView};
 use crate::work::{self, OfOrganization, Own};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
+    own().into_iter().chain(of_organization()).collect()
+}
+
+fn own() -> Vec<Endpoint> {
     vec![
         get("/work", work::list)
             .named(
@@ -28,6 +32,24 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .body::<work::DeadLetterWorkBody>()
             .answers::<WorkItemView<'_>>(200)
             .refuses(&[409]),
+        post("/work/{message_id}/{agent_id}/reassign", work::reassign::<Own>)
+            .named(
+                "reassignWork",
+                "Send a message of one of the caller's agents to another agent of the room, as the caller, and take it out \
+                 of the queue",
+            )
+            .body::<work::ReassignWorkBody>()
+            .answers::<WorkItemView<'_>>(201)
+            .refuses(&[403, 409]),
+        post("/work/{message_id}/{agent_id}/send-again", work::send_again::<Own>)
+            .named(
+                "sendWorkAgain",
+                "Send a message to one of the caller's agents again, as a new message of the caller, and take the first \
+                 one out of the queue",
+            )
+            .body::<work::SendAgainWorkBody>()
+            .answers::<WorkItemView<'_>>(201)
+            .refuses(&[403, 409]),
         post("/work/retry", work::retry_many::<Own>)
             .named("retryManyWork", "Retry the oldest messages that match, at most 100")
             .body::<work::ManyBody>()
@@ -36,6 +58,15 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named("deadLetterManyWork", "Take the oldest messages that match out of the queue, at most 100")
             .body::<work::DeadLetterManyBody>()
             .answers::<ChangedWorkView>(200),
+        post("/work/reassign", work::reassign_many::<Own>)
+            .named("reassignManyWork", "Reassign the oldest messages that match to one agent, at most 100")
+            .body::<work::ReassignManyBody>()
+            .answers::<ChangedWorkView>(200),
+    ]
+}
+
+fn of_organization() -> Vec<Endpoint> {
+    vec![
         get("/organization/work", work::list_of_organization)
             .named(
                 "listOrganizationWork",
@@ -68,6 +99,24 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .body::<work::DeadLetterWorkBody>()
             .answers::<WorkItemView<'_>>(200)
             .refuses(&[403, 409]),
+        post("/organization/work/{message_id}/{agent_id}/reassign", work::reassign::<OfOrganization>)
+            .named(
+                "reassignOrganizationWork",
+                "Send a message of an agent of the organization to another agent of the room, as the caller, and take it \
+                 out of the queue (admins only)",
+            )
+            .body::<work::ReassignWorkBody>()
+            .answers::<WorkItemView<'_>>(201)
+            .refuses(&[403, 409]),
+        post("/organization/work/{message_id}/{agent_id}/send-again", work::send_again::<OfOrganization>)
+            .named(
+                "sendOrganizationWorkAgain",
+                "Send a message to an agent of the organization again, as a new message of the caller, and take the first \
+                 one out of the queue (admins only)",
+            )
+            .body::<work::SendAgainWorkBody>()
+            .answers::<WorkItemView<'_>>(201)
+            .refuses(&[403, 409]),
         post("/organization/work/retry", work::retry_many::<OfOrganization>)
             .named(
                 "retryManyOrganizationWork",
@@ -83,6 +132,15 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                  (admins only)",
             )
             .body::<work::DeadLetterManyBody>()
+            .answers::<ChangedWorkView>(200)
+            .refuses(&[403]),
+        post("/organization/work/reassign", work::reassign_many::<OfOrganization>)
+            .named(
+                "reassignManyOrganizationWork",
+                "Reassign the oldest messages of the organization's agents that match to one agent, at most 100 (admins \
+                 only)",
+            )
+            .body::<work::ReassignManyBody>()
             .answers::<ChangedWorkView>(200)
             .refuses(&[403]),
     ]

@@ -96,6 +96,7 @@ async fn a_message_has_a_receipt_of_each_agent() {
             "id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper", "type": "Agent",
             "status": status, "changed_at": api.now(), "connected": connected, "stopped": false,
             "paused": false, "in_room": true, "queue_position": position,
+            "replaced_by": null,
         }])
     };
     api.world.clock.advance(std::time::Duration::from_micros(1));

@@ -53,6 +53,7 @@ async fn what_an_agent_owes_is_told_with_its_attempts() {
         "processed_at": null,
         "dead_at": null,
         "dead_reason": null,
+        "replaced_by": null,
         "retried_at": null,
     });
     let answer = api.get(&api.ann, "/work").await;
@@ -219,7 +220,7 @@ async fn several_items_are_changed_by_filter() {
         let refused = api.post(&api.ann, path, body).await;
         assert_eq!(refused.refusal(), (422, "validation_error", vec![pointer]), "{path}");
     }
-    let all = |changed: u32| json!({"changed": changed, "refused": [], "has_more": false});
+    let all = |changed: u32| json!({"changed": changed, "refused": [], "skipped": 0, "has_more": false, "next_cursor": null});
     let of_helper = dead_letter(json!({"agent_id": api.helper.id.to_string()}));
     assert_eq!(api.post(&api.ann, "/work/dead-letter", of_helper).await.data(), &all(2));
     let everything = dead_letter(json!({"all": true}));
@@ -235,4 +236,102 @@ async fn several_items_are_changed_by_filter() {
     let refused = api.post(&cat, "/organization/work/dead-letter", everything).await;
     assert_eq!(refused.code(), (403, "forbidden"));
     assert_eq!(api.post(&api.ann, "/work/retry", json!({"flag": "dead"})).await.data(), &all(3));
+}
+
+#[actix_web::test]
+async fn work_is_reassigned_and_sent_again() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let (helper, scout) = (&api.helper, &api.scout);
+    let message = api.mention(api.ann.caller, chat, helper, "book a flight").await;
+    let one = format!("/work/{message}/{}", helper.id);
+    let to_scout = json!({"agent_id": scout.id.to_string(), "reason": "no key"});
+    for (verb, body, pointer) in [
+        ("reassign", json!({}), "/agent_id"),
+        ("reassign", json!({"agent_id": helper.id.to_string()}), "/agent_id"),
+        ("reassign", json!({"agent_id": api.rival.id.to_string()}), "/agent_id"),
+        ("reassign", json!({"agent_id": scout.id.to_string(), "reason": " "}), "/reason"),
+        ("send-again", json!({"if_state": "processed"}), "/if_state"),
+    ] {
+        let refused = api.post(&api.ann, &format!("{one}/{verb}"), body).await;
+        assert_eq!(refused.refusal(), (422, "validation_error", vec![pointer]), "{verb}");
+    }
+    let failed = json!({"if_state": "failed"});
+    assert_eq!(api.post(&api.ann, &format!("{one}/send-again"), failed).await.code(), (409, "conflict"));
+    let reassigned = api.post(&api.ann, &format!("{one}/reassign"), to_scout.clone()).await;
+    assert_eq!(reassigned.status, 201);
+    let item = reassigned.data();
+    let new = item["replaced_by"].as_str().unwrap();
+    let reason = json!("reassigned to @ann/scout: no key");
+    assert_eq!((&item["state"], &item["flags"], &item["dead_reason"]), (&json!("dead"), &json!([]), &reason));
+    let offered = api.get(&api.ann, &format!("/work?agent_id={}", scout.id)).await;
+    assert_eq!(offered.column("message_id"), [new]);
+    let receipts = api.get(&api.ann, &format!("/chats/{chat}/messages/{message}/receipts")).await;
+    assert_eq!(receipts.column("replaced_by"), [new]);
+    // Nothing is sent twice, and nothing is retried that was sent again.
+    for (verb, body) in [
+        ("reassign", to_scout.clone()),
+        ("send-again", json!({"if_state": "dead"})),
+        ("retry", json!({})),
+        ("dead-letter", json!({"reason": "over"})),
+    ] {
+        let refused = api.post(&api.ann, &format!("{one}/{verb}"), body).await;
+        assert_eq!(refused.code(), (409, "conflict"), "{verb}");
+        assert!(refused.body["error"]["message"].as_str().unwrap().contains(new), "{refused:?}");
+    }
+    let other = format!("/work/{new}/{}", scout.id);
+    api.world
+        .deliveries
+        .advance(scout.caller, chat, MessageId::parse(new).unwrap(), DeliveryStep::Begin)
+        .await
+        .unwrap();
+    let taken = api.post(&api.ann, &format!("{other}/send-again"), json!({})).await;
+    assert_eq!(taken.code(), (409, "conflict"), "the agent works on it");
+    api.world.clock.advance(Duration::from_secs(3600));
+    let again = api.post(&api.ann, &format!("/organization{other}/send-again"), json!({})).await;
+    assert_eq!((again.status, &again.data()["dead_at"]), (201, &json!(api.now())));
+    let waiting = format!("/work/{}/{}", again.data()["replaced_by"].as_str().unwrap(), scout.id);
+    assert_eq!(
+        api.post(&api.ann, &format!("{waiting}/dead-letter"), json!({"reason": "over"})).await.status,
+        200
+    );
+    let one = waiting;
+
+    let retry = api.post(&api.ann, &format!("{one}/retry"), json!({})).await;
+    assert!(retry.data()["hint"].as_str().unwrap().contains("send-again"), "{retry:?}");
+    // Those who are responsible for an agent need not be in its room.
+    let cat = api.world.colleague("cat", "ann").await;
+    let cats = api.world.agent(&cat, "Cats").await;
+    let room = api.empty_room(cat.caller).await;
+    api.add(cat.caller, room, cats.id.into(), Role::Member).await;
+    let secret = api.mention(cat.caller, room, &cats, "a secret").await;
+    let path = format!("/organization/work/{secret}/{}/send-again", cats.id);
+    assert_eq!(api.post(&api.ann, &path, json!({})).await.code(), (403, "forbidden"));
+    assert_eq!(api.post(&api.bob, &path, json!({})).await.code(), (404, "not_found"));
+
+    let many = |filter: Value| {
+        let mut body = filter;
+        body["to_agent_id"] = json!(scout.id.to_string());
+        body
+    };
+    for (body, pointer) in [
+        (many(json!({})), "/all"),
+        (many(json!({"agent_id": scout.id.to_string()})), "/to_agent_id"),
+        (many(json!({"all": true, "cursor": "x"})), "/cursor"),
+        (json!({"all": true}), "/to_agent_id"),
+    ] {
+        let refused = api.post(&api.ann, "/work/reassign", body).await;
+        assert_eq!(refused.refusal(), (422, "validation_error", vec![pointer]));
+    }
+    let elsewhere = api.empty_room(api.ann.caller).await;
+    api.add(api.ann.caller, elsewhere, helper.id.into(), Role::Member).await;
+    for room in [chat, chat, elsewhere] {
+        api.mention(api.ann.caller, room, helper, "do it").await;
+    }
+    let of_helper = many(json!({"agent_id": helper.id.to_string()}));
+    let changed = api.post(&api.ann, "/work/reassign", of_helper.clone()).await;
+    let expected = json!({"changed": 2, "refused": [], "skipped": 1, "has_more": false, "next_cursor": null});
+    assert_eq!(changed.data(), &expected);
+    let changed = api.post(&api.ann, "/organization/work/reassign", of_helper).await;
+    assert_eq!(changed.data()["changed"], 0);
 }

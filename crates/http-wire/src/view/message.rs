@@ -175,6 +175,9 @@ struct DeliveryView<'a> {
     dead_at: Option<Shown<Timestamp>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dead_reason: Option<&'a str>,
+    /// The message that replaces it for the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced_by: Option<Shown<MessageId>>,
 }
 
 impl<'a> DeliveryView<'a> {
@@ -192,6 +195,7 @@ impl<'a> DeliveryView<'a> {
             processed_at: delivery.processed_at().map(Shown),
             dead_at: delivery.dead().map(|dead| Shown(dead.at)),
             dead_reason: delivery.dead().map(|dead| dead.reason.as_str()),
+            replaced_by: delivery.replaced_by().map(Shown),
         }
     }
 }

@@ -148,12 +148,15 @@ pub struct ReceiptView<'a> {
     /// How many messages the agent has to process in this room before this one, at most 1,000; 0 if it is
     /// the next one. Null if it was processed or is dead, or if the agent has left the room.
     queue_position: Option<u32>,
+    /// The new message, if this one was sent again to the agent or to another one.
+    #[schema(value_type = Option<super::Id>)]
+    replaced_by: Option<Shown<MessageId>>,
 }
 
 impl<'a> ReceiptView<'a> {
     /// Shows `receipt`; `connected` says whether its agent is.
     pub fn new(receipt: &'a DeliveryReceipt, connected: bool) -> Self {
-        let DeliveryReceipt { agent, status, changed_at, before } = receipt;
+        let DeliveryReceipt { agent, status, changed_at, before, replaced_by } = receipt;
         Self {
             id: Shown(agent.id),
             handle: &agent.handle,
@@ -166,6 +169,7 @@ impl<'a> ReceiptView<'a> {
             paused: agent.is_paused,
             in_room: agent.in_chat,
             queue_position: *before,
+            replaced_by: replaced_by.map(Shown),
         }
     }
 }

@@ -48,6 +48,9 @@ pub struct WorkItemView<'a> {
     dead_at: Option<Shown<Timestamp>>,
     /// Why it was. Null if the caller may not read the room.
     dead_reason: Option<&'a str>,
+    /// The new message, if the text was sent again: to another agent of the room, or to the same one.
+    #[schema(value_type = Option<super::Id>)]
+    replaced_by: Option<Shown<MessageId>>,
     /// When the message was last retried.
     #[schema(value_type = Option<super::Instant>)]
     retried_at: Option<Shown<Timestamp>>,
@@ -61,12 +64,17 @@ pub struct RetriedWorkView<'a> {
     /// Set if the agent has begun to process the message within three seconds. An agent that has given the
     /// message up may ignore it until its process restarts.
     taken_up: bool,
+    /// What to do about a message that was not taken up. Absent if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'static str>,
 }
 
 impl<'a> RetriedWorkView<'a> {
     /// Shows `item`.
     pub fn new(item: WorkItemView<'a>, taken_up: bool) -> Self {
-        Self { item, taken_up }
+        let hint = "The agent has not begun to process the message yet. If it ignores the message because it has given \
+                    it up, send the text as a new message: POST to send-again.";
+        Self { item, taken_up, hint: (!taken_up).then_some(hint) }
     }
 }
 
@@ -75,10 +83,14 @@ impl<'a> RetriedWorkView<'a> {
 pub struct ChangedWorkView {
     /// The number of items that were changed, at most 100.
     changed: u32,
-    /// The items that matched and were not changed, because they were in another state by then.
+    /// The items that matched and were not changed, for example because they were in another state by then.
     refused: Vec<RefusedWorkView>,
-    /// Set if more items may match. Send the request again until this is false, or nothing is changed.
+    /// The number of items that were not reassigned because the other agent is not in their rooms.
+    skipped: u32,
+    /// Set if more items may match. Send the request again with `next_cursor` until this is false.
     has_more: bool,
+    /// The `cursor` of the next request. Null exactly when `has_more` is false.
+    next_cursor: Option<String>,
 }
 
 /// A work item that was not changed.
@@ -93,14 +105,20 @@ struct RefusedWorkView {
 }
 
 impl ChangedWorkView {
-    /// Shows what was changed.
-    pub fn new(changed: &ChangedWork) -> Self {
+    /// Shows what was changed; `next_cursor` leads to the items that were not examined.
+    pub fn new(changed: &ChangedWork, next_cursor: Option<String>) -> Self {
         let refused = changed.refused.iter().map(|(message, agent, reason)| RefusedWorkView {
             message_id: Shown(*message),
             agent_id: Shown(*agent),
             reason: reason.to_string(),
         });
-        Self { changed: changed.changed, refused: refused.collect(), has_more: changed.more }
+        Self {
+            changed: changed.changed,
+            refused: refused.collect(),
+            skipped: changed.skipped,
+            has_more: next_cursor.is_some(),
+            next_cursor,
+        }
     }
 }
 
@@ -174,6 +192,7 @@ impl<'a> WorkItemView<'a> {
             processed_at: delivery.processed_at().map(Shown),
             dead_at: delivery.dead().map(|dead| Shown(dead.at)),
             dead_reason: item.shown_dead_reason(),
+            replaced_by: delivery.replaced_by().map(Shown),
             retried_at: delivery.restart().map(|restart| Shown(restart.at)),
         }
     }

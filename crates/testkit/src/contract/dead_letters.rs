@@ -230,7 +230,7 @@ pub async fn only_the_responsible_change_work(world: World) {
     }
     let refused = world.work.change(admin(&cai), message, bot.id, dead_letter(), None).await;
     assert!(matches!(refused, Err(ChangeWorkError::Refused(ChangeWorkRefused::NotAdmin(_)))), "{refused:?}");
-    let refused = world.work.change_all(admin(&cai), WorkFilter::default(), true, dead_letter()).await;
+    let refused = world.work.change_all(admin(&cai), WorkFilter::default(), true, dead_letter(), None).await;
     assert!(matches!(refused, Err(ChangeAllError::NotAdmin(_))), "{refused:?}");
     assert_eq!(next(&world, &bot, chat).await, Some(message), "nothing has changed");
 
@@ -273,23 +273,23 @@ pub async fn work_is_changed_by_filter(world: World) {
     }
     let waiting = send(&world, &ann, chat, &bot).await;
     let kept = send(&world, &ann, room, &scout).await;
-    let refused = world.work.change_all(mine, WorkFilter::default(), false, dead_letter()).await;
+    let refused = world.work.change_all(mine, WorkFilter::default(), false, dead_letter(), None).await;
     assert!(matches!(refused, Err(ChangeAllError::NoFilter)), "{refused:?}");
     for filter in [WorkFilter { agent: Some(bot.id), ..WorkFilter::default() }, of_state(DeliveryStatus::New)]
     {
-        let refused = world.work.change_all(mine, filter, true, WorkChange::Retry).await;
+        let refused = world.work.change_all(mine, filter, true, WorkChange::Retry, None).await;
         assert!(matches!(refused, Err(ChangeAllError::NotRetryable)), "{refused:?}");
     }
     let of_bot = WorkFilter { agent: Some(bot.id), ..WorkFilter::default() };
-    let changed = world.work.change_all(mine, of_bot.clone(), false, dead_letter()).await.unwrap();
-    assert_eq!((changed.changed, changed.refused.len(), changed.more), (4, 0, false));
+    let changed = world.work.change_all(mine, of_bot.clone(), false, dead_letter(), None).await.unwrap();
+    assert_eq!((changed.changed, changed.refused.len(), changed.next), (4, 0, None));
     assert_eq!(open(&world, &bot, chat).await, []);
     assert_eq!(listed(&world, mine, WorkFilter::default()).await, [kept]);
     assert_eq!(actions(&world, &ann).await, [AuditAction::WorkDeadLettered; 4]);
-    let again = world.work.change_all(mine, of_bot, false, dead_letter()).await.unwrap();
-    assert_eq!((again.changed, again.more), (0, false));
+    let again = world.work.change_all(mine, of_bot, false, dead_letter(), None).await.unwrap();
+    assert_eq!((again.changed, again.next), (0, None));
     let dead = of_state(DeliveryStatus::Dead);
-    let changed = world.work.change_all(mine, dead.clone(), false, WorkChange::Retry).await.unwrap();
+    let changed = world.work.change_all(mine, dead.clone(), false, WorkChange::Retry, None).await.unwrap();
     assert_eq!(changed.changed, 4);
     assert_eq!(listed(&world, mine, dead).await, []);
     failing.push(waiting);

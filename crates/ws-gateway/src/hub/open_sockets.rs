@@ -234,6 +234,7 @@ impl OpenSockets {
             | Change::PlansConfigured
             | Change::ParticipantsRemoved(_)
             | Change::WorkRetried(_)
+            | Change::MessageSent(_)
             | Change::AgentsStopped(_)
             | Change::AgentsPlaying(_)
             | Change::PauseChanged(_)

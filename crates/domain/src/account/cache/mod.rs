@@ -172,6 +172,7 @@ impl CallerCache {
             Change::ConnectionsChanged(_)
             | Change::NodeCleared(_)
             | Change::WorkRetried(_)
+            | Change::MessageSent(_)
             | Change::AgentsStopped(_)
             | Change::AgentsPlaying(_)
             | Change::PauseChanged(_)

@@ -240,6 +240,7 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         Change::ConnectionsChanged(_)
         | Change::NodeCleared(_)
         | Change::WorkRetried(_)
+        | Change::MessageSent(_)
         | Change::AgentsStopped(_)
         | Change::AgentsPlaying(_)
         | Change::PauseChanged(_)
@@ -275,6 +276,7 @@ async fn each_change_drops_only_outdated_entries() {
         Change::ConnectionsChanged(bot),
         Change::NodeCleared(NodeId::new(id(1))),
         Change::WorkRetried(room(1)),
+        Change::MessageSent(MessageId::new(Uuid::from_u128(1))),
         Change::AgentsStopped(room(1)),
         Change::AgentsPlaying(room(1)),
         Change::PauseChanged(organization(1)),

@@ -8,7 +8,7 @@ use crate::control::{InterruptAgent, SetStopped};
 use crate::id::{ChatId, MessageId, OrganizationId, ParticipantId, UserId};
 use crate::message::{DeleteMessage, EditMessage};
 use crate::time::Timestamp;
-use crate::work::{ChangeWork, WorkChange};
+use crate::work::{ChangeWork, WorkStep};
 
 impl AuditEntry {
     /// A chat that was made, in this organization; a given title is the detail. A title that derives
@@ -89,11 +89,15 @@ impl AuditEntry {
 
     /// Work that someone who is responsible for its agent has changed.
     pub fn work_changed(command: &ChangeWork) -> Self {
-        let ChangeWork { item, change, now, .. } = command;
-        let (action, detail) = match change {
-            WorkChange::Retry => (AuditAction::WorkRetried, None),
-            WorkChange::DeadLetter(reason) => {
-                (AuditAction::WorkDeadLettered, Some(reason.as_str().to_owned()))
+        let ChangeWork { item, step, now, .. } = command;
+        let (action, detail) = match step {
+            WorkStep::Retry => (AuditAction::WorkRetried, None),
+            WorkStep::DeadLetter(reason) => (AuditAction::WorkDeadLettered, Some(reason.as_str().to_owned())),
+            WorkStep::Replace(replacement) => {
+                let reassigned = replacement.reassigns;
+                let action =
+                    if reassigned { AuditAction::WorkReassigned } else { AuditAction::WorkSentAgain };
+                (action, Some(format!("{} (message {})", replacement.reason, replacement.new.id)))
             }
         };
         let agent = ParticipantId::Agent(item.agent);

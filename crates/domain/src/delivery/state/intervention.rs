@@ -1,5 +1,5 @@
 //! Changes of a delivery that its agent does not make: it becomes dead after too many attempts, and
-//! those who are responsible for the agent dead-letter or retry it. Pure.
+//! those who are responsible for the agent dead-letter it, retry it, or replace it by another message. Pure.
 //!
 //! A *dead* delivery is not offered any more; its attempts are kept. A *restart* offers a delivery as
 //! if it were new: earlier attempts are kept and their numbers go on, but they count towards neither
@@ -10,6 +10,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
 use super::{Attempt, AttemptNumber, AttemptState, AttemptStatus, Delivery, DeliveryStatus, Inconsistent};
+use crate::id::MessageId;
 use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
 
@@ -63,6 +64,9 @@ pub struct DeadLetter {
     pub at: Timestamp,
     /// The reason: that of the human who took it out of the queue, or the number of attempts.
     pub reason: String,
+    /// The message that replaces it, if its text was sent again. It stays dead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<MessageId>,
 }
 
 /// The reason for taking a delivery out of the queue: not blank, at most 500 characters.
@@ -93,6 +97,8 @@ pub enum InterventionRefused {
     InProgress,
     /// The message does not mention the agent, so it is not in the queue.
     NotAddressed,
+    /// This message replaces it already.
+    Replaced(MessageId),
 }
 
 /// The error of an open attempt that a retry has ended.
@@ -132,6 +138,11 @@ impl Delivery {
         self.dead.as_ref()
     }
 
+    /// The message that replaces it, if its text was sent again.
+    pub fn replaced_by(&self) -> Option<MessageId> {
+        self.dead.as_ref()?.replaced_by
+    }
+
     /// Returns whether an attempt counts towards the status and the limit.
     pub fn counts(&self, attempt: &Attempt) -> bool {
         Some(attempt.number) > self.restart.and_then(|restart| restart.after)
@@ -165,25 +176,15 @@ impl Delivery {
             1 => "not processed after 1 attempt".to_owned(),
             number => format!("not processed after {number} attempts"),
         };
-        Self { dead: Some(DeadLetter { at: now, reason }), ..self }
+        Self { dead: Some(DeadLetter { at: now, reason, replaced_by: None }), ..self }
     }
 
     /// Offers the delivery as if it were new: one that was taken or failed, one whose open attempt
     /// began at `stuck_since` or before, which ends, or a dead one.
     pub fn retry(mut self, stuck_since: Timestamp, now: Timestamp) -> Result<Self, InterventionRefused> {
-        if !self.addressed {
-            return Err(InterventionRefused::NotAddressed);
-        }
-        match self.status() {
-            status @ (DeliveryStatus::New | DeliveryStatus::Processed) => {
-                return Err(InterventionRefused::Status(status));
-            }
-            DeliveryStatus::Processing => {
-                if self.attempts.last().is_some_and(|open| open.started_at > stuck_since) {
-                    return Err(InterventionRefused::InProgress);
-                }
-            }
-            DeliveryStatus::Delivered | DeliveryStatus::Failed | DeliveryStatus::Dead => {}
+        self.check_not_in_progress(stuck_since)?;
+        if self.status() == DeliveryStatus::New {
+            return Err(InterventionRefused::Status(DeliveryStatus::New));
         }
         if let Some(open) = self.open_attempt() {
             *open = AttemptState::Failed { at: now, error: ENDED_BY_RETRY.to_owned() };
@@ -193,22 +194,57 @@ impl Delivery {
     }
 
     /// Takes the delivery out of the queue. An open attempt ends as failed.
-    pub fn dead_letter(
-        mut self,
-        reason: &DeadLetterReason,
+    pub fn dead_letter(self, reason: &DeadLetterReason, now: Timestamp) -> Result<Self, InterventionRefused> {
+        self.check_open()?;
+        if self.dead.is_some() {
+            return Err(InterventionRefused::Status(DeliveryStatus::Dead));
+        }
+        Ok(self.end(DeadLetter { at: now, reason: reason.as_str().to_owned(), replaced_by: None }))
+    }
+
+    /// Takes the delivery out of the queue, or has it stay dead, because the message `by` replaces it. An open
+    /// attempt that began at `stuck_since` or before ends as failed.
+    pub fn replace(
+        self,
+        by: MessageId,
+        reason: String,
+        stuck_since: Timestamp,
         now: Timestamp,
     ) -> Result<Self, InterventionRefused> {
+        self.check_not_in_progress(stuck_since)?;
+        Ok(self.end(DeadLetter { at: now, reason, replaced_by: Some(by) }))
+    }
+
+    /// Refuses what is not in the queue, was processed, or was replaced.
+    fn check_open(&self) -> Result<(), InterventionRefused> {
         if !self.addressed {
             return Err(InterventionRefused::NotAddressed);
         }
-        let status = self.status();
-        if matches!(status, DeliveryStatus::Processed | DeliveryStatus::Dead) {
-            return Err(InterventionRefused::Status(status));
+        if let Some(by) = self.replaced_by() {
+            return Err(InterventionRefused::Replaced(by));
         }
+        match self.status() {
+            DeliveryStatus::Processed => Err(InterventionRefused::Status(DeliveryStatus::Processed)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses what [`Self::check_open`] refuses, and what the agent works on: the open attempt began after
+    /// `stuck_since`.
+    fn check_not_in_progress(&self, stuck_since: Timestamp) -> Result<(), InterventionRefused> {
+        self.check_open()?;
+        let is_processing = self.status() == DeliveryStatus::Processing;
+        if is_processing && self.attempts.last().is_some_and(|open| open.started_at > stuck_since) {
+            return Err(InterventionRefused::InProgress);
+        }
+        Ok(())
+    }
+
+    fn end(mut self, dead: DeadLetter) -> Self {
         if let Some(open) = self.open_attempt() {
-            *open = AttemptState::Failed { at: now, error: format!("dead-lettered: {}", reason.as_str()) };
+            *open = AttemptState::Failed { at: dead.at, error: format!("dead-lettered: {}", dead.reason) };
         }
-        Ok(Self { dead: Some(DeadLetter { at: now, reason: reason.as_str().to_owned() }), ..self })
+        Self { dead: Some(dead), ..self }
     }
 }
 

@@ -48,6 +48,19 @@ impl From<ChangeWorkError> for ApiError {
                 "The message does not mention the agent, so it cannot be offered to the agent. Send another one."
                     .to_owned(),
             ),
+            ChangeWorkRefused::Replaced(by) => {
+                conflict(format!("The text was sent again as message {by}. Read the work of that message."))
+            }
+            ChangeWorkRefused::NotInChat => Self::new(
+                ErrorCode::Forbidden,
+                "You are not a participant of the room, so you cannot send a message there. Ask a participant to add you.",
+            ),
+            ChangeWorkRefused::AgentNotInChat => Self::validation()
+                .with_detail("/agent_id", "is not in the room of the message; add the agent to the room first"),
+            ChangeWorkRefused::SameAgent => {
+                Self::validation().with_detail("/agent_id", "must be another agent; use send-again for the same one")
+            }
+            ChangeWorkRefused::Limit(reached) => reached.into(),
         }
     }
 }
@@ -62,6 +75,8 @@ impl From<ChangeAllError> for ApiError {
                 "/state",
                 "must be delivered, failed, or dead, unless the flag is stuck, failing, or dead",
             ),
+            ChangeAllError::SameAgent => Self::validation()
+                .with_detail("/to_agent_id", "must be another agent than that of the filter"),
             ChangeAllError::NotAdmin(refused) => refused.into(),
             ChangeAllError::Store(error) => error.into(),
         }

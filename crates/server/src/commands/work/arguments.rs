@@ -39,6 +39,25 @@ pub enum WorkCommand {
         parlance work dead-letter --agent ann/echo --flag failing --reason \"no API key\"\n\
         Next: `parlance work list --state dead` lists it.")]
     DeadLetter(DeadLetterWorkArguments),
+    /// Send work to another agent of the room: one message, or all that match.
+    ///
+    /// The owner of the message's agent, who must be in the room, sends a new message that mentions the
+    /// other agent and quotes the first one. The first one is dead-lettered with a reason that names the
+    /// new message.
+    #[command(after_help = "Examples:\n  \
+        parlance work reassign 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 ann/echo --to ann/scout\n  \
+        parlance work reassign --agent ann/echo --flag failing --to ann/scout --reason \"no API key\"\n\
+        See also: `parlance chat show` lists the agents of a room.")]
+    Reassign(ReassignWorkArguments),
+    /// Send the text of a message to its agent again, as a new message.
+    ///
+    /// For an agent that ignores a retried message because it has given it up. The agent's owner, who must
+    /// be in the room, sends a new message that quotes the first one. The first one is dead-lettered with a
+    /// reason that names the new message.
+    #[command(after_help = "Example:\n  \
+        parlance work send-again 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 ann/echo\n\
+        See also: `parlance work retry` offers the same message again.")]
+    SendAgain(SendAgainWorkArguments),
 }
 
 /// The state of open work, as given on the command line.
@@ -143,6 +162,34 @@ pub struct DeadLetterWorkArguments {
     /// The reason, which the humans in the room see: 1 to 500 characters.
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
+}
+
+/// Which work is for another agent.
+#[derive(Args, Debug)]
+pub struct ReassignWorkArguments {
+    #[command(flatten)]
+    pub which: WhichWorkArguments,
+    /// Handle of the other agent (owner/slug).
+    #[arg(long, value_name = "HANDLE")]
+    pub to: String,
+    /// The reason, which the other agent and the humans in the room see: 1 to 500 characters.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+/// Which message is to be sent again.
+#[derive(Args, Debug)]
+pub struct SendAgainWorkArguments {
+    /// The message's id, as `parlance work list` shows it.
+    pub message: String,
+    /// Handle of the agent (owner/slug).
+    pub agent: String,
+    /// The reason, which the agent and the humans in the room see: 1 to 500 characters.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// The work to list.

@@ -14,8 +14,8 @@ use domain::id::MessageId;
 use domain::page::{PageRequest, Slice};
 use domain::time::Timestamp;
 use domain::work::{
-    ChangeAllError, ChangeWorkError, ChangeWorkRefused, FindWorkError, ListWorkError, WorkChange, WorkFilter,
-    WorkFlag, WorkItem, WorkScope, WorkService,
+    ChangeAllError, ChangeWorkError, ChangeWorkRefused, FindWorkError, ListWorkError, Resend, WorkChange,
+    WorkFilter, WorkFlag, WorkItem, WorkScope, WorkService,
 };
 use serde_json::{Value, json};
 
@@ -27,8 +27,8 @@ use crate::progress::say;
 use crate::store::{self, Store};
 use crate::wiring;
 use arguments::{
-    DeadLetterWorkArguments, FilterWorkArguments, ListWorkArguments, RetryWorkArguments, ShowWorkArguments,
-    WhichWorkArguments,
+    DeadLetterWorkArguments, FilterWorkArguments, ListWorkArguments, ReassignWorkArguments,
+    RetryWorkArguments, SendAgainWorkArguments, ShowWorkArguments, WhichWorkArguments,
 };
 
 /// The number of items that are read at once.
@@ -52,13 +52,27 @@ pub(crate) async fn run(config: &Config, command: WorkCommand) -> Result<(), Fai
             change(config, store, which, WorkChange::Retry).await
         }
         WorkCommand::DeadLetter(DeadLetterWorkArguments { which, reason }) => {
-            let reason = DeadLetterReason::new(reason.clone()).map_err(|fault| {
-                Failure::plain(format!("--reason: {fault}")).next("see `parlance work dead-letter --help`")
-            })?;
+            let reason = parse_reason(reason, "dead-letter")?;
             change(config, store, which, WorkChange::DeadLetter(reason)).await
+        }
+        WorkCommand::Reassign(ReassignWorkArguments { which, to, reason }) => {
+            let reason = reason.as_ref().map(|reason| parse_reason(reason, "reassign")).transpose()?;
+            let to = Some(agent::find(store, to).await?.id);
+            change(config, store, which, WorkChange::Resend(Resend { to, reason })).await
+        }
+        WorkCommand::SendAgain(SendAgainWorkArguments { message, agent, reason, json }) => {
+            let reason = reason.as_ref().map(|reason| parse_reason(reason, "send-again")).transpose()?;
+            let again = WorkChange::Resend(Resend { to: None, reason });
+            change_named(config, store, (message, agent), *json, again).await
         }
     })
     .await
+}
+
+fn parse_reason(text: &str, command: &str) -> Result<DeadLetterReason, Failure> {
+    DeadLetterReason::new(text.to_owned()).map_err(|fault| {
+        Failure::plain(format!("--reason: {fault}")).next(&format!("see `parlance work {command} --help`"))
+    })
 }
 
 async fn filter(store: &Arc<dyn Store>, arguments: &FilterWorkArguments) -> Result<WorkFilter, Failure> {
@@ -131,52 +145,73 @@ async fn change(
     which: &WhichWorkArguments,
     change: WorkChange,
 ) -> Result<(), Failure> {
-    let work = wiring::work(config, store.clone());
-    match (&which.message, &which.of) {
-        (Some(message), Some(of)) => {
-            let agent = agent::find(store, of).await?;
-            let id = MessageId::parse(message.trim()).ok_or_else(|| unknown(&agent, message))?;
-            change_one(&work, &agent, id, which.json, change).await
-        }
-        _ => change_all(&work, filter(store, &which.filter).await?, which, change).await,
+    if let (Some(message), Some(of)) = (&which.message, &which.of) {
+        return change_named(config, store, (message, of), which.json, change).await;
     }
+    let work = wiring::work(config, store.clone());
+    change_all(&work, filter(store, &which.filter).await?, which, change).await
 }
 
-async fn change_one(
-    work: &WorkService,
-    agent: &Agent,
-    message: MessageId,
+/// Changes the message with this id of the agent with this handle.
+async fn change_named(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    (message, of): (&str, &str),
     as_json_text: bool,
     change: WorkChange,
 ) -> Result<(), Failure> {
-    let (done, is_retry) = (past(&change), change == WorkChange::Retry);
-    let changed = work.change(WorkScope::Everything, message, agent.id, change, None).await;
+    let work = wiring::work(config, store.clone());
+    let agent = agent::find(store, of).await?;
+    let id = MessageId::parse(message.trim()).ok_or_else(|| unknown(&agent, message))?;
+    let done = past(&change);
+    let changed = work.change(WorkScope::Everything, id, agent.id, change.clone(), None).await;
     let item = changed.map_err(|error| match error {
-        ChangeWorkError::Refused(ChangeWorkRefused::NotFound) => unknown(agent, &message.to_string()),
-        ChangeWorkError::Refused(refused) => Failure::plain(format!("the work was not {done}: {refused}"))
-            .next(match refused {
-                ChangeWorkRefused::InProgress => "wait until it is stuck, or dead-letter it first",
-                ChangeWorkRefused::NotAddressed => "send a message that mentions the agent",
-                _ => "see its state with `parlance work show`",
-            }),
+        ChangeWorkError::Refused(ChangeWorkRefused::NotFound) => unknown(&agent, message),
+        ChangeWorkError::Refused(refused) => {
+            let next = next_after(&refused);
+            Failure::plain(format!("the work was not {done}: {refused}")).next(next)
+        }
         ChangeWorkError::Store(_) => {
             Failure::new(format!("the work was not {done}"), error).next(store::NEXT)
         }
     })?;
     let now = work.now();
-    print(&if as_json_text {
-        json!({ "work": as_json(&item, &work.flags(&item, now), now) }).to_string()
-    } else if is_retry {
-        format!(
-            "Retried {} for {}: it is offered again. `parlance work show {} {}` shows whether the agent took it up.",
-            item.message, item.agent.handle, item.message, item.agent.handle
-        )
-    } else {
-        format!(
-            "Dead-lettered {} for {}. `parlance work retry` reverses it.",
-            item.message, item.agent.handle
-        )
+    if as_json_text {
+        return print(&json!({ "work": as_json(&item, &work.flags(&item, now), now) }).to_string());
+    }
+    let (message, handle) = (item.message, &item.agent.handle);
+    print(&match (change, item.delivery.replaced_by()) {
+        (WorkChange::Retry, _) => format!(
+            "Retried {message} for {handle}: it is offered again. `parlance work show {message} {handle}` shows whether \
+             the agent took it up. If it does not, `parlance work send-again` sends it as a new message."
+        ),
+        (WorkChange::Resend(_), Some(new)) => {
+            format!(
+                "Message {new} replaces {message}, which was {done} and is not offered to {handle} any more."
+            )
+        }
+        (WorkChange::DeadLetter(_) | WorkChange::Resend(_), _) => {
+            format!("Dead-lettered {message} for {handle}. `parlance work retry` reverses it.")
+        }
     })
+}
+
+/// What to do about a refusal.
+const fn next_after(refused: &ChangeWorkRefused) -> &'static str {
+    match refused {
+        ChangeWorkRefused::InProgress => "wait until it is stuck, or dead-letter it first",
+        ChangeWorkRefused::NotAddressed => "send a message that mentions the agent",
+        ChangeWorkRefused::Replaced(_) => "see the new message with `parlance work show`",
+        ChangeWorkRefused::NotInChat => {
+            "the agent's owner is the sender, and must be in the room: see `parlance chat show`"
+        }
+        ChangeWorkRefused::AgentNotInChat => "see the agents of the room with `parlance chat show`",
+        ChangeWorkRefused::SameAgent => "run `parlance work send-again`",
+        ChangeWorkRefused::Limit(_) => "give the organization another plan with `parlance plan set`",
+        ChangeWorkRefused::NotFound | ChangeWorkRefused::NotAdmin(_) | ChangeWorkRefused::State(_) => {
+            "see its state with `parlance work show`"
+        }
+    }
 }
 
 async fn change_all(
@@ -186,10 +221,10 @@ async fn change_all(
     change: WorkChange,
 ) -> Result<(), Failure> {
     let done = past(&change);
-    let mut changed = 0;
-    let refused = loop {
+    let (mut changed, mut skipped, mut refused, mut after) = (0, 0, Vec::new(), None);
+    loop {
         let part = work
-            .change_all(WorkScope::Everything, filter.clone(), which.all, change.clone())
+            .change_all(WorkScope::Everything, filter.clone(), which.all, change.clone(), after)
             .await
             .map_err(|error| match error {
                 ChangeAllError::NoFilter => {
@@ -202,27 +237,37 @@ async fn change_all(
                 )
                 .next("run, for example, `parlance work retry --flag failing`; the flags stuck and dead and the states \
                                 delivered, failed, and dead can be retried, too"),
+                ChangeAllError::SameAgent => Failure::plain(format!("no work was {done}: {error}"))
+                    .next("name two agents, or send one message again with `parlance work send-again`"),
                 ChangeAllError::NotAdmin(_) | ChangeAllError::Store(_) => {
                     Failure::new(format!("not all work was {done}; {changed} messages were"), error)
                         .next(store::NEXT)
                 }
             })?;
         changed += u64::from(part.changed);
-        if !part.more || part.changed == 0 {
-            break part.refused;
+        skipped += u64::from(part.skipped);
+        refused.extend(part.refused);
+        after = part.next;
+        if after.is_none() {
+            break;
         }
         say(&format!("{done} {}", count(changed, "message")));
-    };
+    }
     print(&if which.json {
         let refused = refused.iter().map(|(message, agent, reason)| {
             json!({
                 "message_id": message.to_string(), "agent_id": agent.to_string(), "reason": reason.to_string(),
             })
         });
-        json!({ "changed": changed, "refused": refused.collect::<Vec<_>>() }).to_string()
+        json!({ "changed": changed, "skipped": skipped, "refused": refused.collect::<Vec<_>>() }).to_string()
     } else {
         let left = refused.iter().map(|(message, _, reason)| format!("\n  {message} was not: {reason}"));
-        format!("{} {done}.{}", count(changed, "message"), left.collect::<String>())
+        let elsewhere = if skipped > 0 {
+            format!(" {} skipped, because the agent is not in the room.", count(skipped, "message"))
+        } else {
+            String::new()
+        };
+        format!("{} {done}.{elsewhere}{}", count(changed, "message"), left.collect::<String>())
     })
 }
 
@@ -231,6 +276,8 @@ const fn past(change: &WorkChange) -> &'static str {
     match change {
         WorkChange::Retry => "retried",
         WorkChange::DeadLetter(_) => "dead-lettered",
+        WorkChange::Resend(Resend { to: Some(_), .. }) => "reassigned",
+        WorkChange::Resend(Resend { to: None, .. }) => "sent again",
     }
 }
 
@@ -269,8 +316,9 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &ShowWorkArgum
     let dead = delivery
         .dead()
         .map(|dead| format!("  dead-lettered {}: {}\n", times.text(dead.at), on_one_line(&dead.reason)));
+    let replaced = delivery.replaced_by().map(|new| format!("  replaced by {new}\n"));
     let retried = delivery.restart().map(|restart| format!("  retried {}\n", times.text(restart.at)));
-    print(&lines.into_iter().chain(retried).chain(dead).collect::<Vec<_>>().join("\n"))?;
+    print(&lines.into_iter().chain(retried).chain(dead).chain(replaced).collect::<Vec<_>>().join("\n"))?;
     let kind = List { name: None, headings: &["TRY", "BEGAN", "TOOK", "RESULT"], empty: "No attempts." };
     let mut rows = Rows::begin(kind, &arguments.print)?;
     for attempt in delivery.attempts() {
@@ -338,6 +386,7 @@ fn as_json(item: &WorkItem, flags: &[WorkFlag], now: Timestamp) -> Value {
         "processed_at": delivery.processed_at().map(|at| at.to_string()),
         "dead_at": delivery.dead().map(|dead| dead.at.to_string()),
         "dead_reason": delivery.dead().map(|dead| &dead.reason),
+        "replaced_by": delivery.replaced_by().map(|new| new.to_string()),
         "retried_at": delivery.restart().map(|restart| restart.at.to_string()),
     })
 }

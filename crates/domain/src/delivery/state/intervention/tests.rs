@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::delivery::{DeliveryStep, FailureText, NoActiveAttempt, StepRefused};
-use crate::id::AgentId;
+use crate::id::{AgentId, MessageId};
 
 const AGENT: AgentId = AgentId::new(Uuid::from_u128(7));
 
@@ -147,7 +147,7 @@ fn every_open_delivery_can_be_taken_out_of_the_queue() {
     for before in [new(), new().delivered(at(1)), begun, failed(2)] {
         let count = before.attempts().len();
         let dead = before.dead_letter(&reason(), at(9)).unwrap();
-        let end = DeadLetter { at: at(9), reason: "no key".to_owned() };
+        let end = DeadLetter { at: at(9), reason: "no key".to_owned(), replaced_by: None };
         assert_eq!((dead.status(), dead.dead()), (DeliveryStatus::Dead, Some(&end)));
         assert_eq!(dead.attempts().len(), count);
         assert!(dead.attempts().iter().all(|attempt| attempt.status() == AttemptStatus::Failed));
@@ -165,8 +165,30 @@ fn every_open_delivery_can_be_taken_out_of_the_queue() {
 }
 
 #[test]
+fn what_is_neither_processed_nor_in_progress_is_replaced_once() {
+    let (by, other) = (MessageId::new(Uuid::from_u128(7)), MessageId::new(Uuid::from_u128(8)));
+    let replace = |before: Delivery| before.replace(by, "sent again".to_owned(), at(1), at(9));
+    let begun = |time| new().step(&DeliveryStep::Begin, None, at(time)).unwrap();
+    let dead = failed(2).dead_letter(&reason(), at(8)).unwrap();
+    for before in [new(), new().delivered(at(1)), begun(1), failed(1), dead] {
+        let replaced = replace(before).unwrap();
+        let end = DeadLetter { at: at(9), reason: "sent again".to_owned(), replaced_by: Some(by) };
+        assert_eq!((replaced.status(), replaced.dead()), (DeliveryStatus::Dead, Some(&end)));
+        assert!(replaced.attempts().iter().all(|attempt| attempt.status() == AttemptStatus::Failed));
+        let refused = Err(InterventionRefused::Replaced(by));
+        assert_eq!(replaced.clone().replace(other, "x".to_owned(), at(9), at(9)), refused);
+        assert_eq!(replaced.clone().dead_letter(&reason(), at(9)), refused);
+        assert_eq!(replaced.retry(at(9), at(9)), refused);
+    }
+    assert_eq!(replace(begun(2)), Err(InterventionRefused::InProgress));
+    let done = after(new(), &[DeliveryStep::Begin, DeliveryStep::Succeed], None, 1);
+    assert_eq!(replace(done), Err(InterventionRefused::Status(DeliveryStatus::Processed)));
+    assert_eq!(replace(Delivery::unaddressed(AGENT)), Err(InterventionRefused::NotAddressed));
+}
+
+#[test]
 fn only_consistent_interventions_are_restored() {
-    let dead = Some(DeadLetter { at: at(9), reason: "no key".to_owned() });
+    let dead = Some(DeadLetter { at: at(9), reason: "no key".to_owned(), replaced_by: None });
     let begun = new().step(&DeliveryStep::Begin, None, at(1)).unwrap();
     let done = after(new(), &[DeliveryStep::Begin, DeliveryStep::Succeed], None, 1);
     for delivery in [begun, done] {

@@ -1,0 +1,2 @@
+-- Replaced deliveries are dead like others.
+ALTER TABLE deliveries DROP COLUMN replaced_by;
