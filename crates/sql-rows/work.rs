@@ -104,6 +104,15 @@ fn disconnect(at: Option<At>, reason: Option<&str>) -> Option<LastDisconnect> {
     LastDisconnect::of(at.map(|At(at)| at), reason)
 }
 
+/// Whether a message that replaces an item still stands: it is there, and its agent is in the chat or has processed
+/// it. Value: its id.
+pub(crate) const REPLACEMENT_STANDS: &str = "SELECT count(*) FROM (SELECT 1 FROM messages \
+     CROSS JOIN participants CROSS JOIN deliveries \
+     WHERE messages.id = ? AND participants.chat_id = messages.chat_id AND participants.kind = 'Agent' \
+     AND deliveries.agent_id = participants.participant_id AND deliveries.chat_id = messages.chat_id \
+     AND deliveries.sequence = messages.sequence AND deliveries.addressed \
+     AND (participants.left_at IS NULL OR deliveries.processed_at IS NOT NULL) LIMIT 1) AS found";
+
 /// The organization of a scope; nil if it has none.
 pub(crate) fn organization(scope: WorkScope) -> Id {
     match scope {

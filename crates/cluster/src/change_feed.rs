@@ -7,8 +7,6 @@ use std::time::Duration;
 use domain::account::cache::CallerCache;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::control::ControlService;
-use domain::delivery::DeliveryService;
-use domain::id::{ChatId, MessageId};
 use domain::node::CLEARED_WITHIN;
 use domain::ports::Clock;
 use domain::services::Services;
@@ -19,7 +17,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use ws_gateway::Hub;
 
 use crate::cluster_member::ClusterMember;
-use crate::pause_signals::PauseSignals;
+use crate::follow_ups::FollowUps;
 use crate::revalidator::Revalidator;
 
 /// The interval of reads. It keeps the lease of the caller cache
@@ -46,14 +44,13 @@ pub struct ChangeFeed {
     hub: Arc<Hub>,
     callers: Arc<CallerCache>,
     control: Arc<ControlService>,
-    deliveries: Arc<DeliveryService>,
     clock: Arc<dyn Clock>,
     cluster_member: Option<Arc<ClusterMember>>,
     position: ChangePosition,
     /// Failed attempts to apply the next entries.
     failures: u32,
     revalidator: Arc<Revalidator>,
-    pause_signals: Arc<PauseSignals>,
+    follow_ups: Arc<FollowUps>,
 }
 
 impl ChangeFeed {
@@ -72,19 +69,18 @@ impl ChangeFeed {
         let position = log.newest_change().await?;
         let stale_chats = cluster_member.as_ref().map(|member| member.stale_chats()).unwrap_or_default();
         let revalidator = Arc::new(Revalidator::new(hub.clone(), chats, stale_chats));
-        let pause_signals = Arc::new(PauseSignals::new(hub.clone(), control.clone()));
+        let follow_ups = Arc::new(FollowUps::new(hub.clone(), control.clone(), deliveries));
         let change_feed = Self {
             log,
             hub,
             callers,
             control,
-            deliveries,
             clock,
             cluster_member,
             position,
             failures: 0,
             revalidator,
-            pause_signals,
+            follow_ups,
         };
         change_feed.load_remote_presence().await?;
         Ok(change_feed)
@@ -108,11 +104,11 @@ impl ChangeFeed {
         cluster_member.refresh_presence_of(who.collect::<HashSet<_>>().into_iter().collect()).await
     }
 
-    /// Follows the log, revalidates stale chats, and signals pauses, until it is dropped.
+    /// Follows the log, revalidates stale chats, and does what follows from changes, until it is dropped.
     pub async fn follow(self) {
         let revalidator = self.revalidator.clone();
-        let pause_signals = self.pause_signals.clone();
-        join3(revalidator.run(), pause_signals.run(), self.poll()).await;
+        let follow_ups = self.follow_ups.clone();
+        join3(revalidator.run(), follow_ups.run(), self.poll()).await;
     }
 
     async fn poll(mut self) {
@@ -180,13 +176,13 @@ impl ChangeFeed {
             self.callers.follow(change);
             self.start_resync(change);
             self.hub.follow(change);
+            self.follow_ups.add(change);
             match change {
                 Change::ParticipantsRemoved(chat) => {
                     self.revalidator.stale_chats().add(chat, self.bus_grace());
                 }
                 // Its agents may have reported to this node. One that plays again by now renews its indicator.
                 Change::AgentsStopped(chat) => self.control.clear_indicators(chat),
-                Change::PauseChanged(organization) => self.pause_signals.add(organization),
                 _ => {}
             }
         }
@@ -199,13 +195,6 @@ impl ChangeFeed {
             self.hub.end_sockets();
         }
         self.failures = 0;
-        for change in known() {
-            match change {
-                Change::ParticipantsRemoved(chat) => self.clear_left(chat).await,
-                Change::MessageSent(message) => self.follow_sent(message).await,
-                _ => {}
-            }
-        }
         // New connections of cleared nodes are known by now, so that no one appears to go offline in between.
         for change in known() {
             if let (Change::NodeCleared(node), Some(cluster_member)) = (change, &self.cluster_member) {
@@ -220,20 +209,6 @@ impl ChangeFeed {
             self.position = entry.position;
         }
         Ok(())
-    }
-
-    /// Turns off the indicators of former participants of a chat.
-    async fn clear_left(&self, chat: ChatId) {
-        if let Err(error) = self.control.clear_left(chat, &*self.hub).await {
-            tracing::debug!(error = %error, "indicators of former participants end by themselves");
-        }
-    }
-
-    /// Pushes what a command has sent to the sockets of this node. Agents that miss it get it by redelivery.
-    async fn follow_sent(&self, message: MessageId) {
-        if let Err(error) = self.deliveries.announce_sent(message, self.hub.clone()).await {
-            tracing::warn!(error = %error, "a message of a command was not announced");
-        }
     }
 
     /// How long events of other nodes may still take.

@@ -17,10 +17,10 @@
 
 mod change_feed;
 mod cluster_member;
+mod follow_ups;
 mod interests;
 mod node;
 mod node_events;
-mod pause_signals;
 mod recent_joins;
 mod remote_presence;
 mod resync;

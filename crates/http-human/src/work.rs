@@ -391,7 +391,13 @@ async fn change_many<S: Scope>(
     work: &WorkService,
     seal: &CursorSeal,
 ) -> Result<HttpResponse, ApiError> {
-    let cursors = S::cursors(caller, &filter);
+    let (verb, target) = match &change {
+        WorkChange::Retry => ("retry", None),
+        WorkChange::DeadLetter(_) => ("dead-letter", None),
+        WorkChange::Resend(resend) => ("reassign", resend.to),
+    };
+    let target = target.map(|agent| agent.to_string()).unwrap_or_default();
+    let cursors = S::cursors(caller, &filter).filtered("change", verb).filtered("to_agent_id", &target);
     let after = cursor.map(|cursor| cursors.decode(seal, &cursor)).transpose()?;
     let changed = work.change_all(S::of(caller), filter, all, change, after).await?;
     let next = changed.next.as_ref().map(|position| cursors.encode(seal, position));

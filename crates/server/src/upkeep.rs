@@ -235,7 +235,7 @@ async fn write_disconnects(hub: Arc<Hub>, accounts: Arc<AccountService>) {
         ticks.tick().await;
         outage.log(
             &hub.write_disconnects(&accounts).await,
-            "ends of sockets cannot be stored, retrying",
+            "disconnects cannot be stored, retrying",
             "ends of sockets stored again",
         );
     }

@@ -147,6 +147,7 @@ macro_rules! contract_tests {
             what_the_operator_sends_again_is_announced, work_is_sent_again_once,
             only_participants_send_work_again, work_is_not_sent_again_beyond_the_plan,
             work_is_reassigned_by_filter, a_change_of_several_goes_on_after_what_it_passed_over,
+            a_replacement_that_is_gone_does_not_count,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

@@ -67,7 +67,7 @@ impl AgentRepository for PostgresStore {
     }
 
     async fn note_disconnects(&self, ended: Vec<Disconnect>) -> Result<(), StoreError> {
-        let noted = self.change(ended, |db, ended| disconnects::note_on(db, ended).boxed(), |()| ());
+        let noted = self.change_quietly(ended, |db, ended| disconnects::note_on(db, ended).boxed());
         let Ok(done) = noted.await?;
         Ok(done)
     }

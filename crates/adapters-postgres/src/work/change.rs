@@ -8,6 +8,7 @@ use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkStep};
 
 use super::check_on;
 use super::find::key_on;
+use super::row::REPLACEMENT_STANDS;
 use crate::delivery::advance::record_on;
 use crate::error::Fault;
 use crate::message::batch;
@@ -40,9 +41,15 @@ pub(super) async fn change_on(
     }
     // The message comes first, so that its event shows every step announced before.
     lock::message_on(db, item.message).await?;
-    let Some(before) = record_on(db, item.agent, item.message).await? else {
+    let Some(mut before) = record_on(db, item.agent, item.message).await? else {
         return Ok(Err(ChangeWorkRefused::NotFound));
     };
+    if let Some(by) = before.replaced_by() {
+        let stands = statement::<BigInt>(REPLACEMENT_STANDS).bind::<SqlUuid, _>(by.uuid());
+        if stands.get_result::<i64>(&mut db).await? == 0 {
+            before = before.without_replacement();
+        }
+    }
     let after = match command.decide(before) {
         Ok(after) => after,
         Err(refused) => return Ok(Err(refused)),

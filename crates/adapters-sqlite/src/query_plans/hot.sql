@@ -263,7 +263,7 @@ SELECT max_attempts
 INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL;
 WITH wanted AS
   (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
@@ -320,7 +320,7 @@ INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed
 INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL;
 WITH wanted AS
   (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
@@ -379,7 +379,7 @@ SELECT max_attempts
 INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL;
 WITH wanted AS
   (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS

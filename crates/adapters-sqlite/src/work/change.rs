@@ -9,6 +9,7 @@ use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkStep};
 
 use super::check_on;
 use super::find::key_on;
+use super::row::REPLACEMENT_STANDS;
 use crate::delivery::advance::record_on;
 use crate::error::Fault;
 use crate::message::append::append_on;
@@ -32,7 +33,13 @@ pub(super) fn change_on(
     let chat_id = ChatId::new(chat);
     let row = message_row_on(connection, chat_id, item.message)?;
     let record = row.map(|row| record_on(connection, Id(agent), &row)).transpose()?.flatten();
-    let Some(before) = record else { return Ok(Err(ChangeWorkRefused::NotFound)) };
+    let Some(mut before) = record else { return Ok(Err(ChangeWorkRefused::NotFound)) };
+    if let Some(by) = before.replaced_by() {
+        let stands = statement!(REPLACEMENT_STANDS => BigInt).bind::<Binary, _>(Id(by.uuid()));
+        if stands.get_result::<i64>(connection)? == 0 {
+            before = before.without_replacement();
+        }
+    }
     let after = match command.decide(before) {
         Ok(after) => after,
         Err(refused) => return Ok(Err(refused)),

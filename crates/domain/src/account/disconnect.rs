@@ -10,8 +10,8 @@ use crate::store::StoreError;
 use crate::time::Timestamp;
 use crate::words::words;
 
-/// How long after an end that is stored another one counts as the same, if all that is known is that the server
-/// of the socket has ended.
+/// How long after an end that is stored its reason stays, if all that is known of a later one is that the server of
+/// the socket has ended.
 const SAME_END: Duration = Duration::from_secs(60);
 
 words! {
@@ -31,7 +31,7 @@ words! {
         AccountEnded = "account_ended",
         /// The server closed it so that the client connects again: it stops, or events may be missing.
         ServerClosed = "server_closed",
-        /// The server ended without a word, according to another one. No server counts these.
+        /// Another server reported that the socket's server crashed. No server counts these.
         ServerLost = "server_lost",
         /// The client read too slowly.
         SlowConsumer = "slow_consumer",
@@ -55,8 +55,8 @@ impl LastDisconnect {
         Some(Self { at: at?, reason: EndReason::parse(reason?)? })
     }
 
-    /// An end that is stored stays unless it was before this time.
-    pub fn replaces_before(self) -> Timestamp {
+    /// The reason of an end that is stored stays unless that end was before this time.
+    pub fn replaces_reason_before(self) -> Timestamp {
         match self.reason {
             EndReason::ServerLost => self.at.minus(SAME_END),
             _ => self.at,

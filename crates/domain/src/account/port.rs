@@ -223,7 +223,7 @@ pub trait AgentRepository: Send + Sync {
     ) -> Result<Result<Agent, RegisterRefused>, StoreError>;
 
     /// Stores why the last sockets of agents ended, unless a later end is stored
-    /// ([`LastDisconnect::replaces_before`](super::LastDisconnect::replaces_before)). An agent may be gone.
+    /// ([`LastDisconnect::replaces_reason_before`](super::LastDisconnect::replaces_reason_before)). An agent may be gone.
     async fn note_disconnects(&self, ended: Vec<Disconnect>) -> Result<(), StoreError>;
 
     /// Changes an agent of `command.owner`, with an entry in the audit log and one in the change log.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::service::DeliveryService;
+use super::state::DeliveryStatus;
 use crate::event::DomainEvent;
 use crate::id::{AgentId, MessageId};
 use crate::message::Message;
@@ -28,7 +29,13 @@ impl DeliveryService {
         }
         let publish = OnCommit::new(move |sent: &Vec<Message>| {
             for message in sent.clone() {
-                events.publish(DomainEvent::MessageCreated { message, recipients: recipients.clone() });
+                // Some may have taken it since they were read.
+                let is_new = |agent: &AgentId| {
+                    let mut deliveries = message.deliveries.iter();
+                    deliveries.any(|one| one.agent() == *agent && one.status() == DeliveryStatus::New)
+                };
+                let recipients = recipients.iter().copied().filter(is_new).collect();
+                events.publish(DomainEvent::MessageCreated { message, recipients });
             }
         });
         self.deliveries.announce_delivered(vec![message], Box::new(|_| true), publish).await

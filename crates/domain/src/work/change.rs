@@ -88,7 +88,7 @@ pub enum ChangeWorkRefused {
     #[error("the message does not mention the agent")]
     NotAddressed,
     /// Its text was sent again as this message.
-    #[error("message {0} replaces it")]
+    #[error("already replaced by message {0}")]
     Replaced(MessageId),
     /// The human who would send the new message is not a participant of the chat.
     #[error("the sender is not a participant of the room")]
@@ -97,7 +97,7 @@ pub enum ChangeWorkRefused {
     #[error("the other agent is not in the room")]
     AgentNotInChat,
     /// The other agent is the one of the item.
-    #[error("the work is that of the same agent")]
+    #[error("this agent already has the work")]
     SameAgent,
     /// The plan of the chat's organization allows no new message.
     #[error(transparent)]
@@ -293,7 +293,7 @@ impl WorkService {
             return Err(ChangeAllError::SameAgent);
         }
         let mut changed = ChangedWork { next: after, ..ChangedWork::default() };
-        let mut without_target = HashSet::new();
+        let mut passed_over = PassedOver::default();
         for _ in 0..PAGES {
             let limit = CHANGED_AT_ONCE - changed.changed;
             let slice = Slice::After { after: changed.next.take(), limit };
@@ -302,7 +302,7 @@ impl WorkService {
                 ListWorkError::NotAdmin(refused) => ChangeAllError::from(refused),
                 ListWorkError::Store(error) => error.into(),
             })?;
-            self.change_page(scope, page.rows, &change, &mut without_target, &mut changed).await?;
+            self.change_page(scope, page.rows, &change, &mut passed_over, &mut changed).await?;
             changed.next = page.next;
             if changed.next.is_none() || changed.changed == CHANGED_AT_ONCE {
                 break;
@@ -312,13 +312,12 @@ impl WorkService {
     }
 
     /// Changes the items of a page in separate transactions, unless they have changed since they were listed.
-    /// `without_target` are chats that lack the agent to which the items are reassigned.
     async fn change_page(
         &self,
         scope: WorkScope,
         items: Vec<WorkItem>,
         change: &WorkChange,
-        without_target: &mut HashSet<ChatId>,
+        passed_over: &mut PassedOver,
         changed: &mut ChangedWork,
     ) -> Result<(), ChangeAllError> {
         let target = match change {
@@ -329,20 +328,31 @@ impl WorkService {
             if item.delivery.replaced_by().is_some() || target == Some(item.agent.id) {
                 continue;
             }
-            if without_target.contains(&item.chat) {
+            if passed_over.chats.contains(&item.chat) || passed_over.messages.contains(&item.message) {
                 changed.skipped += 1;
                 continue;
             }
             let as_listed = (Some(item.delivery.status()), item.delivery.current_attempt());
             let found = FindWork { scope, message: item.message, agent: item.agent.id };
             match self.change_one(found, change.clone(), as_listed).await {
-                Ok(()) => changed.changed += 1,
+                Ok(()) => {
+                    changed.changed += 1;
+                    if target.is_some() {
+                        passed_over.messages.insert(item.message);
+                    }
+                }
                 Err(ChangeWorkError::Refused(ChangeWorkRefused::NotAdmin(refused))) => {
                     return Err(refused.into());
                 }
                 Err(ChangeWorkError::Refused(ChangeWorkRefused::AgentNotInChat)) => {
-                    without_target.insert(item.chat);
+                    passed_over.chats.insert(item.chat);
                     changed.skipped += 1;
+                }
+                Err(ChangeWorkError::Refused(
+                    refused @ (ChangeWorkRefused::NotInChat | ChangeWorkRefused::Limit(_)),
+                )) => {
+                    passed_over.chats.insert(item.chat);
+                    changed.refused.push((item.message, item.agent.id, refused));
                 }
                 Err(ChangeWorkError::Refused(refused)) => {
                     changed.refused.push((item.message, item.agent.id, refused));
@@ -352,6 +362,15 @@ impl WorkService {
         }
         Ok(())
     }
+}
+
+/// What a change of several items passes over.
+#[derive(Default)]
+struct PassedOver {
+    /// Chats that lack the agent to which the items are reassigned, lack the sender, or may get no message.
+    chats: HashSet<ChatId>,
+    /// Messages that were reassigned already: the agent gets a text once.
+    messages: HashSet<MessageId>,
 }
 
 /// Returns whether a retried item does not match the filter any more.

@@ -13,8 +13,8 @@ use crate::id::{AgentId, MessageId, ParticipantId};
 use crate::message::{Anchor, Kinds, Mention, MentionKind, Message, MessageContent, NewMessage};
 use crate::time::Timestamp;
 
-/// The number of characters of a text that the new message quotes.
-const QUOTED_CHARS: usize = 20_000;
+/// The number of characters that the new message quotes of a text that does not fit as a whole.
+const QUOTED_CHARS: usize = 100_000;
 
 /// How to send an item again.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,7 +70,10 @@ impl WorkService {
             name: to.name.clone(),
             kind: MentionKind::Mention,
         };
-        let new = NewMessage::text(id, chat, sender.clone(), &content, vec![mention], now);
+        // Only its handle becomes a marker: its name may be that of somebody who is quoted.
+        let nameless = Mention { name: String::new(), ..mention.clone() };
+        let new = NewMessage::text(id, chat, sender.clone(), &content, vec![nameless], now);
+        let new = NewMessage { mentions: vec![mention], ..new };
         let what = match resend.to {
             Some(_) => format!("reassigned to @{}", to.handle),
             None => "sent again".to_owned(),
@@ -87,22 +90,25 @@ impl WorkService {
 fn text(original: &Message, from: &Named, to: &Named, resend: &Resend) -> Option<MessageContent> {
     let request = match resend.to {
         Some(_) => format!("Please take over this message, which @{} has not processed.", from.handle),
-        None => "Please process this message, which is sent again.".to_owned(),
+        None => "This message was sent again. Please process it.".to_owned(),
     };
     let reason = |reason: &DeadLetterReason| format!(" Reason: {}", reason.as_str());
     let reason = resend.reason.as_ref().map_or_else(String::new, reason);
     let sender = original.sender_handle.as_ref().map(|handle| format!("@{handle}"));
     let sender = sender.unwrap_or_else(|| with_breaks(&original.sender_name, " "));
-    let text = format!("@{} {request}{reason}\n\n{sender} wrote:\n{}", to.handle, quoted(original));
-    MessageContent::new(text).ok()
+    let text = |quotation: &str| {
+        let text = format!("@{} {request}{reason}\n\n{sender} wrote:\n{quotation}", to.handle);
+        MessageContent::new(text).ok()
+    };
+    text(&quoted(original, usize::MAX)).or_else(|| text(&quoted(original, QUOTED_CHARS)))
 }
 
-/// The first [`QUOTED_CHARS`] characters of a text as a quotation, with handles for its markers.
-fn quoted(original: &Message) -> String {
+/// The first `limit` characters of a text as a quotation, with handles for its markers.
+fn quoted(original: &Message, limit: usize) -> String {
     let named = original.mentions.iter().fold(original.content.clone(), |text, mention| {
         text.replace(&format!("@[[{}]]", mention.id), &format!("@{}", mention.handle))
     });
-    let mut shown = named.chars().take(QUOTED_CHARS).collect::<String>();
+    let mut shown = named.chars().take(limit).collect::<String>();
     if shown.len() < named.len() {
         shown.push('…');
     }

@@ -73,7 +73,7 @@ impl<'a> RetriedWorkView<'a> {
     /// Shows `item`.
     pub fn new(item: WorkItemView<'a>, taken_up: bool) -> Self {
         let hint = "The agent has not begun to process the message yet. If it ignores the message because it has given \
-                    it up, send the text as a new message: POST to send-again.";
+                    it up, resend it as a new message with POST …/send-again.";
         Self { item, taken_up, hint: (!taken_up).then_some(hint) }
     }
 }

@@ -167,7 +167,7 @@ async fn run(
     }
     let written = wiring.hub.write_disconnects(&wiring.services.accounts);
     if !matches!(timeout(LAST_WRITES, written).await, Ok(Ok(()))) {
-        tracing::warn!("last ends of sockets could not be stored");
+        tracing::warn!("last disconnects could not be stored");
     }
     wiring.limits.report_last_failures();
     if !matches!(timeout(LAST_WRITES, wiring.services.logins.write_last_failures()).await, Ok(Ok(()))) {

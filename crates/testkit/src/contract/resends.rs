@@ -332,3 +332,25 @@ pub async fn a_change_of_several_goes_on_after_what_it_passed_over(world: World)
     assert_eq!((rest.changed, rest.skipped, rest.next), (1, 0, None));
     assert!(world.work.find(mine, last, bot.id).await.unwrap().delivery.replaced_by().is_some());
 }
+
+/// A replacement that is gone, or whose agent has left without an answer, keeps nobody from trying again.
+pub async fn a_replacement_that_is_gone_does_not_count(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let scout = world.agent(&ann, "Scout").await;
+    world.add(ann.caller, chat, scout.id.into(), Role::Member).await;
+    let mine = WorkScope::OwnedBy(ann.id);
+    let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
+    let (_, deleted) = try_resend(&world, mine, (message, &bot), Some(&scout), None).await.unwrap();
+    let refused = try_resend(&world, mine, (message, &bot), Some(&scout), None).await;
+    assert_eq!(refused.unwrap_err(), ChangeWorkRefused::Replaced(deleted));
+    world.messages.delete(ann.caller, chat, deleted).await.unwrap();
+    let (_, left) = try_resend(&world, mine, (message, &bot), Some(&scout), None).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, scout.id).await.unwrap();
+    let (_, answered) = try_resend(&world, mine, (message, &bot), None, None).await.unwrap();
+    assert_ne!(left, answered);
+    for step in [DeliveryStep::Begin, DeliveryStep::Succeed] {
+        world.deliveries.advance(bot.caller, chat, answered, step).await.unwrap();
+    }
+    let refused = try_resend(&world, mine, (message, &bot), None, None).await;
+    assert_eq!(refused.unwrap_err(), ChangeWorkRefused::Replaced(answered));
+}

@@ -312,9 +312,10 @@ pub async fn the_last_disconnect_is_shown_with_the_work(world: World) {
     let slow = (at(10), EndReason::SlowConsumer);
     assert_eq!(note(10, EndReason::SlowConsumer).await, slow);
     assert_eq!(note(9, EndReason::ClientClosed).await, slow, "never backwards");
-    assert_eq!(note(70, EndReason::ServerLost).await, slow, "the server has stored why");
-    assert_eq!(note(71, EndReason::ServerLost).await, (at(71), EndReason::ServerLost));
-    assert_eq!(note(72, EndReason::IdleTimeout).await, (at(72), EndReason::IdleTimeout));
+    let said = (at(70), EndReason::SlowConsumer);
+    assert_eq!(note(70, EndReason::ServerLost).await, said, "the server has stored why");
+    assert_eq!(note(131, EndReason::ServerLost).await, (at(131), EndReason::ServerLost));
+    assert_eq!(note(132, EndReason::IdleTimeout).await, (at(132), EndReason::IdleTimeout));
     world.accounts.note_disconnects(Vec::new()).await.unwrap();
 }
 

@@ -143,6 +143,15 @@ impl Delivery {
         self.dead.as_ref()?.replaced_by
     }
 
+    /// Forgets the message that replaces it: that one is gone, or its agent has left without an answer.
+    #[must_use]
+    pub fn without_replacement(mut self) -> Self {
+        if let Some(dead) = &mut self.dead {
+            dead.replaced_by = None;
+        }
+        self
+    }
+
     /// Returns whether an attempt counts towards the status and the limit.
     pub fn counts(&self, attempt: &Attempt) -> bool {
         Some(attempt.number) > self.restart.and_then(|restart| restart.after)

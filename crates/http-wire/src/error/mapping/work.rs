@@ -49,7 +49,7 @@ impl From<ChangeWorkError> for ApiError {
                     .to_owned(),
             ),
             ChangeWorkRefused::Replaced(by) => {
-                conflict(format!("The text was sent again as message {by}. Read the work of that message."))
+                conflict(format!("Message {by} replaces this message. Continue with message {by}."))
             }
             ChangeWorkRefused::NotInChat => Self::new(
                 ErrorCode::Forbidden,
@@ -75,8 +75,9 @@ impl From<ChangeAllError> for ApiError {
                 "/state",
                 "must be delivered, failed, or dead, unless the flag is stuck, failing, or dead",
             ),
-            ChangeAllError::SameAgent => Self::validation()
-                .with_detail("/to_agent_id", "must be another agent than that of the filter"),
+            ChangeAllError::SameAgent => {
+                Self::validation().with_detail("/to_agent_id", "must differ from agent_id in the filter")
+            }
             ChangeAllError::NotAdmin(refused) => refused.into(),
             ChangeAllError::Store(error) => error.into(),
         }

@@ -42,8 +42,8 @@ pub enum WorkCommand {
     /// Send work to another agent of the room: one message, or all that match.
     ///
     /// The owner of the message's agent, who must be in the room, sends a new message that mentions the
-    /// other agent and quotes the first one. The first one is dead-lettered with a reason that names the
-    /// new message.
+    /// other agent and quotes the original. The original message leaves the queue; `parlance work show`
+    /// names its replacement.
     #[command(after_help = "Examples:\n  \
         parlance work reassign 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 ann/echo --to ann/scout\n  \
         parlance work reassign --agent ann/echo --flag failing --to ann/scout --reason \"no API key\"\n\

@@ -186,9 +186,7 @@ async fn change_named(
              the agent took it up. If it does not, `parlance work send-again` sends it as a new message."
         ),
         (WorkChange::Resend(_), Some(new)) => {
-            format!(
-                "Message {new} replaces {message}, which was {done} and is not offered to {handle} any more."
-            )
+            format!("Message {new} replaces {message}, which was {done} and has left the queue of {handle}.")
         }
         (WorkChange::DeadLetter(_) | WorkChange::Resend(_), _) => {
             format!("Dead-lettered {message} for {handle}. `parlance work retry` reverses it.")
