@@ -222,7 +222,7 @@ async fn work_is_sent_again_for_the_owner() {
     assert!(shown.contains(&format!("  replaced by {new}\n")), "{shown}");
     let repeated = run(&server, &of_poisoned, &[]);
     let said = String::from_utf8(repeated.stderr).unwrap();
-    assert!(!repeated.status.success() && said.contains(&format!("message {new} replaces it")), "{said}");
+    assert!(!repeated.status.success() && said.contains(&format!("already replaced by message {new}")), "{said}");
     refused(&server, &["work", "retry"], &[&poisoned, "ann/bot"]);
 
     let again = printed(&server, &["work", "send-again", &waiting, "ann/bot"]);
@@ -231,7 +231,7 @@ async fn work_is_sent_again_for_the_owner() {
     assert_eq!(
         again,
         format!(
-            "Message {newest} replaces {waiting}, which was sent again and is not offered to ann/bot any more.\n"
+            "Message {newest} replaces {waiting}, which was sent again and has left the queue of ann/bot.\n"
         )
     );
     assert_eq!(next(&bot, &chat).await, last.as_str(), "in the order of the room");
@@ -241,7 +241,7 @@ async fn work_is_sent_again_for_the_owner() {
     let kept = ann.sent(&elsewhere, "work", &[&bot.id]).await;
     let all = [&["work", "reassign", "--agent", "ann/bot"], &to_scout[..]].concat();
     let said = printed(&server, &all);
-    assert_eq!(said, "2 messages reassigned. 1 message skipped, because the agent is not in the room.\n");
+    assert_eq!(said, "2 messages reassigned. 1 message skipped: the agent is not in the room, or has the text already.\n");
     assert_eq!((next(&bot, &chat).await, next(&bot, &elsewhere).await), (Value::Null, json!(kept)));
     let audited = printed(&server, &["audit", "--json"]);
     assert_eq!(audited.matches("\"work.reassigned\"").count(), 3, "{audited}");

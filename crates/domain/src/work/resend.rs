@@ -170,7 +170,7 @@ mod tests {
         );
         assert_eq!(written.as_str(), expected);
         let written = text(&original, &bot, &bot, &Resend { to: None, reason: None }).unwrap();
-        let expected = format!("@ann/bot Please process this message, which is sent again.\n\n{quotation}");
+        let expected = format!("@ann/bot This message was sent again. Please process it.\n\n{quotation}");
         assert_eq!(written.as_str(), expected);
     }
 
@@ -198,12 +198,15 @@ mod tests {
         }
     }
 
-    /// The longest text, each of its lines a character, fits into a message.
+    /// The longest text, each of its lines a character, fits into a message when it is cut.
     #[test]
-    fn a_long_text_is_cut() {
+    fn a_text_is_cut_only_if_it_does_not_fit() {
         let bot = named(1, "ann/bot");
-        let long = "\u{1F600}\n".repeat(MessageContent::MAX_BYTES / 5);
+        let log = "line\n".repeat(QUOTED_CHARS / 2);
         let again = Resend { to: None, reason: None };
+        let written = text(&original(&log, &bot), &bot, &bot, &again).unwrap();
+        assert_eq!(written.as_str().matches("line").count(), QUOTED_CHARS / 2);
+        let long = "\u{1F600}\n".repeat(MessageContent::MAX_BYTES / 5);
         let written = text(&original(&long, &bot), &bot, &bot, &again).unwrap();
         assert_eq!(written.as_str().matches('\u{1F600}').count(), QUOTED_CHARS / 2);
         assert!(written.as_str().ends_with("\n> …"));
