@@ -222,7 +222,10 @@ async fn work_is_sent_again_for_the_owner() {
     assert!(shown.contains(&format!("  replaced by {new}\n")), "{shown}");
     let repeated = run(&server, &of_poisoned, &[]);
     let said = String::from_utf8(repeated.stderr).unwrap();
-    assert!(!repeated.status.success() && said.contains(&format!("already replaced by message {new}")), "{said}");
+    assert!(
+        !repeated.status.success() && said.contains(&format!("already replaced by message {new}")),
+        "{said}"
+    );
     refused(&server, &["work", "retry"], &[&poisoned, "ann/bot"]);
 
     let again = printed(&server, &["work", "send-again", &waiting, "ann/bot"]);
@@ -241,7 +244,10 @@ async fn work_is_sent_again_for_the_owner() {
     let kept = ann.sent(&elsewhere, "work", &[&bot.id]).await;
     let all = [&["work", "reassign", "--agent", "ann/bot"], &to_scout[..]].concat();
     let said = printed(&server, &all);
-    assert_eq!(said, "2 messages reassigned. 1 message skipped: the agent is not in the room, or has the text already.\n");
+    assert_eq!(
+        said,
+        "2 messages reassigned. 1 message skipped: the agent is not in the room, or has the text already.\n"
+    );
     assert_eq!((next(&bot, &chat).await, next(&bot, &elsewhere).await), (Value::Null, json!(kept)));
     let audited = printed(&server, &["audit", "--json"]);
     assert_eq!(audited.matches("\"work.reassigned\"").count(), 3, "{audited}");

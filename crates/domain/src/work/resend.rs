@@ -202,9 +202,9 @@ mod tests {
     #[test]
     fn a_text_is_cut_only_if_it_does_not_fit() {
         let bot = named(1, "ann/bot");
-        let log = "line\n".repeat(QUOTED_CHARS / 2);
+        let whole = "line\n".repeat(QUOTED_CHARS / 2);
         let again = Resend { to: None, reason: None };
-        let written = text(&original(&log, &bot), &bot, &bot, &again).unwrap();
+        let written = text(&original(&whole, &bot), &bot, &bot, &again).unwrap();
         assert_eq!(written.as_str().matches("line").count(), QUOTED_CHARS / 2);
         let long = "\u{1F600}\n".repeat(MessageContent::MAX_BYTES / 5);
         let written = text(&original(&long, &bot), &bot, &bot, &again).unwrap();

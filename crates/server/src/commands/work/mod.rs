@@ -261,7 +261,10 @@ async fn change_all(
     } else {
         let left = refused.iter().map(|(message, _, reason)| format!("\n  {message} was not: {reason}"));
         let elsewhere = if skipped > 0 {
-            format!(" {} skipped: the agent is not in the room, or has the text already.", count(skipped, "message"))
+            format!(
+                " {} skipped: the agent is not in the room, or has the text already.",
+                count(skipped, "message")
+            )
         } else {
             String::new()
         };
