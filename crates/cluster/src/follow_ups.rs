@@ -19,7 +19,8 @@ use ws_gateway::Hub;
 /// The pause before another attempt after a failure of the store.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// The maximum number of attempts at one change: clients learn of what is missed from the answers to their requests.
+/// The maximum number of attempts at one change. Clients that miss its effect learn of the state from the answers to
+/// their requests.
 const ATTEMPTS: u32 = 20;
 
 /// The changes that something follows from, in the order of the log. All that follows is for the sockets of this
@@ -37,12 +38,21 @@ impl FollowUps {
         Self { hub, control, deliveries, changes: Mutex::default(), added: Notify::new() }
     }
 
-    /// Adds a change, unless it is one of those that nothing follows from.
+    /// Adds a change, unless nothing follows from it. What is read for a pause or a chat shows all changes of it so
+    /// far, so one that waits already is enough; the first may be under way.
     pub(crate) fn add(&self, change: Change) {
-        if let Change::PauseChanged(_) | Change::ParticipantsRemoved(_) | Change::MessageSent(_) = change {
-            self.changes.lock().unwrap_or_else(PoisonError::into_inner).push_back(change);
-            self.added.notify_one();
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        match change {
+            Change::MessageSent(_) => {}
+            Change::PauseChanged(_) | Change::ParticipantsRemoved(_) => {
+                if changes.iter().skip(1).any(|waiting| *waiting == change) {
+                    return;
+                }
+            }
+            _ => return,
         }
+        changes.push_back(change);
+        self.added.notify_one();
     }
 
     /// Follows the changes, until it is dropped.

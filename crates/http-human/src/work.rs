@@ -266,7 +266,7 @@ pub(crate) trait Scope: 'static {
     /// The scope for this caller.
     fn of(caller: UserCaller) -> WorkScope;
 
-    /// The cursors of changes of what matches the filter.
+    /// The scope of the cursors of a list with this filter.
     fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope;
 }
 

@@ -1,4 +1,4 @@
-//! The commands of the page "An agent does not answer", run as they stand in `docs/operations.md`.
+//! Runs the commands of the section "An agent does not answer" exactly as `docs/operations.md` gives them.
 
 use std::path::Path;
 use std::process::Command;

@@ -41,7 +41,7 @@ pub(super) async fn rename_on(
     shown_on(db, chat).await.map(Ok)
 }
 
-/// A chat that was just renamed, as its humans see it.
+/// A chat that was just changed, as its humans see it.
 pub(crate) async fn shown_on(db: &Db, chat: Chat) -> Result<ShownChat, Fault> {
     let room = [chat.id];
     let (users, mut details) = try_join(users_on(db, chat.id), details_on(db, &room)).await?;

@@ -37,7 +37,7 @@ pub(super) fn rename_on(
     shown_on(connection, chat).map(Ok)
 }
 
-/// A chat that was just renamed, as its humans see it.
+/// A chat that was just changed, as its humans see it.
 pub(crate) fn shown_on(connection: &mut SqliteConnection, chat: Chat) -> Result<ShownChat, Fault> {
     let users = participants::table
         .filter(participants::chat_id.eq(row::bytes(chat.id.uuid())))

@@ -80,8 +80,8 @@ fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<Agen
 /// Name of a plan, its limits of messages and bytes, and the bytes that the organization stores.
 type Plan = (String, Option<i64>, Option<i64>, i64);
 
-/// Status of a membership, its stop, and a pause of the organization; whether the chat has no title yet, its last sequence, number of deleted
-/// messages, newest time, and bytes.
+/// Status of a membership, its stop, and a pause of the organization; whether the chat has no title yet, its last
+/// sequence, number of deleted messages, newest time, and bytes.
 type Sender = (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Option<Plan>);
 
 /// The sender's membership and the chat, if the sender is a participant.

@@ -139,10 +139,10 @@ pub enum RenameChatRefused {
     NotOwner,
 }
 
-/// A chat with a new title.
+/// A chat that was renamed, or whose agents were stopped, as its humans see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShownChat {
-    /// The chat with its new title.
+    /// The chat after the change.
     pub chat: Chat,
     /// The parts that humans see.
     pub details: ChatDetails,

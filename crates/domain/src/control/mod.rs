@@ -1,7 +1,7 @@
 //! Control: the owner of a chat stops its agents and lets them play again, and the owner of an agent interrupts it.
 //!
-//! Terms: an *execution* is an agent in one chat, from the time it joins until it leaves; whoever comes back begins
-//! another. Stopping a chat stops the executions in it until the chat plays again; later ones are not stopped.
+//! Terms: an *execution* is an agent in one chat, from the time it joins until it leaves; an agent that returns
+//! begins another. Stopping a chat stops the executions in it until the chat plays again; later ones are not stopped.
 //!
 //! A stopped agent is offered nothing and sends nothing in the chat: what is written to it is stored, and waits. The
 //! stop is stored with the membership, which every request of the agent in the chat reads anyway. The agent's clients

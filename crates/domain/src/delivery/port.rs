@@ -141,8 +141,8 @@ pub trait DeliveryRepository: Send + Sync {
     ) -> Result<Result<Vec<DeliveryReceipt>, ReceiptsRefused>, StoreError>;
 
     /// Takes one step as the state machine of [`Delivery`] decides, on the locked record and with the
-    /// agent's maximum number of attempts. Nothing changes while the agent is stopped, whatever the message is. An attempt on a message that does not mention the agent
-    /// creates a record that is not addressed.
+    /// agent's maximum number of attempts. Nothing changes while the agent is stopped, whatever the message is. An
+    /// attempt on a message that does not mention the agent creates a record that is not addressed.
     /// The agent's membership becomes active.
     async fn advance(
         &self,
@@ -175,8 +175,7 @@ pub trait DeliveryRepository: Send + Sync {
 
     /// Finds the oldest unacknowledged deliveries of each subscription whose messages come after
     /// its `since`, at most `limit` of each; one result for each of `listening`, in its order. None are found for an
-    /// agent that is stopped. A
-    /// search ends after [`EXAMINED`](super::EXAMINED) open deliveries.
+    /// agent that is stopped. A search ends after [`EXAMINED`](super::EXAMINED) open deliveries.
     async fn unacknowledged(
         &self,
         listening: Vec<Listening>,

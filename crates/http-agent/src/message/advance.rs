@@ -1,6 +1,7 @@
 //! `POST /chats/{chat_id}/messages/{message_id}/processing`, `/processed` and `/failed`.
 //!
-//! 200 with a body, or 204 while the agent is stopped in the chat: clients read 204 as stopped, so nothing else returns it.
+//! 200 with a body, or 204 while the agent is stopped in the chat: clients read 204 as stopped, so nothing else
+//! returns it.
 
 use actix_web::{HttpResponse, web};
 use domain::caller::AgentCaller;

@@ -64,7 +64,7 @@ pub struct RetriedWorkView<'a> {
     /// Set if the agent has begun to process the message within three seconds. An agent that has given the
     /// message up may ignore it until its process restarts.
     taken_up: bool,
-    /// What to do about a message that was not taken up. Absent if it was.
+    /// What to do if the agent does not take the message up. Absent if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'static str>,
 }

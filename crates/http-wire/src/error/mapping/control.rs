@@ -41,7 +41,7 @@ impl From<InterruptError> for ApiError {
     }
 }
 
-/// The refusal of what a stopped agent sends. Clients look for these words.
+/// The error for a message of a stopped agent. Clients look for its text.
 pub(super) fn stopped() -> ApiError {
     ApiError::new(ErrorCode::Forbidden, "Agent execution is stopped")
 }
