@@ -11,7 +11,7 @@ use domain::delivery::{
     shown_error,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
-use domain::message::{Mention, MentionKind, Message, MessageKind};
+use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place};
 use domain::page::weight;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,8 @@ pub(crate) struct MessageRow {
     pub(crate) metadata: Option<String>,
     pub(crate) created_at: At,
     pub(crate) updated_at: At,
+    #[diesel(embed)]
+    pub(crate) cause: CauseColumns,
     #[diesel(select_expression = SenderHandle, select_expression_type = SenderHandle)]
     #[diesel(skip_insertion)]
     pub(crate) sender_handle: Option<String>,
@@ -95,10 +97,57 @@ impl MessageRow {
             sender_handle: self.sender_handle,
             mentions: stored_mentions(&self.mentions)?,
             metadata: self.metadata.as_deref().map(row::json).transpose()?,
+            cause: self.cause.into_cause()?,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
             deliveries,
         })
+    }
+}
+
+/// The columns of `messages` with a [`Cause`].
+#[derive(Queryable, Selectable, Insertable, Default)]
+#[diesel(table_name = messages, treat_none_as_default_value = false)]
+pub(crate) struct CauseColumns {
+    pub(crate) cause_id: Option<Id>,
+    pub(crate) root_id: Option<Id>,
+    pub(crate) hop: Option<i32>,
+    pub(crate) originator_id: Option<Id>,
+    pub(crate) originator_kind: Option<String>,
+    ambiguous_cause: Option<bool>,
+}
+
+impl CauseColumns {
+    pub(crate) fn of(cause: Cause) -> Self {
+        match cause {
+            Cause::None => Self::default(),
+            Cause::Ambiguous => Self { ambiguous_cause: Some(true), ..Self::default() },
+            Cause::Known(Place { message, root, hop, originator }) => Self {
+                cause_id: message.map(|id| Id(id.uuid())),
+                root_id: Some(Id(root.uuid())),
+                hop: Some(i32::try_from(hop).unwrap_or(i32::MAX)),
+                originator_id: Some(Id(originator.uuid())),
+                originator_kind: Some(originator.kind().as_str().to_owned()),
+                ambiguous_cause: None,
+            },
+        }
+    }
+
+    pub(crate) fn into_cause(self) -> Result<Cause, Fault> {
+        let Some(Id(root)) = self.root_id else {
+            return Ok(if self.ambiguous_cause == Some(true) { Cause::Ambiguous } else { Cause::None });
+        };
+        let (Some(hop), Some(Id(originator)), Some(kind)) =
+            (self.hop, self.originator_id, self.originator_kind)
+        else {
+            return Err(Fault::Row(format!("an incomplete place in the tree of {root}")));
+        };
+        Ok(Cause::Known(Place {
+            message: self.cause_id.map(|Id(id)| MessageId::new(id)),
+            root: MessageId::new(root),
+            hop: u32::try_from(hop).map_err(|_| Fault::Row(format!("the hop {hop}")))?,
+            originator: row::participant_id(&kind, originator)?,
+        }))
     }
 }
 

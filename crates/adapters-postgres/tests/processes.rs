@@ -15,7 +15,7 @@ use domain::delivery::{AdvanceDelivery, DeliveryFilter, DeliveryRepository, Deli
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::message::{
-    HistoryFilter, Mention, MentionKind, MessageContent, MessageKind, MessageRepository, NewMessage,
+    Cause, HistoryFilter, Mention, MentionKind, MessageContent, MessageKind, MessageRepository, NewMessage,
     SendMessage, SendMessageError,
 };
 use domain::page::{Order, PageRequest, Slice};
@@ -245,6 +245,7 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         content: content.to_owned(),
         mentions: Vec::new(),
         metadata: None,
+        cause: Cause::None,
         title_if_untitled: None,
         keyed: None,
         now: Timestamp::from_micros(NOON),

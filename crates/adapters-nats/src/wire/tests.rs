@@ -14,7 +14,7 @@ use domain::id::{
     AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, ExecutionId, MessageId, NodeId, ParticipantId,
     Sequence, SessionId, SignalId, TaskId, UserId,
 };
-use domain::message::{Mention, MentionKind, Message, MessageKind};
+use domain::message::{Cause, Mention, MentionKind, Message, MessageKind};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -53,6 +53,7 @@ fn message() -> Message {
         sender_handle: Some("ann".to_owned()),
         mentions: vec![Mention { id, handle: "ann/bot".to_owned(), name: name("Bot"), kind }],
         metadata: metadata.as_object().cloned(),
+        cause: Cause::None,
         created_at: at(1),
         updated_at: at(-5),
         deliveries: vec![delivery, Delivery::unaddressed(AGENT)],

@@ -3,6 +3,7 @@
 mod amend;
 pub(crate) mod append;
 pub(crate) mod batch;
+pub(crate) mod cause;
 mod context;
 pub(crate) mod erase;
 mod history;

@@ -7,11 +7,13 @@ use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::MemberState;
 use domain::id::{AgentId, ChatId, ParticipantKind, Sequence};
-use domain::message::{AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult};
+use domain::message::{
+    AppendRefused, Appended, Cause, ChatPlan, ChatState, Message, NewMessage, PriorResult,
+};
 use uuid::Uuid;
 
-use super::row::{MessageRow, mentions_column};
-use super::title;
+use super::row::{CauseColumns, MessageRow, mentions_column};
+use super::{cause, title};
 use crate::chat::activate_on;
 use crate::chat::row::member_state;
 use crate::error::Fault;
@@ -23,7 +25,7 @@ use crate::statement::statement;
 
 pub(crate) fn append_on(
     connection: &mut SqliteConnection,
-    new: NewMessage,
+    mut new: NewMessage,
 ) -> Result<Result<Appended, AppendRefused>, Fault> {
     if let Some(keyed) = &new.keyed {
         match idempotency_record::earlier_on(connection, keyed)? {
@@ -38,6 +40,9 @@ pub(crate) fn append_on(
     let Some((sender, mut state)) = sender_on(connection, &new)? else {
         return Ok(Err(AppendRefused::NotParticipant));
     };
+    if let (Cause::None, Some(agent)) = (new.cause, new.sender.agent()) {
+        new.cause = cause::of_attempts_on(connection, agent, new.chat)?;
+    }
     let mut members = mentioned_on(connection, &new)?;
     members.insert(new.sender.uuid(), sender);
     let agents = if state.awaits_title { agents_on(connection, new.chat)? } else { Vec::new() };
@@ -172,6 +177,7 @@ fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(),
         metadata: message.metadata.as_ref().map(row::to_json).transpose()?,
         created_at: At(message.created_at),
         updated_at: At(message.updated_at),
+        cause: CauseColumns::of(message.cause),
         sender_handle: message.sender_handle.clone(),
     };
     diesel::insert_into(messages::table).values(row).execute(connection)?;

@@ -2,6 +2,7 @@
 
 mod amend;
 pub(crate) mod append;
+mod cause;
 mod context;
 mod history;
 pub(crate) mod load;

@@ -62,8 +62,8 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
 UPDATE chats
   SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
   WHERE id = ?;
-INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`, `cause_id`, `root_id`, `hop`, `originator_id`, `originator_kind`, `ambiguous_cause`)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 INSERT INTO `deliveries` (`agent_id`, `chat_id`, `sequence`, `addressed`, `current_attempt`)
   VALUES (?, ?, ?, ?, ?);
 COMMIT;
@@ -106,6 +106,22 @@ SELECT `participants`.`status`, `participants`.`stopped_at`, `organizations`.`pa
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
     AND (`chats`.`deleted_at` IS NULL));
+SELECT messages.id, messages.sender_id, messages.sender_kind, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause
+  FROM
+  (SELECT chat_id, sequence, (deliveries.failed_at IS NULL
+      AND deliveries.current_attempt > 0
+      AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open
+    FROM deliveries INDEXED BY deliveries_at_work
+    WHERE agent_id = ?
+    AND chat_id = ?
+    AND processed_at IS NULL
+    AND dead_at IS NULL
+    AND current_attempt > 0
+    LIMIT 100) AS examined
+  LEFT JOIN messages INDEXED BY messages_order
+  ON is_open
+  AND messages.chat_id = examined.chat_id
+  AND messages.sequence = examined.sequence;
 SELECT `participants`.`status`, `participants`.`stopped_at`
   FROM `participants`
   WHERE (((`participants`.`chat_id` = ?)
@@ -114,8 +130,8 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
 UPDATE chats
   SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
   WHERE id = ?;
-INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`, `cause_id`, `root_id`, `hop`, `originator_id`, `originator_kind`, `ambiguous_cause`)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 COMMIT;
 
 -- mark as delivered
@@ -131,7 +147,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING chat_id;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -162,7 +178,7 @@ BEGIN IMMEDIATE;
 SELECT `messages`.`chat_id`
   FROM `messages`
   WHERE (`messages`.`id` = ?);
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -209,7 +225,7 @@ SELECT sequence
   AND addressed = 1
   ORDER BY sequence
   LIMIT 1;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -242,7 +258,7 @@ SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `p
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
     AND (`chats`.`deleted_at` IS NULL));
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -293,7 +309,7 @@ SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `p
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
     AND (`chats`.`deleted_at` IS NULL));
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -358,7 +374,7 @@ SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `p
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
     AND (`chats`.`deleted_at` IS NULL));
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -438,7 +454,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -491,7 +507,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE

@@ -151,6 +151,12 @@ macro_rules! tables {
                     metadata -> Nullable<Text>,
                     created_at -> Instant,
                     updated_at -> Instant,
+                    cause_id -> Nullable<Id>,
+                    root_id -> Nullable<Id>,
+                    hop -> Nullable<Small>,
+                    originator_id -> Nullable<Id>,
+                    originator_kind -> Nullable<Text>,
+                    ambiguous_cause -> Nullable<Flag>,
                 }
                 deliveries (agent_id, chat_id, sequence) {
                     agent_id -> Id,

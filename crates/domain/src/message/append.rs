@@ -113,6 +113,7 @@ impl ChatState {
             sender_handle: Some(new.sender_handle),
             mentions: new.mentions,
             metadata: new.metadata,
+            cause: new.cause,
             created_at: at,
             updated_at: at,
             deliveries: Vec::new(),
@@ -144,7 +145,7 @@ mod tests {
 
     use super::*;
     use crate::id::{MessageId, UserId};
-    use crate::message::{Mention, MentionKind, MessageKind};
+    use crate::message::{Cause, Mention, MentionKind, MessageKind};
 
     const ANN: u128 = 1;
 
@@ -196,6 +197,7 @@ mod tests {
             content: "hello".to_owned(),
             mentions: agents.iter().map(mention).collect(),
             metadata: None,
+            cause: Cause::None,
             title_if_untitled: ChatTitle::given(Some("hello")).unwrap(),
             keyed: None,
             now: Timestamp::from_micros(now),

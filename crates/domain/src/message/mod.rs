@@ -14,6 +14,7 @@
 
 pub mod amend;
 mod append;
+mod cause;
 pub mod content;
 mod delete;
 mod edit;
@@ -29,6 +30,7 @@ mod service;
 
 pub use amend::{ChangeMessageError, ChangeMessageRefused};
 pub use append::{AppendDecision, ChatPlan, ChatState, Titling};
+pub use cause::{Cause, EXAMINED_DELIVERIES, OpenAttempts, Place};
 pub use content::{EventContent, EventMetadata, MessageContent};
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
 pub use history::{ReadMessagesError, ReadSurroundingsError};

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::cause::Cause;
 use super::mention::{Mention, MentionKind};
 use crate::delivery::Delivery;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
@@ -62,6 +63,9 @@ pub struct Message {
     pub mentions: Vec<Mention>,
     /// Free-form data of an event; `None` for texts.
     pub metadata: Option<Map<String, Value>>,
+    /// What it follows from.
+    #[serde(default, skip_serializing_if = "Cause::is_none")]
+    pub cause: Cause,
     /// The time at which it was accepted.
     pub created_at: Timestamp,
     /// The time of the last change.

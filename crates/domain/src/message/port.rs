@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::amend::ChangeMessageRefused;
+use super::cause::Cause;
 use super::content::MessageContent;
 use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;
@@ -39,6 +40,9 @@ pub struct NewMessage {
     pub mentions: Vec<Mention>,
     /// Free-form data of an event.
     pub metadata: Option<Map<String, Value>>,
+    /// What it follows from, if that is given. [`Cause::None`] lets the store ask the sender's open attempts, if it is
+    /// an agent.
+    pub cause: Cause,
     /// The title that the chat may get from it, see
     /// [`ChatState::awaits_title`](super::ChatState::awaits_title).
     pub title_if_untitled: Option<ChatTitle>,

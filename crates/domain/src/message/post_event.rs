@@ -1,5 +1,6 @@
 //! Posting an event: a record of an agent's work for the humans in the chat.
 
+use super::cause::Cause;
 use super::content::{EventContent, EventMetadata};
 use super::model::{Message, MessageKind};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
@@ -113,6 +114,7 @@ impl MessageService {
             content: command.content.stored_in(command.kind),
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
+            cause: Cause::None,
             title_if_untitled: None,
             keyed,
             now,

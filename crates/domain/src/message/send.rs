@@ -1,5 +1,6 @@
 //! Sending a text message.
 
+use super::cause::Cause;
 use super::content::{MessageContent, stored_text};
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
 use super::model::{MessageKind, Recipient, SentMessage};
@@ -179,6 +180,7 @@ impl NewMessage {
             content,
             mentions,
             metadata: None,
+            cause: Cause::None,
             keyed: None,
             now,
         }

@@ -1,6 +1,7 @@
 //! Sending the text of a work item again as a new message, to another agent of the chat or to the same one.
 //!
-//! The new message is a text of a human in the chat that quotes the first one. The item ends as dead, in
+//! The new message is a text of a human in the chat that quotes the first one, and stands in its place in the tree of
+//! what follows from each other. The item ends as dead, in
 //! the same transaction, and its record names the new message. A replaced item is neither sent again nor
 //! retried, so that no text is sent twice.
 
@@ -10,7 +11,7 @@ use super::service::WorkService;
 use crate::chat::Named;
 use crate::delivery::DeadLetterReason;
 use crate::id::{AgentId, MessageId, ParticipantId};
-use crate::message::{Anchor, Kinds, Mention, MentionKind, Message, MessageContent, NewMessage};
+use crate::message::{Anchor, Cause, Kinds, Mention, MentionKind, Message, MessageContent, NewMessage};
 use crate::time::Timestamp;
 
 /// The number of characters that the new message quotes of a text that does not fit as a whole.
@@ -73,7 +74,7 @@ impl WorkService {
         // Only its handle becomes a marker: its name may be that of somebody who is quoted.
         let nameless = Mention { name: String::new(), ..mention.clone() };
         let new = NewMessage::text(id, chat, sender.clone(), &content, vec![nameless], now);
-        let new = NewMessage { mentions: vec![mention], ..new };
+        let new = NewMessage { mentions: vec![mention], cause: Cause::Known(original.place()), ..new };
         let what = match resend.to {
             Some(_) => format!("reassigned to @{}", to.handle),
             None => "sent again".to_owned(),
@@ -151,6 +152,7 @@ mod tests {
             sender_handle: Some("ann".to_owned()),
             mentions: vec![Mention { id, handle, name, kind: MentionKind::Mention }],
             metadata: None,
+            cause: Cause::None,
             created_at: at,
             updated_at: at,
             deliveries: Vec::new(),

@@ -5,7 +5,7 @@ use domain::delivery::{
     AttemptNumber, DeadLetterReason, Delivery, DeliveryStatus, DeliveryStep, FailureText, StepResult,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, TaskId, UserId};
-use domain::message::{Mention, MentionKind, Message, MessageKind, Recipient, SentMessage};
+use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Recipient, SentMessage};
 use domain::time::Timestamp;
 use http_wire::view::{
     ChatView, MessageView, ParticipantView, PostedEventView, PresenceView, SentMessageView, StepView,
@@ -51,6 +51,7 @@ fn text() -> Message {
         sender_handle: Some("ann".to_owned()),
         mentions: vec![mention(HELPER, "ann/helper"), mention(OTHER, "ann/other")],
         metadata: None,
+        cause: Cause::None,
         created_at: at(NOON),
         updated_at: at(LATER),
         deliveries: vec![Delivery::new(HELPER), Delivery::new(OTHER)],

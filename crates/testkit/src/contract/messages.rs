@@ -9,8 +9,8 @@ use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
-    Anchor, AppendRefused, EventContent, EventMetadata, HistoryFilter, Kinds, Mention, MentionKind, Message,
-    MessageContent, MessageKind, NewMessage, PostEvent, RequestedMention, SendMessage,
+    Anchor, AppendRefused, Cause, EventContent, EventMetadata, HistoryFilter, Kinds, Mention, MentionKind,
+    Message, MessageContent, MessageKind, NewMessage, PostEvent, RequestedMention, SendMessage,
 };
 use domain::page::{Order, PageRequest, Slice};
 use domain::ports::Clock;
@@ -53,6 +53,7 @@ fn text(
         content: format!("message {number}"),
         mentions,
         metadata: None,
+        cause: Cause::None,
         title_if_untitled: None,
         keyed: None,
         now: world.clock.now(),

@@ -1,0 +1,87 @@
+//! The causes of new messages: the open attempts of their senders.
+//!
+//! A batch may be decided on cached chats, so the statement that writes the messages finds their causes itself. The rule
+//! is [`Cause::of_attempts`].
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use diesel::sql_types::{Array, Bool, Integer, Nullable, Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::id::ParticipantKind;
+use domain::message::{Cause, EXAMINED_DELIVERIES};
+use uuid::Uuid;
+
+use super::row::CauseColumns;
+use super::row::status::PROCESSING;
+use crate::error::Fault;
+use crate::run::Db;
+use crate::statement::statement;
+
+/// The columns of a [`CauseColumns`].
+pub(super) const COLUMNS: &str = "cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause";
+
+/// The SQL types of a [`CauseColumns`].
+pub(crate) type Types = (
+    Nullable<SqlUuid>,
+    Nullable<SqlUuid>,
+    Nullable<Integer>,
+    Nullable<SqlUuid>,
+    Nullable<Text>,
+    Nullable<Bool>,
+);
+
+/// The causes of messages by their ids.
+pub(super) type Causes = HashMap<Uuid, Cause>;
+
+/// The [`COLUMNS`] of the cause of `new`, a new message, by its sender's attempts. All are null if the cause is given, or if
+/// the sender is no agent.
+pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
+    let agent = ParticipantKind::Agent.as_str();
+    let examined = |is_open: &str, place: &str| {
+        format!(
+            "SELECT deliveries.chat_id, deliveries.sequence, {is_open} AS is_open FROM deliveries \
+             WHERE new.root_id IS NULL AND new.sender_kind = '{agent}' AND deliveries.agent_id = new.sender_id{place} \
+             AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND deliveries.current_attempt > 0 \
+             LIMIT {EXAMINED_DELIVERIES}"
+        )
+    };
+    let here = examined(PROCESSING, " AND deliveries.chat_id = new.chat_id");
+    let is_open_elsewhere = format!(
+        "{PROCESSING} AND coalesce((SELECT 1 = 1 FROM participants JOIN chats ON chats.id = participants.chat_id \
+         WHERE participants.chat_id = deliveries.chat_id AND participants.participant_id = deliveries.agent_id \
+         AND participants.left_at IS NULL AND chats.deleted_at IS NULL LIMIT 1), 1 = 0)"
+    );
+    let unless_here = format!(" AND NOT EXISTS (SELECT FROM ({here}) AS here WHERE here.is_open)");
+    let elsewhere = examined(&is_open_elsewhere, &unless_here);
+    let clear = |value: &str| {
+        format!("CASE WHEN count(place.id) = 1 AND count(*) < {EXAMINED_DELIVERIES} THEN {value} END")
+    };
+    let only = |column: &str| clear(&format!("(array_agg({column}) FILTER (WHERE place.id IS NOT NULL))[1]"));
+    format!(
+        "SELECT {} AS cause_id, {} AS root_id, {} AS hop, {} AS originator_id, {} AS originator_kind, \
+         CASE WHEN count(place.id) > 1 OR count(*) >= {EXAMINED_DELIVERIES} THEN TRUE END AS ambiguous_cause \
+         FROM (({here}) UNION ALL ({elsewhere})) AS examined LEFT JOIN LATERAL (\
+         SELECT id, coalesce(root_id, id) AS root_id, coalesce(hop, 0) + 1 AS hop, \
+         coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind \
+         FROM messages WHERE messages.chat_id = examined.chat_id AND messages.sequence = examined.sequence OFFSET 0\
+         ) AS place ON examined.is_open",
+        only("place.id"),
+        only("place.root_id"),
+        clear("max(place.hop)"),
+        only("place.originator_id"),
+        clear("max(place.originator_kind)"),
+    )
+});
+
+/// The causes of those of these messages that are stored.
+pub(super) async fn stored_on(mut db: &Db, messages: Vec<Uuid>) -> Result<Causes, Fault> {
+    let stored =
+        statement::<(SqlUuid, Types)>(format!("SELECT id, {COLUMNS} FROM messages WHERE id = ANY(?)"));
+    let stored = stored.bind::<Array<SqlUuid>, _>(messages).load::<(Uuid, CauseColumns)>(&mut db).await?;
+    by_message(stored)
+}
+
+pub(super) fn by_message(rows: impl IntoIterator<Item = (Uuid, CauseColumns)>) -> Result<Causes, Fault> {
+    rows.into_iter().map(|(id, columns)| Ok((id, columns.into_cause()?))).collect()
+}

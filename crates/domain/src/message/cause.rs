@@ -1,0 +1,152 @@
+//! What a message follows from. Pure.
+//!
+//! An agent opens an attempt before it works on a message and closes it afterwards, so what it writes
+//! meanwhile follows from that message: its *cause*. A message without a cause begins a *tree*, and is the
+//! *root* of all that follows from it. Who wrote the root is the *originator* of the whole tree.
+
+use serde::{Deserialize, Serialize};
+
+use super::model::Message;
+use crate::id::{MessageId, ParticipantId};
+
+/// The number of begun and unfinished deliveries of an agent that are examined for its open attempts. An agent
+/// with as many, failed ones included, has no clear cause: a message must not take longer because of them.
+pub const EXAMINED_DELIVERIES: usize = 100;
+
+/// What a message follows from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Cause {
+    /// Nothing: it begins a tree.
+    #[default]
+    None,
+    /// One of several messages. It is not known which, so it begins a tree.
+    Ambiguous,
+    /// The message is part of a tree that another has begun.
+    Known(Place),
+}
+
+impl Cause {
+    /// Returns whether the message begins a tree, and nothing else could be meant.
+    pub const fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+
+    /// The cause of what an agent writes, of its attempts in the room and elsewhere. Those elsewhere count only if
+    /// none is open in the room.
+    pub fn of_attempts(here: &OpenAttempts, elsewhere: &OpenAttempts) -> Self {
+        let (open, examined) = if here.open.is_empty() {
+            (&elsewhere.open, here.examined + elsewhere.examined)
+        } else {
+            (&here.open, here.examined)
+        };
+        match open.as_slice() {
+            _ if examined >= EXAMINED_DELIVERIES => Self::Ambiguous,
+            [] => Self::None,
+            [one] => Self::Known(*one),
+            _ => Self::Ambiguous,
+        }
+    }
+}
+
+/// A place in a tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Place {
+    /// The cause; `None` at the root, and for a message that stands in the root's place.
+    pub message: Option<MessageId>,
+    /// The message that began the tree. It may have been deleted since, like every other.
+    pub root: MessageId,
+    /// The number of causes up to the root: 0 at the root.
+    pub hop: u32,
+    /// Who wrote the root.
+    pub originator: ParticipantId,
+}
+
+impl Place {
+    /// The place of what follows from `message`, which is at this place.
+    #[must_use]
+    pub const fn below(self, message: MessageId) -> Self {
+        Self { message: Some(message), hop: self.hop.saturating_add(1), ..self }
+    }
+}
+
+/// The attempts of an agent that are open in a room, or anywhere.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OpenAttempts {
+    /// The places of what follows from the messages on which they are open. Attempts in rooms that the agent has left, or
+    /// that are deleted, do not count.
+    pub open: Vec<Place>,
+    /// The number of begun and unfinished deliveries that were examined, at most [`EXAMINED_DELIVERIES`].
+    pub examined: usize,
+}
+
+impl Message {
+    /// Its place in its tree.
+    pub const fn place(&self) -> Place {
+        match self.cause {
+            Cause::Known(place) => place,
+            Cause::None | Cause::Ambiguous => {
+                Place { message: None, root: self.id, hop: 0, originator: self.sender }
+            }
+        }
+    }
+
+    /// The place of what follows from it.
+    pub const fn place_below(&self) -> Place {
+        self.place().below(self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::id::UserId;
+
+    fn below(message: u128) -> Place {
+        let id = |number| MessageId::new(Uuid::from_u128(number));
+        let originator = ParticipantId::User(UserId::new(Uuid::from_u128(9)));
+        Place { message: None, root: id(1), hop: 2, originator }.below(id(message))
+    }
+
+    fn attempts(open: &[u128], examined: usize) -> OpenAttempts {
+        OpenAttempts { open: open.iter().copied().map(below).collect(), examined }
+    }
+
+    #[test]
+    fn the_only_open_attempt_is_the_cause() {
+        let (none, several) = (Cause::None, Cause::Ambiguous);
+        let known = |message| Cause::Known(below(message));
+        let most = EXAMINED_DELIVERIES;
+        // Open in the room, examined there; elsewhere; the cause.
+        for (here, elsewhere, cause) in [
+            ((&[][..], 0), (&[][..], 0), none),
+            ((&[], 5), (&[], 5), none),
+            ((&[7], 1), (&[], 0), known(7)),
+            ((&[7], 1), (&[8], 1), known(7)),
+            ((&[7], 1), (&[8, 9], most), known(7)),
+            ((&[7, 8], 2), (&[], 0), several),
+            ((&[], 3), (&[8], 1), known(8)),
+            ((&[], 0), (&[8, 9], 2), several),
+            ((&[7], most - 1), (&[], 0), known(7)),
+            ((&[7], most), (&[], 0), several),
+            ((&[], most), (&[], 0), several),
+            ((&[], 1), (&[8], most - 1), several),
+        ] {
+            let found = Cause::of_attempts(&attempts(here.0, here.1), &attempts(elsewhere.0, elsewhere.1));
+            assert_eq!(found, cause, "{here:?} {elsewhere:?}");
+        }
+    }
+
+    #[test]
+    fn what_follows_is_one_hop_further() {
+        let place = below(7);
+        assert_eq!((place.message, place.hop), (Some(MessageId::new(Uuid::from_u128(7))), 3));
+        assert_eq!((place.root, place.originator), (below(8).root, below(8).originator));
+        assert_eq!(
+            Place { hop: u32::MAX, ..place }.below(place.root).hop,
+            u32::MAX,
+            "it does not begin anew"
+        );
+    }
+}
