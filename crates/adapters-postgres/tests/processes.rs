@@ -45,7 +45,11 @@ async fn two() -> ([Arc<World>; 2], Database) {
 }
 
 fn text(text: &str) -> SendMessage {
-    SendMessage { content: MessageContent::new(text.to_owned()).unwrap(), mentions: Vec::new() }
+    SendMessage {
+        content: MessageContent::new(text.to_owned()).unwrap(),
+        mentions: Vec::new(),
+        in_reply_to: None,
+    }
 }
 
 /// Does it `times` on each server, all at once.

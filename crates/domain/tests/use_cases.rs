@@ -75,7 +75,11 @@ fn agent(agent: &TestAgent) -> ParticipantId {
 }
 
 fn text(content: &str) -> SendMessage {
-    SendMessage { content: MessageContent::new(content.to_owned()).unwrap(), mentions: Vec::new() }
+    SendMessage {
+        content: MessageContent::new(content.to_owned()).unwrap(),
+        mentions: Vec::new(),
+        in_reply_to: None,
+    }
 }
 
 #[tokio::test]
@@ -201,6 +205,7 @@ async fn events_are_records_for_humans() {
         kind,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::new(serde_json::from_str(metadata).unwrap()).unwrap(),
+        in_reply_to: None,
     };
     let post = |event| world.messages.post_event(bot.caller, chat, event);
     assert!(matches!(post(event(MessageKind::Text, "{}")).await, Err(PostEventError::NotAnEvent)));

@@ -152,7 +152,8 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, causes:
             what_an_agent_writes_follows_from_what_it_works_on, only_open_attempts_are_causes,
-            an_agent_with_much_failed_work_has_no_clear_cause,
+            an_agent_with_much_failed_work_has_no_clear_cause, a_sender_may_name_the_cause,
+            a_tree_is_read_from_its_root, what_is_sent_again_stays_in_its_tree,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

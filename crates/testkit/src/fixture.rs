@@ -227,7 +227,7 @@ impl Fixture {
         };
         for key in ["stays", "goes"] {
             let content = MessageContent::new("only once".to_owned()).unwrap();
-            let command = SendMessage { content, mentions: vec![mention.clone()] };
+            let command = SendMessage { content, mentions: vec![mention.clone()], in_reply_to: None };
             let sent = world.messages.send_once(ann.caller, chat, command, once(key)).await.unwrap();
             if key == "goes" {
                 world.messages.delete(ann.caller, chat, sent.id).await.unwrap();
@@ -333,7 +333,7 @@ impl Fixture {
 }
 
 fn texts() -> HistoryFilter {
-    HistoryFilter { kinds: domain::message::Kinds::of(&[MessageKind::Text]), since: None }
+    HistoryFilter { kinds: domain::message::Kinds::of(&[MessageKind::Text]), since: None, root: None }
 }
 
 fn note<T: Debug, E: Debug>(seen: &mut Vec<String>, read: Result<T, E>) {
@@ -346,6 +346,7 @@ async fn think(world: &World, agent: &TestAgent, chat: ChatId) {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::new(metadata).unwrap(),
+        in_reply_to: None,
     };
     world.messages.post_event(agent.caller, chat, event).await.unwrap();
 }

@@ -374,6 +374,7 @@ impl World {
         let command = SendMessage {
             content: MessageContent::new(text.to_owned()).unwrap(),
             mentions: mentions.iter().map(mention).collect(),
+            in_reply_to: None,
         };
         self.messages.send(sender, chat, command).await.unwrap()
     }

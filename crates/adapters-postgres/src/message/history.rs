@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::load::{Records, part_on};
 use super::sequences::{SequenceRange, count_on, sequences_on};
+use super::tree::{count_of_tree_on, sequences_of_tree_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row::At;
@@ -41,12 +42,21 @@ pub(super) async fn history_on(
     let found = async {
         let floor = floor.await?;
         let total = async {
-            let total = if page.count { Some(total_on(db, chat, filter.kinds, floor).await?) } else { None };
-            Ok::<_, Fault>(total)
+            let whole = SequenceRange(floor, i64::MAX);
+            Ok::<_, Fault>(match filter.root {
+                _ if !page.count => None,
+                Some(root) => Some(count_of_tree_on(db, root, chat, filter.kinds, whole).await?),
+                None => Some(total_on(db, chat, filter.kinds, floor).await?),
+            })
         };
         let span = (i64::from(page.slice.limit()) + 1, page.slice.offset());
         let part = SequenceRange(floor, ceiling);
-        let sequences = sequences_on(db, chat, filter.kinds, part, Order::Descending, span);
+        let sequences = async {
+            match filter.root {
+                Some(root) => sequences_of_tree_on(db, root, chat, filter.kinds, part, span).await,
+                None => sequences_on(db, chat, filter.kinds, part, Order::Descending, span).await,
+            }
+        };
         let (total, sequences) = try_join(total, sequences).await?;
         Ok((floor, total, sequences))
     };

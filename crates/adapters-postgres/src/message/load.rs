@@ -125,7 +125,19 @@ pub(crate) async fn part_on(
         return Ok((Vec::new(), false));
     }
     let rows = rows_at_on(db, chat, sequences, order, budget);
-    let (mut rows, mut found) = try_join(rows, records_at_on(db, chat, sequences, records)).await?;
+    let (rows, found) = try_join(rows, records_at_on(db, chat, sequences, records)).await?;
+    let rows = fitted_on(db, rows, found, budget).await?;
+    let cut = rows.len() < sequences.len();
+    Ok((rows, cut))
+}
+
+/// The messages of `rows` with their records, in their order, up to the first that would exceed `budget`.
+pub(super) async fn fitted_on(
+    db: &Db,
+    mut rows: Vec<MessageRow>,
+    mut found: RecordRows,
+    budget: usize,
+) -> Result<Vec<Message>, Fault> {
     let weigh = |row: &MessageRow| {
         let records = found.get(&row.id.0).into_iter().flatten().map(DeliveryRow::weight).sum::<usize>();
         row.weight() + records
@@ -133,8 +145,7 @@ pub(crate) async fn part_on(
     rows.truncate(fitting(budget, rows.iter().map(weigh)));
     let kept = rows.iter().map(|row| row.id.0).collect::<HashSet<_>>();
     found.retain(|id, _| kept.contains(id));
-    let cut = rows.len() < sequences.len();
-    Ok((assembled_on(db, rows, found).await?, cut))
+    assembled_on(db, rows, found).await
 }
 
 /// The messages of `rows`, in their order.
@@ -192,10 +203,14 @@ async fn rows_at_on(
 }
 
 /// Delivery records by message id.
-type RecordRows = HashMap<Uuid, Vec<DeliveryRow>>;
+pub(super) type RecordRows = HashMap<Uuid, Vec<DeliveryRow>>;
 
 /// The delivery records of messages.
-async fn records_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<RecordRows, Fault> {
+pub(super) async fn records_on(
+    mut db: &Db,
+    messages: Vec<Uuid>,
+    wanted: Records,
+) -> Result<RecordRows, Fault> {
     let records = statement::<(SqlUuid, RecordColumns)>(format!(
         "SELECT messages.id, {} FROM messages {} WHERE messages.id = ANY(?) ORDER BY deliveries.agent_id",
         record_columns(),

@@ -17,11 +17,12 @@ pub(crate) mod row;
 mod sequences;
 mod surroundings;
 pub(crate) mod title;
+mod tree;
 
 use std::convert::Infallible;
 
 use async_trait::async_trait;
-use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
     Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage,
@@ -106,6 +107,21 @@ impl MessageRepository for PostgresStore {
             surroundings::surroundings_on(db, viewer, chat, anchor, kinds, limit).boxed()
         })
         .await
+    }
+
+    async fn find(&self, viewer: ParticipantId, message: MessageId) -> Result<Option<Message>, StoreError> {
+        self.read((viewer, message), |db, &(viewer, message)| tree::find_on(db, viewer, message).boxed())
+            .await
+    }
+
+    async fn tree(
+        &self,
+        viewer: UserId,
+        root: MessageId,
+        page: PageRequest,
+    ) -> Result<Page<Message>, StoreError> {
+        let given = (viewer, root, page);
+        self.read(given, |db, (viewer, root, page)| tree::tree_on(db, *viewer, *root, page).boxed()).await
     }
 
     async fn context(

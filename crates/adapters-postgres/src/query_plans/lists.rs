@@ -69,7 +69,7 @@ impl Watched {
             [(Kinds::ALL, None), (text, None), (thought, None), (text, late), (Kinds::ALL, late)]
         {
             for page in [FIRST, after(last / 2)] {
-                let reading = store.history(viewer, chat, HistoryFilter { kinds, since }, page);
+                let reading = store.history(viewer, chat, HistoryFilter { kinds, since, root: None }, page);
                 self.costs(&format!("history {kinds:?} {since:?}"), 500, reading).await.unwrap().unwrap();
             }
         }

@@ -138,6 +138,7 @@ impl Watched {
                 handle: None,
                 kind: Some(MentionKind::Mention),
             }],
+            in_reply_to: None,
         };
         for chat in [self.chat, ChatId::new(id(ROOM, 10))] {
             let sent = self.costs("send", 100, messages.send(ann, chat, command())).await.unwrap();

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::load::{Records, part_on};
 use super::sequences::{SequenceRange, count_on, sequences_on};
+use super::tree::{count_of_tree_on, sequences_of_tree_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row;
@@ -36,10 +37,17 @@ pub(super) fn history_on(
         None => floor,
     };
     let kinds = filter.kinds;
-    let total = if page.count { Some(total_on(connection, chat, kinds, floor)?) } else { None };
+    let counted = |connection: &mut SqliteConnection| match filter.root {
+        Some(root) => count_of_tree_on(connection, root, chat, kinds, SequenceRange(floor, i64::MAX)),
+        None => total_on(connection, chat, kinds, floor),
+    };
+    let total = if page.count { Some(counted(connection)?) } else { None };
     let span = (i64::from(page.slice.limit()) + 1, page.slice.offset());
     let part = SequenceRange(floor, ceiling);
-    let mut sequences = sequences_on(connection, chat, kinds, part, Order::Descending, span)?;
+    let mut sequences = match filter.root {
+        Some(root) => sequences_of_tree_on(connection, root, chat, kinds, part, span)?,
+        None => sequences_on(connection, chat, kinds, part, Order::Descending, span)?,
+    };
     let limit = page.slice.limit() as usize;
     let more = sequences.len() > limit;
     sequences.truncate(limit);

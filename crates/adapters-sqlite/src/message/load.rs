@@ -52,18 +52,29 @@ pub(crate) fn part_on(
         .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
         .filter(Listed::new(messages::sequence, row::to_json(&sequences)?))
         .select(MessageRow::as_select());
-    let mut rows = match order {
+    let rows = match order {
         Order::Ascending => wanted.order(messages::sequence.asc()).load(connection)?,
         Order::Descending => wanted.order(messages::sequence.desc()).load(connection)?,
     };
+    let rows = fitted_on(connection, rows, records, budget)?;
+    let cut = rows.len() < all;
+    Ok((rows, cut))
+}
+
+/// The messages of `rows`, in their order, up to the first that would exceed `budget`.
+pub(super) fn fitted_on(
+    connection: &mut SqliteConnection,
+    mut rows: Vec<MessageRow>,
+    records: Records,
+    budget: usize,
+) -> Result<Vec<Message>, Fault> {
     let mut found = records_of(connection, &rows, records)?;
     let weigh = |(row, records): (&MessageRow, &Vec<DeliveryRow>)| {
         row.weight() + records.iter().map(DeliveryRow::weight).sum::<usize>()
     };
     rows.truncate(fitting(budget, rows.iter().zip(&found).map(weigh)));
     found.truncate(rows.len());
-    let cut = rows.len() < all;
-    Ok((with_attempts_on(connection, rows, found)?, cut))
+    with_attempts_on(connection, rows, found)
 }
 
 /// The minimum sizes of the messages with these sequences, in the order of `sequences`, without

@@ -12,12 +12,13 @@ pub(crate) mod row;
 mod sequences;
 mod surroundings;
 pub(crate) mod title;
+mod tree;
 
 use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
-use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
     Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage,
@@ -93,6 +94,19 @@ impl MessageRepository for SqliteStore {
             surroundings::surroundings_on(connection, viewer, chat, anchor, kinds, limit)
         };
         self.read(work).await
+    }
+
+    async fn find(&self, viewer: ParticipantId, message: MessageId) -> Result<Option<Message>, StoreError> {
+        self.read(move |connection| tree::find_on(connection, viewer, message)).await
+    }
+
+    async fn tree(
+        &self,
+        viewer: UserId,
+        root: MessageId,
+        page: PageRequest,
+    ) -> Result<Page<Message>, StoreError> {
+        self.read(move |connection| tree::tree_on(connection, viewer, root, &page)).await
     }
 
     async fn context(

@@ -6,8 +6,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::filter::{Anchor, Kinds};
+use super::history::ReadSurroundingsError;
 use super::model::Message;
-use crate::id::{MessageId, ParticipantId};
+use super::port::Surroundings;
+use super::service::MessageService;
+use crate::caller::UserCaller;
+use crate::id::{ChatId, MessageId, ParticipantId};
+use crate::page::{Page, PageRequest};
+use crate::store::StoreError;
 
 /// The number of begun and unfinished deliveries of an agent that are examined for its open attempts. An agent
 /// with as many, failed ones included, has no clear cause: a message must not take longer because of them.
@@ -93,6 +100,35 @@ impl Message {
     /// The place of what follows from it.
     pub const fn place_below(&self) -> Place {
         self.place().below(self.id)
+    }
+}
+
+impl MessageService {
+    /// What a new message of `sender` follows from if it names `in_reply_to`; `None` if that is no message that the
+    /// sender may see.
+    pub(super) async fn named_cause(
+        &self,
+        sender: ParticipantId,
+        in_reply_to: Option<MessageId>,
+    ) -> Result<Option<Cause>, StoreError> {
+        let Some(named) = in_reply_to else { return Ok(Some(Cause::None)) };
+        let found = self.messages.find(sender, named).await?;
+        Ok(found.map(|message| Cause::Known(message.place_below())))
+    }
+
+    /// The tree of which a message is part, as far as it is in rooms that the caller may read: the root, if it is still
+    /// there, and then what follows from it, oldest first.
+    pub async fn tree(
+        &self,
+        caller: UserCaller,
+        chat: ChatId,
+        message: MessageId,
+        page: PageRequest,
+    ) -> Result<Page<Message>, ReadSurroundingsError> {
+        let around = Anchor::Around(message);
+        let Surroundings { rows, .. } = self.surroundings(caller, chat, around, Kinds::ALL, 1).await?;
+        let part = rows.first().ok_or(ReadSurroundingsError::MessageNotFound)?;
+        Ok(self.messages.tree(caller.user, part.place().root, page).await?)
     }
 }
 

@@ -66,6 +66,8 @@ pub struct HistoryFilter {
     pub kinds: Kinds,
     /// Only messages stored after this time.
     pub since: Option<Timestamp>,
+    /// Only the tree that this message began.
+    pub root: Option<MessageId>,
 }
 
 /// A message next to the requested ones.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::cause::Cause;
 use super::mention::{Mention, MentionKind};
+use crate::chat::Standing;
 use crate::delivery::Delivery;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::time::Timestamp;
@@ -91,6 +92,11 @@ impl Message {
     /// Returns whether an agent in the chat may read it: it sent the message, or is mentioned.
     pub fn is_readable_by(&self, agent: AgentId) -> bool {
         self.sender == ParticipantId::Agent(agent) || self.addressed_agents().contains(&agent)
+    }
+
+    /// Returns whether somebody with this standing in its chat may read it.
+    pub fn is_visible_to(&self, viewer: ParticipantId, standing: &Standing) -> bool {
+        standing.may_read() && viewer.agent().is_none_or(|agent| self.is_readable_by(agent))
     }
 }
 

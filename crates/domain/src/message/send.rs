@@ -23,6 +23,8 @@ pub struct SendMessage {
     pub content: MessageContent,
     /// The mentioned participants.
     pub mentions: Vec<RequestedMention>,
+    /// The message that it follows from, if the sender names it.
+    pub in_reply_to: Option<MessageId>,
 }
 
 /// The reason why a message was not accepted.
@@ -40,6 +42,9 @@ pub enum SendMessageError {
     /// A rule on mentions is broken.
     #[error(transparent)]
     Mention(#[from] MentionError),
+    /// The named cause is no message that the caller may see.
+    #[error("there is no such message for the caller")]
+    CauseNotFound,
     /// The chat has as many messages as the plan of its organization allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
@@ -76,7 +81,11 @@ impl MessageService {
             once,
         });
         let refused = match self.try_send(sender, chat, command, keyed.clone()).await {
-            Err(refused @ (SendMessageError::ChatNotFound | SendMessageError::Mention(_))) => refused,
+            Err(
+                refused @ (SendMessageError::ChatNotFound
+                | SendMessageError::Mention(_)
+                | SendMessageError::CauseNotFound),
+            ) => refused,
             settled => return settled,
         };
         // A repeated request gets the same answer as before, even if the chat has changed since.
@@ -128,9 +137,12 @@ impl MessageService {
         let meant = self.names(sender, chat, meant, Result::is_ok).await?;
         let (named, mentions, unmentioned, platform) =
             meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
+        let cause = self.named_cause(sender, command.in_reply_to).await?;
+        let cause = cause.ok_or(SendMessageError::CauseNotFound)?;
         let answer = |id, mentions: &[Mention]| sent_message(id, chat, mentions, &platform);
         let id = MessageId::new(self.ids.generate(now));
-        let new = NewMessage { keyed, ..NewMessage::text(id, chat, named, &command.content, mentions, now) };
+        let new = NewMessage::text(id, chat, named, &command.content, mentions, now);
+        let new = NewMessage { keyed, cause, ..new };
         let sent = answer(new.id, &new.mentions);
         let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(appended) => Ok(sent.stopped_unless(&appended.recipients)),

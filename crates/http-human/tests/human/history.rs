@@ -14,6 +14,7 @@ async fn think(api: &Api, chat: domain::id::ChatId, content: &str) {
         kind: MessageKind::Thought,
         content: EventContent::new(content.to_owned()).unwrap(),
         metadata: EventMetadata::default(),
+        in_reply_to: None,
     };
     api.world.messages.post_event(api.helper.caller, chat, command).await.unwrap();
 }

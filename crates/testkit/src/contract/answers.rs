@@ -29,6 +29,7 @@ fn hello(to: &TestAgent) -> SendMessage {
     SendMessage {
         content: MessageContent::new("hello".to_owned()).unwrap(),
         mentions: vec![RequestedMention { id, handle: None, kind: Some(MentionKind::Mention) }],
+        in_reply_to: None,
     }
 }
 
@@ -37,6 +38,7 @@ fn thought() -> PostEvent {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::default(),
+        in_reply_to: None,
     }
 }
 

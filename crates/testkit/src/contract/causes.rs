@@ -1,15 +1,20 @@
 //! Causes of messages, and the trees that follow from them.
 
+use std::time::Duration;
+
 use domain::chat::Role;
-use domain::delivery::{DeliveryStep, FailureText};
+use domain::delivery::{DeliveryStatus, DeliveryStep, FailureText};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
-    Cause, EXAMINED_DELIVERIES, EventContent, EventMetadata, HistoryFilter, Message, MessageKind, Place,
-    PostEvent,
+    Cause, EXAMINED_DELIVERIES, EventContent, EventMetadata, HistoryFilter, Kinds, Message, MessageKind,
+    Place, PostEvent, PostEventError, ReadSurroundingsError, SendMessage, SendMessageError,
 };
+use domain::page::{PageRequest, Position, Slice};
+use domain::work::{Resend, WorkChange, WorkScope};
+use uuid::Uuid;
 
-use super::control::take;
+use super::control::{take, to};
 use super::messages::{ann_and_bot, first};
 use crate::{TestAgent, TestUser, World};
 
@@ -40,10 +45,13 @@ async fn stored(world: &World, reader: &TestUser, chat: ChatId, message: Message
     page.rows.into_iter().find(|row| row.id == message).unwrap()
 }
 
-async fn thought(world: &World, agent: &TestAgent, chat: ChatId) -> Message {
+fn a_thought() -> PostEvent {
     let content = EventContent::new("hm".to_owned()).unwrap();
-    let event = PostEvent { kind: MessageKind::Thought, content, metadata: EventMetadata::default() };
-    world.messages.post_event(agent.caller, chat, event).await.unwrap()
+    PostEvent { kind: MessageKind::Thought, content, metadata: EventMetadata::default(), in_reply_to: None }
+}
+
+async fn thought(world: &World, agent: &TestAgent, chat: ChatId) -> Message {
+    world.messages.post_event(agent.caller, chat, a_thought()).await.unwrap()
 }
 
 /// What a new event of the agent follows from, as the answer and the store say.
@@ -135,4 +143,143 @@ pub async fn an_agent_with_much_failed_work_has_no_clear_cause(world: World) {
     take(&world, &bot, chat, begun[0], DeliveryStep::Succeed).await;
     let newest = begun[EXAMINED_DELIVERIES - 1];
     assert_eq!(cause_of_an_event(&world, &ann, &bot, chat).await, below(newest, &ann));
+}
+
+/// The sender names a message that it may see, and nothing else; that counts more than its attempts.
+pub async fn a_sender_may_name_the_cause(world: World) {
+    let Team { ann, agents: [bot, scout, _], chat } = team(&world).await;
+    let ben = world.user("ben").await;
+    let to_bot = [ParticipantId::Agent(bot.id)];
+    let text = world.send(ann.caller, chat, "go", &to_bot).await.id;
+    let other = world.send(ann.caller, chat, "go on", &to_bot).await.id;
+    take(&world, &bot, chat, text, DeliveryStep::Begin).await;
+    let event = |in_reply_to| PostEvent { in_reply_to, ..a_thought() };
+    let posted = world.messages.post_event(bot.caller, chat, event(Some(other))).await.unwrap();
+    assert_eq!(stored(&world, &ann, chat, posted.id).await.cause, below(other, &ann));
+    let own = world.messages.post_event(bot.caller, chat, event(Some(posted.id))).await.unwrap();
+    assert_eq!(own.cause, Cause::Known(posted.place_below()), "an agent sees what it has written");
+
+    let elsewhere = world.chat(ben.caller, &[]).await;
+    let hidden = world.send(ben.caller, elsewhere, "mine", &[]).await.id;
+    for (agent, message) in [(&scout, text), (&bot, hidden), (&bot, MessageId::new(Uuid::from_u128(404)))] {
+        let refused = world.messages.post_event(agent.caller, chat, event(Some(message))).await;
+        assert!(matches!(refused, Err(PostEventError::CauseNotFound)), "{refused:?}");
+    }
+    let answer = |in_reply_to| SendMessage { in_reply_to, ..to(&ann) };
+    let refused = world.messages.send(scout.caller, chat, answer(Some(text))).await;
+    assert!(matches!(refused, Err(SendMessageError::CauseNotFound)), "{refused:?}");
+    let sent = world.messages.send(bot.caller, chat, answer(Some(other))).await.unwrap();
+    assert_eq!(stored(&world, &ann, chat, sent.id).await.cause, below(other, &ann));
+
+    let by_ann = |in_reply_to| SendMessage { mentions: Vec::new(), in_reply_to, ..to(&ann) };
+    let sent = world.messages.send(ann.caller, chat, by_ann(Some(posted.id))).await.unwrap();
+    assert_eq!(stored(&world, &ann, chat, sent.id).await.cause, Cause::Known(posted.place_below()));
+    let refused = world.messages.send(ann.caller, chat, by_ann(Some(hidden))).await;
+    assert!(matches!(refused, Err(SendMessageError::CauseNotFound)), "{refused:?}");
+}
+
+fn page(after: Option<Position>, limit: u32) -> PageRequest {
+    PageRequest { slice: Slice::After { after, limit }, count: false }
+}
+
+/// The ids of a tree, page by page.
+async fn tree(
+    world: &World,
+    reader: &TestUser,
+    chat: ChatId,
+    message: MessageId,
+    limit: u32,
+) -> Vec<MessageId> {
+    let (mut ids, mut after) = (Vec::new(), None);
+    loop {
+        let read = world.messages.tree(reader.caller, chat, message, page(after, limit)).await.unwrap();
+        assert!(read.rows.len() <= limit as usize);
+        ids.extend(read.rows.iter().map(|row| row.id));
+        after = read.next;
+        if after.is_none() {
+            return ids;
+        }
+    }
+}
+
+/// In the rooms that the reader sees, page by page, with all states; the history of a room shows its part.
+pub async fn a_tree_is_read_from_its_root(world: World) {
+    let Team { ann, agents: [bot, scout, _], chat } = team(&world).await;
+    let ben = world.user("ben").await;
+    world.connect((ann.caller, &ann.handle), (ben.caller, &ben.handle)).await;
+    world.add(ann.caller, chat, ben.id.into(), Role::Member).await;
+    let there = world.chat(ann.caller, &[bot.id.into(), scout.id.into()]).await;
+    let tick = || world.clock.advance(Duration::from_millis(1));
+    let root = world.send(ann.caller, chat, "go", &[ParticipantId::Agent(bot.id)]).await.id;
+    tick();
+    let stranger = world.send(ann.caller, chat, "another", &[ParticipantId::Agent(bot.id)]).await.id;
+    take(&world, &bot, chat, root, DeliveryStep::Begin).await;
+    tick();
+    let first = thought(&world, &bot, chat).await.id;
+    tick();
+    let asked = world.send(bot.caller, there, "help", &[ParticipantId::Agent(scout.id)]).await.id;
+    take(&world, &scout, there, asked, DeliveryStep::Begin).await;
+    tick();
+    let hidden = thought(&world, &scout, there).await.id;
+    tick();
+    let last = thought(&world, &bot, chat).await.id;
+    let whole = [root, first, asked, hidden, last];
+    for limit in [1, 2, 5, 100] {
+        for (chat, message) in [(chat, root), (chat, last), (there, hidden)] {
+            assert_eq!(tree(&world, &ann, chat, message, limit).await, whole, "{limit}");
+        }
+        assert_eq!(tree(&world, &ben, chat, last, limit).await, [root, first, last], "{limit}");
+        assert_eq!(tree(&world, &ann, chat, stranger, limit).await, [stranger]);
+    }
+    let read = world.messages.tree(ann.caller, chat, root, page(None, 1)).await.unwrap();
+    assert_eq!(read.rows[0].deliveries[0].status(), DeliveryStatus::Processing);
+    let refused = world.messages.tree(ben.caller, there, hidden, page(None, 1)).await;
+    assert!(matches!(refused, Err(ReadSurroundingsError::ChatNotFound)), "{refused:?}");
+    let refused = world.messages.tree(ann.caller, chat, hidden, page(None, 1)).await;
+    assert!(
+        matches!(refused, Err(ReadSurroundingsError::MessageNotFound)),
+        "it is in another room: {refused:?}"
+    );
+
+    let of = async |chat, kinds, request: PageRequest| {
+        let filter = HistoryFilter { root: Some(root), kinds, ..HistoryFilter::default() };
+        let read = world.messages.history(ann.caller, chat, filter, request).await.unwrap();
+        (read.rows.iter().map(|row| row.id).collect::<Vec<_>>(), read.total, read.next)
+    };
+    let (ids, total, next) = of(chat, Kinds::ALL, super::messages::first(2)).await;
+    assert_eq!((ids, total), (vec![last, first], None));
+    assert_eq!(of(chat, Kinds::ALL, page(next, 2)).await.0, [root]);
+    let counted = PageRequest { slice: Slice::Numbered { number: 1, size: 20 }, count: true };
+    let events = Kinds::of(&[MessageKind::Thought]);
+    assert_eq!(of(chat, events, counted.clone()).await, (vec![last, first], Some(2), None));
+    assert_eq!(of(there, Kinds::ALL, counted).await, (vec![hidden, asked], Some(2), None));
+
+    take(&world, &bot, chat, root, DeliveryStep::Succeed).await;
+    world.messages.delete(ann.caller, chat, root).await.unwrap();
+    assert_eq!(tree(&world, &ann, chat, last, 2).await, whole[1..], "what is left");
+    assert_eq!(stored(&world, &ann, chat, last).await.cause, below(root, &ann));
+    world.chats.delete(ann.caller, there).await.unwrap();
+    assert_eq!(tree(&world, &ann, chat, last, 2).await, [first, last]);
+}
+
+/// It stands in the place of the first one: at the root, or below the same cause.
+pub async fn what_is_sent_again_stays_in_its_tree(world: World) {
+    let Team { ann, agents: [bot, scout, clerk], chat } = team(&world).await;
+    let again = async |message, from: &TestAgent, to: &TestAgent| {
+        let resend = WorkChange::Resend(Resend { to: Some(to.id), reason: None });
+        let item =
+            world.work.change(WorkScope::OwnedBy(ann.id), message, from.id, resend, None).await.unwrap();
+        stored(&world, &ann, chat, item.delivery.replaced_by().unwrap()).await
+    };
+    let root = world.send(ann.caller, chat, "go", &[ParticipantId::Agent(bot.id)]).await.id;
+    let new_root = again(root, &bot, &scout).await;
+    let originator = ParticipantId::User(ann.id);
+    assert_eq!(new_root.cause, Cause::Known(Place { message: None, root, hop: 0, originator }));
+    take(&world, &scout, chat, new_root.id, DeliveryStep::Begin).await;
+    let asked = world.send(scout.caller, chat, "help", &[ParticipantId::Agent(bot.id)]).await.id;
+    let asked = stored(&world, &ann, chat, asked).await;
+    assert_eq!(asked.cause, Cause::Known(Place { message: Some(new_root.id), root, hop: 1, originator }));
+    let new = again(asked.id, &bot, &clerk).await;
+    assert_eq!(new.cause, asked.cause);
+    assert_eq!(tree(&world, &ann, chat, new.id, 3).await, [root, new_root.id, asked.id, new.id]);
 }

@@ -80,6 +80,7 @@ pub(super) fn to(ann: &TestUser) -> SendMessage {
     SendMessage {
         content: MessageContent::new("done".to_owned()).unwrap(),
         mentions: vec![RequestedMention { id, handle: None, kind: Some(MentionKind::Mention) }],
+        in_reply_to: None,
     }
 }
 
@@ -88,6 +89,7 @@ fn thought() -> PostEvent {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::default(),
+        in_reply_to: None,
     }
 }
 

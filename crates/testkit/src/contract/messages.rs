@@ -184,7 +184,7 @@ pub async fn pages_have_totals(world: World) {
     let last = history(&world, &ann, chat, page(3)).await;
     assert_eq!((last.rows.len(), last.rows[0].content.ends_with("m0"), last.total), (1, true, Some(5)));
     assert_eq!(history(&world, &ann, chat, page(4)).await.rows, []);
-    let filter = HistoryFilter { kinds: Kinds::of(&[MessageKind::Thought]), since: None };
+    let filter = HistoryFilter { kinds: Kinds::of(&[MessageKind::Thought]), since: None, root: None };
     let none = world.messages.history(ann.caller, chat, filter, page(1)).await.unwrap();
     assert_eq!((none.rows.len(), none.total), (0, Some(0)));
     let context = world.messages.context(bot.caller, chat, page(2)).await.unwrap();
@@ -201,7 +201,7 @@ pub async fn history_can_be_narrowed(world: World) {
     world.send(ann.caller, chat, "late", &[]).await;
     let narrowed = async |kind: Option<MessageKind>, since| {
         let kinds = kind.map_or(Kinds::ALL, |kind| Kinds::of(&[kind]));
-        let filter = HistoryFilter { kinds, since };
+        let filter = HistoryFilter { kinds, since, root: None };
         let page = world.messages.history(ann.caller, chat, filter, first(10)).await.unwrap();
         page.rows.iter().map(|message| message.sequence.get()).collect::<Vec<_>>()
     };
@@ -217,6 +217,7 @@ pub(super) async fn thought(world: &World, agent: &TestAgent, chat: ChatId) {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::default(),
+        in_reply_to: None,
     };
     world.messages.post_event(agent.caller, chat, event).await.unwrap();
 }
@@ -236,7 +237,7 @@ pub async fn context_contains_only_the_callers_part(world: World) {
     let spoken_of =
         RequestedMention { id: Some(bot.id.to_string()), handle: None, kind: Some(MentionKind::Reference) };
     let content = MessageContent::new("6 about the bot".to_owned()).unwrap();
-    let command = SendMessage { content, mentions: vec![spoken_of] };
+    let command = SendMessage { content, mentions: vec![spoken_of], in_reply_to: None };
     world.messages.send(ann.caller, chat, command).await.unwrap();
 
     let mut seen = Vec::new();

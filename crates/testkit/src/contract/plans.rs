@@ -154,6 +154,7 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::new(serde_json::Map::new()).unwrap(),
+        in_reply_to: None,
     };
     world.messages.post_event(bot.caller, chat, event).await.unwrap();
     world.publisher.take();
@@ -161,7 +162,9 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
         let (messages, caller) = (world.messages.clone(), user.caller);
         let content = MessageContent::new(format!("{number}")).unwrap();
         tokio::spawn(async move {
-            messages.send(caller, chat, SendMessage { content, mentions: Vec::new() }).await
+            messages
+                .send(caller, chat, SendMessage { content, mentions: Vec::new(), in_reply_to: None })
+                .await
         })
     };
     let reached = |error| match error {
@@ -198,6 +201,7 @@ pub async fn stored_bytes_are_counted_and_limited(world: World) {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::new(json!({ "a": 1 }).as_object().cloned().unwrap()).unwrap(),
+        in_reply_to: None,
     };
     world.messages.post_event(bot.caller, chat, event).await.unwrap();
     let first = world.send(ann.caller, chat, &"é".repeat(20), &[]).await.id;
@@ -209,7 +213,10 @@ pub async fn stored_bytes_are_counted_and_limited(world: World) {
     assert_eq!(kept().await, 49);
     let say = async |text: &str| {
         let content = MessageContent::new(text.to_owned()).unwrap();
-        world.messages.send(ann.caller, chat, SendMessage { content, mentions: Vec::new() }).await
+        world
+            .messages
+            .send(ann.caller, chat, SendMessage { content, mentions: Vec::new(), in_reply_to: None })
+            .await
     };
     // The sum is as old as the last count.
     say(&"y".repeat(60)).await.unwrap();
@@ -218,7 +225,11 @@ pub async fn stored_bytes_are_counted_and_limited(world: World) {
     let content = MessageContent::new("z".to_owned()).unwrap();
     let refused = world
         .messages
-        .send(ann.caller, other_room, SendMessage { content: content.clone(), mentions: Vec::new() })
+        .send(
+            ann.caller,
+            other_room,
+            SendMessage { content: content.clone(), mentions: Vec::new(), in_reply_to: None },
+        )
         .await;
     let Err(SendMessageError::Limit(reached)) = refused else { panic!("{refused:?}") };
     assert_eq!((reached.resource, reached.limit, reached.current), (Resource::Bytes, 100, 109));
@@ -281,7 +292,10 @@ pub async fn memories_count_towards_the_bytes_of_their_organization(world: World
     let chat = world.chat(ann.caller, &[]).await;
     let say = async || {
         let content = MessageContent::new("z".to_owned()).unwrap();
-        world.messages.send(ann.caller, chat, SendMessage { content, mentions: Vec::new() }).await
+        world
+            .messages
+            .send(ann.caller, chat, SendMessage { content, mentions: Vec::new(), in_reply_to: None })
+            .await
     };
     assert!(matches!(say().await, Err(SendMessageError::Limit(_))), "messages and memories are one sum");
     remember(&stranger, "others go on", MemoryScope::Agent).await.unwrap();
