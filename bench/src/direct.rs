@@ -64,7 +64,6 @@ impl Direct {
                         content: "x".repeat(bytes),
                         mentions: mentions.clone(),
                         metadata: None,
-                        title_if_untitled: None,
                         keyed: None,
                         now: now(),
                     };

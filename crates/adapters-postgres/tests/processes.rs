@@ -245,7 +245,6 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         content: content.to_owned(),
         mentions: Vec::new(),
         metadata: None,
-        title_if_untitled: None,
         keyed: None,
         now: Timestamp::from_micros(NOON),
     }

@@ -218,7 +218,7 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use domain::chat::{ChatTitle, ParticipantStatus};
+    use domain::chat::ParticipantStatus;
     use domain::id::{MessageId, ParticipantId, Sequence, UserId};
     use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, KeyedRequest, Operation};
     use domain::message::{ChatPlan, Mention, MentionKind, MessageKind};
@@ -258,7 +258,6 @@ mod tests {
             content: "hello".to_owned(),
             mentions: mentions.iter().map(mention).collect(),
             metadata: None,
-            title_if_untitled: ChatTitle::given(Some("hello")).unwrap(),
             keyed: None,
             now: Timestamp::from_micros(100),
         }

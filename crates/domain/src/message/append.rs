@@ -82,27 +82,27 @@ impl ChatState {
         member: impl Fn(ParticipantId) -> Option<MemberState>,
         agents: &[AgentId],
     ) -> Result<AppendDecision, AppendRefused> {
-        let is_paused = self.is_paused;
-        let member = |who: ParticipantId| {
-            let stopped = |state: MemberState| state.or_stopped(is_paused && who.agent().is_some());
-            member(who).map(stopped)
-        };
         let Some(sender) = member(new.sender) else { return Err(AppendRefused::NotParticipant) };
-        if sender.is_stopped {
+        if sender.or_stopped(self.is_paused && new.sender.agent().is_some()).is_stopped {
             return Err(AppendRefused::Stopped);
         }
         if let Some(plan) = &self.plan {
             let messages = (self.last_sequence.get() - self.deleted_messages).cast_unsigned();
             plan.check(messages, new.chat).map_err(AppendRefused::Limit)?;
         }
-        if let Some(index) = new.mentions.iter().position(|mention| member(mention.id).is_none()) {
-            return Err(AppendRefused::MentionLeft { index });
+        let mut addressed = Vec::with_capacity(new.mentions.len());
+        for (index, mention) in new.mentions.iter().enumerate() {
+            let Some(state) = member(mention.id) else { return Err(AppendRefused::MentionLeft { index }) };
+            if let Some(agent) = mention.addressed_agent() {
+                addressed.push((agent, state.is_stopped || self.is_paused));
+            }
         }
+        addressed.sort_unstable_by_key(|(agent, _)| *agent);
         let after = |newest: Timestamp| newest.plus(Duration::from_micros(1));
         let at = self.newest.map_or(new.now, |newest| new.now.max(after(newest)));
         self.newest = Some(at);
         self.last_sequence = self.last_sequence.next();
-        let mut message = Message {
+        let message = Message {
             id: new.id,
             chat_id: new.chat,
             sequence: self.last_sequence,
@@ -115,19 +115,11 @@ impl ChatState {
             metadata: new.metadata,
             created_at: at,
             updated_at: at,
-            deliveries: Vec::new(),
+            deliveries: addressed.iter().map(|(agent, _)| Delivery::new(*agent)).collect(),
         };
         self.content_bytes += message.bytes();
-        let mut addressed = message.addressed_agents();
-        addressed.sort_unstable();
-        let plays =
-            |agent: &AgentId| member(ParticipantId::Agent(*agent)).is_some_and(|state| !state.is_stopped);
-        let recipients = addressed.iter().copied().filter(plays).collect();
-        message.deliveries = addressed.into_iter().map(Delivery::new).collect();
-        let titling = new.title_if_untitled.filter(|_| self.awaits_title).map(|title| {
-            let is_for_all = agents.iter().all(|agent| message.is_readable_by(*agent));
-            Titling { title: Some(title).filter(|_| is_for_all) }
-        });
+        let recipients = addressed.iter().filter(|(_, halts)| !halts).map(|(agent, _)| *agent).collect();
+        let titling = if self.awaits_title { message.titling(agents) } else { None };
         self.awaits_title &= titling.is_none();
         Ok(AppendDecision {
             message,
@@ -135,6 +127,18 @@ impl ChatState {
             activates: sender.status == ParticipantStatus::Inactive,
             titling,
         })
+    }
+}
+
+impl Message {
+    /// The effect on a chat without a title, if this is its first text; `agents` are those in the chat.
+    fn titling(&self, agents: &[AgentId]) -> Option<Titling> {
+        if self.kind.is_event() {
+            return None;
+        }
+        let title = ChatTitle::from_message(&self.content)?;
+        let is_for_all = agents.iter().all(|agent| self.is_readable_by(*agent));
+        Some(Titling { title: Some(title).filter(|_| is_for_all) })
     }
 }
 
@@ -196,7 +200,6 @@ mod tests {
             content: "hello".to_owned(),
             mentions: agents.iter().map(mention).collect(),
             metadata: None,
-            title_if_untitled: ChatTitle::given(Some("hello")).unwrap(),
             keyed: None,
             now: Timestamp::from_micros(now),
         }
@@ -236,6 +239,17 @@ mod tests {
         let both = [agent(3), agent(9)];
         let decision = chat().append(own, active, &both).unwrap();
         assert!(decision.titling.unwrap().title.is_some(), "a sender knows what it has sent");
+    }
+
+    #[test]
+    fn an_event_gives_no_title() {
+        let mut chat = chat();
+        let event = NewMessage { kind: MessageKind::Thought, ..new(1, &[]) };
+        assert_eq!(chat.append(event, active, &[]).unwrap().titling, None);
+        assert!(
+            chat.append(new(2, &[]), active, &[]).unwrap().titling.is_some(),
+            "it is still the first text"
+        );
     }
 
     #[test]

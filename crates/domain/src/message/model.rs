@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::mention::{Mention, MentionKind};
+use super::mention::Mention;
 use crate::delivery::Delivery;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::time::Timestamp;
@@ -74,7 +74,7 @@ pub struct Message {
 impl Message {
     /// The agents to which the message is addressed.
     pub fn addressed_agents(&self) -> Vec<AgentId> {
-        addressed_agents(&self.mentions)
+        self.mentions.iter().filter_map(Mention::addressed_agent).collect()
     }
 
     /// The bytes that it counts towards a plan: those of its text, and of its metadata as JSON.
@@ -86,13 +86,9 @@ impl Message {
 
     /// Returns whether an agent in the chat may read it: it sent the message, or is mentioned.
     pub fn is_readable_by(&self, agent: AgentId) -> bool {
-        self.sender == ParticipantId::Agent(agent) || self.addressed_agents().contains(&agent)
+        self.sender == ParticipantId::Agent(agent)
+            || self.mentions.iter().any(|mention| mention.addressed_agent() == Some(agent))
     }
-}
-
-/// The agents among `mentions` that receive the message.
-fn addressed_agents(mentions: &[Mention]) -> Vec<AgentId> {
-    mentions.iter().filter(|m| m.kind == MentionKind::Mention).filter_map(|m| m.id.agent()).collect()
 }
 
 /// A recipient of a sent message.

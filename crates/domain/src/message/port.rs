@@ -8,7 +8,7 @@ use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use super::retention::{EraseOld, ErasedOld};
-use crate::chat::{ChatTitle, ShownChat};
+use crate::chat::ShownChat;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
 use crate::idempotency::KeyedRequest;
 use crate::page::{Page, PageRequest};
@@ -39,9 +39,6 @@ pub struct NewMessage {
     pub mentions: Vec<Mention>,
     /// Free-form data of an event.
     pub metadata: Option<Map<String, Value>>,
-    /// The title that the chat may get from it, see
-    /// [`ChatState::awaits_title`](super::ChatState::awaits_title).
-    pub title_if_untitled: Option<ChatTitle>,
     /// Set for a request with an idempotency key.
     pub keyed: Option<KeyedRequest>,
     /// The current time.

@@ -113,7 +113,6 @@ impl MessageService {
             content: command.content.stored_in(command.kind),
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
-            title_if_untitled: None,
             keyed,
             now,
         };

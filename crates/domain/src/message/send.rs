@@ -6,7 +6,7 @@ use super::model::{MessageKind, Recipient, SentMessage};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
 use crate::caller::Caller;
-use crate::chat::{ChatTitle, Named, Names};
+use crate::chat::{Named, Names};
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
@@ -175,7 +175,6 @@ impl NewMessage {
             sender_name: sender.name,
             sender_handle: sender.handle,
             kind: MessageKind::Text,
-            title_if_untitled: ChatTitle::from_message(&content),
             content,
             mentions,
             metadata: None,

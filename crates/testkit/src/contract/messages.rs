@@ -53,7 +53,6 @@ fn text(
         content: format!("message {number}"),
         mentions,
         metadata: None,
-        title_if_untitled: None,
         keyed: None,
         now: world.clock.now(),
     }
