@@ -70,16 +70,16 @@ COMMIT;
 
 -- an agent sends a message
 BEGIN DEFERRED;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`joined_at`, `participants`.`account_id`, `users`.`handle`, `users`.`first_name`, `users`.`last_name`, `agents`.`handle`, `agents`.`name`, `agents`.`description`, `agents`.`kind`
   FROM ((`participants`
       LEFT OUTER JOIN `users`
@@ -190,16 +190,16 @@ COMMIT;
 
 -- next message
 BEGIN DEFERRED;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 SELECT sequence
   FROM deliveries INDEXED BY deliveries_open
   WHERE agent_id = ?
@@ -232,16 +232,16 @@ ROLLBACK;
 
 -- succeed
 BEGIN IMMEDIATE;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
@@ -283,16 +283,16 @@ COMMIT;
 
 -- begin
 BEGIN IMMEDIATE;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
@@ -348,16 +348,16 @@ COMMIT;
 
 -- fail
 BEGIN IMMEDIATE;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
@@ -407,16 +407,16 @@ COMMIT;
 
 -- context
 BEGIN DEFERRED;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 SELECT sequence
   FROM messages
   WHERE sender_kind = 'Agent'
@@ -531,14 +531,14 @@ ROLLBACK;
 
 -- a membership
 BEGIN DEFERRED;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 ROLLBACK;
