@@ -65,7 +65,6 @@ impl Direct {
                         mentions: mentions.clone(),
                         metadata: None,
                         cause: Cause::None,
-                        title_if_untitled: None,
                         keyed: None,
                         now: now(),
                     };

@@ -250,7 +250,6 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         mentions: Vec::new(),
         metadata: None,
         cause: Cause::None,
-        title_if_untitled: None,
         keyed: None,
         now: Timestamp::from_micros(NOON),
     }

@@ -12,6 +12,7 @@
 //! cached by its type; and a list is one value, JSON that `json_each` reads.
 
 use std::marker::PhantomData;
+use std::slice::Iter;
 
 use diesel::RunQueryDsl;
 use diesel::expression::{AppearsOnTable, Expression, ValidGrouping};
@@ -30,7 +31,10 @@ macro_rules! statement {
     ($($part:expr),+ => $row:ty) => {{
         struct ThisText;
         impl $crate::statement::Text for ThisText {
-            const PARTS: &'static [&'static str] = &[$($part),+];
+            const PIECES: &'static [$crate::statement::Piece] = {
+                const PARTS: &[&str] = &[$($part),+];
+                &$crate::statement::pieces::<{ $crate::statement::number(PARTS) }>(PARTS)
+            };
         }
         $crate::statement::Statement::<ThisText, (), $row>::new()
     }};
@@ -39,8 +43,64 @@ pub(crate) use statement;
 
 /// The text of a statement; every statement has its own type for it, which is the key of the cache.
 pub(crate) trait Text: 'static {
-    /// The parts of the text, with `?` for values.
-    const PARTS: &'static [&'static str];
+    /// The text, cut at compile time: diesel walks a statement several times for each use.
+    const PIECES: &'static [Piece];
+}
+
+/// A piece of a text.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece {
+    text: &'static str,
+    /// Set if a value follows.
+    has_value: bool,
+}
+
+/// The number of [`pieces`].
+pub(crate) const fn number(mut parts: &[&str]) -> usize {
+    let mut number = 0;
+    while let [part, others @ ..] = parts {
+        let (bytes, mut at) = (part.as_bytes(), 0);
+        while at < bytes.len() {
+            number += (bytes[at] == b'?') as usize;
+            at += 1;
+        }
+        number += 1;
+        parts = others;
+    }
+    number
+}
+
+/// The pieces of a text in parts, with `?` for values: each ends at a `?` or with its part.
+pub(crate) const fn pieces<const N: usize>(mut parts: &[&'static str]) -> [Piece; N] {
+    let mut pieces = [Piece { text: "", has_value: false }; N];
+    let mut index = 0;
+    while let [part, others @ ..] = parts {
+        let (mut rest, mut at) = (*part, 0);
+        while at < rest.len() {
+            if rest.as_bytes()[at] == b'?' {
+                let (text, after) = rest.split_at(at);
+                pieces[index] = Piece { text, has_value: true };
+                index += 1;
+                (rest, at) = (after.split_at(1).1, 0);
+            } else {
+                at += 1;
+            }
+        }
+        pieces[index] = Piece { text: rest, has_value: false };
+        index += 1;
+        parts = others;
+    }
+    pieces
+}
+
+/// The number of values among pieces.
+const fn values(mut pieces: &[Piece]) -> usize {
+    let mut number = 0;
+    while let [piece, others @ ..] = pieces {
+        number += piece.has_value as usize;
+        pieces = others;
+    }
+    number
 }
 
 /// A statement with the text `T` and its values; its rows have the SQL type `Row`.
@@ -77,10 +137,10 @@ pub(crate) trait Values {
     /// The number of values.
     const NUMBER: usize;
 
-    /// Pushes each value in place of its `?`, the last character of a piece of the text.
+    /// Pushes each value after the piece that it follows.
     fn walk<'b>(
         &'b self,
-        pieces: &mut impl Iterator<Item = &'static str>,
+        pieces: &mut Iter<'static, Piece>,
         out: &mut AstPass<'_, 'b, Sqlite>,
     ) -> QueryResult<()>;
 }
@@ -88,11 +148,7 @@ pub(crate) trait Values {
 impl Values for () {
     const NUMBER: usize = 0;
 
-    fn walk<'b>(
-        &'b self,
-        _: &mut impl Iterator<Item = &'static str>,
-        _: &mut AstPass<'_, 'b, Sqlite>,
-    ) -> QueryResult<()> {
+    fn walk<'b>(&'b self, _: &mut Iter<'static, Piece>, _: &mut AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
         Ok(())
     }
 }
@@ -106,41 +162,26 @@ where
 
     fn walk<'b>(
         &'b self,
-        pieces: &mut impl Iterator<Item = &'static str>,
+        pieces: &mut Iter<'static, Piece>,
         out: &mut AstPass<'_, 'b, Sqlite>,
     ) -> QueryResult<()> {
         self.before.walk(pieces, out)?;
         for piece in pieces {
-            if let Some(before) = piece.strip_suffix('?') {
-                out.push_sql(before);
+            out.push_sql(piece.text);
+            if piece.has_value {
                 break;
             }
-            out.push_sql(piece);
         }
         out.push_bind_param::<Type, Value>(&self.value)
     }
 }
 
-/// The number of placeholders in a text.
-const fn placeholders(mut parts: &[&str]) -> usize {
-    let mut number = 0;
-    while let [part, others @ ..] = parts {
-        let (bytes, mut at) = (part.as_bytes(), 0);
-        while at < bytes.len() {
-            number += (bytes[at] == b'?') as usize;
-            at += 1;
-        }
-        parts = others;
-    }
-    number
-}
-
 impl<T: Text, V: Values, Row> QueryFragment<Sqlite> for Statement<T, V, Row> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        const { assert!(placeholders(T::PARTS) == V::NUMBER, "as many values as placeholders are needed") };
-        let mut pieces = T::PARTS.iter().flat_map(|part| part.split_inclusive('?'));
+        const { assert!(values(T::PIECES) == V::NUMBER, "as many values as placeholders are needed") };
+        let mut pieces = T::PIECES.iter();
         self.values.walk(&mut pieces, &mut out)?;
-        pieces.for_each(|piece| out.push_sql(piece));
+        pieces.for_each(|piece| out.push_sql(piece.text));
         Ok(())
     }
 }

@@ -224,7 +224,7 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use domain::chat::{ChatTitle, ParticipantStatus};
+    use domain::chat::ParticipantStatus;
     use domain::id::{MessageId, ParticipantId, Sequence, UserId};
     use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, KeyedRequest, Operation};
     use domain::message::{Cause, ChatPlan, Mention, MentionKind, MessageKind};
@@ -265,7 +265,6 @@ mod tests {
             mentions: mentions.iter().map(mention).collect(),
             metadata: None,
             cause: Cause::None,
-            title_if_untitled: ChatTitle::given(Some("hello")).unwrap(),
             keyed: None,
             now: Timestamp::from_micros(100),
         }

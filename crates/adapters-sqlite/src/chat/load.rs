@@ -1,14 +1,14 @@
 //! Reads chats, memberships, and participants.
 
 use diesel::prelude::*;
-use diesel::sql_types::{Binary, Text};
+use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use domain::chat::{Chat, Membership, OwnMembership, Participant, Standing};
 use domain::id::{AccountId, ChatId, ParticipantId};
 
 use super::row::{ChatRow, OwnMembershipRow, ParticipantRow, StandingRow};
 use crate::error::Fault;
-use crate::row;
-use crate::schema::{agents, chats, organizations, participants, users};
+use crate::row::{self, Id};
+use crate::schema::{agents, chats, participants, users};
 use crate::statement::statement;
 
 /// A chat that is not deleted.
@@ -28,21 +28,16 @@ pub(crate) fn membership_on(
     who: ParticipantId,
     chat: ChatId,
 ) -> Result<Option<OwnMembership>, Fault> {
-    let found = participants::table
-        .inner_join(chats::table)
-        .filter(participants::chat_id.eq(row::bytes(chat.uuid())))
-        .filter(participants::participant_id.eq(row::bytes(who.uuid())))
-        .filter(participants::left_at.is_null())
-        .filter(chats::deleted_at.is_null())
-        .left_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
-        .select((
-            participants::kind,
-            participants::role,
-            participants::status,
-            participants::stopped_at,
-            participants::joined_at,
-            organizations::paused_at.nullable(),
-        ))
+    let found = statement!(
+        "SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at \
+         FROM participants JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
+         LEFT JOIN organizations ON organizations.id = chats.organization_id \
+         WHERE participants.chat_id = ? AND participant_id = ? AND left_at IS NULL"
+        => (Text, Text, Text, Nullable<BigInt>, BigInt, Nullable<BigInt>)
+    );
+    let found = found
+        .bind::<Binary, _>(Id(chat.uuid()))
+        .bind::<Binary, _>(Id(who.uuid()))
         .get_result::<OwnMembershipRow>(connection)
         .optional()?;
     found.map(OwnMembershipRow::into_membership).transpose()

@@ -62,24 +62,24 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
 UPDATE chats
   SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
   WHERE id = ?;
-INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`, `cause_id`, `root_id`, `hop`, `originator_id`, `originator_kind`, `ambiguous_cause`)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 INSERT INTO `deliveries` (`agent_id`, `chat_id`, `sequence`, `addressed`, `current_attempt`)
   VALUES (?, ?, ?, ?, ?);
 COMMIT;
 
 -- an agent sends a message
 BEGIN DEFERRED;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`joined_at`, `participants`.`account_id`, `users`.`handle`, `users`.`first_name`, `users`.`last_name`, `agents`.`handle`, `agents`.`name`, `agents`.`description`, `agents`.`kind`
   FROM ((`participants`
       LEFT OUTER JOIN `users`
@@ -106,22 +106,6 @@ SELECT `participants`.`status`, `participants`.`stopped_at`, `organizations`.`pa
         AND (`participants`.`participant_id` = ?))
       AND (`participants`.`left_at` IS NULL))
     AND (`chats`.`deleted_at` IS NULL));
-SELECT messages.id, messages.sender_id, messages.sender_kind, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause
-  FROM
-  (SELECT chat_id, sequence, (deliveries.failed_at IS NULL
-      AND deliveries.current_attempt > 0
-      AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open
-    FROM deliveries INDEXED BY deliveries_at_work
-    WHERE agent_id = ?
-    AND chat_id = ?
-    AND processed_at IS NULL
-    AND dead_at IS NULL
-    AND current_attempt > 0
-    LIMIT 100) AS examined
-  LEFT JOIN messages INDEXED BY messages_order
-  ON is_open
-  AND messages.chat_id = examined.chat_id
-  AND messages.sequence = examined.sequence;
 SELECT `participants`.`status`, `participants`.`stopped_at`
   FROM `participants`
   WHERE (((`participants`.`chat_id` = ?)
@@ -130,8 +114,8 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
 UPDATE chats
   SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
   WHERE id = ?;
-INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`, `cause_id`, `root_id`, `hop`, `originator_id`, `originator_kind`, `ambiguous_cause`)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 COMMIT;
 
 -- mark as delivered
@@ -147,7 +131,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING chat_id;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -178,7 +162,7 @@ BEGIN IMMEDIATE;
 SELECT `messages`.`chat_id`
   FROM `messages`
   WHERE (`messages`.`id` = ?);
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -206,16 +190,16 @@ COMMIT;
 
 -- next message
 BEGIN DEFERRED;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 SELECT sequence
   FROM deliveries INDEXED BY deliveries_open
   WHERE agent_id = ?
@@ -225,7 +209,7 @@ SELECT sequence
   AND addressed = 1
   ORDER BY sequence
   LIMIT 1;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -248,17 +232,17 @@ ROLLBACK;
 
 -- succeed
 BEGIN IMMEDIATE;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -299,17 +283,17 @@ COMMIT;
 
 -- begin
 BEGIN IMMEDIATE;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -364,17 +348,17 @@ COMMIT;
 
 -- fail
 BEGIN IMMEDIATE;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -423,16 +407,16 @@ COMMIT;
 
 -- context
 BEGIN DEFERRED;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 SELECT sequence
   FROM messages
   WHERE sender_kind = 'Agent'
@@ -454,7 +438,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -507,7 +491,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -547,14 +531,14 @@ ROLLBACK;
 
 -- a membership
 BEGIN DEFERRED;
-SELECT `participants`.`kind`, `participants`.`role`, `participants`.`status`, `participants`.`stopped_at`, `participants`.`joined_at`, `organizations`.`paused_at`
-  FROM ((`participants`
-      INNER JOIN `chats`
-      ON (`participants`.`chat_id` = `chats`.`id`))
-    LEFT OUTER JOIN `organizations`
-    ON (`chats`.`organization_id` = `organizations`.`id`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.kind, role, participants.status, stopped_at, joined_at, paused_at
+  FROM participants
+  JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 ROLLBACK;

@@ -56,8 +56,10 @@ impl ChatPlan {
 pub struct AppendDecision {
     /// The message, with a delivery for every addressed agent, by agent id.
     pub message: Message,
-    /// The addressed agents that are not stopped, by agent id.
+    /// See [`Appended::recipients`](super::Appended::recipients).
     pub recipients: Vec<AgentId>,
+    /// The addressed agents that are stopped in the chat, by agent id.
+    pub stopped: Vec<AgentId>,
     /// Set if the sender's membership becomes active.
     pub activates: bool,
     /// Set for the first text of a chat without a title.
@@ -82,27 +84,33 @@ impl ChatState {
         member: impl Fn(ParticipantId) -> Option<MemberState>,
         agents: &[AgentId],
     ) -> Result<AppendDecision, AppendRefused> {
-        let is_paused = self.is_paused;
-        let member = |who: ParticipantId| {
-            let stopped = |state: MemberState| state.or_stopped(is_paused && who.agent().is_some());
-            member(who).map(stopped)
-        };
         let Some(sender) = member(new.sender) else { return Err(AppendRefused::NotParticipant) };
-        if sender.is_stopped {
+        if sender.or_stopped(self.is_paused && new.sender.agent().is_some()).is_stopped {
             return Err(AppendRefused::Stopped);
         }
         if let Some(plan) = &self.plan {
             let messages = (self.last_sequence.get() - self.deleted_messages).cast_unsigned();
             plan.check(messages, new.chat).map_err(AppendRefused::Limit)?;
         }
-        if let Some(index) = new.mentions.iter().position(|mention| member(mention.id).is_none()) {
-            return Err(AppendRefused::MentionLeft { index });
+        let (mut addressed, mut stopped) = (Vec::with_capacity(new.mentions.len()), Vec::new());
+        for (index, mention) in new.mentions.iter().enumerate() {
+            let Some(state) = member(mention.id) else { return Err(AppendRefused::MentionLeft { index }) };
+            if let Some(agent) = mention.addressed_agent() {
+                addressed.push(agent);
+                if state.is_stopped {
+                    stopped.push(agent);
+                }
+            }
         }
+        addressed.sort_unstable();
+        stopped.sort_unstable();
+        let is_offered = |agent: &&AgentId| !self.is_paused && stopped.binary_search(agent).is_err();
+        let recipients = addressed.iter().filter(is_offered).copied().collect();
         let after = |newest: Timestamp| newest.plus(Duration::from_micros(1));
         let at = self.newest.map_or(new.now, |newest| new.now.max(after(newest)));
         self.newest = Some(at);
         self.last_sequence = self.last_sequence.next();
-        let mut message = Message {
+        let message = Message {
             id: new.id,
             chat_id: new.chat,
             sequence: self.last_sequence,
@@ -116,26 +124,30 @@ impl ChatState {
             cause: new.cause,
             created_at: at,
             updated_at: at,
-            deliveries: Vec::new(),
+            deliveries: addressed.into_iter().map(Delivery::new).collect(),
         };
         self.content_bytes += message.bytes();
-        let mut addressed = message.addressed_agents();
-        addressed.sort_unstable();
-        let plays =
-            |agent: &AgentId| member(ParticipantId::Agent(*agent)).is_some_and(|state| !state.is_stopped);
-        let recipients = addressed.iter().copied().filter(plays).collect();
-        message.deliveries = addressed.into_iter().map(Delivery::new).collect();
-        let titling = new.title_if_untitled.filter(|_| self.awaits_title).map(|title| {
-            let is_for_all = agents.iter().all(|agent| message.is_readable_by(*agent));
-            Titling { title: Some(title).filter(|_| is_for_all) }
-        });
+        let titling = if self.awaits_title { message.titling(agents) } else { None };
         self.awaits_title &= titling.is_none();
         Ok(AppendDecision {
             message,
             recipients,
+            stopped,
             activates: sender.status == ParticipantStatus::Inactive,
             titling,
         })
+    }
+}
+
+impl Message {
+    /// The effect on a chat without a title, if this is its first text; `agents` are those in the chat.
+    fn titling(&self, agents: &[AgentId]) -> Option<Titling> {
+        if self.kind.is_event() {
+            return None;
+        }
+        let title = ChatTitle::from_message(&self.content)?;
+        let is_for_all = agents.iter().all(|agent| self.is_readable_by(*agent));
+        Some(Titling { title: Some(title).filter(|_| is_for_all) })
     }
 }
 
@@ -198,7 +210,6 @@ mod tests {
             mentions: agents.iter().map(mention).collect(),
             metadata: None,
             cause: Cause::None,
-            title_if_untitled: ChatTitle::given(Some("hello")).unwrap(),
             keyed: None,
             now: Timestamp::from_micros(now),
         }
@@ -241,6 +252,17 @@ mod tests {
     }
 
     #[test]
+    fn an_event_gives_no_title() {
+        let mut chat = chat();
+        let event = NewMessage { kind: MessageKind::Thought, ..new(1, &[]) };
+        assert_eq!(chat.append(event, active, &[]).unwrap().titling, None);
+        assert!(
+            chat.append(new(2, &[]), active, &[]).unwrap().titling.is_some(),
+            "it is still the first text"
+        );
+    }
+
+    #[test]
     fn bytes_are_those_of_text_and_metadata_and_stop_at_the_limit() {
         let send = |chat: &mut ChatState, message| chat.append(message, active, &[]);
         let mut chat = ChatState { plan: Some(plan(9)), ..chat() };
@@ -270,7 +292,8 @@ mod tests {
             active(who).map(|state| MemberState { is_stopped, ..state })
         };
         let decision = chat().append(new(1, &[9, 3]), stops_three, &[]).unwrap();
-        assert_eq!(decision.recipients, [AgentId::new(Uuid::from_u128(9))]);
+        let agent = |number| AgentId::new(Uuid::from_u128(number));
+        assert_eq!((decision.recipients, decision.stopped), (vec![agent(9)], vec![agent(3)]));
         assert_eq!(decision.message.deliveries.len(), 2);
         let sender = ParticipantId::Agent(AgentId::new(Uuid::from_u128(3)));
         let mut full = ChatState { plan: Some(plan(3)), ..chat() };
@@ -278,8 +301,9 @@ mod tests {
         assert_eq!(full.append(from_agent(), stops_three, &[]), Err(AppendRefused::Stopped));
         let mut paused = ChatState { is_paused: true, ..chat() };
         assert_eq!(paused.append(from_agent(), active, &[]), Err(AppendRefused::Stopped));
-        let decision = paused.append(new(1, &[9, 3]), active, &[]).unwrap();
+        let decision = paused.append(new(1, &[9, 3]), stops_three, &[]).unwrap();
         assert_eq!((decision.recipients.len(), decision.message.deliveries.len()), (0, 2), "humans go on");
+        assert_eq!(decision.stopped, [agent(3)], "a pause is no stop");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::{AgentHandle, normalize_handle};
 use crate::chat::Names;
-use crate::id::{AccountId, ParticipantId};
+use crate::id::{AccountId, AgentId, ParticipantId};
 use crate::words::words;
 
 words! {
@@ -41,6 +41,13 @@ pub struct Mention {
     pub name: String,
     /// Its kind.
     pub kind: MentionKind,
+}
+
+impl Mention {
+    /// The agent that gets the message by this mention, if any.
+    pub fn addressed_agent(&self) -> Option<AgentId> {
+        self.id.agent().filter(|_| self.kind == MentionKind::Mention)
+    }
 }
 
 /// The reason for refusing the mentions of a message. `index` counts from 0 in the request.

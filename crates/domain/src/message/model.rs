@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::cause::Cause;
-use super::mention::{Mention, MentionKind};
+use super::mention::Mention;
 use crate::chat::Standing;
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -79,7 +79,7 @@ pub struct Message {
 impl Message {
     /// The agents to which the message is addressed.
     pub fn addressed_agents(&self) -> Vec<AgentId> {
-        addressed_agents(&self.mentions)
+        self.mentions.iter().filter_map(Mention::addressed_agent).collect()
     }
 
     /// The bytes that it counts towards a plan: those of its text, and of its metadata as JSON.
@@ -91,18 +91,14 @@ impl Message {
 
     /// Returns whether an agent in the chat may read it: it sent the message, or is mentioned.
     pub fn is_readable_by(&self, agent: AgentId) -> bool {
-        self.sender == ParticipantId::Agent(agent) || self.addressed_agents().contains(&agent)
+        self.sender == ParticipantId::Agent(agent)
+            || self.mentions.iter().any(|mention| mention.addressed_agent() == Some(agent))
     }
 
     /// Returns whether somebody with this standing in its chat may read it.
     pub fn is_visible_to(&self, viewer: ParticipantId, standing: &Standing) -> bool {
         standing.may_read() && viewer.agent().is_none_or(|agent| self.is_readable_by(agent))
     }
-}
-
-/// The agents among `mentions` that receive the message.
-fn addressed_agents(mentions: &[Mention]) -> Vec<AgentId> {
-    mentions.iter().filter(|m| m.kind == MentionKind::Mention).filter_map(|m| m.id.agent()).collect()
 }
 
 /// A recipient of a sent message.
@@ -114,11 +110,26 @@ pub struct Recipient {
     pub handle: String,
     /// Shown name.
     pub name: String,
-    /// Set for an agent that is known to be run by the service.
-    pub is_platform_agent: bool,
-    /// Set for an agent to which the message is not offered yet, since it is stopped in the chat; not in the answer to
-    /// a repeated request.
-    pub is_stopped: bool,
+    /// Its state; `None` in the answer to a repeated request, since it may have changed.
+    pub state: Option<RecipientState>,
+}
+
+/// The state of a recipient when the message was stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecipientState {
+    /// Users have none.
+    User,
+    /// That of an agent, with the same meaning as in [receipts](crate::delivery::DeliveryReceipt).
+    Agent {
+        /// The status of the delivery.
+        status: DeliveryStatus,
+        /// Set for an agent that is known to be run by the service.
+        is_platform_agent: bool,
+        /// Set if the agent is stopped in the chat.
+        is_stopped: bool,
+        /// Set if the organization of the chat is paused.
+        is_paused: bool,
+    },
 }
 
 /// The answer to the sender of an accepted message.
@@ -132,14 +143,4 @@ pub struct SentMessage {
     pub recipients: Vec<Recipient>,
     /// The handles of agents that appear in the text and are not mentioned.
     pub unmentioned: Vec<String>,
-}
-
-impl SentMessage {
-    /// Notes which agents are stopped: those that are not among `offered`.
-    pub(super) fn stopped_unless(mut self, offered: &[AgentId]) -> Self {
-        for recipient in &mut self.recipients {
-            recipient.is_stopped = recipient.id.agent().is_some_and(|agent| !offered.contains(&agent));
-        }
-        self
-    }
 }

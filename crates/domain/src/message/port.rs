@@ -9,7 +9,7 @@ use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use super::retention::{EraseOld, ErasedOld};
-use crate::chat::{ChatTitle, ShownChat};
+use crate::chat::ShownChat;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
 use crate::idempotency::KeyedRequest;
 use crate::page::{Page, PageRequest};
@@ -43,9 +43,6 @@ pub struct NewMessage {
     /// What it follows from, if that is given. [`Cause::None`] lets the store ask the sender's open attempts, if it is
     /// an agent.
     pub cause: Cause,
-    /// The title that the chat may get from it, see
-    /// [`ChatState::awaits_title`](super::ChatState::awaits_title).
-    pub title_if_untitled: Option<ChatTitle>,
     /// Set for a request with an idempotency key.
     pub keyed: Option<KeyedRequest>,
     /// The current time.
@@ -57,8 +54,12 @@ pub struct NewMessage {
 pub struct Appended {
     /// The message with its new deliveries.
     pub message: Message,
-    /// The addressed agents that are not stopped, by agent id: the message is pushed to them.
+    /// The addressed agents that are neither stopped nor paused, by agent id: the message is pushed to them.
     pub recipients: Vec<AgentId>,
+    /// The addressed agents that are stopped in the chat, by agent id.
+    pub stopped: Vec<AgentId>,
+    /// Set if the organization of the chat is paused.
+    pub is_paused: bool,
     /// The chat, if it got its title from the message.
     pub titled: Option<ShownChat>,
 }

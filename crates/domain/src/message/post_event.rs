@@ -125,7 +125,6 @@ impl MessageService {
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
             cause,
-            title_if_untitled: None,
             keyed,
             now,
         };

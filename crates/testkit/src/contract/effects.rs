@@ -31,7 +31,6 @@ fn text(world: &World, chat: ChatId, sender: ParticipantId, content: &str) -> Ne
         mentions: Vec::new(),
         metadata: None,
         cause: Cause::None,
-        title_if_untitled: ChatTitle::from_message(content),
         keyed: None,
         now: world.clock.now(),
     }
@@ -73,11 +72,11 @@ pub async fn changes_move_the_rooms_times(world: World) {
 /// Only a room without a title gets one, once, and the writer is told, with what its humans see of it.
 pub async fn a_room_is_titled_once(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let append = async |chat, content: &str, title: bool| {
+    let append = async |chat, content: &str, is_text: bool| {
         let mut new = text(&world, chat, ParticipantId::User(ann.id), content);
         new.mentions = vec![mention_of(&bot)];
-        if !title {
-            new.title_if_untitled = None;
+        if !is_text {
+            new.kind = MessageKind::Thought;
         }
         world.stores.messages.append(new, OnCommit::nothing()).await.unwrap().unwrap().titled
     };

@@ -54,7 +54,6 @@ fn text(
         mentions,
         metadata: None,
         cause: Cause::None,
-        title_if_untitled: None,
         keyed: None,
         now: world.clock.now(),
     }
