@@ -109,8 +109,12 @@ impl MessageRepository for PostgresStore {
         .await
     }
 
-    async fn find(&self, viewer: ParticipantId, message: MessageId) -> Result<Option<Message>, StoreError> {
-        self.read((viewer, message), |db, &(viewer, message)| tree::find_on(db, viewer, message).boxed())
+    async fn find_readable(
+        &self,
+        viewer: ParticipantId,
+        message: MessageId,
+    ) -> Result<Option<Message>, StoreError> {
+        self.read((viewer, message), |db, &(viewer, message)| tree::readable_on(db, viewer, message).boxed())
             .await
     }
 

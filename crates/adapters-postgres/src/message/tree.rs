@@ -19,7 +19,7 @@ use crate::run::Db;
 use crate::statement::{Statement, statement};
 
 /// A message that `viewer` may see, without its deliveries.
-pub(super) async fn find_on(
+pub(super) async fn readable_on(
     db: &Db,
     viewer: ParticipantId,
     message: MessageId,
@@ -47,7 +47,7 @@ pub(super) async fn tree_on(
     let limit = page.slice.limit() as usize;
     let after = page.slice.after();
     let mut ids = Vec::new();
-    if after.is_none() && find_on(db, ParticipantId::User(viewer), root).await?.is_some() {
+    if after.is_none() && readable_on(db, ParticipantId::User(viewer), root).await?.is_some() {
         ids.push((root.uuid(), 0));
     }
     let Position { key, id, .. } = after.unwrap_or_else(before_all);

@@ -96,8 +96,12 @@ impl MessageRepository for SqliteStore {
         self.read(work).await
     }
 
-    async fn find(&self, viewer: ParticipantId, message: MessageId) -> Result<Option<Message>, StoreError> {
-        self.read(move |connection| tree::find_on(connection, viewer, message)).await
+    async fn find_readable(
+        &self,
+        viewer: ParticipantId,
+        message: MessageId,
+    ) -> Result<Option<Message>, StoreError> {
+        self.read(move |connection| tree::readable_on(connection, viewer, message)).await
     }
 
     async fn tree(

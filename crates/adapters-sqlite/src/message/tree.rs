@@ -17,7 +17,7 @@ use crate::schema::messages;
 use crate::statement::statement;
 
 /// A message that `viewer` may see, without its deliveries.
-pub(super) fn find_on(
+pub(super) fn readable_on(
     connection: &mut SqliteConnection,
     viewer: ParticipantId,
     message: MessageId,
@@ -42,7 +42,7 @@ pub(super) fn tree_on(
     let limit = page.slice.limit() as usize;
     let after = page.slice.after();
     let mut ids = Vec::new();
-    if after.is_none() && find_on(connection, ParticipantId::User(viewer), root)?.is_some() {
+    if after.is_none() && readable_on(connection, ParticipantId::User(viewer), root)?.is_some() {
         ids.push(Id(root.uuid()));
     }
     let Position { key, id, .. } = after.unwrap_or_else(before_all);

@@ -112,7 +112,7 @@ impl MessageService {
         in_reply_to: Option<MessageId>,
     ) -> Result<Option<Cause>, StoreError> {
         let Some(named) = in_reply_to else { return Ok(Some(Cause::None)) };
-        let found = self.messages.find(sender, named).await?;
+        let found = self.messages.find_readable(sender, named).await?;
         Ok(found.map(|message| Cause::Known(message.place_below())))
     }
 

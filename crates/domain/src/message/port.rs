@@ -242,7 +242,11 @@ pub trait MessageRepository: Send + Sync {
     /// A message without its deliveries, if `viewer` may see it: a human who may
     /// [read](crate::chat::Standing::may_read) its chat, or an agent in its chat by whom it [is
     /// readable](Message::is_readable_by).
-    async fn find(&self, viewer: ParticipantId, message: MessageId) -> Result<Option<Message>, StoreError>;
+    async fn find_readable(
+        &self,
+        viewer: ParticipantId,
+        message: MessageId,
+    ) -> Result<Option<Message>, StoreError>;
 
     /// The tree that `root` began, as far as it is in chats that `viewer` may read: the root itself, and the other messages
     /// by time and id. The key of a position is the time. There are no totals and no page numbers.
