@@ -14,7 +14,7 @@ use domain::id::{
     AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, ExecutionId, MessageId, NodeId, ParticipantId,
     Sequence, SessionId, SignalId, TaskId, UserId,
 };
-use domain::message::{Cause, Mention, MentionKind, Message, MessageKind};
+use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -156,9 +156,11 @@ fn events() -> Vec<DomainEvent> {
         is_change: true,
     };
     let contact_id = ContactId::new(Uuid::from_u128(12));
+    let (cause, root) = (MessageId::new(Uuid::from_u128(17)), MessageId::new(Uuid::from_u128(18)));
+    let place = Place { message: Some(cause), root, hop: 2, originator: who };
     vec![
         DomainEvent::MessageCreated { message: message(), recipients: vec![AGENT] },
-        DomainEvent::MessageUpdated { message: message() },
+        DomainEvent::MessageUpdated { message: Message { cause: Cause::Known(place), ..message() } },
         DomainEvent::MessageDeleted { chat_id: ROOM, id: message().id },
         DomainEvent::EventCreated { message: Message { metadata: None, ..message() } },
         DomainEvent::RoomAdded { to: who, chat: chat(), role: Role::Owner },

@@ -22,6 +22,7 @@ pub const EXAMINED_DELIVERIES: usize = 100;
 
 /// What a message follows from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// Nothing: it begins a tree.
     #[default]

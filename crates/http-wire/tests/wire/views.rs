@@ -6,7 +6,7 @@ use domain::delivery::{
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, TaskId, UserId};
 use domain::message::{
-    Cause, Mention, MentionKind, Message, MessageKind, Recipient, RecipientState, SentMessage,
+    Cause, Mention, MentionKind, Message, MessageKind, Place, Recipient, RecipientState, SentMessage,
 };
 use domain::time::Timestamp;
 use http_wire::view::{
@@ -242,4 +242,33 @@ fn only_external_agents_have_a_connection_status() {
         let shown = to_value(PresenceView::new(is_external, online)).unwrap();
         assert_eq!(shown, json!({"online": online, "connection_status": status}), "{is_external:?}");
     }
+}
+
+/// Whatever an agent has sent under its name, also to an older version.
+#[test]
+fn only_the_server_tells_a_cause() {
+    let event = Message {
+        kind: MessageKind::Thought,
+        mentions: Vec::new(),
+        metadata: json!({"a": 1, "cause": {"root_id": id(9)}, "delegation": {"version": 1}})
+            .as_object()
+            .cloned(),
+        ..text()
+    };
+    assert_eq!(to_value(MessageView::for_user(&event)).unwrap()["metadata"], json!({"a": 1}));
+    let place =
+        Place { message: Some(MESSAGE), root: MessageId::new(Uuid::from_u128(8)), hop: 2, originator: ANN };
+    let originator = json!({"id": id(2), "type": "User"});
+    let known = json!({"message_id": id(5), "root_id": id(8), "hop": 2, "originator": originator});
+    let unclear = json!({
+        "message_id": null, "root_id": id(5), "hop": 0, "originator": originator, "is_ambiguous": true,
+    });
+    for (cause, shown) in [(Cause::Known(place), known), (Cause::Ambiguous, unclear)] {
+        for message in [Message { cause, ..event.clone() }, Message { cause, ..text() }] {
+            for view in [MessageView::for_user(&message), MessageView::for_agent(&message, HELPER)] {
+                assert_eq!(to_value(view).unwrap()["metadata"]["cause"], shown);
+            }
+        }
+    }
+    assert_eq!(to_value(MessageView::for_user(&text())).unwrap()["metadata"].get("cause"), None);
 }
