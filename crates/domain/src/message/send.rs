@@ -142,7 +142,7 @@ impl MessageService {
         let cause = cause.ok_or(SendMessageError::CauseNotFound)?;
         let id = MessageId::new(self.ids.generate(now));
         let new = NewMessage::text(id, chat, named, &command.content, mentions, now);
-        let new = NewMessage { keyed, cause, ..new };
+        let new = NewMessage { cause, keyed, ..new };
         let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(appended) => Ok(SentMessage::new(&appended, &platform)),
             Err(AppendRefused::Repeated(first)) => Ok(SentMessage::repeated(first.id, chat, &first.mentions)),
