@@ -52,7 +52,9 @@ pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
          WHERE participants.chat_id = deliveries.chat_id AND participants.participant_id = deliveries.agent_id \
          AND participants.left_at IS NULL AND chats.deleted_at IS NULL LIMIT 1), 1 = 0)"
     );
-    let unless_here = format!(" AND NOT EXISTS (SELECT FROM ({here}) AS here WHERE here.is_open)");
+    let unless_here = format!(
+        " AND deliveries.chat_id <> new.chat_id AND NOT EXISTS (SELECT FROM ({here}) AS here WHERE here.is_open)"
+    );
     let elsewhere = examined(&is_open_elsewhere, &unless_here);
     let clear = |value: &str| {
         format!("CASE WHEN count(place.id) = 1 AND count(*) < {EXAMINED_DELIVERIES} THEN {value} END")
@@ -62,7 +64,7 @@ pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
         "SELECT {} AS cause_id, {} AS root_id, {} AS hop, {} AS originator_id, {} AS originator_kind, \
          CASE WHEN count(place.id) > 1 OR count(*) >= {EXAMINED_DELIVERIES} THEN TRUE END AS ambiguous_cause \
          FROM (({here}) UNION ALL ({elsewhere})) AS examined LEFT JOIN LATERAL (\
-         SELECT id, coalesce(root_id, id) AS root_id, coalesce(hop, 0) + 1 AS hop, \
+         SELECT id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), {MAX_HOP}) + 1 AS hop, \
          coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind \
          FROM messages WHERE messages.chat_id = examined.chat_id AND messages.sequence = examined.sequence OFFSET 0\
          ) AS place ON examined.is_open",
