@@ -21,8 +21,8 @@ use crate::row::{self, At, Id};
 use crate::schema::messages;
 
 /// A row of `messages`.
-#[derive(Queryable, Selectable, Insertable)]
-#[diesel(table_name = messages, treat_none_as_default_value = false)]
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = messages)]
 pub(crate) struct MessageRow {
     pub(crate) id: Id,
     pub(crate) chat_id: Id,
@@ -39,7 +39,6 @@ pub(crate) struct MessageRow {
     #[diesel(embed)]
     pub(crate) cause: CauseColumns,
     #[diesel(select_expression = SenderHandle, select_expression_type = SenderHandle)]
-    #[diesel(skip_insertion)]
     pub(crate) sender_handle: Option<String>,
 }
 
@@ -106,15 +105,15 @@ impl MessageRow {
 }
 
 /// The columns of `messages` with a [`Cause`].
-#[derive(Queryable, Selectable, Insertable, Default)]
-#[diesel(table_name = messages, treat_none_as_default_value = false)]
+#[derive(Queryable, Selectable, Default)]
+#[diesel(table_name = messages)]
 pub(crate) struct CauseColumns {
     pub(crate) cause_id: Option<Id>,
     pub(crate) root_id: Option<Id>,
     pub(crate) hop: Option<i32>,
     pub(crate) originator_id: Option<Id>,
     pub(crate) originator_kind: Option<String>,
-    ambiguous_cause: Option<bool>,
+    pub(crate) ambiguous_cause: Option<bool>,
 }
 
 impl CauseColumns {

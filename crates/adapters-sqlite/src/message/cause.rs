@@ -51,8 +51,11 @@ type PlaceColumns = (
 /// A begun delivery that is not finished; its columns are null unless its attempt is open.
 type Examined = Option<PlaceRow>;
 
-/// The number is [`EXAMINED_DELIVERIES`].
-const LIMIT: &str = "processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0 LIMIT 100";
+/// A delivery is begun and not finished.
+pub(super) const BEGUN: &str = "processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0";
+
+/// The number is [`EXAMINED_DELIVERIES`](domain::message::EXAMINED_DELIVERIES).
+const LIMIT: &str = " LIMIT 100";
 
 /// The cause of what `agent` writes in the chat, in which it is.
 pub(super) fn of_attempts_on(
@@ -63,7 +66,7 @@ pub(super) fn of_attempts_on(
     let here = statement!(
         "SELECT ", PlaceRow::COLUMNS, " FROM (\
              SELECT chat_id, sequence, ", PROCESSING, " AS is_open FROM deliveries INDEXED BY deliveries_at_work \
-             WHERE agent_id = ? AND chat_id = ? AND ", LIMIT, ") AS examined \
+             WHERE agent_id = ? AND chat_id = ? AND ", BEGUN, LIMIT, ") AS examined \
          LEFT JOIN messages INDEXED BY messages_order ON is_open AND messages.chat_id = examined.chat_id \
              AND messages.sequence = examined.sequence"
         => Nullable<PlaceColumns>
@@ -76,7 +79,7 @@ pub(super) fn of_attempts_on(
     let elsewhere = statement!(
         "SELECT ", PlaceRow::COLUMNS, " FROM (\
              SELECT agent_id, chat_id, sequence, ", PROCESSING, " AS is_open FROM deliveries INDEXED BY deliveries_at_work \
-             WHERE agent_id = ? AND ", LIMIT, ") AS examined \
+             WHERE agent_id = ? AND ", BEGUN, LIMIT, ") AS examined \
          LEFT JOIN participants ON is_open AND participants.chat_id = examined.chat_id \
              AND participants.participant_id = examined.agent_id AND participants.left_at IS NULL \
          LEFT JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
@@ -102,6 +105,6 @@ mod tests {
 
     #[test]
     fn as_many_deliveries_are_examined_as_the_rule_says() {
-        assert!(LIMIT.ends_with(&format!(" LIMIT {EXAMINED_DELIVERIES}")));
+        assert_eq!(LIMIT, format!(" LIMIT {EXAMINED_DELIVERIES}"));
     }
 }
