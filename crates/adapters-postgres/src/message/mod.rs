@@ -116,10 +116,8 @@ impl MessageRepository for PostgresStore {
         message: MessageId,
     ) -> Result<Option<Message>, StoreError> {
         let given = (viewer, chat, message);
-        self.read(given, |db, &(viewer, chat, message)| {
-            tree::readable_on(db, viewer, chat, message).boxed()
-        })
-        .await
+        self.read(given, |db, &(viewer, chat, message)| tree::readable_on(db, viewer, chat, message).boxed())
+            .await
     }
 
     async fn context(

@@ -79,8 +79,7 @@ pub(super) async fn count_of_tree_on(
     kinds: Kinds,
     part: SequenceRange,
 ) -> Result<u64, Fault> {
-    let counted =
-        statement::<BigInt>(format!("SELECT (SELECT count(*) {BELOW}) + (SELECT count(*) {ROOT})"));
+    let counted = statement::<BigInt>(format!("SELECT (SELECT count(*) {BELOW}) + (SELECT count(*) {ROOT})"));
     let counted = bound(bound(counted, root, chat, kinds, part), root, chat, kinds, part);
     Ok(counted.get_result::<i64>(&mut db).await?.cast_unsigned())
 }

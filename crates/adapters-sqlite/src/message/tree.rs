@@ -90,18 +90,17 @@ pub(super) fn count_of_tree_on(
     kinds: Kinds,
     part: SequenceRange,
 ) -> Result<u64, Fault> {
-    let counted =
-        statement!("SELECT (SELECT count(*) ", BELOW, ") + (SELECT count(*) ", ROOT, ")" => BigInt)
-            .bind::<Binary, _>(Id(root.uuid()))
-            .bind::<Binary, _>(Id(chat.uuid()))
-            .bind::<Text, _>(words(kinds)?)
-            .bind::<BigInt, _>(part.0)
-            .bind::<BigInt, _>(part.1)
-            .bind::<Binary, _>(Id(root.uuid()))
-            .bind::<Binary, _>(Id(chat.uuid()))
-            .bind::<Text, _>(words(kinds)?)
-            .bind::<BigInt, _>(part.0)
-            .bind::<BigInt, _>(part.1);
+    let counted = statement!("SELECT (SELECT count(*) ", BELOW, ") + (SELECT count(*) ", ROOT, ")" => BigInt)
+        .bind::<Binary, _>(Id(root.uuid()))
+        .bind::<Binary, _>(Id(chat.uuid()))
+        .bind::<Text, _>(words(kinds)?)
+        .bind::<BigInt, _>(part.0)
+        .bind::<BigInt, _>(part.1)
+        .bind::<Binary, _>(Id(root.uuid()))
+        .bind::<Binary, _>(Id(chat.uuid()))
+        .bind::<Text, _>(words(kinds)?)
+        .bind::<BigInt, _>(part.0)
+        .bind::<BigInt, _>(part.1);
     Ok(counted.get_result::<i64>(connection)?.cast_unsigned())
 }
 

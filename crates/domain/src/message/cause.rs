@@ -57,7 +57,7 @@ impl Cause {
 /// A place in a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Place {
-    /// The cause; `None` at the root, and for a message that stands in the root's place.
+    /// The cause; `None` at the root, and for a message that replaces the root because it was sent again.
     pub message: Option<MessageId>,
     /// The message that began the tree. It may have been deleted since, like every other.
     pub root: MessageId,
@@ -78,8 +78,8 @@ impl Place {
 /// The attempts of an agent that are open in a room, or anywhere.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OpenAttempts {
-    /// The places of what follows from the messages on which they are open. Attempts in rooms that the agent has left, or
-    /// that are deleted, do not count.
+    /// The places of what follows from the messages on which they are open. Attempts in rooms that the agent has
+    /// left, or that are deleted, do not count.
     pub open: Vec<Place>,
     /// The number of begun and unfinished deliveries that were examined, at most [`EXAMINED_DELIVERIES`].
     pub examined: usize,
@@ -103,8 +103,8 @@ impl Message {
 }
 
 impl MessageService {
-    /// What a new message of `sender` in the chat follows from if it names `in_reply_to`; `None` if that is no message of the
-    /// chat that the sender may see.
+    /// What a new message of `sender` in the chat follows from if it names `in_reply_to`; `None` if that is no
+    /// message of the chat that the sender may see.
     pub(super) async fn named_cause(
         &self,
         sender: ParticipantId,
