@@ -333,7 +333,7 @@ impl Fixture {
 }
 
 fn texts() -> HistoryFilter {
-    HistoryFilter { kinds: domain::message::Kinds::of(&[MessageKind::Text]), since: None, root: None }
+    HistoryFilter { kinds: domain::message::Kinds::of(&[MessageKind::Text]), ..HistoryFilter::default() }
 }
 
 fn note<T: Debug, E: Debug>(seen: &mut Vec<String>, read: Result<T, E>) {

@@ -18,6 +18,9 @@ use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
 
+/// The largest hop of a cause: one more is the largest of the column.
+const MAX_HOP: i32 = i32::MAX - 1;
+
 /// The columns of a [`CauseColumns`].
 pub(super) const COLUMNS: &str = "cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause";
 
@@ -34,8 +37,8 @@ pub(crate) type Types = (
 /// The causes of messages by their ids.
 pub(super) type Causes = HashMap<Uuid, Cause>;
 
-/// The [`COLUMNS`] of the cause of `new`, a new message, by its sender's attempts. All are null if the cause is given, or if
-/// the sender is no agent.
+/// The [`COLUMNS`] of the cause of `new`, a new message, by its sender's attempts. All are null if the cause is
+/// given, or if the sender is no agent.
 pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
     let agent = ParticipantKind::Agent.as_str();
     let examined = |is_open: &str, place: &str| {
@@ -52,17 +55,20 @@ pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
          WHERE participants.chat_id = deliveries.chat_id AND participants.participant_id = deliveries.agent_id \
          AND participants.left_at IS NULL AND chats.deleted_at IS NULL LIMIT 1), 1 = 0)"
     );
-    let unless_here = format!(" AND NOT EXISTS (SELECT FROM ({here}) AS here WHERE here.is_open)");
+    let unless_here = format!(
+        " AND deliveries.chat_id <> new.chat_id AND (SELECT count(*) < {EXAMINED_DELIVERIES} FROM here) \
+         AND NOT EXISTS (SELECT FROM here WHERE here.is_open)"
+    );
     let elsewhere = examined(&is_open_elsewhere, &unless_here);
     let clear = |value: &str| {
         format!("CASE WHEN count(place.id) = 1 AND count(*) < {EXAMINED_DELIVERIES} THEN {value} END")
     };
     let only = |column: &str| clear(&format!("(array_agg({column}) FILTER (WHERE place.id IS NOT NULL))[1]"));
     format!(
-        "SELECT {} AS cause_id, {} AS root_id, {} AS hop, {} AS originator_id, {} AS originator_kind, \
+        "WITH here AS MATERIALIZED ({here}) SELECT {} AS cause_id, {} AS root_id, {} AS hop, {} AS originator_id, {} AS originator_kind, \
          CASE WHEN count(place.id) > 1 OR count(*) >= {EXAMINED_DELIVERIES} THEN TRUE END AS ambiguous_cause \
-         FROM (({here}) UNION ALL ({elsewhere})) AS examined LEFT JOIN LATERAL (\
-         SELECT id, coalesce(root_id, id) AS root_id, coalesce(hop, 0) + 1 AS hop, \
+         FROM (SELECT * FROM here UNION ALL ({elsewhere})) AS examined LEFT JOIN LATERAL (\
+         SELECT id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), {MAX_HOP}) + 1 AS hop, \
          coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind \
          FROM messages WHERE messages.chat_id = examined.chat_id AND messages.sequence = examined.sequence OFFSET 0\
          ) AS place ON examined.is_open",

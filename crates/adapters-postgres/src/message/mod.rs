@@ -22,7 +22,7 @@ mod tree;
 use std::convert::Infallible;
 
 use async_trait::async_trait;
-use domain::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
     Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage,
@@ -112,20 +112,12 @@ impl MessageRepository for PostgresStore {
     async fn find_readable(
         &self,
         viewer: ParticipantId,
+        chat: ChatId,
         message: MessageId,
     ) -> Result<Option<Message>, StoreError> {
-        self.read((viewer, message), |db, &(viewer, message)| tree::readable_on(db, viewer, message).boxed())
+        let given = (viewer, chat, message);
+        self.read(given, |db, &(viewer, chat, message)| tree::readable_on(db, viewer, chat, message).boxed())
             .await
-    }
-
-    async fn tree(
-        &self,
-        viewer: UserId,
-        root: MessageId,
-        page: PageRequest,
-    ) -> Result<Page<Message>, StoreError> {
-        let given = (viewer, root, page);
-        self.read(given, |db, (viewer, root, page)| tree::tree_on(db, *viewer, *root, page).boxed()).await
     }
 
     async fn context(

@@ -69,7 +69,12 @@ impl Watched {
             [(Kinds::ALL, None), (text, None), (thought, None), (text, late), (Kinds::ALL, late)]
         {
             for page in [FIRST, after(last / 2)] {
-                let reading = store.history(viewer, chat, HistoryFilter { kinds, since, root: None }, page);
+                let reading = store.history(
+                    viewer,
+                    chat,
+                    HistoryFilter { kinds, since, ..HistoryFilter::default() },
+                    page,
+                );
                 self.costs(&format!("history {kinds:?} {since:?}"), 500, reading).await.unwrap().unwrap();
             }
         }

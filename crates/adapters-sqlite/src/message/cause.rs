@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, MessageId};
-use domain::message::{Cause, OpenAttempts, Place};
+use domain::message::{Cause, EXAMINED_DELIVERIES, OpenAttempts, Place};
 
 use super::row::CauseColumns;
 use super::row::status::PROCESSING;
@@ -54,7 +54,7 @@ type Examined = Option<PlaceRow>;
 /// A delivery is begun and not finished.
 pub(super) const BEGUN: &str = "processed_at IS NULL AND dead_at IS NULL AND current_attempt > 0";
 
-/// The number is [`EXAMINED_DELIVERIES`](domain::message::EXAMINED_DELIVERIES).
+/// The number is [`EXAMINED_DELIVERIES`].
 const LIMIT: &str = " LIMIT 100";
 
 /// The cause of what `agent` writes in the chat, in which it is.
@@ -73,13 +73,13 @@ pub(super) fn of_attempts_on(
     );
     let here = here.bind::<Binary, _>(Id(agent.uuid())).bind::<Binary, _>(Id(chat.uuid()));
     let here = found(here.load(connection)?)?;
-    if !here.open.is_empty() {
+    if !here.open.is_empty() || here.examined >= EXAMINED_DELIVERIES {
         return Ok(Cause::of_attempts(&here, &OpenAttempts::default()));
     }
     let elsewhere = statement!(
         "SELECT ", PlaceRow::COLUMNS, " FROM (\
              SELECT agent_id, chat_id, sequence, ", PROCESSING, " AS is_open FROM deliveries INDEXED BY deliveries_at_work \
-             WHERE agent_id = ? AND ", BEGUN, LIMIT, ") AS examined \
+             WHERE agent_id = ? AND chat_id <> ? AND ", BEGUN, LIMIT, ") AS examined \
          LEFT JOIN participants ON is_open AND participants.chat_id = examined.chat_id \
              AND participants.participant_id = examined.agent_id AND participants.left_at IS NULL \
          LEFT JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
@@ -87,8 +87,8 @@ pub(super) fn of_attempts_on(
              AND messages.sequence = examined.sequence"
         => Nullable<PlaceColumns>
     );
-    let elsewhere = elsewhere.bind::<Binary, _>(Id(agent.uuid())).load(connection)?;
-    Ok(Cause::of_attempts(&here, &found(elsewhere)?))
+    let elsewhere = elsewhere.bind::<Binary, _>(Id(agent.uuid())).bind::<Binary, _>(Id(chat.uuid()));
+    Ok(Cause::of_attempts(&here, &found(elsewhere.load(connection)?)?))
 }
 
 fn found(rows: Vec<Examined>) -> Result<OpenAttempts, Fault> {
@@ -99,8 +99,6 @@ fn found(rows: Vec<Examined>) -> Result<OpenAttempts, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use domain::message::EXAMINED_DELIVERIES;
-
     use super::*;
 
     #[test]

@@ -18,7 +18,7 @@ use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
-use domain::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
     Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage,
@@ -99,18 +99,10 @@ impl MessageRepository for SqliteStore {
     async fn find_readable(
         &self,
         viewer: ParticipantId,
+        chat: ChatId,
         message: MessageId,
     ) -> Result<Option<Message>, StoreError> {
-        self.read(move |connection| tree::readable_on(connection, viewer, message)).await
-    }
-
-    async fn tree(
-        &self,
-        viewer: UserId,
-        root: MessageId,
-        page: PageRequest,
-    ) -> Result<Page<Message>, StoreError> {
-        self.read(move |connection| tree::tree_on(connection, viewer, root, &page)).await
+        self.read(move |connection| tree::readable_on(connection, viewer, chat, message)).await
     }
 
     async fn context(

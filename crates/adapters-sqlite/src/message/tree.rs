@@ -1,13 +1,12 @@
-//! The tree of messages that follow from one another, oldest first.
+//! The part of a tree in a chat: messages that follow from one another.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Text};
 use diesel::sqlite::SqliteConnection;
-use domain::id::{ChatId, MessageId, ParticipantId, RecordId, UserId};
+use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{Kinds, Message, MessageKind};
-use domain::page::{Page, PageRequest, Position, fitting};
+use domain::page::Order;
 
-use super::load::{Records, fitted_on};
 use super::row::MessageRow;
 use super::sequences::SequenceRange;
 use crate::chat::load::standing_on;
@@ -16,120 +15,87 @@ use crate::row::{self, Id};
 use crate::schema::messages;
 use crate::statement::statement;
 
-/// A message that `viewer` may see, without its deliveries.
+/// A message of the chat that `viewer` may see, without its deliveries.
 pub(super) fn readable_on(
     connection: &mut SqliteConnection,
     viewer: ParticipantId,
+    chat: ChatId,
     message: MessageId,
 ) -> Result<Option<Message>, Fault> {
-    let Some(row) = row_on(connection, Id(message.uuid()))? else { return Ok(None) };
+    let row = messages::table
+        .find(Id(message.uuid()))
+        .select(MessageRow::as_select())
+        .get_result(connection)
+        .optional()?;
+    let Some(row) = row else { return Ok(None) };
     let message = row.into_message(Vec::new())?;
-    let standing = standing_on(connection, viewer, message.chat_id)?;
+    if message.chat_id != chat {
+        return Ok(None);
+    }
+    let standing = standing_on(connection, viewer, chat)?;
     Ok(Some(message).filter(|message| message.is_visible_to(viewer, &standing)))
 }
 
-fn row_on(connection: &mut SqliteConnection, message: Id) -> Result<Option<MessageRow>, Fault> {
-    let row = messages::table.find(message).select(MessageRow::as_select());
-    Ok(row.get_result(connection).optional()?)
-}
+/// What follows from the root. Values: root, chat, kinds as JSON, sequences before and behind.
+const BELOW: &str = "FROM messages INDEXED BY messages_of_tree WHERE root_id = ? AND chat_id = ? \
+     AND kind IN (SELECT value FROM json_each(?)) AND sequence > ? AND sequence < ?";
 
-pub(super) fn tree_on(
-    connection: &mut SqliteConnection,
-    viewer: UserId,
-    root: MessageId,
-    page: &PageRequest,
-) -> Result<Page<Message>, Fault> {
-    let limit = page.slice.limit() as usize;
-    let after = page.slice.after();
-    let mut ids = Vec::new();
-    if after.is_none() && readable_on(connection, ParticipantId::User(viewer), root)?.is_some() {
-        ids.push(Id(root.uuid()));
-    }
-    let Position { key, id, .. } = after.unwrap_or_else(before_all);
-    // The index of the tree is named because SQLite would sort it otherwise.
-    let others = statement!(
-        "SELECT id FROM messages INDEXED BY messages_of_tree WHERE root_id = ? AND (created_at, id) > (?, ?) \
-         AND EXISTS (SELECT 1 FROM participants INDEXED BY participants_of_account CROSS JOIN chats \
-             ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
-             WHERE participants.account_id = ? AND participants.chat_id = messages.chat_id \
-             AND participants.left_at IS NULL) \
-         ORDER BY created_at, id LIMIT ? + 0" => Binary
-    );
-    let others = others
-        .bind::<Binary, _>(Id(root.uuid()))
-        .bind::<BigInt, _>(key)
-        .bind::<Binary, _>(Id(id.uuid()))
-        .bind::<Binary, _>(Id(viewer.uuid()))
-        .bind::<BigInt, _>(i64::try_from(limit + 1).unwrap_or(i64::MAX));
-    ids.extend(others.load::<Id>(connection)?);
-    let more = ids.len() > limit;
-    ids.truncate(limit);
-    let wanted = ids.len();
-    let (mut rows, mut weights) = (Vec::new(), Vec::new());
-    for id in ids {
-        let Some(row) = row_on(connection, id)? else { continue };
-        weights.push(row.weight());
-        if fitting(page.max_bytes(), weights.iter().copied()) < weights.len() {
-            break;
-        }
-        rows.push(row);
-    }
-    let rows = fitted_on(connection, rows, Records::All, page.max_bytes())?;
-    let cut = rows.len() < wanted;
-    Ok(Page::part(rows, more || cut, None, |message| position(message, root)))
-}
+/// The root itself. Values: as [`BELOW`].
+const ROOT: &str = "FROM messages WHERE id = ? AND chat_id = ? \
+     AND kind IN (SELECT value FROM json_each(?)) AND sequence > ? AND sequence < ? AND root_id IS NULL";
 
-/// The position of the root: its clock may have been ahead of others.
-fn before_all() -> Position {
-    Position::at(0, RecordId::NIL)
-}
-
-fn position(message: &Message, root: MessageId) -> Position {
-    if message.id == root { before_all() } else { Position::at(message.created_at.micros(), message.id) }
-}
-
-/// The part of a tree in a chat, as a table `part`. Values: root, root, chat, kinds as JSON, sequences before and behind.
-macro_rules! part {
-    () => {
-        "FROM (SELECT chat_id, kind, sequence FROM messages INDEXED BY messages_of_tree WHERE root_id = ? \
-         UNION ALL SELECT chat_id, kind, sequence FROM messages WHERE id = ?) AS part \
-         WHERE chat_id = ? AND kind IN (SELECT value FROM json_each(?)) AND sequence > ? AND sequence < ?"
-    };
-}
-
-/// Like [`sequences_on`](super::sequences::sequences_on), of a tree, newest first.
+/// Like [`sequences_on`](super::sequences::sequences_on), of a tree.
 pub(super) fn sequences_of_tree_on(
     connection: &mut SqliteConnection,
-    root: MessageId,
-    chat: ChatId,
+    (root, chat): (MessageId, ChatId),
     kinds: Kinds,
     part: SequenceRange,
+    order: Order,
     (limit, offset): (i64, i64),
 ) -> Result<Vec<i64>, Fault> {
-    let sequences =
-        statement!("SELECT sequence ", part!(), " ORDER BY sequence DESC LIMIT ? + 0 OFFSET ?" => BigInt);
-    let sequences = sequences
-        .bind::<Binary, _>(Id(root.uuid()))
-        .bind::<Binary, _>(Id(root.uuid()))
-        .bind::<Binary, _>(Id(chat.uuid()))
-        .bind::<Text, _>(words(kinds)?)
-        .bind::<BigInt, _>(part.0)
-        .bind::<BigInt, _>(part.1)
-        .bind::<BigInt, _>(limit)
-        .bind::<BigInt, _>(offset);
-    Ok(sequences.load(connection)?)
+    // A text for each order.
+    macro_rules! sequences {
+        ($direction:literal) => {
+            statement!(
+                "SELECT sequence FROM (SELECT sequence ", BELOW, " ORDER BY sequence ", $direction, " LIMIT ? + 0) \
+                 UNION ALL SELECT sequence ", ROOT, " ORDER BY sequence ", $direction, " LIMIT ? + 0 OFFSET ?"
+                => BigInt
+            )
+            .bind::<Binary, _>(Id(root.uuid()))
+            .bind::<Binary, _>(Id(chat.uuid()))
+            .bind::<Text, _>(words(kinds)?)
+            .bind::<BigInt, _>(part.0)
+            .bind::<BigInt, _>(part.1)
+            .bind::<BigInt, _>(limit.saturating_add(offset))
+            .bind::<Binary, _>(Id(root.uuid()))
+            .bind::<Binary, _>(Id(chat.uuid()))
+            .bind::<Text, _>(words(kinds)?)
+            .bind::<BigInt, _>(part.0)
+            .bind::<BigInt, _>(part.1)
+            .bind::<BigInt, _>(limit)
+            .bind::<BigInt, _>(offset)
+            .load(connection)?
+        };
+    }
+    Ok(match order {
+        Order::Ascending => sequences!("ASC"),
+        Order::Descending => sequences!("DESC"),
+    })
 }
 
 /// The number of messages of a tree in the part of the chat.
 pub(super) fn count_of_tree_on(
     connection: &mut SqliteConnection,
-    root: MessageId,
-    chat: ChatId,
+    (root, chat): (MessageId, ChatId),
     kinds: Kinds,
     part: SequenceRange,
 ) -> Result<u64, Fault> {
-    let counted = statement!("SELECT count(*) ", part!() => BigInt)
+    let counted = statement!("SELECT (SELECT count(*) ", BELOW, ") + (SELECT count(*) ", ROOT, ")" => BigInt)
         .bind::<Binary, _>(Id(root.uuid()))
+        .bind::<Binary, _>(Id(chat.uuid()))
+        .bind::<Text, _>(words(kinds)?)
+        .bind::<BigInt, _>(part.0)
+        .bind::<BigInt, _>(part.1)
         .bind::<Binary, _>(Id(root.uuid()))
         .bind::<Binary, _>(Id(chat.uuid()))
         .bind::<Text, _>(words(kinds)?)

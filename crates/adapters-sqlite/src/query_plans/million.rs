@@ -95,7 +95,7 @@ async fn reads_of_a_long_room_cost_what_their_page_holds() {
         (Kinds::ALL, late, None, 5, vec![by_place, "(chat_id=? AND sequence>?)"]),
         (text, late, None, 5, vec![by_place, "(chat_id=? AND sequence>?)"]),
     ] {
-        let filter = HistoryFilter { kinds, since, root: None };
+        let filter = HistoryFilter { kinds, since, ..HistoryFilter::default() };
         let read = async |store: &SqliteStore| {
             let page = store.history(viewer, chat, filter, part(behind)).await.unwrap().unwrap();
             assert_eq!(page.rows.len(), rows);

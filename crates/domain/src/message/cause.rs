@@ -6,10 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::filter::{Anchor, Kinds};
+use super::filter::HistoryFilter;
 use super::history::ReadSurroundingsError;
 use super::model::Message;
-use super::port::Surroundings;
 use super::service::MessageService;
 use crate::caller::UserCaller;
 use crate::id::{ChatId, MessageId, ParticipantId};
@@ -59,7 +58,7 @@ impl Cause {
 /// A place in a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Place {
-    /// The cause; `None` at the root, and for a message that stands in the root's place.
+    /// The cause; `None` at the root, and for a message that replaces the root because it was sent again.
     pub message: Option<MessageId>,
     /// The message that began the tree. It may have been deleted since, like every other.
     pub root: MessageId,
@@ -80,8 +79,8 @@ impl Place {
 /// The attempts of an agent that are open in a room, or anywhere.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OpenAttempts {
-    /// The places of what follows from the messages on which they are open. Attempts in rooms that the agent has left, or
-    /// that are deleted, do not count.
+    /// The places of what follows from the messages on which they are open. Attempts in rooms that the agent has
+    /// left, or that are deleted, do not count.
     pub open: Vec<Place>,
     /// The number of begun and unfinished deliveries that were examined, at most [`EXAMINED_DELIVERIES`].
     pub examined: usize,
@@ -105,20 +104,20 @@ impl Message {
 }
 
 impl MessageService {
-    /// What a new message of `sender` follows from if it names `in_reply_to`; `None` if that is no message that the
-    /// sender may see.
+    /// What a new message of `sender` in the chat follows from if it names `in_reply_to`; `None` if that is no
+    /// message of the chat that the sender may see.
     pub(super) async fn named_cause(
         &self,
         sender: ParticipantId,
+        chat: ChatId,
         in_reply_to: Option<MessageId>,
     ) -> Result<Option<Cause>, StoreError> {
         let Some(named) = in_reply_to else { return Ok(Some(Cause::None)) };
-        let found = self.messages.find_readable(sender, named).await?;
+        let found = self.messages.find_readable(sender, chat, named).await?;
         Ok(found.map(|message| Cause::Known(message.place_below())))
     }
 
-    /// The tree of which a message is part, as far as it is in rooms that the caller may read: the root, if it is still
-    /// there, and then what follows from it, oldest first.
+    /// The part in the chat of the tree to which a message belongs, oldest first.
     pub async fn tree(
         &self,
         caller: UserCaller,
@@ -126,10 +125,14 @@ impl MessageService {
         message: MessageId,
         page: PageRequest,
     ) -> Result<Page<Message>, ReadSurroundingsError> {
-        let around = Anchor::Around(message);
-        let Surroundings { rows, .. } = self.surroundings(caller, chat, around, Kinds::ALL, 1).await?;
-        let part = rows.first().ok_or(ReadSurroundingsError::MessageNotFound)?;
-        Ok(self.messages.tree(caller.user, part.place().root, page).await?)
+        let viewer = ParticipantId::User(caller.user);
+        let part = self.messages.find_readable(viewer, chat, message).await?;
+        let root = part.map(|part| part.place().root);
+        let filter = HistoryFilter { root, oldest_first: true, ..HistoryFilter::default() };
+        // A caller who may not read the chat is told so.
+        let read = self.messages.history(viewer, chat, filter, page).await?;
+        let read = read.ok_or(ReadSurroundingsError::ChatNotFound)?;
+        root.map(|_| read).ok_or(ReadSurroundingsError::MessageNotFound)
     }
 }
 

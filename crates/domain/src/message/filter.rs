@@ -68,6 +68,8 @@ pub struct HistoryFilter {
     pub since: Option<Timestamp>,
     /// Only the tree that this message began.
     pub root: Option<MessageId>,
+    /// The oldest message first, instead of the newest.
+    pub oldest_first: bool,
 }
 
 /// A message next to the requested ones.

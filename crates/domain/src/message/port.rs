@@ -239,23 +239,15 @@ pub trait MessageRepository: Send + Sync {
         limit: u32,
     ) -> Result<Result<Surroundings, SurroundingsRefused>, StoreError>;
 
-    /// A message without its deliveries, if `viewer` may see it: a human who may
-    /// [read](crate::chat::Standing::may_read) its chat, or an agent in its chat by whom it [is
+    /// A message of the chat without its deliveries, if `viewer` may see it: a human who may
+    /// [read](crate::chat::Standing::may_read) the chat, or an agent in it by whom the message [is
     /// readable](Message::is_readable_by).
     async fn find_readable(
         &self,
         viewer: ParticipantId,
+        chat: ChatId,
         message: MessageId,
     ) -> Result<Option<Message>, StoreError>;
-
-    /// The tree that `root` began, as far as it is in chats that `viewer` may read: the root itself, and the other messages
-    /// by time and id. The key of a position is the time. There are no totals and no page numbers.
-    async fn tree(
-        &self,
-        viewer: UserId,
-        root: MessageId,
-        page: PageRequest,
-    ) -> Result<Page<Message>, StoreError>;
 
     /// The context of `agent` in the chat, oldest first: everything it sent, and the texts with a
     /// mention (not a reference) of it. `None` if it is no participant.

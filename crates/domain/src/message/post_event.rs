@@ -112,7 +112,7 @@ impl MessageService {
         let find = |names: &Names| names.find(sender).cloned();
         let named = self.names(sender, chat, find, Option::is_some).await?.flatten();
         let named = named.ok_or(PostEventError::ChatNotFound)?;
-        let cause = self.named_cause(sender, command.in_reply_to).await?;
+        let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
         let cause = cause.ok_or(PostEventError::CauseNotFound)?;
         let new = NewMessage {
             id: MessageId::new(self.ids.generate(now)),

@@ -138,7 +138,7 @@ impl MessageService {
         let meant = self.names(sender, chat, meant, Result::is_ok).await?;
         let (named, mentions, unmentioned, platform) =
             meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
-        let cause = self.named_cause(sender, command.in_reply_to).await?;
+        let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
         let cause = cause.ok_or(SendMessageError::CauseNotFound)?;
         let id = MessageId::new(self.ids.generate(now));
         let new = NewMessage::text(id, chat, named, &command.content, mentions, now);

@@ -1,9 +1,8 @@
 //! Sending the text of a work item again as a new message, to another agent of the chat or to the same one.
 //!
-//! The new message is a text of a human in the chat that quotes the first one, and stands in its place in the tree of
-//! what follows from each other. The item ends as dead, in
-//! the same transaction, and its record names the new message. A replaced item is neither sent again nor
-//! retried, so that no text is sent twice.
+//! The new message is a text of a human in the chat that quotes the first one, and takes its place in the
+//! tree. The item ends as dead, in the same transaction, and its record names the new message. A replaced
+//! item is neither sent again nor retried, so that no text is sent twice.
 
 use super::change::{ChangeWorkError, ChangeWorkRefused};
 use super::port::FindWork;

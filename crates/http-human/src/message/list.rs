@@ -54,7 +54,8 @@ impl FromQuery for ListMessagesQuery {
             );
         }
         let kinds = if some.is_empty() { Kinds::ALL } else { all_of(&some) };
-        let filter = HistoryFilter { kinds: kinds.without(all_of(&but?)), since, root: root? };
+        let kinds = kinds.without(all_of(&but?));
+        let filter = HistoryFilter { kinds, since, root: root?, oldest_first: false };
         let anchors = anchors.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(Self { page, filter, anchors: anchors.into_iter().flatten().collect() })
     }

@@ -56,7 +56,7 @@ impl FromBody for SendMessageBody {
 /// The cause that the sender of a message or event names.
 pub fn in_reply_to(body: &mut ObjectReader<'_>) -> Result<Option<MessageId>, Rejected> {
     let schema = uuid()
-        .about("The message that this one follows from. By default, it is the one that the agent works on.");
+        .about("The message of the room that this one follows from. By default, it is the one that the agent works on; for a human, none.");
     body.optional_text("in_reply_to", schema, id(MessageId::parse))
 }
 

@@ -426,7 +426,7 @@ fn at_mention(error: ApiError, index: usize, fault: &str) -> ApiError {
 }
 
 fn cause_not_found(pointer: &str) -> ApiError {
-    ApiError::validation().with_detail(pointer, "is not a message that you can see")
+    ApiError::validation().with_detail(pointer, "must be a message of this room that you can see")
 }
 
 fn available_handles(handles: Vec<String>) -> Map<String, Value> {

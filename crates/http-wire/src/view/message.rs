@@ -122,13 +122,13 @@ impl Serialize for EventMetadataView<'_> {
 /// What a message follows from.
 #[derive(Debug, serde::Serialize)]
 struct CauseView {
-    /// Null if the cause is ambiguous, and for a message that stands in the root's place.
+    /// Null if the cause is ambiguous, and for a message that replaces the root.
     message_id: Option<Shown<MessageId>>,
     root_id: Shown<MessageId>,
     hop: u32,
     originator: OriginatorView,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    is_ambiguous: bool,
+    ambiguous: bool,
 }
 
 #[derive(Debug, serde::Serialize)]
@@ -152,7 +152,7 @@ impl CauseView {
                 id: Shown(place.originator),
                 kind: place.originator.kind().as_str(),
             },
-            is_ambiguous: message.cause == Cause::Ambiguous,
+            ambiguous: message.cause == Cause::Ambiguous,
         })
     }
 }
@@ -164,7 +164,7 @@ pub struct TreeMessageView<'a> {
     message: MessageView<'a>,
     /// The number of causes up to the root: 0 at the root.
     hop: u32,
-    /// The message that it follows from. Null at the root, and for a message that stands in its place.
+    /// The message that it follows from. Null at the root, and for a message that replaces it.
     #[schema(value_type = Option<super::Id>)]
     cause_id: Option<Shown<MessageId>>,
 }

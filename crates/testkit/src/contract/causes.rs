@@ -139,10 +139,15 @@ pub async fn an_agent_with_much_failed_work_has_no_clear_cause(world: World) {
         }
         begun.push(sent);
     }
+    let there = world.chat(ann.caller, &[bot.id.into()]).await;
+    assert_eq!(cause_of_an_event(&world, &ann, &bot, there).await, Cause::Ambiguous);
     take(&world, &bot, chat, begun[0], DeliveryStep::Begin).await;
     take(&world, &bot, chat, begun[0], DeliveryStep::Succeed).await;
     let newest = begun[EXAMINED_DELIVERIES - 1];
     assert_eq!(cause_of_an_event(&world, &ann, &bot, chat).await, below(newest, &ann));
+    assert_eq!(cause_of_an_event(&world, &ann, &bot, there).await, below(newest, &ann));
+    take(&world, &bot, chat, newest, failed()).await;
+    assert_eq!(cause_of_an_event(&world, &ann, &bot, chat).await, Cause::None, "each counts once");
 }
 
 /// The sender names a message that it may see, and nothing else; that counts more than its attempts.
@@ -161,7 +166,14 @@ pub async fn a_sender_may_name_the_cause(world: World) {
 
     let elsewhere = world.chat(ben.caller, &[]).await;
     let hidden = world.send(ben.caller, elsewhere, "mine", &[]).await.id;
-    for (agent, message) in [(&scout, text), (&bot, hidden), (&bot, MessageId::new(Uuid::from_u128(404)))] {
+    let there = world.chat(ann.caller, &[bot.id.into()]).await;
+    let of_another_room = world.send(ann.caller, there, "go", &to_bot).await.id;
+    for (agent, message) in [
+        (&scout, text),
+        (&bot, hidden),
+        (&bot, of_another_room),
+        (&bot, MessageId::new(Uuid::from_u128(404))),
+    ] {
         let refused = world.messages.post_event(agent.caller, chat, event(Some(message))).await;
         assert!(matches!(refused, Err(PostEventError::CauseNotFound)), "{refused:?}");
     }
@@ -174,8 +186,10 @@ pub async fn a_sender_may_name_the_cause(world: World) {
     let by_ann = |in_reply_to| SendMessage { mentions: Vec::new(), in_reply_to, ..to(&ann) };
     let sent = world.messages.send(ann.caller, chat, by_ann(Some(posted.id))).await.unwrap();
     assert_eq!(stored(&world, &ann, chat, sent.id).await.cause, Cause::Known(posted.place_below()));
-    let refused = world.messages.send(ann.caller, chat, by_ann(Some(hidden))).await;
-    assert!(matches!(refused, Err(SendMessageError::CauseNotFound)), "{refused:?}");
+    for message in [hidden, of_another_room] {
+        let refused = world.messages.send(ann.caller, chat, by_ann(Some(message))).await;
+        assert!(matches!(refused, Err(SendMessageError::CauseNotFound)), "{refused:?}");
+    }
 }
 
 fn page(after: Option<Position>, limit: u32) -> PageRequest {
@@ -202,7 +216,7 @@ async fn tree(
     }
 }
 
-/// In the rooms that the reader sees, page by page, with all states; the history of a room shows its part.
+/// The part in a room, page by page, with all states.
 pub async fn a_tree_is_read_from_its_root(world: World) {
     let Team { ann, agents: [bot, scout, _], chat } = team(&world).await;
     let ben = world.user("ben").await;
@@ -223,12 +237,14 @@ pub async fn a_tree_is_read_from_its_root(world: World) {
     let hidden = thought(&world, &scout, there).await.id;
     tick();
     let last = thought(&world, &bot, chat).await.id;
-    let whole = [root, first, asked, hidden, last];
+    let whole = [root, first, last];
     for limit in [1, 2, 5, 100] {
-        for (chat, message) in [(chat, root), (chat, last), (there, hidden)] {
-            assert_eq!(tree(&world, &ann, chat, message, limit).await, whole, "{limit}");
+        for (chat, message, part) in
+            [(chat, root, &whole[..]), (chat, last, &whole), (there, hidden, &[asked, hidden])]
+        {
+            assert_eq!(tree(&world, &ann, chat, message, limit).await, part, "{limit}");
         }
-        assert_eq!(tree(&world, &ben, chat, last, limit).await, [root, first, last], "{limit}");
+        assert_eq!(tree(&world, &ben, chat, last, limit).await, whole, "{limit}");
         assert_eq!(tree(&world, &ann, chat, stranger, limit).await, [stranger]);
     }
     let read = world.messages.tree(ann.caller, chat, root, page(None, 1)).await.unwrap();
@@ -258,8 +274,7 @@ pub async fn a_tree_is_read_from_its_root(world: World) {
     world.messages.delete(ann.caller, chat, root).await.unwrap();
     assert_eq!(tree(&world, &ann, chat, last, 2).await, whole[1..], "what is left");
     assert_eq!(stored(&world, &ann, chat, last).await.cause, below(root, &ann));
-    world.chats.delete(ann.caller, there).await.unwrap();
-    assert_eq!(tree(&world, &ann, chat, last, 2).await, [first, last]);
+    assert_eq!(tree(&world, &ann, there, asked, 2).await, [asked, hidden]);
 }
 
 /// It stands in the place of the first one: at the root, or below the same cause.

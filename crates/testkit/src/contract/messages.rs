@@ -183,7 +183,7 @@ pub async fn pages_have_totals(world: World) {
     let last = history(&world, &ann, chat, page(3)).await;
     assert_eq!((last.rows.len(), last.rows[0].content.ends_with("m0"), last.total), (1, true, Some(5)));
     assert_eq!(history(&world, &ann, chat, page(4)).await.rows, []);
-    let filter = HistoryFilter { kinds: Kinds::of(&[MessageKind::Thought]), since: None, root: None };
+    let filter = HistoryFilter { kinds: Kinds::of(&[MessageKind::Thought]), ..HistoryFilter::default() };
     let none = world.messages.history(ann.caller, chat, filter, page(1)).await.unwrap();
     assert_eq!((none.rows.len(), none.total), (0, Some(0)));
     let context = world.messages.context(bot.caller, chat, page(2)).await.unwrap();
@@ -200,7 +200,7 @@ pub async fn history_can_be_narrowed(world: World) {
     world.send(ann.caller, chat, "late", &[]).await;
     let narrowed = async |kind: Option<MessageKind>, since| {
         let kinds = kind.map_or(Kinds::ALL, |kind| Kinds::of(&[kind]));
-        let filter = HistoryFilter { kinds, since, root: None };
+        let filter = HistoryFilter { kinds, since, ..HistoryFilter::default() };
         let page = world.messages.history(ann.caller, chat, filter, first(10)).await.unwrap();
         page.rows.iter().map(|message| message.sequence.get()).collect::<Vec<_>>()
     };

@@ -111,7 +111,7 @@ impl Cast {
         let filter = HistoryFilter {
             kinds: self.kinds(),
             since: self.rng.maybe(&[Timestamp::from_micros(since)]),
-            root: None,
+            ..HistoryFilter::default()
         };
         let (caller, page) = (self.member_user(chat), self.page("history"));
         act!("history", |world, caller, chat, filter, page| {
