@@ -1,6 +1,7 @@
 //! Sending a text message.
 
 use super::content::{MessageContent, stored_text};
+use super::deadline::{self, DeadlineFault};
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
 use super::model::{MessageKind, Recipient, SentMessage};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
@@ -22,6 +23,8 @@ pub struct SendMessage {
     pub content: MessageContent,
     /// The mentioned participants.
     pub mentions: Vec<RequestedMention>,
+    /// The deadline by which the mentioned agents must respond; `None` for that of the chat.
+    pub respond_by: Option<Timestamp>,
 }
 
 /// The reason why a message was not accepted.
@@ -39,6 +42,9 @@ pub enum SendMessageError {
     /// A rule on mentions is broken.
     #[error(transparent)]
     Mention(#[from] MentionError),
+    /// The deadline is not possible.
+    #[error(transparent)]
+    Deadline(#[from] DeadlineFault),
     /// The chat has as many messages as the plan of its organization allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
@@ -75,12 +81,19 @@ impl MessageService {
             once,
         });
         let refused = match self.try_send(sender, chat, command, keyed.clone()).await {
-            Err(refused @ (SendMessageError::ChatNotFound | SendMessageError::Mention(_))) => refused,
+            Err(
+                refused @ (SendMessageError::ChatNotFound
+                | SendMessageError::Mention(_)
+                | SendMessageError::Deadline(_)),
+            ) => refused,
             settled => return settled,
         };
         // A repeated request gets the same answer as before, even if the chat has changed since.
         match self.earlier(keyed).await? {
-            PriorResult::Message(first) => Ok(sent_message(first.id, chat, &first.mentions, &[])),
+            PriorResult::Message(first) => {
+                let sent = sent_message(first.id, chat, &first.mentions, &[]);
+                Ok(SentMessage { respond_by: first.respond_by, ..sent })
+            }
             PriorResult::Deleted(first) => Ok(sent_message(first.id, chat, &first.mentions, &[])),
             PriorResult::AnotherRequest => Err(SendMessageError::KeyReused),
             // A stop is reported before faults in the text.
@@ -127,13 +140,22 @@ impl MessageService {
         let meant = self.names(sender, chat, meant, Result::is_ok).await?;
         let (named, mentions, unmentioned, platform) =
             meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
+        deadline::check(command.respond_by, &mentions, now)?;
         let answer = |id, mentions: &[Mention]| sent_message(id, chat, mentions, &platform);
         let id = MessageId::new(self.ids.generate(now));
-        let new = NewMessage { keyed, ..NewMessage::text(id, chat, named, &command.content, mentions, now) };
+        let new = NewMessage {
+            keyed,
+            respond_by: command.respond_by,
+            ..NewMessage::text(id, chat, named, &command.content, mentions, now)
+        };
         let sent = answer(new.id, &new.mentions);
         let sent = match self.messages.append(new, self.announce_created()).await? {
-            Ok(appended) => Ok(sent.stopped_unless(&appended.recipients)),
-            Err(AppendRefused::Repeated(first)) => Ok(answer(first.id, &first.mentions)),
+            Ok(Appended { message, recipients, .. }) => {
+                Ok(SentMessage { respond_by: message.respond_by, ..sent.stopped_unless(&recipients) })
+            }
+            Err(AppendRefused::Repeated(first)) => {
+                Ok(SentMessage { respond_by: first.respond_by, ..answer(first.id, &first.mentions) })
+            }
             // It was sent; the later deletion is no reason to send it again.
             Err(AppendRefused::RepeatedDeleted(first)) => Ok(answer(first.id, &first.mentions)),
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
@@ -178,6 +200,8 @@ impl NewMessage {
             content,
             mentions,
             metadata: None,
+            respond_by: None,
+            is_notice: false,
             keyed: None,
             now,
         }
@@ -214,5 +238,5 @@ fn sent_message(
             is_stopped: false,
         })
         .collect();
-    SentMessage { id, chat_id, recipients, unmentioned: Vec::new() }
+    SentMessage { id, chat_id, recipients, unmentioned: Vec::new(), respond_by: None }
 }
