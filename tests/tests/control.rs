@@ -197,6 +197,14 @@ async fn an_interrupt_reaches_the_agent_once_and_changes_nothing() {
     assert_eq!(cast.u2.get(&format!("/agents/{}/executions", cast.a1.id)).await.status, 404);
 }
 
+/// What the answer to a send tells of its recipient: whether it is connected, stopped, and paused.
+fn told(sent: &Value) -> (bool, bool, bool) {
+    let recipient = &sent["recipients"][0];
+    assert_eq!(recipient["status"], "new");
+    let is = |member: &str| recipient[member].as_bool().unwrap();
+    (is("connected"), is("stopped"), is("paused"))
+}
+
 /// The verb is called on one server; the agent is connected to the other, and asks there.
 async fn reaches_the_other_server(fleet: &Fleet, has_bus: bool) {
     let [here, there] = &fleet.servers[..] else { panic!("two") };
@@ -211,12 +219,19 @@ async fn reaches_the_other_server(fleet: &Fleet, has_bus: bool) {
     assert!(
         agent.post(&format!("/chats/{}/activity", cast.r1), json!({"working": true})).await.status == 200
     );
+    let receipts = format!("/chats/{}/messages/{sent}/receipts", cast.r1);
+    until("the agent is not known to be connected", async || {
+        cast.u1.get(&receipts).await.data()[0]["connected"] == true
+    })
+    .await;
     must(&cast.u1, &cast.r1, "stop").await;
     if has_bus {
         signal(&mut socket, &cast.a1, "stop", Some(&cast.r1), &one).await;
     }
     is_stopped(&agent, &cast.r1, &sent).await;
-    let waiting = cast.u1.sent(&cast.r1, "waiting", &[&cast.a1.id]).await;
+    let sent_now = cast.u1.send(&cast.r1, "waiting", &[&cast.a1.id]).await.data();
+    assert_eq!(told(&sent_now), (true, true, false), "{sent_now}");
+    let waiting = sent_now["id"].as_str().unwrap().to_owned();
     elapse(Duration::from_secs(5)).await;
     socket.alive().await;
     must(&cast.u1, &cast.r1, "play").await;
@@ -230,6 +245,8 @@ async fn reaches_the_other_server(fleet: &Fleet, has_bus: bool) {
     assert_eq!(cast.u1.post("/organization/pause", json!({"reason": "costs"})).await.status, 200);
     is_stopped(&agent, &cast.r1, &waiting).await;
     signal(&mut socket, &cast.a1, "stop", Some(&cast.r1), &one).await;
+    let sent_now = cast.u1.send(&cast.r1, "later", &[&cast.a1.id]).await.data();
+    assert_eq!(told(&sent_now), (true, false, true), "{sent_now}");
     assert_eq!(cast.u1.post_nothing("/organization/resume").await.status, 200);
     signal(&mut socket, &cast.a1, "play", Some(&cast.r1), &one).await;
 }

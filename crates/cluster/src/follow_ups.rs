@@ -38,13 +38,13 @@ impl FollowUps {
         Self { hub, control, deliveries, changes: Mutex::default(), added: Notify::new() }
     }
 
-    /// Adds a change, unless nothing follows from it. What is read for a pause or a chat shows all changes of it so
-    /// far, so one that waits already is enough; the first may be under way.
+    /// Adds a change, unless nothing follows from it. What is read for a pause, a chat, or an updated message shows
+    /// all changes of it so far, so one that waits already is enough; the first may be under way.
     pub(crate) fn add(&self, change: Change) {
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         match change {
             Change::MessageSent(_) => {}
-            Change::PauseChanged(_) | Change::ParticipantsRemoved(_) => {
+            Change::PauseChanged(_) | Change::ParticipantsRemoved(_) | Change::MessageUpdated(_) => {
                 if changes.iter().skip(1).any(|waiting| *waiting == change) {
                     return;
                 }
@@ -85,6 +85,9 @@ impl FollowUps {
             Change::PauseChanged(organization) => self.signal_pause(organization).await,
             Change::ParticipantsRemoved(chat) => self.control.clear_left(chat, &*self.hub).await,
             Change::MessageSent(message) => self.deliveries.announce_sent(message, self.hub.clone()).await,
+            Change::MessageUpdated(message) => {
+                self.deliveries.announce_updated(message, self.hub.clone()).await
+            }
             _ => Ok(()),
         }
     }

@@ -59,6 +59,8 @@ pub enum Change {
     WorkRetried(ChatId),
     /// A command sent a message, which no server has announced.
     MessageSent(MessageId),
+    /// A command changed a delivery of a message, which no server has announced.
+    MessageUpdated(MessageId),
     /// The agents of a chat were stopped: their indicators are off.
     AgentsStopped(ChatId),
     /// The agents of a chat play again: what waits for them is pushed as if they had just joined.
@@ -126,6 +128,7 @@ stored_words! { (id, at)
     "roster_shrunk" ChatId { ParticipantsRemoved(id) }
     "work_retried" ChatId { WorkRetried(id) }
     "message_sent" MessageId { MessageSent(id) }
+    "message_updated" MessageId { MessageUpdated(id) }
     "agents_stopped" ChatId { AgentsStopped(id) }
     "agents_playing" ChatId { AgentsPlaying(id) }
     "pause_changed" OrganizationId { PauseChanged(id) }
@@ -182,7 +185,7 @@ mod tests {
     use super::*;
 
     /// Logs contain these words.
-    const STORED: [&str; 23] = [
+    const STORED: [&str; 24] = [
         "key_revoked",
         "agent_deleted",
         "tokens_ended",
@@ -202,6 +205,7 @@ mod tests {
         "roster_shrunk",
         "work_retried",
         "message_sent",
+        "message_updated",
         "agents_stopped",
         "agents_playing",
         "pause_changed",

@@ -132,6 +132,7 @@ macro_rules! contract_tests {
             a_message_is_dead_after_the_last_attempt, a_crash_in_the_last_attempt_ends_in_a_dead_letter,
             a_lower_limit_holds_from_the_next_attempt, retried_work_is_offered_as_if_it_were_new,
             work_that_has_moved_on_is_not_changed, only_the_responsible_change_work, work_is_changed_by_filter,
+            what_the_operator_changes_is_announced,
         }
         $crate::contract_tests! { @area $make, deadlines:
             a_missed_deadline_is_announced_once, a_deadline_that_is_met_is_not_announced,

@@ -41,7 +41,10 @@ async fn a_sender_follows_a_message_by_its_receipts() {
     until("the receipt says that the agent is connected", connected).await;
     let connected = async || {
         let sent = cast.a1.send(&cast.r1, "three", &[&cast.a2.id]).await.data();
-        sent["recipients"][0]["connected"] == json!(true)
+        let recipient = &sent["recipients"][0];
+        let state = ["status", "stopped", "paused"].map(|member| &recipient[member]);
+        assert_eq!(state, [&json!("new"), &json!(false), &json!(false)]);
+        recipient["connected"] == json!(true)
     };
     until("the answer to a send says it as well", connected).await;
 }

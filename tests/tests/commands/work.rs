@@ -264,19 +264,33 @@ async fn work_is_sent_again_for_the_owner() {
     assert_eq!(next(&bot, &elsewhere).await, kept.as_str());
 }
 
-/// Agents and humans who are connected get what a command sends, without waiting for redelivery.
+/// Agents and humans who are connected get what a command sends, without waiting for redelivery. Humans also see
+/// the items that it changes.
 #[tokio::test]
 async fn what_a_command_sends_reaches_open_sockets() {
     let server = Server::start_with(&[PATIENT[0], ("PARLANCE_REDELIVERY_AFTER_MS", "60000")]).await;
-    let (ann, bot, chat, [poisoned, ..]) = poisoned(&server).await;
+    let (ann, bot, chat, [poisoned, waiting, _]) = poisoned(&server).await;
     let topic = format!("chat_room:{chat}");
     let (mut human, mut agent) = (Socket::of(&server, &ann).await, Socket::of(&server, &bot).await);
     for socket in [&mut human, &mut agent] {
         socket.join("1", &topic).await;
     }
     let again = json_of(&server, &["work", "send-again", &poisoned, "ann/bot"]);
+    let updated = human.event("1", &topic, "message_updated").await;
+    assert_eq!(updated["id"], poisoned.as_str(), "{updated}");
     for socket in [&mut human, &mut agent] {
         let pushed = socket.event("1", &topic, "message_created").await;
         assert_eq!(pushed["id"], again["work"]["replaced_by"], "{pushed}");
+    }
+    let reason = ["--reason", "no key"];
+    for (verb, more, expected) in [("dead-letter", &reason[..], json!("no key")), ("retry", &[], Value::Null)]
+    {
+        json_of(&server, &[&["work", verb, &waiting, "ann/bot"], more].concat());
+        let mut updated = human.event("1", &topic, "message_updated").await;
+        // The agent has also taken the new message.
+        while updated["id"] != waiting.as_str() {
+            updated = human.event("1", &topic, "message_updated").await;
+        }
+        assert_eq!(updated["metadata"]["delivery_status"][&bot.id]["dead_reason"], expected, "{updated}");
     }
 }

@@ -157,37 +157,38 @@ async fn lock_on(mut db: &Db, commands: &[AdvanceDelivery]) -> Result<(), Fault>
 }
 
 /// The newest attempt of a step as the step has left it, unless a later step has closed it: it is in
-/// the record, or among the earlier attempts.
-const STORED: &str = "SELECT EXISTS (SELECT 1 FROM unnest(?, ?, ?, ?, ?, ?) \
-     AS step (agent_id, chat_id, sequence, number, started_at, completed_at) \
+/// the record, or among the earlier attempts. A step that has ended the delivery and no attempt is known
+/// by the time of that end.
+const STORED: &str = "SELECT EXISTS (SELECT 1 FROM unnest(?, ?, ?, ?, ?, ?, ?) \
+     AS step (agent_id, chat_id, sequence, number, started_at, completed_at, dead_at) \
      LEFT JOIN deliveries ON deliveries.agent_id = step.agent_id AND deliveries.chat_id = step.chat_id \
      AND deliveries.sequence = step.sequence AND deliveries.current_attempt = step.number \
      LEFT JOIN attempts ON attempts.agent_id = step.agent_id AND attempts.chat_id = step.chat_id \
      AND attempts.sequence = step.sequence AND attempts.number = step.number \
      WHERE coalesce(deliveries.started_at, attempts.started_at) = step.started_at AND (step.completed_at IS NULL \
-     OR coalesce(deliveries.processed_at, deliveries.failed_at, attempts.completed_at) = step.completed_at))";
+     OR coalesce(deliveries.processed_at, deliveries.failed_at, attempts.completed_at) = step.completed_at) \
+     AND (step.dead_at IS NULL OR deliveries.dead_at = step.dead_at))";
 
 /// Returns whether one of these steps is stored.
 async fn any_stored_on(mut db: &Db, decided: &DecidedSteps) -> Result<bool, Fault> {
     let (mut keys, mut numbers) = (RecordKeys::default(), Vec::new());
-    let (mut begun, mut completed) = (Vec::new(), Vec::new());
+    let (mut begun, mut completed, mut ended) = (Vec::new(), Vec::new(), Vec::new());
     for Advanced { message, delivery } in decided.outcomes.iter().flatten() {
-        // A delivery that a step has ended without touching its attempt says nothing.
-        let ended = delivery.dead().map(|dead| dead.at);
-        let newest = delivery.attempts().last();
-        if let Some(newest) = newest.filter(|newest| ended.is_none_or(|at| newest.completed_at() == Some(at)))
-        {
-            keys.extend([(delivery.agent().uuid(), message.chat_id.uuid(), message.sequence.get())]);
-            numbers.push(number_column(newest.number)?);
-            begun.push(At(newest.started_at));
-            completed.push(newest.completed_at().map(At));
-        }
+        let Some(newest) = delivery.attempts().last() else { continue };
+        keys.extend([(delivery.agent().uuid(), message.chat_id.uuid(), message.sequence.get())]);
+        numbers.push(number_column(newest.number)?);
+        begun.push(At(newest.started_at));
+        completed.push(newest.completed_at().map(At));
+        // An attempt that had ended before the step does not show that the step is stored.
+        let dead = delivery.dead().filter(|dead| newest.completed_at() != Some(dead.at));
+        ended.push(dead.map(|dead| At(dead.at)));
     }
     let stored = keys
         .bind(statement::<Bool>(STORED))
         .bind::<Array<Integer>, _>(numbers)
         .bind::<Array<Timestamptz>, _>(begun)
-        .bind::<Array<Nullable<Timestamptz>>, _>(completed);
+        .bind::<Array<Nullable<Timestamptz>>, _>(completed)
+        .bind::<Array<Nullable<Timestamptz>>, _>(ended);
     Ok(stored.get_result(&mut db).await?)
 }
 

@@ -10,7 +10,7 @@ use domain::chat::{MemberState, ParticipantStatus};
 use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, RecordId, Sequence};
 use domain::idempotency::{StoredAnswer, Verdict};
 use domain::message::{
-    AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult, Titling,
+    AppendDecision, AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult, Titling,
 };
 use futures_util::future::{join, join3};
 use uuid::Uuid;
@@ -368,7 +368,8 @@ impl DecidedAppends {
         if let Some(titling) = decision.titling {
             chat.titling = Some((index, titling));
         }
-        Ok(Appended { message: decision.message, recipients: decision.recipients, titled: None })
+        let AppendDecision { message, recipients, stopped, .. } = decision;
+        Ok(Appended { message, recipients, stopped, is_paused: chat.state.is_paused, titled: None })
     }
 }
 

@@ -79,9 +79,7 @@ pub(super) async fn change_on(
         WorkStep::Retry | WorkStep::DeadLetter(_) => None,
     };
     let message = message_on(db, chat_id, item.message).await?;
-    if let Some(logged) = command.logged(chat_id) {
-        change::append_on(db, [logged], command.now).await?;
-    }
+    change::append_on(db, command.logged(chat_id), command.now).await?;
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
     Ok(Ok(ChangedItem { message, new }))

@@ -45,7 +45,7 @@ pub(crate) fn append_on(
         Ok(decision) => decision,
         Err(refused) => return Ok(Err(refused)),
     };
-    let (message, recipients) = (decision.message, decision.recipients);
+    let message = decision.message;
     if decision.activates {
         activate_on(connection, message.sender, message.chat_id)?;
     }
@@ -63,7 +63,8 @@ pub(crate) fn append_on(
         Some(titling) => title::give_on(connection, &message, titling)?,
         None => None,
     };
-    Ok(Ok(Appended { message, recipients, titled }))
+    let (recipients, stopped, is_paused) = (decision.recipients, decision.stopped, state.is_paused);
+    Ok(Ok(Appended { message, recipients, stopped, is_paused, titled }))
 }
 
 /// The agents in a chat.

@@ -48,13 +48,17 @@ pub(crate) fn part_on(
     }
     let all = sequences.len();
     let sequences = &sequences[..fitting(budget, weights_on(connection, chat, sequences)?)];
-    let wanted = messages::table
-        .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
-        .filter(Listed::new(messages::sequence, row::to_json(&sequences)?))
-        .select(MessageRow::as_select());
-    let mut rows = match order {
-        Order::Ascending => wanted.order(messages::sequence.asc()).load(connection)?,
-        Order::Descending => wanted.order(messages::sequence.desc()).load(connection)?,
+    let in_chat =
+        messages::table.filter(messages::chat_id.eq(row::bytes(chat.uuid()))).select(MessageRow::as_select());
+    let mut rows = if let [only] = sequences {
+        // A list needs a temporary table.
+        in_chat.filter(messages::sequence.eq(*only)).load(connection)?
+    } else {
+        let wanted = in_chat.filter(Listed::new(messages::sequence, row::to_json(&sequences)?));
+        match order {
+            Order::Ascending => wanted.order(messages::sequence.asc()).load(connection)?,
+            Order::Descending => wanted.order(messages::sequence.desc()).load(connection)?,
+        }
     };
     let mut found = records_of(connection, &rows, records)?;
     let weigh = |(row, records): (&MessageRow, &Vec<DeliveryRow>)| {

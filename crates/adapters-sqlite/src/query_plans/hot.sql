@@ -218,10 +218,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
       WHERE agents.id = sender_id) END)
   FROM `messages`
   WHERE ((`messages`.`chat_id` = ?)
-    AND `messages`.`sequence` IN
-    (SELECT value
-      FROM json_each(?)))
-  ORDER BY `messages`.`sequence` ASC;
+    AND (`messages`.`sequence` = ?));
 SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS message
   CROSS JOIN deliveries

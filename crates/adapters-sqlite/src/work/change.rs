@@ -64,9 +64,7 @@ pub(super) fn change_on(
     .bind::<BigInt, _>(sequence)
     .execute(connection)?;
     audit::append_on(connection, [AuditEntry::work_changed(command)])?;
-    if let Some(logged) = command.logged(chat_id) {
-        change::append_on(connection, [logged], command.now)?;
-    }
+    change::append_on(connection, command.logged(chat_id), command.now)?;
     let new = match &command.step {
         // A refusal rolls back what was written before.
         WorkStep::Replace(replacement) => match append_on(connection, replacement.new.clone())? {

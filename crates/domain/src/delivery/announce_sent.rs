@@ -1,7 +1,8 @@
-//! Announces a message that a command has stored: a command has no sockets, and publishes no events.
+//! Announces what a command has stored or changed: a command has no sockets, and publishes no events.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::mark_delivered::updates_to;
 use super::service::DeliveryService;
 use super::state::DeliveryStatus;
 use crate::event::DomainEvent;
@@ -39,6 +40,18 @@ impl DeliveryService {
             }
         });
         self.deliveries.announce_delivered(vec![message], Box::new(|_| true), publish).await
+    }
+
+    /// Publishes the current state of a message to `events`, in commit order, if humans see its room there.
+    /// Every server calls this for its own sockets. A message that is gone is not announced.
+    pub async fn announce_updated(
+        &self,
+        message: MessageId,
+        events: Arc<dyn EventPublisher>,
+    ) -> Result<(), StoreError> {
+        let updates = updates_to(&events);
+        let heard = Box::new(move |chat| events.has_human_subscribers(chat));
+        self.deliveries.announce_delivered(vec![message], heard, updates).await
     }
 
     /// The message, if it is still there.

@@ -7,6 +7,7 @@ use super::port::DeliveryKey;
 use super::service::DeliveryService;
 use crate::event::DomainEvent;
 use crate::message::Message;
+use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
 
 impl DeliveryService {
@@ -23,7 +24,7 @@ impl DeliveryService {
             }
             heard
         });
-        self.deliveries.mark_delivered(taken, self.clock.now(), heard, self.updates()).await?;
+        self.deliveries.mark_delivered(taken, self.clock.now(), heard, updates_to(&self.events)).await?;
         // A subscription that began before the commit may have read the earlier state.
         let mut missed = std::mem::take(&mut *unheard.lock().unwrap_or_else(PoisonError::into_inner));
         missed.retain(|chat| self.events.has_human_subscribers(*chat));
@@ -31,16 +32,18 @@ impl DeliveryService {
             return Ok(());
         }
         let heard = Box::new(move |chat| missed.contains(&chat));
-        self.deliveries.announce_delivered(messages.into_iter().collect(), heard, self.updates()).await
+        self.deliveries
+            .announce_delivered(messages.into_iter().collect(), heard, updates_to(&self.events))
+            .await
     }
+}
 
-    /// Announces the new state of messages to humans.
-    fn updates(&self) -> OnCommit<Vec<Message>> {
-        let events = self.events.clone();
-        OnCommit::new(move |changed: &Vec<Message>| {
-            for message in changed {
-                events.publish(DomainEvent::MessageUpdated { message: message.clone() });
-            }
-        })
-    }
+/// Announces the new state of messages to humans.
+pub(super) fn updates_to(events: &Arc<dyn EventPublisher>) -> OnCommit<Vec<Message>> {
+    let events = events.clone();
+    OnCommit::new(move |changed: &Vec<Message>| {
+        for message in changed {
+            events.publish(DomainEvent::MessageUpdated { message: message.clone() });
+        }
+    })
 }

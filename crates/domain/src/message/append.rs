@@ -58,8 +58,10 @@ impl ChatPlan {
 pub struct AppendDecision {
     /// The message, with a delivery for every addressed agent, by agent id.
     pub message: Message,
-    /// The addressed agents that are not stopped, by agent id.
+    /// See [`Appended::recipients`](super::Appended::recipients).
     pub recipients: Vec<AgentId>,
+    /// The addressed agents that are stopped in the chat, by agent id.
+    pub stopped: Vec<AgentId>,
     /// Set if the sender's membership becomes active.
     pub activates: bool,
     /// Set for the first text of a chat without a title.
@@ -94,14 +96,20 @@ impl ChatState {
             let messages = (self.last_sequence.get() - self.deleted_messages).cast_unsigned();
             plan.check(messages, new.chat).map_err(AppendRefused::Limit)?;
         }
-        let mut addressed = Vec::with_capacity(new.mentions.len());
+        let (mut addressed, mut stopped) = (Vec::with_capacity(new.mentions.len()), Vec::new());
         for (index, mention) in new.mentions.iter().enumerate() {
             let Some(state) = member(mention.id) else { return Err(AppendRefused::MentionLeft { index }) };
             if let Some(agent) = mention.addressed_agent() {
-                addressed.push((agent, state.is_stopped || self.is_paused));
+                addressed.push(agent);
+                if state.is_stopped {
+                    stopped.push(agent);
+                }
             }
         }
-        addressed.sort_unstable_by_key(|(agent, _)| *agent);
+        addressed.sort_unstable();
+        stopped.sort_unstable();
+        let is_offered = |agent: &&AgentId| !self.is_paused && stopped.binary_search(agent).is_err();
+        let recipients = addressed.iter().filter(is_offered).copied().collect();
         let after = |newest: Timestamp| newest.plus(Duration::from_micros(1));
         let at = self.newest.map_or(new.now, |newest| new.now.max(after(newest)));
         self.newest = Some(at);
@@ -121,15 +129,15 @@ impl ChatState {
             created_at: at,
             updated_at: at,
             respond_by: new.respond_by.or(by_default),
-            deliveries: addressed.iter().map(|(agent, _)| Delivery::new(*agent)).collect(),
+            deliveries: addressed.into_iter().map(Delivery::new).collect(),
         };
         self.content_bytes += message.bytes();
-        let recipients = addressed.iter().filter(|(_, halts)| !halts).map(|(agent, _)| *agent).collect();
         let titling = if self.awaits_title { message.titling(agents) } else { None };
         self.awaits_title &= titling.is_none();
         Ok(AppendDecision {
             message,
             recipients,
+            stopped,
             activates: sender.status == ParticipantStatus::Inactive && !new.is_notice,
             titling,
         })
@@ -291,7 +299,8 @@ mod tests {
             active(who).map(|state| MemberState { is_stopped, ..state })
         };
         let decision = chat().append(new(1, &[9, 3]), stops_three, &[]).unwrap();
-        assert_eq!(decision.recipients, [AgentId::new(Uuid::from_u128(9))]);
+        let agent = |number| AgentId::new(Uuid::from_u128(number));
+        assert_eq!((decision.recipients, decision.stopped), (vec![agent(9)], vec![agent(3)]));
         assert_eq!(decision.message.deliveries.len(), 2);
         let sender = ParticipantId::Agent(AgentId::new(Uuid::from_u128(3)));
         let mut full = ChatState { plan: Some(plan(3)), ..chat() };
@@ -299,8 +308,9 @@ mod tests {
         assert_eq!(full.append(from_agent(), stops_three, &[]), Err(AppendRefused::Stopped));
         let mut paused = ChatState { is_paused: true, ..chat() };
         assert_eq!(paused.append(from_agent(), active, &[]), Err(AppendRefused::Stopped));
-        let decision = paused.append(new(1, &[9, 3]), active, &[]).unwrap();
+        let decision = paused.append(new(1, &[9, 3]), stops_three, &[]).unwrap();
         assert_eq!((decision.recipients.len(), decision.message.deliveries.len()), (0, 2), "humans go on");
+        assert_eq!(decision.stopped, [agent(3)], "a pause is no stop");
     }
 
     #[test]

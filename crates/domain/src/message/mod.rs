@@ -37,7 +37,7 @@ pub use deadline::{
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
 pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
-pub use model::{Message, MessageKind, Recipient, SentMessage};
+pub use model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
 pub use port::{
     AppendRefused, Appended, ChangedMessage, DeleteMessage, DeletedText, EditMessage, MessageRepository,
     NewMessage, PriorResult, Surroundings, SurroundingsRefused,

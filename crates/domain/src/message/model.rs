@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::mention::Mention;
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -103,11 +103,26 @@ pub struct Recipient {
     pub handle: String,
     /// Shown name.
     pub name: String,
-    /// Set for an agent that is known to be run by the service.
-    pub is_platform_agent: bool,
-    /// Set for an agent to which the message is not offered yet, since it is stopped in the chat; not in the answer to
-    /// a repeated request.
-    pub is_stopped: bool,
+    /// Its state; `None` in the answer to a repeated request, since it may have changed.
+    pub state: Option<RecipientState>,
+}
+
+/// The state of a recipient when the message was stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecipientState {
+    /// Users have none.
+    User,
+    /// That of an agent, with the same meaning as in [receipts](crate::delivery::DeliveryReceipt).
+    Agent {
+        /// The status of the delivery.
+        status: DeliveryStatus,
+        /// Set for an agent that is known to be run by the service.
+        is_platform_agent: bool,
+        /// Set if the agent is stopped in the chat.
+        is_stopped: bool,
+        /// Set if the organization of the chat is paused.
+        is_paused: bool,
+    },
 }
 
 /// The answer to the sender of an accepted message.
@@ -123,14 +138,4 @@ pub struct SentMessage {
     pub unmentioned: Vec<String>,
     /// The deadline by which the agents must respond, if the text has one.
     pub respond_by: Option<Timestamp>,
-}
-
-impl SentMessage {
-    /// Notes which agents are stopped: those that are not among `offered`.
-    pub(super) fn stopped_unless(mut self, offered: &[AgentId]) -> Self {
-        for recipient in &mut self.recipients {
-            recipient.is_stopped = recipient.id.agent().is_some_and(|agent| !offered.contains(&agent));
-        }
-        self
-    }
 }

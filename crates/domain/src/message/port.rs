@@ -57,8 +57,12 @@ pub struct NewMessage {
 pub struct Appended {
     /// The message with its new deliveries.
     pub message: Message,
-    /// The addressed agents that are not stopped, by agent id: the message is pushed to them.
+    /// The addressed agents that are neither stopped nor paused, by agent id: the message is pushed to them.
     pub recipients: Vec<AgentId>,
+    /// The addressed agents that are stopped in the chat, by agent id.
+    pub stopped: Vec<AgentId>,
+    /// Set if the organization of the chat is paused.
+    pub is_paused: bool,
     /// The chat, if it got its title from the message.
     pub titled: Option<ShownChat>,
 }

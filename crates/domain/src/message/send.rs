@@ -3,11 +3,12 @@
 use super::content::{MessageContent, stored_text};
 use super::deadline::{self, DeadlineFault};
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
-use super::model::{MessageKind, Recipient, SentMessage};
+use super::model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
 use crate::caller::Caller;
 use crate::chat::{Named, Names};
+use crate::delivery::DeliveryStatus;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
@@ -65,7 +66,7 @@ impl MessageService {
     }
 
     /// Like [`Self::send`], but a text sent under the same key before is not sent again: the sender
-    /// gets the answer for the first message.
+    /// gets the answer for the first message, without the states of its recipients.
     pub async fn send_once(
         &self,
         caller: impl Into<Caller>,
@@ -90,11 +91,8 @@ impl MessageService {
         };
         // A repeated request gets the same answer as before, even if the chat has changed since.
         match self.earlier(keyed).await? {
-            PriorResult::Message(first) => {
-                let sent = sent_message(first.id, chat, &first.mentions, &[]);
-                Ok(SentMessage { respond_by: first.respond_by, ..sent })
-            }
-            PriorResult::Deleted(first) => Ok(sent_message(first.id, chat, &first.mentions, &[])),
+            PriorResult::Message(first) => Ok(SentMessage::repeats(&first)),
+            PriorResult::Deleted(first) => Ok(SentMessage::repeated(first.id, chat, &first.mentions)),
             PriorResult::AnotherRequest => Err(SendMessageError::KeyReused),
             // A stop is reported before faults in the text.
             PriorResult::Nothing if self.is_stopped(sender, chat).await? => Err(SendMessageError::Stopped),
@@ -141,23 +139,19 @@ impl MessageService {
         let (named, mentions, unmentioned, platform) =
             meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
         deadline::check(command.respond_by, &mentions, now)?;
-        let answer = |id, mentions: &[Mention]| sent_message(id, chat, mentions, &platform);
         let id = MessageId::new(self.ids.generate(now));
         let new = NewMessage {
             keyed,
             respond_by: command.respond_by,
             ..NewMessage::text(id, chat, named, &command.content, mentions, now)
         };
-        let sent = answer(new.id, &new.mentions);
         let sent = match self.messages.append(new, self.announce_created()).await? {
-            Ok(Appended { message, recipients, .. }) => {
-                Ok(SentMessage { respond_by: message.respond_by, ..sent.stopped_unless(&recipients) })
-            }
-            Err(AppendRefused::Repeated(first)) => {
-                Ok(SentMessage { respond_by: first.respond_by, ..answer(first.id, &first.mentions) })
-            }
+            Ok(appended) => Ok(SentMessage::new(&appended, &platform)),
+            Err(AppendRefused::Repeated(first)) => Ok(SentMessage::repeats(&first)),
             // It was sent; the later deletion is no reason to send it again.
-            Err(AppendRefused::RepeatedDeleted(first)) => Ok(answer(first.id, &first.mentions)),
+            Err(AppendRefused::RepeatedDeleted(first)) => {
+                Ok(SentMessage::repeated(first.id, chat, &first.mentions))
+            }
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(SendMessageError::KeyReused),
             Err(AppendRefused::NotParticipant) => Err(SendMessageError::ChatNotFound),
@@ -219,24 +213,51 @@ impl Appended {
     }
 }
 
-/// The answer to the sender of a stored message; `platform` are the recipients that are known to be
-/// platform agents.
-fn sent_message(
-    id: MessageId,
-    chat_id: ChatId,
-    mentions: &[Mention],
-    platform: &[ParticipantId],
-) -> SentMessage {
-    let recipients = mentions
-        .iter()
-        .filter(|m| m.kind == MentionKind::Mention)
-        .map(|m| Recipient {
-            id: m.id,
-            handle: m.handle.clone(),
-            name: m.name.clone(),
-            is_platform_agent: platform.contains(&m.id),
-            is_stopped: false,
-        })
-        .collect();
-    SentMessage { id, chat_id, recipients, unmentioned: Vec::new(), respond_by: None }
+impl SentMessage {
+    /// The answer to the sender of a new message; `platform` are the recipients that are known to be
+    /// platform agents.
+    fn new(appended: &Appended, platform: &[ParticipantId]) -> Self {
+        let Appended { message, stopped, is_paused, .. } = appended;
+        let state = |id: ParticipantId| match id {
+            ParticipantId::User(_) => RecipientState::User,
+            ParticipantId::Agent(agent) => RecipientState::Agent {
+                status: DeliveryStatus::New,
+                is_platform_agent: platform.contains(&id),
+                is_stopped: stopped.contains(&agent),
+                is_paused: *is_paused,
+            },
+        };
+        let sent = Self::with_states(message.id, message.chat_id, &message.mentions, |id| Some(state(id)));
+        Self { respond_by: message.respond_by, ..sent }
+    }
+
+    /// The answer to a repeated request that sent `first`.
+    fn repeats(first: &Message) -> Self {
+        let sent = Self::repeated(first.id, first.chat_id, &first.mentions);
+        Self { respond_by: first.respond_by, ..sent }
+    }
+
+    /// The answer to a repeated request. What the recipients were then may be wrong by now.
+    fn repeated(id: MessageId, chat_id: ChatId, mentions: &[Mention]) -> Self {
+        Self::with_states(id, chat_id, mentions, |_| None)
+    }
+
+    fn with_states(
+        id: MessageId,
+        chat_id: ChatId,
+        mentions: &[Mention],
+        state: impl Fn(ParticipantId) -> Option<RecipientState>,
+    ) -> Self {
+        let recipients = mentions
+            .iter()
+            .filter(|m| m.kind == MentionKind::Mention)
+            .map(|m| Recipient {
+                id: m.id,
+                handle: m.handle.clone(),
+                name: m.name.clone(),
+                state: state(m.id),
+            })
+            .collect();
+        Self { id, chat_id, recipients, unmentioned: Vec::new(), respond_by: None }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::model::Recipient;
+use super::model::{Recipient, RecipientState};
 use super::port::MessageRepository;
 use crate::account::cache::CallerCache;
 use crate::chat::{ChatRepository, Names, Roster};
@@ -35,9 +35,13 @@ impl MessageService {
         Self { messages, chats, events, presence, clock, ids, cache }
     }
 
-    /// Returns whether a recipient is connected; a platform agent always is.
-    pub fn is_connected(&self, recipient: &Recipient) -> bool {
-        self.presence.is_present(recipient.id, Some(!recipient.is_platform_agent))
+    /// Returns whether a recipient in this state is connected; a platform agent always is.
+    pub fn is_connected(&self, recipient: &Recipient, state: RecipientState) -> bool {
+        let is_external = match state {
+            RecipientState::User => None,
+            RecipientState::Agent { is_platform_agent, .. } => Some(!is_platform_agent),
+        };
+        self.presence.is_present(recipient.id, is_external)
     }
 
     /// Applies `see` to the names of a chat's participants: to the cached ones if that `admits` the

@@ -154,15 +154,17 @@ impl ChangeWork {
         }
     }
 
-    /// The entry of the change log. A command publishes no events: the servers announce what it sends.
-    pub fn logged(&self, chat: ChatId) -> Option<Change> {
-        match &self.step {
+    /// The entries of the change log. A command publishes no events: the servers announce what it changes and
+    /// sends.
+    pub fn logged(&self, chat: ChatId) -> Vec<Change> {
+        let is_of_command = self.item.scope == WorkScope::Everything;
+        let updated = is_of_command.then_some(Change::MessageUpdated(self.item.message));
+        let more = match &self.step {
             WorkStep::Retry => Some(Change::WorkRetried(chat)),
-            WorkStep::Replace(replacement) if self.item.scope == WorkScope::Everything => {
-                Some(Change::MessageSent(replacement.new.id))
-            }
+            WorkStep::Replace(replacement) if is_of_command => Some(Change::MessageSent(replacement.new.id)),
             WorkStep::DeadLetter(_) | WorkStep::Replace(_) => None,
-        }
+        };
+        updated.into_iter().chain(more).collect()
     }
 }
 

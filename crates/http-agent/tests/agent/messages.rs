@@ -18,6 +18,7 @@ async fn a_sent_text_tells_its_recipients() {
     let id = answer.data()["id"].clone();
     let recipient = json!({
         "id": api.scout.id.to_string(), "handle": "ann/scout", "name": "Scout", "type": "Agent", "connected": false,
+        "status": "new", "stopped": false, "paused": false,
     });
     let expected = json!({"data": {
         "id": id, "chat_room_id": chat.to_string(), "success": true, "recipients": [recipient],

@@ -18,6 +18,7 @@ async fn a_sent_text_tells_its_recipients() {
     let answer = api.post(&api.ann, &path, body).await;
     let recipient = json!({
         "id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper", "type": "Agent", "connected": true,
+        "status": "new", "stopped": false, "paused": false,
     });
     let expected = json!({"data": {
         "id": answer.data()["id"], "chat_room_id": chat.to_string(), "success": true, "recipients": [recipient],

@@ -23,7 +23,7 @@ pub async fn send<C: CallerExtractor>(
     let command = body.into_command().map_err(|error| form.explain(error))?;
     let sent = messages.send_once(caller, path.chat, command, once).await;
     let sent = sent.map_err(|error| form.explain(error))?;
-    Ok(Data::created(SentMessageView::new(&sent, |recipient| messages.is_connected(recipient))))
+    Ok(Data::created(SentMessageView::new(&sent, |recipient, state| messages.is_connected(recipient, state))))
 }
 
 /// `GET /chats/{chat_id}/messages/{message_id}/receipts`.

@@ -3,7 +3,7 @@
 
 use domain::delivery::{DeliveryReceipt, StepResult};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
-use domain::message::{Message, Recipient, SentMessage};
+use domain::message::{Message, Recipient, RecipientState, SentMessage};
 use domain::time::Timestamp;
 use serde::Serialize;
 
@@ -45,25 +45,47 @@ struct RecipientView<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Set if the recipient has an open socket, or if the service runs the agent.
-    connected: bool,
-    /// Present and true if the recipient is an agent that is stopped in the room, also by a pause of the organization:
-    /// the message waits for it. Absent from the answer to a repeated request.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    stopped: bool,
+    /// Set if the recipient has an open socket, or if the service runs the agent. Absent from the answer to a
+    /// repeated request, like all members below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connected: Option<bool>,
+    /// For an agent: `new`. The receipts show how it changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    /// For an agent: set if it is stopped in the room. The message waits for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<bool>,
+    /// For an agent: set if the organization of the room is paused, which stops all agents in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paused: Option<bool>,
 }
 
-impl<'a> SentMessageView<'a> {
-    /// Shows `sent`; `is_connected` says whether a recipient is.
-    pub fn new(sent: &'a SentMessage, is_connected: impl Fn(&Recipient) -> bool) -> Self {
-        let recipient = |recipient: &'a Recipient| RecipientView {
+impl<'a> RecipientView<'a> {
+    fn new(recipient: &'a Recipient, is_connected: impl Fn(RecipientState) -> bool) -> Self {
+        let (status, stopped, paused) = match recipient.state {
+            Some(RecipientState::Agent { status, is_stopped, is_paused, .. }) => {
+                (Some(status.as_str()), Some(is_stopped), Some(is_paused))
+            }
+            Some(RecipientState::User) | None => (None, None, None),
+        };
+        Self {
             id: Shown(recipient.id),
             handle: &recipient.handle,
             name: &recipient.name,
             kind: recipient.id.kind().as_str(),
-            connected: is_connected(recipient),
-            stopped: recipient.is_stopped,
-        };
+            connected: recipient.state.map(is_connected),
+            status,
+            stopped,
+            paused,
+        }
+    }
+}
+
+impl<'a> SentMessageView<'a> {
+    /// Shows `sent`; `is_connected` says whether a recipient in a state is.
+    pub fn new(sent: &'a SentMessage, is_connected: impl Fn(&Recipient, RecipientState) -> bool) -> Self {
+        let recipient =
+            |recipient: &'a Recipient| RecipientView::new(recipient, |state| is_connected(recipient, state));
         let not_mentioned = WarningView {
             code: "not_mentioned",
             message: "These agents do not receive the message, because a handle in its text mentions no one. Add them to mentions.",

@@ -5,7 +5,7 @@ use domain::delivery::{
     AttemptNumber, DeadLetterReason, Delivery, DeliveryStatus, DeliveryStep, FailureText, StepResult,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, TaskId, UserId};
-use domain::message::{Mention, MentionKind, Message, MessageKind, Recipient, SentMessage};
+use domain::message::{Mention, MentionKind, Message, MessageKind, Recipient, RecipientState, SentMessage};
 use domain::time::Timestamp;
 use http_wire::view::{
     ChatView, MessageView, ParticipantView, PostedEventView, PresenceView, SentMessageView, StepView,
@@ -202,8 +202,12 @@ fn receipts() {
         id: ParticipantId::Agent(HELPER),
         handle: "ann/helper".into(),
         name: "Helper".into(),
-        is_platform_agent: false,
-        is_stopped: false,
+        state: Some(RecipientState::Agent {
+            status: DeliveryStatus::New,
+            is_platform_agent: false,
+            is_stopped: true,
+            is_paused: false,
+        }),
     };
     let sent = SentMessage {
         id: MESSAGE,
@@ -215,12 +219,13 @@ fn receipts() {
     let expected = json!({
         "id": id(5), "chat_room_id": id(1), "success": true,
         "recipients": [
-            {"id": id(3), "handle": "ann/helper", "name": "Helper", "type": "Agent", "connected": true},
+            {"id": id(3), "handle": "ann/helper", "name": "Helper", "type": "Agent", "connected": true,
+             "status": "new", "stopped": true, "paused": false},
         ],
     });
-    assert_eq!(to_value(SentMessageView::new(&sent, |_| true)).unwrap(), expected);
+    assert_eq!(to_value(SentMessageView::new(&sent, |_, _| true)).unwrap(), expected);
     let warned = SentMessage { unmentioned: vec!["ann/other".into()], ..sent };
-    let warning = &to_value(SentMessageView::new(&warned, |_| false)).unwrap()["warnings"][0];
+    let warning = &to_value(SentMessageView::new(&warned, |_, _| false)).unwrap()["warnings"][0];
     assert_eq!((&warning["code"], &warning["handles"]), (&json!("not_mentioned"), &json!(["ann/other"])));
 
     let attempt_number = AttemptNumber::new(2).unwrap();

@@ -15,7 +15,7 @@ use domain::id::{AgentId, ChatId, ExecutionId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::message::{
     EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind, PostEvent,
-    PostEventError, RequestedMention, SendMessage, SendMessageError,
+    PostEventError, RecipientState, RequestedMention, SendMessage, SendMessageError, SentMessage,
 };
 use domain::page::{PageRequest, Slice};
 use domain::work::WorkScope;
@@ -62,6 +62,16 @@ pub(super) async fn halts(
     let shown = (of_item.is_stopped, of_item.is_paused);
     assert_eq!((of_receipt.is_stopped, of_receipt.is_paused), shown);
     shown
+}
+
+/// What the answer to a send says of an agent: the status of its delivery, and whether it is stopped and paused.
+pub(super) fn answered(sent: &SentMessage, agent: &TestAgent) -> (DeliveryStatus, bool, bool) {
+    let recipient =
+        sent.recipients.iter().find(|recipient| recipient.id == ParticipantId::Agent(agent.id)).unwrap();
+    match recipient.state {
+        Some(RecipientState::Agent { status, is_stopped, is_paused, .. }) => (status, is_stopped, is_paused),
+        other => panic!("an agent's state: {other:?}"),
+    }
 }
 
 async fn state(world: &World, bot: &TestAgent, chat: ChatId, message: MessageId) -> DeliveryStatus {
@@ -186,10 +196,9 @@ pub async fn what_is_written_to_a_stopped_agent_waits(world: World) {
     world.publisher.take();
     let both = [ParticipantId::Agent(bot.id), ParticipantId::Agent(late.id)];
     let sent = world.send(ann.caller, chat, "for both", &both).await;
-    let stopped = sent.recipients.iter().map(|recipient| (recipient.id, recipient.is_stopped));
-    assert_eq!(stopped.collect::<Vec<_>>(), [(both[0], true), (both[1], false)]);
     for (agent, is_stopped) in [(&bot, true), (&late, false)] {
         assert_eq!(halts(&world, &ann, agent, chat, sent.id).await, (is_stopped, false));
+        assert_eq!(answered(&sent, agent), (DeliveryStatus::New, is_stopped, false));
     }
     let pushed = world.publisher.take().into_iter().filter_map(|event| match event {
         DomainEvent::MessageCreated { recipients, message } => Some((recipients, message.deliveries.len())),

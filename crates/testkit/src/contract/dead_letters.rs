@@ -295,3 +295,30 @@ pub async fn work_is_changed_by_filter(world: World) {
     failing.push(waiting);
     assert_eq!(open(&world, &bot, chat).await, failing, "in the order of the room");
 }
+
+/// A command has no sockets: every server announces what it changes.
+pub async fn what_the_operator_changes_is_announced(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let message = send(&world, &ann, chat, &bot).await;
+    let announced = async || {
+        world.publisher.take();
+        world.deliveries.announce_updated(message, world.publisher.clone()).await.unwrap();
+        let events = world.publisher.take().into_iter().map(|event| match event {
+            DomainEvent::MessageUpdated { message } => (message.id, message.deliveries[0].status()),
+            other => panic!("{other:?}"),
+        });
+        events.collect::<Vec<_>>()
+    };
+    for (change, more, status) in [
+        (dead_letter(), None, DeliveryStatus::Dead),
+        (WorkChange::Retry, Some(Change::WorkRetried(chat)), DeliveryStatus::New),
+    ] {
+        let before = world.stores.changes.newest_change().await.unwrap();
+        world.work.change(WorkScope::Everything, message, bot.id, change, None).await.unwrap();
+        let logged = changes_after(&world, before).await;
+        assert!(logged.iter().eq([Change::MessageUpdated(message)].iter().chain(&more)), "{logged:?}");
+        assert_eq!(announced().await, [(message, status)]);
+    }
+    world.messages.delete(ann.caller, chat, message).await.unwrap();
+    assert_eq!(announced().await, []);
+}

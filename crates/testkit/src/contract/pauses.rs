@@ -6,17 +6,18 @@ use domain::audit::AuditAction;
 use domain::change::Change;
 use domain::chat::WorkStatus;
 use domain::control::ControlMode;
-use domain::delivery::{AdvanceError, DeliveryStep};
+use domain::delivery::{AdvanceError, DeliveryStatus, DeliveryStep};
 use domain::event::DomainEvent;
+use domain::id::ParticipantId;
 use domain::message::SendMessageError;
 use domain::organization::{Authority, Pause, PauseError, PauseReason};
 use domain::ports::Clock;
 
 use super::audit::log_of;
-use super::control::{executions, halts, next, send, take, to, work};
+use super::control::{answered, executions, halts, next, send, take, to, work};
 use super::messages::ann_and_bot;
 use super::redelivery::{found, listening, new_messages};
-use crate::World;
+use crate::{TestUser, World};
 
 fn why() -> PauseReason {
     PauseReason::new("runaway costs".to_owned()).unwrap()
@@ -52,8 +53,17 @@ pub async fn a_pause_stops_every_agent_in_the_chats_of_an_organization(world: Wo
     assert!(matches!(refused, Err(AdvanceError::Stopped)), "{refused:?}");
     assert_eq!(found(&world, &[listening(&bot, chat, 0), listening(&bot, abroad, 0)], 10).await, [(1, 1)]);
     assert_eq!(new_messages(&world, &bot, chat, [1]).await, []);
+    let to_bot = [ParticipantId::Agent(bot.id)];
+    let answer = async |from: &TestUser, chat| {
+        let sent = world.send(from.caller, chat, "work", &to_bot).await;
+        (sent.id, answered(&sent, &bot))
+    };
+    let new = DeliveryStatus::New;
+    assert_eq!(answer(&ann, stopped).await.1, (new, true, true));
+    assert_eq!(answer(&ben, abroad).await.1, (new, false, false));
     world.publisher.take();
-    let late = send(&world, &ann, chat, &bot).await;
+    let (late, state) = answer(&ann, chat).await;
+    assert_eq!(state, (new, false, true));
     assert_eq!(halts(&world, &ann, &bot, chat, late).await, (false, true));
     assert_eq!(halts(&world, &ann, &bot, stopped, sent[1]).await, (true, true));
     assert_eq!(halts(&world, &ann, &bot, abroad, sent[2]).await, (false, false));

@@ -169,7 +169,7 @@ pub async fn what_the_operator_sends_again_is_announced(world: World) {
     let (_, new) = try_resend(&world, all, (message, &bot), None, None).await.unwrap();
     let logged = world.stores.changes.changes_after(newest, 10).await.unwrap();
     let logged = logged.into_iter().map(|entry| entry.change).collect::<Vec<_>>();
-    assert_eq!(logged, [Some(Change::MessageSent(new))]);
+    assert_eq!(logged, [Some(Change::MessageUpdated(message)), Some(Change::MessageSent(new))]);
 
     let announced = async |message| {
         world.publisher.take();

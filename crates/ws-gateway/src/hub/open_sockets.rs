@@ -235,6 +235,7 @@ impl OpenSockets {
             | Change::ParticipantsRemoved(_)
             | Change::WorkRetried(_)
             | Change::MessageSent(_)
+            | Change::MessageUpdated(_)
             | Change::AgentsStopped(_)
             | Change::AgentsPlaying(_)
             | Change::PauseChanged(_)

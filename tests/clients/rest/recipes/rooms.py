@@ -85,7 +85,10 @@ def parsed_time(text):
 def send_my_chat_message(kit):
     ann, agent, room = cast(kit)
     made = tell(ann, room, agent, "Will it rain?")
-    assert made.status == 201 and [one["id"] for one in made.data["recipients"]] == [agent.id]
+    (recipient,) = made.data["recipients"]
+    assert made.status == 201 and recipient["id"] == agent.id
+    state = {"connected": False, "status": "new", "stopped": False, "paused": False}
+    assert {member: recipient[member] for member in state} == state
     got = agent.get_agent_next_message(chat_id=room).data
     assert got["id"] == made.data["id"] and "Will it rain?" in got["content"]
     assert got["metadata"]["mentions"][0]["id"] == agent.id

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::delivery::{AttemptNumber, DeliveryStep};
+use domain::account::AgentChanges;
+use domain::delivery::{AttemptNumber, DeliveryStep, FailureText};
 use domain::id::ParticipantId;
 use domain::ports::Clock;
 use testkit::postgres::server;
@@ -39,7 +40,7 @@ async fn take(store: &PostgresStore, command: &AdvanceDelivery, end: &'static st
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_step_in_doubt_is_found_by_its_attempt() {
+async fn a_step_in_doubt_is_found_by_its_attempt_or_end() {
     let database = server().database();
     let config = PostgresConfig { connections: 4, ..PostgresConfig::at(&database.url()) };
     let store = Arc::new(PostgresStore::open(&config).await.unwrap());
@@ -71,4 +72,18 @@ async fn a_step_in_doubt_is_found_by_its_attempt() {
     assert!(again(&store, &succeed, &closed).await.is_none());
     // The later step has closed the attempt of the earlier one.
     assert!(again(&store, &begin, &kept).await.is_none());
+
+    // Under a lower limit, a step ends the delivery and leaves its attempts as they are.
+    take(&store, &step(DeliveryStep::Begin), "COMMIT").await;
+    let error = FailureText::new("no key".to_owned()).unwrap();
+    take(&store, &step(DeliveryStep::Fail(error)), "COMMIT").await;
+    let changes = AgentChanges { max_attempts: Some(MaxAttempts::new(1)), ..AgentChanges::default() };
+    world.accounts.update_agent(ann.caller, agent, changes).await.unwrap();
+    world.clock.advance(Duration::from_secs(1));
+    let exceed = step(DeliveryStep::Begin);
+    let lost = take(&store, &exceed, "ROLLBACK").await;
+    assert!(lost.outcomes[0].as_ref().unwrap().delivery.dead().is_some());
+    assert!(again(&store, &exceed, &lost).await.is_some());
+    let ended = take(&store, &exceed, "COMMIT").await;
+    assert!(again(&store, &exceed, &ended).await.is_none());
 }

@@ -173,6 +173,7 @@ impl CallerCache {
             | Change::NodeCleared(_)
             | Change::WorkRetried(_)
             | Change::MessageSent(_)
+            | Change::MessageUpdated(_)
             | Change::AgentsStopped(_)
             | Change::AgentsPlaying(_)
             | Change::PauseChanged(_)

@@ -241,6 +241,7 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         | Change::NodeCleared(_)
         | Change::WorkRetried(_)
         | Change::MessageSent(_)
+        | Change::MessageUpdated(_)
         | Change::AgentsStopped(_)
         | Change::AgentsPlaying(_)
         | Change::PauseChanged(_)
@@ -277,6 +278,7 @@ async fn each_change_drops_only_outdated_entries() {
         Change::NodeCleared(NodeId::new(id(1))),
         Change::WorkRetried(room(1)),
         Change::MessageSent(MessageId::new(Uuid::from_u128(1))),
+        Change::MessageUpdated(MessageId::new(Uuid::from_u128(1))),
         Change::AgentsStopped(room(1)),
         Change::AgentsPlaying(room(1)),
         Change::PauseChanged(organization(1)),
