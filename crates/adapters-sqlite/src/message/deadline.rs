@@ -65,3 +65,48 @@ pub(super) fn check_on(
         Err(refused) => Err(Fault::Row(format!("the event of a missed deadline was refused: {refused:?}"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use diesel::prelude::*;
+    use domain::chat::ChatChanges;
+    use domain::id::ParticipantId;
+    use domain::message::{DeadlineWalk, RespondWithin};
+    use testkit::{Stores, World};
+
+    use crate::schema::messages;
+    use crate::{Location, SqliteStore, row};
+
+    #[tokio::test]
+    async fn a_text_that_cannot_be_read_holds_up_no_other() {
+        let store = Arc::new(SqliteStore::open(&Location::Memory).unwrap());
+        let world = World::on(Stores::of(&store, SqliteStore::close));
+        let ann = world.user("ann").await;
+        let bot = world.agent(&ann, "Bot").await;
+        let chat = world.chat(ann.caller, &[bot.id.into()]).await;
+        let changes = ChatChanges { title: None, respond_within: RespondWithin::new(1).into() };
+        world.chats.rename(ann.caller, chat, changes).await.unwrap();
+        let broken = world.send(ann.caller, chat, "broken", &[ParticipantId::Agent(bot.id)]).await.id;
+        world.send(ann.caller, chat, "behind it", &[ParticipantId::Agent(bot.id)]).await;
+        let damage = store.change(
+            move |connection| {
+                let damaged = messages::table.find(row::bytes(broken.uuid()));
+                diesel::update(damaged).set(messages::mentions.eq("{")).execute(connection)?;
+                Ok(Ok::<_, Infallible>(()))
+            },
+            |()| (),
+        );
+        let Ok(()) = damage.await.unwrap();
+        world.clock.advance(Duration::from_secs(2));
+        let mut walk = DeadlineWalk::default();
+        for missed in [1, 0] {
+            let checked = world.messages.check_deadlines(&mut walk).await.unwrap();
+            let failed = checked.failed.iter().map(|(message, _)| *message).collect::<Vec<_>>();
+            assert_eq!((checked.missed, failed), (missed, vec![broken]));
+        }
+    }
+}
