@@ -321,8 +321,8 @@ async fn expire_requests(contacts: Arc<ContactService>, clock: Arc<ErasureClock>
     }
 }
 
-/// Checks the texts whose deadlines have passed, once a second. All servers on one store do; each text is checked by
-/// the first.
+/// Checks the texts whose deadlines have passed, once a second. All servers on one store do; each text is
+/// checked by the first.
 async fn check_deadlines(messages: Arc<MessageService>) {
     let mut ticks = interval(Duration::from_secs(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

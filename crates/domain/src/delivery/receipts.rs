@@ -50,7 +50,8 @@ pub struct DeliveryReceipt {
 
 impl DeliveryReceipt {
     /// The receipt of a delivery of a message that was written at `written_at`. `before` is the number of open
-    /// deliveries of the agent in the chat before it. It needs the newest attempt only. The deadline is missing.
+    /// deliveries of the agent in the chat before it. It needs the newest attempt only. The deadline is
+    /// missing.
     pub fn of(delivery: &Delivery, agent: ReceiptAgent, written_at: Timestamp, before: u32) -> Self {
         let status = delivery.status();
         let newest = delivery.attempts().last();

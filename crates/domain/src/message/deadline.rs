@@ -1,8 +1,9 @@
 //! Deadlines: the time by which the agents that a text mentions must respond.
 //!
 //! A text has the deadline that its sender gave, or that of its chat. After it, the text is checked once: if
-//! one of the agents has not processed it, an event of the kind `attention` is posted in the chat. The event is the
-//! server's, in the name of the sender, so that no agent takes it for its own words; see [`CheckDeadline::event`].
+//! one of the agents has not processed it, an event of the kind `attention` is posted in the chat. The event
+//! is the server's, in the name of the sender, so that no agent takes it for its own words; see
+//! [`CheckDeadline::event`].
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -105,21 +106,21 @@ pub struct CheckDeadline {
 pub enum DeadlineOutcome {
     /// This event was posted, since agents have not processed the text.
     Missed(Box<Message>),
-    /// There was nothing to post: every agent that is still in the chat has processed the text, or nobody is left who
-    /// would read the event.
+    /// There was nothing to post: every agent that is still in the chat has processed the text, or nobody is
+    /// left who would read the event.
     Settled,
     /// It was checked before, or was deleted.
     Gone,
 }
 
 impl CheckDeadline {
-    /// The event to be posted, if any. Pure; the stores call this on the locked text with its deliveries, and on the
-    /// participants of its chat, oldest first.
+    /// The event to be posted, if any. Pure; the stores call this on the locked text with its deliveries, and
+    /// on the participants of its chat, oldest first.
     ///
     /// Agents are late that are still in the chat and have not processed the text, unless another message has
-    /// replaced it for them: that message has a deadline of its own. The event is in the name of the sender of the
-    /// text. If the sender has left, it is in the name of the human with the highest role, who joined first; without a
-    /// human in the chat, nobody would read it.
+    /// replaced it for them: that message has a deadline of its own. The event is in the name of the sender of
+    /// the text. If the sender has left, it is in the name of the human with the highest role, who joined
+    /// first; without a human in the chat, nobody would read it.
     pub fn event(&self, text: &Message, participants: &[Participant]) -> Option<NewMessage> {
         let respond_by = text.respond_by?;
         let present = |id: ParticipantId| participants.iter().find(|participant| participant.id == id);
@@ -189,8 +190,8 @@ fn to_the_second(at: Timestamp) -> String {
     format!("{} UTC", whole.replace('T', " "))
 }
 
-/// The walk of one process along the texts whose deadlines have passed. A text that cannot be checked is passed over
-/// until the walk begins again, so that no text waits for a broken one.
+/// The walk of one process along the texts whose deadlines have passed. A text that cannot be checked is
+/// passed over until the walk begins again, so that no text waits for a broken one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeadlineWalk {
     after: Option<(Timestamp, MessageId)>,
@@ -206,8 +207,8 @@ pub struct CheckedDeadlines {
 }
 
 impl MessageService {
-    /// Checks the next texts whose deadlines have passed, at most 100, by deadline. Several processes may do so at the same
-    /// time.
+    /// Checks the next texts whose deadlines have passed, at most 100, by deadline. Several processes may do
+    /// so at the same time.
     pub async fn check_deadlines(&self, walk: &mut DeadlineWalk) -> Result<CheckedDeadlines, StoreError> {
         let now = self.clock.now();
         let due = self.messages.due_texts(now, walk.after.take(), STEP).await?;

@@ -30,8 +30,8 @@ pub struct ChatView<'a> {
     inserted_at: Shown<Timestamp>,
     #[schema(value_type = super::Instant)]
     updated_at: Shown<Timestamp>,
-    /// The seconds after which agents must have processed a text that mentions them and has no deadline of its own.
-    /// Absent without such a default.
+    /// The seconds after which agents must have processed a text that mentions them and has no deadline of its
+    /// own. Absent without such a default.
     #[serde(skip_serializing_if = "Option::is_none")]
     respond_within: Option<u32>,
 }

@@ -235,8 +235,8 @@ pub async fn a_room_gives_its_texts_a_deadline(world: World) {
     assert_eq!(details, ["90", "none"]);
 }
 
-/// The event is the server's: neither a plan nor a stop is in its way, and a sender who has left is replaced by a human
-/// of the room.
+/// The event is the server's: neither a plan nor a stop is in its way, and a sender who has left is replaced
+/// by a human of the room.
 pub async fn a_missed_deadline_is_announced_in_every_room(world: World) {
     let ann = world.user_with_plan("ann", Plan { messages: Some(1), ..plan("tiny") }).await;
     let bot = world.agent(&ann, "Bot").await;

@@ -23,7 +23,8 @@ use super::{Act, Played, nothing, played};
 use crate::{TestAgent, TestUser};
 
 impl Cast {
-    /// The clock goes on; now and then by so much that what was asked or remembered expires, or a deadline passes.
+    /// The clock goes on; now and then by so much that what was asked or remembered expires, or a deadline
+    /// passes.
     pub(super) fn wait(&mut self) -> Act {
         let hour = 3600;
         let seconds = self.rng.of(&[0, 1, 1, 20, 20, 90, hour, hour, 25 * hour, 24 * 31 * hour]);
