@@ -64,6 +64,8 @@ impl Direct {
                         content: "x".repeat(bytes),
                         mentions: mentions.clone(),
                         metadata: None,
+                        respond_by: None,
+                        is_notice: false,
                         keyed: None,
                         now: now(),
                     };

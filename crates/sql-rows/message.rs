@@ -36,6 +36,7 @@ pub(crate) struct MessageRow {
     pub(crate) metadata: Option<String>,
     pub(crate) created_at: At,
     pub(crate) updated_at: At,
+    pub(crate) respond_by: Option<At>,
     #[diesel(select_expression = SenderHandle, select_expression_type = SenderHandle)]
     #[diesel(skip_insertion)]
     pub(crate) sender_handle: Option<String>,
@@ -97,6 +98,7 @@ impl MessageRow {
             metadata: self.metadata.as_deref().map(row::json).transpose()?,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
+            respond_by: self.respond_by.map(|at| at.0),
             deliveries,
         })
     }

@@ -45,7 +45,11 @@ async fn two() -> ([Arc<World>; 2], Database) {
 }
 
 fn text(text: &str) -> SendMessage {
-    SendMessage { content: MessageContent::new(text.to_owned()).unwrap(), mentions: Vec::new() }
+    SendMessage {
+        content: MessageContent::new(text.to_owned()).unwrap(),
+        mentions: Vec::new(),
+        respond_by: None,
+    }
 }
 
 /// Does it `times` on each server, all at once.
@@ -245,6 +249,8 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         content: content.to_owned(),
         mentions: Vec::new(),
         metadata: None,
+        respond_by: None,
+        is_notice: false,
         keyed: None,
         now: Timestamp::from_micros(NOON),
     }

@@ -70,7 +70,11 @@ impl Scene {
             kind: Some(MentionKind::Mention),
         };
         let content = MessageContent::new("hello".to_owned()).unwrap();
-        let sent = at.messages.send(from, self.chat, SendMessage { content, mentions: vec![mention] });
+        let sent = at.messages.send(
+            from,
+            self.chat,
+            SendMessage { content, mentions: vec![mention], respond_by: None },
+        );
         sent.await.map(|_| ())
     }
 

@@ -75,7 +75,11 @@ fn agent(agent: &TestAgent) -> ParticipantId {
 }
 
 fn text(content: &str) -> SendMessage {
-    SendMessage { content: MessageContent::new(content.to_owned()).unwrap(), mentions: Vec::new() }
+    SendMessage {
+        content: MessageContent::new(content.to_owned()).unwrap(),
+        mentions: Vec::new(),
+        respond_by: None,
+    }
 }
 
 #[tokio::test]

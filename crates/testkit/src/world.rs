@@ -366,16 +366,21 @@ impl World {
         text: &str,
         mentions: &[ParticipantId],
     ) -> SentMessage {
-        let mention = |id: &ParticipantId| RequestedMention {
-            id: Some(id.to_string()),
-            handle: None,
-            kind: Some(MentionKind::Mention),
-        };
-        let command = SendMessage {
-            content: MessageContent::new(text.to_owned()).unwrap(),
-            mentions: mentions.iter().map(mention).collect(),
-        };
-        self.messages.send(sender, chat, command).await.unwrap()
+        self.messages.send(sender, chat, self::text(text, mentions)).await.unwrap()
+    }
+}
+
+/// A text that mentions `mentions`.
+pub(crate) fn text(text: &str, mentions: &[ParticipantId]) -> SendMessage {
+    let mention = |id: &ParticipantId| RequestedMention {
+        id: Some(id.to_string()),
+        handle: None,
+        kind: Some(MentionKind::Mention),
+    };
+    SendMessage {
+        content: MessageContent::new(text.to_owned()).unwrap(),
+        mentions: mentions.iter().map(mention).collect(),
+        respond_by: None,
     }
 }
 

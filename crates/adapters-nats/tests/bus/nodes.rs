@@ -150,6 +150,7 @@ pub(crate) fn message(room: ChatId, content: &str) -> Message {
         metadata: None,
         created_at: at,
         updated_at: at,
+        respond_by: None,
         deliveries: Vec::new(),
     }
 }

@@ -28,6 +28,7 @@ type Message = (
     Nullable<Text>,
     Timestamptz,
     Timestamptz,
+    Nullable<Timestamptz>,
     Nullable<Text>,
 );
 type Attempts = (Array<Integer>, Array<Timestamptz>, Array<Timestamptz>, Array<Nullable<Binary>>);

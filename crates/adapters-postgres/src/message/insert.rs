@@ -14,10 +14,10 @@ use crate::statement::{Statement, statement};
 
 /// Inserts messages from columns; [`bind_messages`] binds the values.
 pub(super) const MESSAGES: &str = "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, \
-     sender_kind, sender_name, mentions, metadata, created_at, updated_at) \
-     SELECT *, created_at FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+     sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at) \
+     SELECT *, created_at FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
      AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
-     created_at)";
+     respond_by, created_at)";
 
 /// Inserts their deliveries; [`bind_deliveries`] binds the values.
 pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt) \
@@ -72,6 +72,9 @@ pub(super) fn bind_messages<'m, Row>(
         .bind::<Array<Text>, _>(all.clone().map(|new| new.sender_name.as_str()).collect::<Vec<_>>())
         .bind::<Array<Text>, _>(mentions)
         .bind::<Array<Nullable<Text>>, _>(metadata)
+        .bind::<Array<Nullable<Timestamptz>>, _>(
+            all.clone().map(|new| new.respond_by.map(At)).collect::<Vec<_>>(),
+        )
         .bind::<Array<Timestamptz>, _>(all.map(|new| At(new.created_at)).collect::<Vec<_>>()))
 }
 

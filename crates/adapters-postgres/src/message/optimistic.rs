@@ -237,6 +237,7 @@ mod tests {
             newest: None,
             content_bytes: 0,
             is_paused: false,
+            respond_within: None,
             plan: None,
         }
     }
@@ -258,6 +259,8 @@ mod tests {
             content: "hello".to_owned(),
             mentions: mentions.iter().map(mention).collect(),
             metadata: None,
+            respond_by: None,
+            is_notice: false,
             keyed: None,
             now: Timestamp::from_micros(100),
         }

@@ -28,7 +28,7 @@ SELECT "participants"."participant_id", "participants"."kind", "participants"."r
     AND ("participants"."left_at" IS NULL))
   ORDER BY "participants"."joined_at", "participants"."participant_id";
 SELECT id, title IS NULL
-  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, xmin::text
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, respond_within, xmin::text
   FROM chats
   WHERE id = ANY($1)
   AND deleted_at IS NULL
@@ -55,9 +55,9 @@ SELECT "participants"."chat_id", "participants"."participant_id"
   WHERE ((("participants"."chat_id" = ANY($1))
       AND ("participants"."kind" = $2))
     AND ("participants"."left_at" IS NULL));
-INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at)
+INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at)
   SELECT *, created_at
-  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at);
+  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at);
 INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
   SELECT agent_id, chat_id, sequence, TRUE, 0
   FROM unnest($1, $2, $3) AS new (agent_id, chat_id, sequence);
@@ -66,7 +66,7 @@ UPDATE chats
   FROM unnest($1, $2, $3, $4) AS new (id, last_sequence, at, bytes)
   WHERE chats.id = new.id
   RETURNING chats.xmin::text;
-SELECT "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at"
+SELECT "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."respond_within"
   FROM "chats"
   WHERE (("chats"."id" = $1)
     AND ("chats"."deleted_at" IS NULL))
@@ -213,19 +213,19 @@ WITH durable AS MATERIALIZED
       ON organizations.id = own.id
       JOIN plans
       ON plans.name = organizations.plan
-      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at)
+      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at)
     SELECT *, created_at
-    FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at)
+    FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at)
     WHERE
     (SELECT may_write
       FROM guard)), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
     SELECT agent_id, chat_id, sequence, TRUE, 0
-    FROM unnest($15, $16, $17) AS new (agent_id, chat_id, sequence)
+    FROM unnest($16, $17, $18) AS new (agent_id, chat_id, sequence)
     WHERE
     (SELECT may_write
       FROM guard)), chat AS (UPDATE chats
     SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
-    FROM unnest($18, $19, $20, $21) AS new (id, last_sequence, at, bytes)
+    FROM unnest($19, $20, $21, $22) AS new (id, last_sequence, at, bytes)
     WHERE chats.id = new.id
     AND
     (SELECT may_write
@@ -257,7 +257,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING taken.message_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -314,7 +314,7 @@ SELECT participants.status, coalesce(participants.stopped_at, organizations.paus
     LIMIT 1) AS deliveries
   ON TRUE
   LEFT JOIN LATERAL
-  (SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+  (SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
       (SELECT handle
         FROM users
         WHERE users.id = sender_id) ELSE
@@ -367,7 +367,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
     AND deliveries.sequence = messages.sequence) AS deliveries
   WHERE messages.id = ANY($1)
   ORDER BY deliveries.agent_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -442,7 +442,7 @@ SELECT "participants"."kind", "participants"."role", "participants"."status", "p
     LIMIT $9)
   ORDER BY sequence
   LIMIT $10 OFFSET $11;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -473,7 +473,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
   ORDER BY deliveries.agent_id;
 
 -- a page of messages
-SELECT "participants"."chat_id", "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."last_sequence"
+SELECT "participants"."chat_id", "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."respond_within", "chats"."last_sequence"
   FROM ("participants"
     INNER JOIN "chats"
     ON ("participants"."chat_id" = "chats"."id"))
@@ -489,7 +489,7 @@ SELECT sequence
   AND sequence < $3
   ORDER BY sequence DESC
   LIMIT $4 OFFSET $5;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE

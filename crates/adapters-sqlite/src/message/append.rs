@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::row::{MessageRow, mentions_column};
 use super::title;
 use crate::chat::activate_on;
-use crate::chat::row::member_state;
+use crate::chat::row::{member_state, respond_within};
 use crate::error::Fault;
 use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
@@ -82,8 +82,8 @@ fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<Agen
 type Plan = (String, Option<i64>, Option<i64>, i64);
 
 /// Status of a membership, its stop, and a pause of the organization; whether the chat has no title yet, its last
-/// sequence, number of deleted messages, newest time, and bytes.
-type Sender = (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Option<Plan>);
+/// sequence, number of deleted messages, newest time, bytes, and default deadline.
+type Sender = (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Option<i32>, Option<Plan>);
 
 /// The sender's membership and the chat, if the sender is a participant.
 fn sender_on(
@@ -107,6 +107,7 @@ fn sender_on(
             chats::deleted_messages,
             chats::last_message_at,
             chats::content_bytes,
+            chats::respond_within,
             (plans::name, plans::messages, plans::bytes, organizations::content_bytes).nullable(),
         ))
         .get_result::<Sender>(connection)
@@ -120,6 +121,7 @@ fn sender_on(
         deleted_messages,
         newest,
         content_bytes,
+        within,
         plan,
     )) = found
     else {
@@ -132,9 +134,17 @@ fn sender_on(
         organization_bytes: bytes_of(organization_bytes),
     });
     let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(row::time));
-    let is_paused = pause.is_some();
-    let state =
-        ChatState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, is_paused, plan };
+    let (is_paused, respond_within) = (pause.is_some(), within.and_then(respond_within));
+    let state = ChatState {
+        awaits_title,
+        last_sequence,
+        deleted_messages,
+        newest,
+        content_bytes,
+        is_paused,
+        respond_within,
+        plan,
+    };
     Ok(Some((member_state(&status, stop.is_some())?, state)))
 }
 
@@ -173,6 +183,7 @@ fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(),
         metadata: message.metadata.as_ref().map(row::to_json).transpose()?,
         created_at: At(message.created_at),
         updated_at: At(message.updated_at),
+        respond_by: message.respond_by.map(At),
         sender_handle: message.sender_handle.clone(),
     };
     diesel::insert_into(messages::table).values(row).execute(connection)?;

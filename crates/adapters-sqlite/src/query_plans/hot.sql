@@ -42,7 +42,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
 ROLLBACK;
 BEGIN IMMEDIATE;
 SELECT `participants`.`status`, `participants`.`stopped_at`, `organizations`.`paused_at`, ((`chats`.`title` IS NULL)
-    AND (`chats`.`titled_by` IS NULL)), `chats`.`last_sequence`, `chats`.`deleted_messages`, `chats`.`last_message_at`, `chats`.`content_bytes`, `plans`.`name`, `plans`.`messages`, `plans`.`bytes`, `organizations`.`content_bytes`
+    AND (`chats`.`titled_by` IS NULL)), `chats`.`last_sequence`, `chats`.`deleted_messages`, `chats`.`last_message_at`, `chats`.`content_bytes`, `chats`.`respond_within`, `plans`.`name`, `plans`.`messages`, `plans`.`bytes`, `organizations`.`content_bytes`
   FROM (((`participants`
         INNER JOIN `chats`
         ON (`participants`.`chat_id` = `chats`.`id`))
@@ -62,8 +62,8 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
 UPDATE chats
   SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
   WHERE id = ?;
-INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`, `respond_by`)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 INSERT INTO `deliveries` (`agent_id`, `chat_id`, `sequence`, `addressed`, `current_attempt`)
   VALUES (?, ?, ?, ?, ?);
 COMMIT;
@@ -94,7 +94,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
 ROLLBACK;
 BEGIN IMMEDIATE;
 SELECT `participants`.`status`, `participants`.`stopped_at`, `organizations`.`paused_at`, ((`chats`.`title` IS NULL)
-    AND (`chats`.`titled_by` IS NULL)), `chats`.`last_sequence`, `chats`.`deleted_messages`, `chats`.`last_message_at`, `chats`.`content_bytes`, `plans`.`name`, `plans`.`messages`, `plans`.`bytes`, `organizations`.`content_bytes`
+    AND (`chats`.`titled_by` IS NULL)), `chats`.`last_sequence`, `chats`.`deleted_messages`, `chats`.`last_message_at`, `chats`.`content_bytes`, `chats`.`respond_within`, `plans`.`name`, `plans`.`messages`, `plans`.`bytes`, `organizations`.`content_bytes`
   FROM (((`participants`
         INNER JOIN `chats`
         ON (`participants`.`chat_id` = `chats`.`id`))
@@ -114,8 +114,8 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
 UPDATE chats
   SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
   WHERE id = ?;
-INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`, `respond_by`)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 COMMIT;
 
 -- mark as delivered
@@ -131,7 +131,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING chat_id;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -162,7 +162,7 @@ BEGIN IMMEDIATE;
 SELECT `messages`.`chat_id`
   FROM `messages`
   WHERE (`messages`.`id` = ?);
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -209,7 +209,7 @@ SELECT sequence
   AND addressed = 1
   ORDER BY sequence
   LIMIT 1;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -239,7 +239,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -290,7 +290,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -355,7 +355,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -435,7 +435,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -488,7 +488,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE

@@ -92,6 +92,7 @@ mod tests {
             metadata: None,
             created_at: Timestamp::from_micros(10),
             updated_at: Timestamp::from_micros(10),
+            respond_by: None,
             deliveries: Vec::new(),
         }
     }

@@ -15,6 +15,7 @@
 pub mod amend;
 mod append;
 pub mod content;
+pub mod deadline;
 mod delete;
 mod edit;
 pub mod filter;
@@ -30,6 +31,9 @@ mod service;
 pub use amend::{ChangeMessageError, ChangeMessageRefused};
 pub use append::{AppendDecision, ChatPlan, ChatState, Titling};
 pub use content::{EventContent, EventMetadata, MessageContent};
+pub use deadline::{
+    CheckDeadline, CheckedDeadlines, DeadlineFault, DeadlineOutcome, DeadlineWalk, DueText, RespondWithin,
+};
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
 pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};

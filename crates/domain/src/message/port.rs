@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::amend::ChangeMessageRefused;
 use super::content::MessageContent;
+use super::deadline::{CheckDeadline, DeadlineOutcome, DueText};
 use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
@@ -39,6 +40,12 @@ pub struct NewMessage {
     pub mentions: Vec<Mention>,
     /// Free-form data of an event.
     pub metadata: Option<Map<String, Value>>,
+    /// The deadline of a text; `None` for that of the chat ([`ChatState::respond_within`](super::ChatState)),
+    /// if it has one.
+    pub respond_by: Option<Timestamp>,
+    /// Set for an event of the server in the name of the sender: it is stored although the sender is stopped,
+    /// or the chat is full.
+    pub is_notice: bool,
     /// Set for a request with an idempotency key.
     pub keyed: Option<KeyedRequest>,
     /// The current time.
@@ -204,6 +211,25 @@ pub trait MessageRepository: Send + Sync {
         command: DeleteMessage,
         on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError>;
+
+    /// The texts whose deadline is `now` or earlier and that were not checked, by deadline and id: those after
+    /// a place in this order, at most `limit`.
+    async fn due_texts(
+        &self,
+        now: Timestamp,
+        after: Option<(Timestamp, MessageId)>,
+        limit: u32,
+    ) -> Result<Vec<DueText>, StoreError>;
+
+    /// Checks a text after its deadline: stores the event that [`CheckDeadline::event`] returns, if it returns
+    /// one, and remembers that the text was checked. A text that was checked before is not checked again,
+    /// whoever does so; nor is one of a deleted chat, which is only remembered. `on_commit` is run for every
+    /// outcome.
+    async fn check_deadline(
+        &self,
+        command: CheckDeadline,
+        on_commit: OnCommit<DeadlineOutcome>,
+    ) -> Result<DeadlineOutcome, StoreError>;
 
     /// Reads the next messages in the order of their ids, in all chats, and erases those that
     /// match, with their deliveries and attempts, and the titles that derive from them; no plan

@@ -113,6 +113,8 @@ impl MessageService {
             content: command.content.stored_in(command.kind),
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
+            respond_by: None,
+            is_notice: false,
             keyed,
             now,
         };

@@ -1,8 +1,9 @@
 //! Sending a text message.
 
 use super::content::{MessageContent, stored_text};
+use super::deadline::{self, DeadlineFault};
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
-use super::model::{MessageKind, Recipient, RecipientState, SentMessage};
+use super::model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
 use crate::caller::Caller;
@@ -23,6 +24,8 @@ pub struct SendMessage {
     pub content: MessageContent,
     /// The mentioned participants.
     pub mentions: Vec<RequestedMention>,
+    /// The deadline by which the mentioned agents must respond; `None` for that of the chat.
+    pub respond_by: Option<Timestamp>,
 }
 
 /// The reason why a message was not accepted.
@@ -40,6 +43,9 @@ pub enum SendMessageError {
     /// A rule on mentions is broken.
     #[error(transparent)]
     Mention(#[from] MentionError),
+    /// The deadline is not possible.
+    #[error(transparent)]
+    Deadline(#[from] DeadlineFault),
     /// The chat has as many messages as the plan of its organization allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
@@ -76,12 +82,16 @@ impl MessageService {
             once,
         });
         let refused = match self.try_send(sender, chat, command, keyed.clone()).await {
-            Err(refused @ (SendMessageError::ChatNotFound | SendMessageError::Mention(_))) => refused,
+            Err(
+                refused @ (SendMessageError::ChatNotFound
+                | SendMessageError::Mention(_)
+                | SendMessageError::Deadline(_)),
+            ) => refused,
             settled => return settled,
         };
         // A repeated request gets the same answer as before, even if the chat has changed since.
         match self.earlier(keyed).await? {
-            PriorResult::Message(first) => Ok(SentMessage::repeated(first.id, chat, &first.mentions)),
+            PriorResult::Message(first) => Ok(SentMessage::repeats(&first)),
             PriorResult::Deleted(first) => Ok(SentMessage::repeated(first.id, chat, &first.mentions)),
             PriorResult::AnotherRequest => Err(SendMessageError::KeyReused),
             // A stop is reported before faults in the text.
@@ -128,11 +138,16 @@ impl MessageService {
         let meant = self.names(sender, chat, meant, Result::is_ok).await?;
         let (named, mentions, unmentioned, platform) =
             meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
+        deadline::check(command.respond_by, &mentions, now)?;
         let id = MessageId::new(self.ids.generate(now));
-        let new = NewMessage { keyed, ..NewMessage::text(id, chat, named, &command.content, mentions, now) };
+        let new = NewMessage {
+            keyed,
+            respond_by: command.respond_by,
+            ..NewMessage::text(id, chat, named, &command.content, mentions, now)
+        };
         let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(appended) => Ok(SentMessage::new(&appended, &platform)),
-            Err(AppendRefused::Repeated(first)) => Ok(SentMessage::repeated(first.id, chat, &first.mentions)),
+            Err(AppendRefused::Repeated(first)) => Ok(SentMessage::repeats(&first)),
             // It was sent; the later deletion is no reason to send it again.
             Err(AppendRefused::RepeatedDeleted(first)) => {
                 Ok(SentMessage::repeated(first.id, chat, &first.mentions))
@@ -179,6 +194,8 @@ impl NewMessage {
             content,
             mentions,
             metadata: None,
+            respond_by: None,
+            is_notice: false,
             keyed: None,
             now,
         }
@@ -210,7 +227,14 @@ impl SentMessage {
                 is_paused: *is_paused,
             },
         };
-        Self::with_states(message.id, message.chat_id, &message.mentions, |id| Some(state(id)))
+        let sent = Self::with_states(message.id, message.chat_id, &message.mentions, |id| Some(state(id)));
+        Self { respond_by: message.respond_by, ..sent }
+    }
+
+    /// The answer to a repeated request that sent `first`.
+    fn repeats(first: &Message) -> Self {
+        let sent = Self::repeated(first.id, first.chat_id, &first.mentions);
+        Self { respond_by: first.respond_by, ..sent }
     }
 
     /// The answer to a repeated request. What the recipients were then may be wrong by now.
@@ -234,6 +258,6 @@ impl SentMessage {
                 state: state(m.id),
             })
             .collect();
-        Self { id, chat_id, recipients, unmentioned: Vec::new() }
+        Self { id, chat_id, recipients, unmentioned: Vec::new(), respond_by: None }
     }
 }

@@ -359,6 +359,9 @@ impl From<SendMessageError> for ApiError {
             SendMessageError::Limit(reached) => reached.into(),
             SendMessageError::KeyReused => idempotency_key_reused(),
             SendMessageError::Mention(error) => error.into(),
+            SendMessageError::Deadline(fault) => {
+                Self::validation().with_detail("/message/respond_by", fault.to_string())
+            }
             SendMessageError::Store(error) => error.into(),
         }
     }

@@ -30,6 +30,8 @@ fn text(world: &World, chat: ChatId, sender: ParticipantId, content: &str) -> Ne
         content: content.to_owned(),
         mentions: Vec::new(),
         metadata: None,
+        respond_by: None,
+        is_notice: false,
         keyed: None,
         now: world.clock.now(),
     }

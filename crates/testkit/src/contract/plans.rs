@@ -161,7 +161,7 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
         let (messages, caller) = (world.messages.clone(), user.caller);
         let content = MessageContent::new(format!("{number}")).unwrap();
         tokio::spawn(async move {
-            messages.send(caller, chat, SendMessage { content, mentions: Vec::new() }).await
+            messages.send(caller, chat, SendMessage { content, mentions: Vec::new(), respond_by: None }).await
         })
     };
     let reached = |error| match error {
@@ -209,7 +209,10 @@ pub async fn stored_bytes_are_counted_and_limited(world: World) {
     assert_eq!(kept().await, 49);
     let say = async |text: &str| {
         let content = MessageContent::new(text.to_owned()).unwrap();
-        world.messages.send(ann.caller, chat, SendMessage { content, mentions: Vec::new() }).await
+        world
+            .messages
+            .send(ann.caller, chat, SendMessage { content, mentions: Vec::new(), respond_by: None })
+            .await
     };
     // The sum is as old as the last count.
     say(&"y".repeat(60)).await.unwrap();
@@ -218,7 +221,11 @@ pub async fn stored_bytes_are_counted_and_limited(world: World) {
     let content = MessageContent::new("z".to_owned()).unwrap();
     let refused = world
         .messages
-        .send(ann.caller, other_room, SendMessage { content: content.clone(), mentions: Vec::new() })
+        .send(
+            ann.caller,
+            other_room,
+            SendMessage { content: content.clone(), mentions: Vec::new(), respond_by: None },
+        )
         .await;
     let Err(SendMessageError::Limit(reached)) = refused else { panic!("{refused:?}") };
     assert_eq!((reached.resource, reached.limit, reached.current), (Resource::Bytes, 100, 109));
@@ -281,7 +288,10 @@ pub async fn memories_count_towards_the_bytes_of_their_organization(world: World
     let chat = world.chat(ann.caller, &[]).await;
     let say = async || {
         let content = MessageContent::new("z".to_owned()).unwrap();
-        world.messages.send(ann.caller, chat, SendMessage { content, mentions: Vec::new() }).await
+        world
+            .messages
+            .send(ann.caller, chat, SendMessage { content, mentions: Vec::new(), respond_by: None })
+            .await
     };
     assert!(matches!(say().await, Err(SendMessageError::Limit(_))), "messages and memories are one sum");
     remember(&stranger, "others go on", MemoryScope::Agent).await.unwrap();

@@ -51,7 +51,11 @@ pub async fn old_messages_are_erased(world: World) {
     thought(&world, &bot, chat).await;
     world.clock.advance(2 * DAY);
     let young = world.send(ann.caller, chat, "young", &to_bot).await.id;
-    let full = SendMessage { content: MessageContent::new("x".to_owned()).unwrap(), mentions: Vec::new() };
+    let full = SendMessage {
+        content: MessageContent::new("x".to_owned()).unwrap(),
+        mentions: Vec::new(),
+        respond_by: None,
+    };
     let refused = world.messages.send(ann.caller, chat, full.clone()).await.unwrap_err();
     assert!(matches!(refused, SendMessageError::Limit(_)), "{refused}");
     let room = world.chats.find(ann.caller, chat).await.unwrap();
