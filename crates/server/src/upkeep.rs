@@ -330,14 +330,19 @@ async fn check_deadlines(messages: Arc<MessageService>) {
     metrics::overdue_texts(0);
     loop {
         ticks.tick().await;
-        let checked = messages.check_deadlines(&mut walk).await;
-        let failed = checked.and_then(|mut checked| {
-            metrics::overdue_texts(checked.missed);
-            checked.failed.pop().map_or(Ok(()), |(message, error)| {
-                tracing::debug!(message.id = %message, error = %error, "deadline of a message could not be checked");
-                Err(error)
-            })
-        });
+        let failed = loop {
+            let checked = messages.check_deadlines(&mut walk).await.and_then(|mut checked| {
+                metrics::overdue_texts(checked.missed);
+                checked.failed.pop().map_or(Ok(()), |(message, error)| {
+                    tracing::debug!(message.id = %message, error = %error, "deadline of a message could not be checked");
+                    Err(error)
+                })
+            });
+            if checked.is_err() || !walk.is_under_way() {
+                break checked;
+            }
+            sleep(ERASE_PAUSE).await;
+        };
         outage.log(&failed, "deadlines cannot be checked, retrying", "deadlines checked again");
     }
 }

@@ -16,7 +16,6 @@ use super::model::{Message, MessageKind};
 use super::port::NewMessage;
 use super::service::MessageService;
 use crate::chat::Participant;
-use crate::delivery::DeliveryStatus;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::store::{OnCommit, StoreError};
@@ -117,17 +116,18 @@ impl CheckDeadline {
     /// The event to be posted, if any. Pure; the stores call this on the locked text with its deliveries, and
     /// on the participants of its chat, oldest first.
     ///
-    /// Agents are late that are still in the chat and have not processed the text, unless another message has
-    /// replaced it for them: that message has a deadline of its own. The event is in the name of the sender of
+    /// Agents are late that are still in the chat and had not processed the text by then, unless another message
+    /// had replaced it for them: that message has a deadline of its own. The event is in the name of the sender of
     /// the text. If the sender has left, it is in the name of the human with the highest role, who joined
     /// first; without a human in the chat, nobody would read it.
     pub fn event(&self, text: &Message, participants: &[Participant]) -> Option<NewMessage> {
         let respond_by = text.respond_by?;
         let present = |id: ParticipantId| participants.iter().find(|participant| participant.id == id);
+        let in_time = |at: Timestamp| at <= respond_by;
         let unprocessed = text.deliveries.iter().filter(|delivery| {
-            delivery.is_addressed()
-                && delivery.status() != DeliveryStatus::Processed
-                && delivery.replaced_by().is_none()
+            let is_replaced =
+                delivery.dead().is_some_and(|dead| dead.replaced_by.is_some() && in_time(dead.at));
+            delivery.is_addressed() && !delivery.processed_at().is_some_and(in_time) && !is_replaced
         });
         let late = unprocessed.filter_map(|delivery| present(ParticipantId::Agent(delivery.agent())));
         let late = late.collect::<Vec<_>>();
@@ -172,14 +172,11 @@ fn members(value: Value) -> Option<Map<String, Value>> {
 /// The text of the event.
 fn sentence(written_at: Timestamp, respond_by: Timestamp, late: &[&Participant]) -> String {
     let handles = late.iter().map(|agent| format!("@{}", agent.handle)).collect::<Vec<_>>();
-    let (agents, have) = match handles.as_slice() {
-        [others @ .., last] if !others.is_empty() => (format!("{} and {last}", others.join(", ")), "have"),
-        _ => (handles.concat(), "has"),
-    };
     format!(
-        "The message of {} was to be answered by {}. {agents} {have} not processed it.",
+        "The deadline of the message sent at {} passed at {}. Not processed by then: {}.",
         to_the_second(written_at),
-        to_the_second(respond_by)
+        to_the_second(respond_by),
+        handles.join(", ")
     )
 }
 
@@ -239,6 +236,13 @@ impl MessageService {
             walk.after = due.last().map(DueText::key);
         }
         Ok(checked)
+    }
+}
+
+impl DeadlineWalk {
+    /// Returns whether more texts may be due: the last step was full.
+    pub const fn is_under_way(&self) -> bool {
+        self.after.is_some()
     }
 }
 

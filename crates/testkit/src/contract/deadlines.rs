@@ -84,7 +84,7 @@ pub async fn a_missed_deadline_is_announced_once(world: World) {
     let posted = events(&world, &ann, chat).await;
     let [event] = posted.as_slice() else { panic!("{posted:?}") };
     assert_eq!((event.kind, event.sender), (MessageKind::Attention, ParticipantId::User(ann.id)));
-    assert!(event.content.ends_with("@ann/scout has not processed it."), "{}", event.content);
+    assert!(event.content.ends_with("Not processed by then: @ann/scout."), "{}", event.content);
     let metadata = event.metadata.as_ref().unwrap();
     assert_eq!(metadata["message_id"], sent.id.to_string());
     assert_eq!(metadata["agents"].as_array().unwrap().len(), 1);

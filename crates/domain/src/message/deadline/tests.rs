@@ -101,7 +101,7 @@ fn a_default_deadline_has_bounds() {
 }
 
 #[test]
-fn agents_are_late_in_every_state_but_processed() {
+fn agents_are_late_in_every_state_but_processed_in_time() {
     let error = FailureText::new("no model".to_owned()).unwrap();
     let new = delivery(4);
     let taken = new.clone().delivered(at(901));
@@ -112,7 +112,12 @@ fn agents_are_late_in_every_state_but_processed() {
         failed.clone().replace(MessageId::new(Uuid::from_u128(30)), reason.clone(), at(0), at(904)).unwrap();
     let dead = crate::delivery::DeadLetterReason::new(reason).unwrap();
     let dead = failed.clone().dead_letter(&dead, at(904)).unwrap();
-    let processed = begun.clone().succeed(at(903)).unwrap();
+    let replaced_late = failed
+        .clone()
+        .replace(MessageId::new(Uuid::from_u128(30)), "no key".to_owned(), at(0), at(1001))
+        .unwrap();
+    let processed = begun.clone().succeed(at(1000)).unwrap();
+    let processed_late = begun.clone().succeed(at(1001)).unwrap();
     let again = processed.clone().begin_attempt(at(904));
     for (delivery, is_late) in [
         (new, true),
@@ -122,6 +127,8 @@ fn agents_are_late_in_every_state_but_processed() {
         (dead, true),
         (again, true),
         (replaced, false),
+        (replaced_late, true),
+        (processed_late, true),
         (processed, false),
     ] {
         let state = delivery.status();
@@ -142,8 +149,8 @@ fn the_event_names_who_is_late_and_has_left_nobody_out() {
     let posted = event(&both, &everybody()).unwrap();
     assert_eq!(
         posted.content,
-        "The message of 1970-01-01 00:15:00 UTC was to be answered by 1970-01-01 00:16:40 UTC. \
-         @ann/bot and @ann/scout have not processed it."
+        "The deadline of the message sent at 1970-01-01 00:15:00 UTC passed at 1970-01-01 00:16:40 UTC. \
+         Not processed by then: @ann/bot, @ann/scout."
     );
     let metadata = json!({
         "kind": "failure",
@@ -158,7 +165,7 @@ fn the_event_names_who_is_late_and_has_left_nobody_out() {
 
     let one_left = everybody().into_iter().filter(|one| one.id != agent(3)).collect::<Vec<_>>();
     let posted = event(&both, &one_left).unwrap();
-    assert!(posted.content.ends_with(" UTC. @ann/scout has not processed it."), "{}", posted.content);
+    assert!(posted.content.ends_with(" UTC. Not processed by then: @ann/scout."), "{}", posted.content);
     assert_eq!(event(&both, &one_left[..1]), None, "both have left");
 }
 
