@@ -45,7 +45,7 @@ impl ReceiptRow {
         };
         let before = u32::try_from(self.before).unwrap_or(u32::MAX);
         let (written_at, respond_by) = (self.written_at.0, self.respond_by.map(|by| by.0));
-        let receipt = DeliveryReceipt::of(&self.record.into_delivery(Vec::new())?, agent, written_at, before);
-        Ok(DeliveryReceipt { respond_by, ..receipt })
+        let delivery = self.record.into_delivery(Vec::new())?;
+        Ok(DeliveryReceipt::of(&delivery, agent, written_at, respond_by, before))
     }
 }

@@ -25,8 +25,8 @@ async fn ask(by: &Api, room: &str, agent: &Api, respond_by: Option<&str>) -> (St
 /// The events of a room, and the texts that they are about.
 async fn missed(by: &Api, room: &str) -> Vec<String> {
     let events = by.history(room).await.into_iter().filter(|message| message["message_type"] == "attention");
-    let mut about = events.map(|event| event["metadata"]["message_id"].as_str().unwrap().to_owned());
-    let mut about = about.by_ref().collect::<Vec<_>>();
+    let about = events.map(|event| event["metadata"]["message_id"].as_str().unwrap().to_owned());
+    let mut about = about.collect::<Vec<_>>();
     about.sort_unstable();
     about
 }

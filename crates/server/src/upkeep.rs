@@ -321,8 +321,8 @@ async fn expire_requests(contacts: Arc<ContactService>, clock: Arc<ErasureClock>
     }
 }
 
-/// Checks the texts whose deadlines have passed, once a second. All servers on one store do; each text is
-/// checked by the first.
+/// Checks the texts whose deadlines have passed, once a second. All servers on one store do so; the first to
+/// reach a text checks it.
 async fn check_deadlines(messages: Arc<MessageService>) {
     let mut ticks = interval(Duration::from_secs(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -330,20 +330,20 @@ async fn check_deadlines(messages: Arc<MessageService>) {
     metrics::overdue_texts(0);
     loop {
         ticks.tick().await;
-        let failed = loop {
-            let checked = messages.check_deadlines(&mut walk).await.and_then(|mut checked| {
+        let checked = loop {
+            let step = messages.check_deadlines(&mut walk).await.and_then(|mut checked| {
                 metrics::overdue_texts(checked.missed);
                 checked.failed.pop().map_or(Ok(()), |(message, error)| {
                     tracing::debug!(message.id = %message, error = %error, "deadline of a message could not be checked");
                     Err(error)
                 })
             });
-            if checked.is_err() || !walk.is_under_way() {
-                break checked;
+            if step.is_err() || !walk.is_under_way() {
+                break step;
             }
             sleep(ERASE_PAUSE).await;
         };
-        outage.log(&failed, "deadlines cannot be checked, retrying", "deadlines checked again");
+        outage.log(&checked, "deadlines cannot be checked, retrying", "deadlines checked again");
     }
 }
 

@@ -33,15 +33,14 @@ pub(super) async fn rename_on(
         .set((
             chats::respond_within.eq(chat.respond_within.map(respond_within_column)),
             chats::updated_at.eq(At(command.now)),
+            command
+                .changes
+                .title
+                .as_ref()
+                .map(|title| (chats::title.eq(title.as_str()), chats::titled_by.eq(None::<Uuid>))),
         ))
         .execute(&mut db)
         .await?;
-    if command.changes.title.is_some() {
-        diesel::update(chats::table.find(command.chat.uuid()))
-            .set((chats::title.eq(&chat.title), chats::titled_by.eq(None::<Uuid>)))
-            .execute(&mut db)
-            .await?;
-    }
     audit::append_on(db, AuditEntry::chat_renamed(command)).await?;
     shown_on(db, chat).await.map(Ok)
 }

@@ -59,8 +59,12 @@ pub(super) async fn check_on(
         .set(messages::deadline_checked_at.eq(At(command.now)))
         .execute(&mut db)
         .await?;
-    let message = message_on(db, text.chat, text.message).await?.filter(|_| marked > 0);
-    let Some(message) = message else { return Ok(Ok(DeadlineOutcome::Gone)) };
+    if marked == 0 {
+        return Ok(Ok(DeadlineOutcome::Gone));
+    }
+    let Some(message) = message_on(db, text.chat, text.message).await? else {
+        return Ok(Ok(DeadlineOutcome::Gone));
+    };
     if chat.is_none() {
         return Ok(Ok(DeadlineOutcome::Settled));
     }

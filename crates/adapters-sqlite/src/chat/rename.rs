@@ -30,13 +30,13 @@ pub(super) fn rename_on(
         .set((
             chats::respond_within.eq(chat.respond_within.map(respond_within_column)),
             chats::updated_at.eq(command.now.micros()),
+            command
+                .changes
+                .title
+                .as_ref()
+                .map(|title| (chats::title.eq(title.as_str()), chats::titled_by.eq(None::<Vec<u8>>))),
         ))
         .execute(connection)?;
-    if command.changes.title.is_some() {
-        diesel::update(chats::table.find(&column))
-            .set((chats::title.eq(&chat.title), chats::titled_by.eq(None::<Vec<u8>>)))
-            .execute(connection)?;
-    }
     audit::append_on(connection, AuditEntry::chat_renamed(command))?;
     shown_on(connection, chat).map(Ok)
 }

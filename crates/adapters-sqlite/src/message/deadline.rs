@@ -53,8 +53,12 @@ pub(super) fn check_on(
     let marked = diesel::update(unchecked)
         .set(messages::deadline_checked_at.eq(command.now.micros()))
         .execute(connection)?;
-    let message = message_on(connection, text.chat, text.message)?.filter(|_| marked > 0);
-    let Some(message) = message else { return Ok(DeadlineOutcome::Gone) };
+    if marked == 0 {
+        return Ok(DeadlineOutcome::Gone);
+    }
+    let Some(message) = message_on(connection, text.chat, text.message)? else {
+        return Ok(DeadlineOutcome::Gone);
+    };
     if chat_on(connection, text.chat)?.is_none() {
         return Ok(DeadlineOutcome::Settled);
     }

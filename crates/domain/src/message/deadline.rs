@@ -1,15 +1,15 @@
 //! Deadlines: the time by which the agents that a text mentions must respond.
 //!
 //! A text has the deadline that its sender gave, or that of its chat. After it, the text is checked once: if
-//! one of the agents has not processed it, an event of the kind `attention` is posted in the chat. The event
-//! is the server's, in the name of the sender, so that no agent takes it for its own words; see
+//! one of the agents had not processed it by then, an event of the kind `attention` is posted in the chat. The
+//! server posts the event in the name of the sender, so that a late agent does not take it for its own words; see
 //! [`CheckDeadline::event`].
 
 use std::cmp::Reverse;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
@@ -103,10 +103,10 @@ pub struct CheckDeadline {
 /// The result of a check.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DeadlineOutcome {
-    /// This event was posted, since agents have not processed the text.
+    /// This event was posted, since agents had not processed the text by its deadline.
     Missed(Box<Message>),
-    /// There was nothing to post: every agent that is still in the chat has processed the text, or nobody is
-    /// left who would read the event.
+    /// There was nothing to post: every agent that is still in the chat met the deadline, or nobody is left who
+    /// would read the event.
     Settled,
     /// It was checked before, or was deleted.
     Gone,
@@ -153,19 +153,12 @@ impl CheckDeadline {
             kind: MessageKind::Attention,
             content: sentence(text.created_at, respond_by, &late),
             mentions: Vec::new(),
-            metadata: members(metadata),
+            metadata: metadata.as_object().cloned(),
             respond_by: None,
             is_notice: true,
             keyed: None,
             now: self.now,
         })
-    }
-}
-
-fn members(value: Value) -> Option<Map<String, Value>> {
-    match value {
-        Value::Object(members) => Some(members),
-        _ => None,
     }
 }
 
@@ -240,7 +233,7 @@ impl MessageService {
 }
 
 impl DeadlineWalk {
-    /// Returns whether more texts may be due: the last step was full.
+    /// Returns whether the walk goes on from the last step, because that was full or the store failed.
     pub const fn is_under_way(&self) -> bool {
         self.after.is_some()
     }

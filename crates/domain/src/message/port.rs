@@ -222,9 +222,8 @@ pub trait MessageRepository: Send + Sync {
     ) -> Result<Vec<DueText>, StoreError>;
 
     /// Checks a text after its deadline: stores the event that [`CheckDeadline::event`] returns, if it returns
-    /// one, and remembers that the text was checked. A text that was checked before is not checked again,
-    /// whoever does so; nor is one of a deleted chat, which is only remembered. `on_commit` is run for every
-    /// outcome.
+    /// one, and marks the text as checked. A text that any server has checked is not checked again. A text of a
+    /// deleted chat is only marked. `on_commit` is run for every outcome.
     async fn check_deadline(
         &self,
         command: CheckDeadline,

@@ -119,7 +119,7 @@ pub async fn a_key_is_remembered_until_it_is_forgotten(world: World) {
     let second = say(&world, &ann, chat, &bot, once("k", 2)).await.unwrap();
     assert_ne!(second.id, sent.id);
     let again = say(&world, &ann, chat, &bot, once("k", 2)).await.unwrap();
-    assert_eq!(again, repeated(&second), "the day begins anew");
+    assert_eq!(again, repeated(&second), "the key stands for the second message now");
     assert_eq!(count(&world, &ann, chat).await, 2);
 }
 

@@ -106,7 +106,7 @@ pub async fn a_missed_deadline_is_announced_once(world: World) {
     assert!(receipts.iter().all(|receipt| receipt.respond_by == Some(deadline)));
 }
 
-/// Nor is anybody told of deadlines of texts or chats that are gone.
+/// Deadlines of deleted texts and chats are not announced either.
 pub async fn a_deadline_that_is_met_is_not_announced(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let scout = world.agent(&ann, "Scout").await;
