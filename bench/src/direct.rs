@@ -65,6 +65,8 @@ impl Direct {
                         mentions: mentions.clone(),
                         metadata: None,
                         cause: Cause::None,
+                        respond_by: None,
+                        is_notice: false,
                         keyed: None,
                         now: now(),
                     };

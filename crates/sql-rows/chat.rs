@@ -7,6 +7,7 @@ use domain::chat::{
     Standing,
 };
 use domain::id::{ChatId, ParticipantId, ParticipantKind, TaskId, UserId};
+use domain::message::RespondWithin;
 
 use crate::error::Fault;
 use crate::row::{self, At, Id};
@@ -23,6 +24,7 @@ pub(crate) struct ChatRow {
     created_at: At,
     updated_at: At,
     last_message_at: Option<At>,
+    respond_within: Option<i32>,
 }
 
 impl ChatRow {
@@ -36,8 +38,19 @@ impl ChatRow {
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
             last_message_at: self.last_message_at.map(|at| at.0),
+            respond_within: self.respond_within.and_then(respond_within),
         })
     }
+}
+
+/// The default deadline of a chat with this column.
+pub(crate) fn respond_within(column: i32) -> Option<RespondWithin> {
+    u32::try_from(column).ok().and_then(RespondWithin::new)
+}
+
+/// The column of a default deadline.
+pub(crate) fn respond_within_column(within: RespondWithin) -> i32 {
+    within.seconds().cast_signed()
 }
 
 /// A membership of a viewer, or of a user's own agent.

@@ -38,6 +38,7 @@ pub(crate) struct MessageRow {
     pub(crate) updated_at: At,
     #[diesel(embed)]
     pub(crate) cause: CauseColumns,
+    pub(crate) respond_by: Option<At>,
     #[diesel(select_expression = SenderHandle, select_expression_type = SenderHandle)]
     pub(crate) sender_handle: Option<String>,
 }
@@ -99,6 +100,7 @@ impl MessageRow {
             cause: self.cause.into_cause()?,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
+            respond_by: self.respond_by.map(|at| at.0),
             deliveries,
         })
     }

@@ -18,6 +18,7 @@ pub(crate) struct ReceiptRow {
     agent_kind: String,
     in_chat: bool,
     written_at: At,
+    respond_by: Option<At>,
     is_stopped: bool,
     is_paused: bool,
     before: i64,
@@ -29,7 +30,7 @@ impl ReceiptRow {
     pub(crate) const COLUMNS: &'static str = "agents.handle, agents.name, agents.kind, \
          coalesce((SELECT 1 = 1 FROM participants WHERE participants.chat_id = deliveries.chat_id \
              AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL LIMIT 1), 1 = 0), \
-         messages.created_at";
+         messages.created_at, messages.respond_by";
 
     /// Converts it.
     pub(crate) fn into_receipt(self) -> Result<DeliveryReceipt, Fault> {
@@ -43,6 +44,8 @@ impl ReceiptRow {
             is_paused: self.is_paused,
         };
         let before = u32::try_from(self.before).unwrap_or(u32::MAX);
-        Ok(DeliveryReceipt::of(&self.record.into_delivery(Vec::new())?, agent, self.written_at.0, before))
+        let (written_at, respond_by) = (self.written_at.0, self.respond_by.map(|by| by.0));
+        let delivery = self.record.into_delivery(Vec::new())?;
+        Ok(DeliveryReceipt::of(&delivery, agent, written_at, respond_by, before))
     }
 }

@@ -42,6 +42,7 @@ pub(crate) struct ItemRow {
     sender_kind: String,
     sender_name: String,
     created_at: At,
+    respond_by: Option<At>,
     text: String,
     is_stopped: bool,
     is_paused: bool,
@@ -55,7 +56,8 @@ impl ItemRow {
          coalesce((SELECT 1 = 1 FROM participants WHERE participants.chat_id = chats.id \
              AND participants.account_id = ? AND participants.left_at IS NULL LIMIT 1), 1 = 0), \
          coalesce(chats.organization_id = ?, 1 = 0), messages.id, messages.sequence, messages.sender_id, \
-         messages.sender_kind, messages.sender_name, messages.created_at, substr(messages.content, 1, ?)";
+         messages.sender_kind, messages.sender_name, messages.created_at, messages.respond_by, \
+         substr(messages.content, 1, ?)";
 
     /// Its key: agent, chat, and sequence.
     pub(crate) const fn key(&self) -> (Uuid, Uuid, i64) {
@@ -93,6 +95,7 @@ impl ItemRow {
             sender: row::participant_id(&self.sender_kind, self.sender_id.0)?,
             sender_name: self.sender_name,
             written_at: self.created_at.0,
+            respond_by: self.respond_by.map(|by| by.0),
             text: self.is_readable.then_some(self.text),
             delivery: self.record.into_delivery(attempts)?,
         })

@@ -81,7 +81,7 @@ def test_signals_that_are_lost_cost_time_only(world):
     open_gate.touch()
 
     control(room, "play")
-    room.wait_until_settled(agent).assert_each_answered_once()
+    room.wait_until_settled(agent, within=180.0).assert_each_answered_once()
 
 
 @pytest.mark.parametrize("killed_after", ["stop", "play"])

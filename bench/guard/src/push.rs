@@ -88,6 +88,7 @@ fn created(scene: &Scene, number: usize) -> DomainEvent {
         cause: Cause::None,
         created_at: now,
         updated_at: now,
+        respond_by: None,
         deliveries: Vec::new(),
     };
     DomainEvent::MessageCreated { message, recipients: vec![researcher.id, writer.id] }

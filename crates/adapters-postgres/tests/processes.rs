@@ -48,6 +48,7 @@ fn text(text: &str) -> SendMessage {
     SendMessage {
         content: MessageContent::new(text.to_owned()).unwrap(),
         mentions: Vec::new(),
+        respond_by: None,
         in_reply_to: None,
     }
 }
@@ -250,6 +251,8 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         mentions: Vec::new(),
         metadata: None,
         cause: Cause::None,
+        respond_by: None,
+        is_notice: false,
         keyed: None,
         now: Timestamp::from_micros(NOON),
     }

@@ -78,6 +78,7 @@ fn text(content: &str) -> SendMessage {
     SendMessage {
         content: MessageContent::new(content.to_owned()).unwrap(),
         mentions: Vec::new(),
+        respond_by: None,
         in_reply_to: None,
     }
 }

@@ -84,7 +84,7 @@ fn chat_endpoints() -> Vec<Endpoint> {
             .named("findChat", "Show a chat that the agent participates in")
             .answers::<ChatView<'_>>(200),
         patch("/chats/{chat_id}", chat::rename)
-            .named("renameChat", "Rename a chat (owners only)")
+            .named("renameChat", "Rename a chat, or set its default deadline (owners only)")
             .body::<RenameChatBody>()
             .answers::<ChatView<'_>>(200),
         get("/chats/{chat_id}/participants", participant::list)

@@ -299,7 +299,7 @@ fn chat_endpoints() -> Vec<Endpoint> {
             .query::<chat::FindChatQuery>()
             .answers::<ChatDetailsView<'_>>(200),
         patch("/chats/{chat_id}", chat::rename)
-            .named("renameChat", "Rename a chat (owners only)")
+            .named("renameChat", "Rename a chat, or set its default deadline (owners only)")
             .body::<RenameChatBody>()
             .answers::<ChatDetailsView<'_>>(200),
         delete("/chats/{chat_id}", chat::remove)

@@ -97,6 +97,8 @@ figures! {
         "Time of the last count of messages in the queues of agents, in seconds since 1970.";
     ATTEMPTS = "parlance_attempts_total", Kind::Counter,
         "Attempts of agents at messages that have ended, by outcome.";
+    OVERDUE_TEXTS = "parlance_overdue_texts_total", Kind::Counter,
+        "Messages whose deadline passed before all agents had processed them.";
     CALLER_CACHE = "parlance_caller_cache_requests_total", Kind::Counter,
         "Lookups in the cache of callers, by result: hit, or miss with a read from the store.";
     CHANGES_UNKNOWN = "parlance_changes_unknown_total", Kind::Counter,

@@ -109,6 +109,11 @@ async fn answer(data: web::Data<(Metrics, Wiring)>) -> HttpResponse {
         .body(metrics.collected.render())
 }
 
+/// Counts messages whose deadline passed before all agents had processed them.
+pub(crate) fn overdue_texts(count: u64) {
+    counter!(measure::OVERDUE_TEXTS).increment(count);
+}
+
 fn describe() {
     for Figure { name, kind, what } in measure::ALL {
         match kind {

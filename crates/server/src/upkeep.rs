@@ -11,7 +11,7 @@ use domain::contact::ContactService;
 use domain::delivery::RedeliveryPolicy;
 use domain::idempotency::forget_old_answers;
 use domain::login::LoginService;
-use domain::message::{MessageService, Retention};
+use domain::message::{DeadlineWalk, MessageService, Retention};
 use domain::plan::PlanService;
 use domain::ports::Clock;
 use domain::store::StoreError;
@@ -64,6 +64,7 @@ pub(crate) fn start(
     tasks.spawn(keep_audit(wiring.services.audit.clone(), wiring.services.logins.clone(), anchored_at));
     tasks.spawn(report_failures(wiring.limits.clone()));
     tasks.spawn(expire_requests(wiring.services.contacts.clone(), clock.clone()));
+    tasks.spawn(check_deadlines(wiring.services.messages.clone()));
     tasks.spawn(change_feed.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.services.accounts.clone()));
@@ -317,6 +318,32 @@ async fn expire_requests(contacts: Arc<ContactService>, clock: Arc<ErasureClock>
         if let Err(error) = contacts.expire(now).await {
             tracing::warn!(error = %error, "expired contact requests could not be stored");
         }
+    }
+}
+
+/// Checks the texts whose deadlines have passed, once a second. All servers on one store do so; the first to
+/// reach a text checks it.
+async fn check_deadlines(messages: Arc<MessageService>) {
+    let mut ticks = interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut outage, mut walk) = (Outage::default(), DeadlineWalk::default());
+    metrics::overdue_texts(0);
+    loop {
+        ticks.tick().await;
+        let checked = loop {
+            let step = messages.check_deadlines(&mut walk).await.and_then(|mut checked| {
+                metrics::overdue_texts(checked.missed);
+                checked.failed.pop().map_or(Ok(()), |(message, error)| {
+                    tracing::debug!(message.id = %message, error = %error, "deadline of a message could not be checked");
+                    Err(error)
+                })
+            });
+            if step.is_err() || !walk.is_under_way() {
+                break step;
+            }
+            sleep(ERASE_PAUSE).await;
+        };
+        outage.log(&checked, "deadlines cannot be checked, retrying", "deadlines checked again");
     }
 }
 

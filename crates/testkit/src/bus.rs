@@ -230,6 +230,7 @@ pub fn chat(id: ChatId) -> Chat {
         created_at: at,
         updated_at: at,
         last_message_at: Some(at),
+        respond_within: None,
     }
 }
 
@@ -250,6 +251,7 @@ pub fn message(sequence: i64, content: &str) -> Message {
         cause: Cause::None,
         created_at: at,
         updated_at: at,
+        respond_by: None,
         deliveries: Vec::new(),
     }
 }

@@ -17,6 +17,7 @@ pub mod chats;
 pub mod contacts;
 pub mod control;
 pub mod dead_letters;
+pub mod deadlines;
 pub mod deliveries;
 pub mod edits;
 pub mod effects;
@@ -133,6 +134,12 @@ macro_rules! contract_tests {
             a_lower_limit_holds_from_the_next_attempt, retried_work_is_offered_as_if_it_were_new,
             work_that_has_moved_on_is_not_changed, only_the_responsible_change_work, work_is_changed_by_filter,
             what_the_operator_changes_is_announced,
+        }
+        $crate::contract_tests! { @area $make, deadlines:
+            a_missed_deadline_is_announced_once, a_deadline_that_is_met_is_not_announced,
+            many_servers_announce_a_missed_deadline_once, texts_are_checked_by_deadline,
+            a_room_gives_its_texts_a_deadline, a_missed_deadline_is_announced_in_every_room,
+            a_deadline_must_be_possible,
         }
         $crate::contract_tests! { @area $make, control:
             a_stopped_agent_is_offered_nothing_and_changes_nothing, a_stopped_agent_sends_nothing,

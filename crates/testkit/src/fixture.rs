@@ -7,7 +7,7 @@ use domain::account::{
     AgentBio, AgentChanges, AgentListing, AgentName, AgentTag, CreateKey, CreatePlatformAgent, Disconnect,
     EndReason, KeyName, KeyScope, LastDisconnect, ModelType, UserHandle,
 };
-use domain::chat::{ChatListing, ChatTitle, CreateChat};
+use domain::chat::{ChatChanges, ChatListing, ChatTitle, CreateChat};
 use domain::contact::{
     Handle, RequestAction, RequestMessage, SendRequest, SentFilter, WhichContact, WhichRequest,
 };
@@ -22,8 +22,8 @@ use domain::memory::{
     StoreMemory,
 };
 use domain::message::{
-    EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind, PostEvent,
-    RequestedMention, SendMessage,
+    DeadlineWalk, EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind,
+    PostEvent, RequestedMention, RespondWithin, SendMessage,
 };
 use domain::organization::{Authority, Invite, PauseReason};
 use domain::page::{PageRequest, Slice};
@@ -116,6 +116,13 @@ impl Fixture {
         world.chats.remove_participant(ann.caller, chat, cai.id).await.unwrap();
         world.chats.delete(ann.caller, deleted).await.unwrap();
         let stopped = world.chat(ann.caller, &[self.agents[0].id.into(), self.agents[2].id.into()]).await;
+        let changes = ChatChanges { title: None, respond_within: RespondWithin::new(1).into() };
+        world.chats.rename(ann.caller, stopped, changes).await.unwrap();
+        for text in ["late", "not late yet"] {
+            world.messages.check_deadlines(&mut DeadlineWalk::default()).await.unwrap();
+            world.send(ann.caller, stopped, text, &to[..1]).await;
+            world.clock.advance(Duration::from_secs(1));
+        }
         world.control.stop(ann.caller, stopped).await.unwrap();
         self.chats = vec![chat, left, deleted, stopped];
     }
@@ -227,7 +234,8 @@ impl Fixture {
         };
         for key in ["stays", "goes"] {
             let content = MessageContent::new("only once".to_owned()).unwrap();
-            let command = SendMessage { content, mentions: vec![mention.clone()], in_reply_to: None };
+            let command =
+                SendMessage { content, mentions: vec![mention.clone()], respond_by: None, in_reply_to: None };
             let sent = world.messages.send_once(ann.caller, chat, command, once(key)).await.unwrap();
             if key == "goes" {
                 world.messages.delete(ann.caller, chat, sent.id).await.unwrap();

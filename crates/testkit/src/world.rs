@@ -366,17 +366,22 @@ impl World {
         text: &str,
         mentions: &[ParticipantId],
     ) -> SentMessage {
-        let mention = |id: &ParticipantId| RequestedMention {
-            id: Some(id.to_string()),
-            handle: None,
-            kind: Some(MentionKind::Mention),
-        };
-        let command = SendMessage {
-            content: MessageContent::new(text.to_owned()).unwrap(),
-            mentions: mentions.iter().map(mention).collect(),
-            in_reply_to: None,
-        };
-        self.messages.send(sender, chat, command).await.unwrap()
+        self.messages.send(sender, chat, self::text(text, mentions)).await.unwrap()
+    }
+}
+
+/// A text that mentions `mentions`.
+pub(crate) fn text(text: &str, mentions: &[ParticipantId]) -> SendMessage {
+    let mention = |id: &ParticipantId| RequestedMention {
+        id: Some(id.to_string()),
+        handle: None,
+        kind: Some(MentionKind::Mention),
+    };
+    SendMessage {
+        content: MessageContent::new(text.to_owned()).unwrap(),
+        mentions: mentions.iter().map(mention).collect(),
+        respond_by: None,
+        in_reply_to: None,
     }
 }
 

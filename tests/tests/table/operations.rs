@@ -87,7 +87,9 @@ fn message() -> Value {
     let mention = json!({
         "id": "0190c5a4-0000-7000-8000-0000000000a1", "handle": "ann/one", "name": "One", "kind": "mention",
     });
-    json!({"message": {"content": "hello", "mentions": [mention], "attachment_ids": []}})
+    json!({"message": {
+        "content": "hello", "mentions": [mention], "attachment_ids": [], "respond_by": "2999-01-01T00:00:00Z",
+    }})
 }
 
 /// An id that is not a string has the wrong type; a string that is not an id is not found.
@@ -292,7 +294,11 @@ fn rooms(base: &str) -> Vec<Operation> {
         post(&at("/chats/{chat_id}/messages"), message()),
         get(&at("/chats/{chat_id}/messages/{message_id}/receipts")),
     ];
-    all.push(operation(Method::PATCH, &at("/chats/{chat_id}"), json!({"chat": {"title": "Plan"}})));
+    all.push(operation(
+        Method::PATCH,
+        &at("/chats/{chat_id}"),
+        json!({"chat": {"title": "Plan", "respond_within": 60}}),
+    ));
     if base.ends_with("me") {
         all.push(delete(&at("/chats/{chat_id}")));
         let edit = json!({"message": {"content": "hello again"}});

@@ -14,7 +14,7 @@ use domain::id::{
     AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, ExecutionId, MessageId, NodeId, ParticipantId,
     Sequence, SessionId, SignalId, TaskId, UserId,
 };
-use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place};
+use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place, RespondWithin};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -56,6 +56,7 @@ fn message() -> Message {
         cause: Cause::None,
         created_at: at(1),
         updated_at: at(-5),
+        respond_by: Some(at(7)),
         deliveries: vec![delivery, Delivery::unaddressed(AGENT)],
     }
 }
@@ -70,6 +71,7 @@ fn chat() -> Chat {
         created_at: at(1),
         updated_at: at(2),
         last_message_at: Some(at(3)),
+        respond_within: RespondWithin::new(60),
     }
 }
 
@@ -245,22 +247,24 @@ fn what_a_newer_program_adds_is_passed_over() {
 }
 
 #[test]
-fn a_message_from_an_older_program_has_no_sender_handle_and_no_cause() {
+fn a_message_from_an_older_program_has_no_sender_handle_deadline_or_cause() {
     for event in &events()[..2] {
         let (kind, body) = encode(event);
         let mut value = serde_json::from_slice::<Value>(&body).unwrap();
-        let sent = value["message"].as_object_mut().unwrap().remove("sender_handle");
-        assert_eq!(sent, Some(json!("ann")));
-        value["message"].as_object_mut().unwrap().remove("cause");
+        let sent = value["message"].as_object_mut().unwrap();
+        sent.remove("cause");
+        let sent = (sent.remove("sender_handle"), sent.remove("respond_by"));
+        assert_eq!(sent, (Some(json!("ann")), Some(json!(7))));
         let Ok(Some(
             DomainEvent::MessageCreated { message: read, .. } | DomainEvent::MessageUpdated { message: read },
         )) = decode(kind, value.to_string().as_bytes())
         else {
             panic!("{value} is not read")
         };
-        assert_eq!(read, Message { sender_handle: None, ..message() });
+        assert_eq!(read, Message { sender_handle: None, respond_by: None, ..message() });
         let (_, body) = encode(&DomainEvent::EventCreated { message: read });
-        assert!(!String::from_utf8(body).unwrap().contains("sender_handle"));
+        let body = String::from_utf8(body).unwrap();
+        assert!(!body.contains("sender_handle") && !body.contains("respond_by"));
     }
 }
 

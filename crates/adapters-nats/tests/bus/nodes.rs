@@ -151,6 +151,7 @@ pub(crate) fn message(room: ChatId, content: &str) -> Message {
         cause: Cause::None,
         created_at: at,
         updated_at: at,
+        respond_by: None,
         deliveries: Vec::new(),
     }
 }

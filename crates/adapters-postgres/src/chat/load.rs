@@ -1,7 +1,7 @@
 //! Reads chats, memberships, and participants.
 
 use diesel::prelude::*;
-use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{Chat, OwnMembership, Participant, Standing};
 use domain::id::{AccountId, ChatId, ParticipantId};
@@ -13,9 +13,18 @@ use crate::schema::{agents, chats, organizations, participants, users};
 
 /// The columns of [`ChatRow`], and their types.
 pub(super) const CHAT_COLUMNS: &str = "chats.id, chats.title, chats.task_id, chats.kind, chats.status, \
-     chats.created_at, chats.updated_at, chats.last_message_at";
-pub(super) type SqlChat =
-    (SqlUuid, Nullable<Text>, Nullable<SqlUuid>, Text, Text, Timestamptz, Timestamptz, Nullable<Timestamptz>);
+     chats.created_at, chats.updated_at, chats.last_message_at, chats.respond_within";
+pub(super) type SqlChat = (
+    SqlUuid,
+    Nullable<Text>,
+    Nullable<SqlUuid>,
+    Text,
+    Text,
+    Timestamptz,
+    Timestamptz,
+    Nullable<Timestamptz>,
+    Nullable<Integer>,
+);
 
 /// A chat that is not deleted.
 pub(crate) async fn chat_on(mut db: &Db, chat: ChatId) -> Result<Option<Chat>, Fault> {

@@ -1,4 +1,4 @@
-//! Storing a new title of a chat.
+//! Storing a new title or default deadline of a chat.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::details::details_on;
 use super::load::{locked_chat_on, standing_on};
+use super::row::respond_within_column;
 use crate::audit;
 use crate::error::Fault;
 use crate::row::At;
@@ -27,17 +28,20 @@ pub(super) async fn rename_on(
     if let Err(refused) = standing.decide_rename() {
         return Ok(Err(refused));
     }
-    let title = command.title.as_str();
+    let chat = command.changes.apply(chat, command.now);
     diesel::update(chats::table.find(command.chat.uuid()))
         .set((
-            chats::title.eq(title),
-            chats::titled_by.eq(None::<Uuid>),
+            chats::respond_within.eq(chat.respond_within.map(respond_within_column)),
             chats::updated_at.eq(At(command.now)),
+            command
+                .changes
+                .title
+                .as_ref()
+                .map(|title| (chats::title.eq(title.as_str()), chats::titled_by.eq(None::<Uuid>))),
         ))
         .execute(&mut db)
         .await?;
-    audit::append_on(db, [AuditEntry::chat_renamed(command)]).await?;
-    let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };
+    audit::append_on(db, AuditEntry::chat_renamed(command)).await?;
     shown_on(db, chat).await.map(Ok)
 }
 

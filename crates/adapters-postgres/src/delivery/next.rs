@@ -30,6 +30,7 @@ type Message = (
     Timestamptz,
     Timestamptz,
     cause::Types,
+    Nullable<Timestamptz>,
     Nullable<Text>,
 );
 type Attempts = (Array<Integer>, Array<Timestamptz>, Array<Timestamptz>, Array<Nullable<Binary>>);

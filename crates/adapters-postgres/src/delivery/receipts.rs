@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{COUNTED_BEFORE, DeliveryReceipt, ReceiptsRefused, may_see_receipts};
 use domain::id::{ChatId, MessageId, ParticipantId};
@@ -64,9 +64,18 @@ async fn sender_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Opti
 }
 
 async fn rows_on(mut db: &Db, message: MessageId) -> Result<Vec<ReceiptRow>, Fault> {
-    let rows = statement::<(RecordColumns, Text, Text, Text, Bool, Timestamptz, Bool, Bool, BigInt)>(
-        RECEIPTS.as_str(),
-    )
+    let rows = statement::<(
+        RecordColumns,
+        Text,
+        Text,
+        Text,
+        Bool,
+        Timestamptz,
+        Nullable<Timestamptz>,
+        Bool,
+        Bool,
+        BigInt,
+    )>(RECEIPTS.as_str())
     .bind::<BigInt, _>(i64::from(COUNTED_BEFORE))
     .bind::<SqlUuid, _>(message.uuid());
     Ok(rows.load(&mut db).await?)

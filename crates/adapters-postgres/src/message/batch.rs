@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{MemberState, ParticipantStatus};
 use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, RecordId, Sequence};
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::cause::Causes;
 use super::{insert, title};
-use crate::chat::row::member_state;
+use crate::chat::row::{member_state, respond_within};
 use crate::error::Fault;
 use crate::group_commit::LockWait;
 use crate::idempotency_record::{self, Key, key};
@@ -76,7 +76,7 @@ pub(crate) type Members = HashMap<MemberKey, MemberState>;
 
 /// Reads and locks chats that are not deleted, in the order of their ids.
 const LOCK_CHATS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, \
-     content_bytes, xmin::text FROM chats \
+     content_bytes, respond_within, xmin::text FROM chats \
      WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE";
 
 /// The plans that limit them, and pauses of their organizations.
@@ -221,25 +221,28 @@ async fn earlier_on(
 }
 
 async fn chats_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, BatchChat>, Fault> {
-    type Row = (Uuid, bool, i64, i64, Option<At>, i64, String);
-    let rows = statement::<(SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, BigInt, Text)>(LOCK_CHATS)
+    type Row = (Uuid, bool, i64, i64, Option<At>, i64, Option<i32>, String);
+    type SqlRow = (SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, BigInt, Nullable<Integer>, Text);
+    let rows = statement::<SqlRow>(LOCK_CHATS)
         .bind::<Array<SqlUuid>, _>(chats_of(news))
         .load::<Row>(&mut db)
         .await?;
-    let chat = |(id, awaits_title, last_sequence, deleted_messages, newest, content_bytes, version): Row| {
-        let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(|at| at.0));
-        let (is_paused, plan) = (false, None);
-        let state = ChatState {
-            awaits_title,
-            last_sequence,
-            deleted_messages,
-            newest,
-            content_bytes,
-            is_paused,
-            plan,
+    let chat =
+        |(id, awaits_title, last_sequence, deleted_messages, newest, content_bytes, within, version): Row| {
+            let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(|at| at.0));
+            let (is_paused, plan, respond_within) = (false, None, within.and_then(respond_within));
+            let state = ChatState {
+                awaits_title,
+                last_sequence,
+                deleted_messages,
+                newest,
+                content_bytes,
+                is_paused,
+                respond_within,
+                plan,
+            };
+            (ChatId::new(id), BatchChat::at(state, version))
         };
-        (ChatId::new(id), BatchChat::at(state, version))
-    };
     Ok(rows.into_iter().map(chat).collect())
 }
 

@@ -20,15 +20,15 @@ use crate::statement::{Statement, statement};
 pub(super) static MESSAGES: LazyLock<String> = LazyLock::new(|| {
     format!(
         "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
-         metadata, created_at, updated_at, {columns}) \
+         metadata, respond_by, created_at, updated_at, {columns}) \
          SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, \
-         new.sender_name, new.mentions, new.metadata, new.created_at, new.created_at, \
+         new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, \
          coalesce(new.cause_id, found.cause_id), coalesce(new.root_id, found.root_id), coalesce(new.hop, found.hop), \
          coalesce(new.originator_id, found.originator_id), coalesce(new.originator_kind, found.originator_kind), \
          found.ambiguous_cause \
-         FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
-         created_at, cause_id, root_id, hop, originator_id, originator_kind) \
+         respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind) \
          CROSS JOIN LATERAL ({of_attempts}) AS found",
         columns = cause::COLUMNS,
         of_attempts = *cause::OF_ATTEMPTS,
@@ -97,6 +97,9 @@ pub(super) fn bind_messages<'m, Row>(
         .bind::<Array<Text>, _>(all.clone().map(|new| new.sender_name.as_str()).collect::<Vec<_>>())
         .bind::<Array<Text>, _>(mentions)
         .bind::<Array<Nullable<Text>>, _>(metadata)
+        .bind::<Array<Nullable<Timestamptz>>, _>(
+            all.clone().map(|new| new.respond_by.map(At)).collect::<Vec<_>>(),
+        )
         .bind::<Array<Timestamptz>, _>(all.map(|new| At(new.created_at)).collect::<Vec<_>>())
         .bind::<Array<Nullable<SqlUuid>>, _>(given.iter().map(|cause| cause.cause_id).collect::<Vec<_>>())
         .bind::<Array<Nullable<SqlUuid>>, _>(given.iter().map(|cause| cause.root_id).collect::<Vec<_>>())

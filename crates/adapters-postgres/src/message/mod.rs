@@ -5,6 +5,7 @@ pub(crate) mod append;
 pub(crate) mod batch;
 pub(crate) mod cause;
 mod context;
+mod deadline;
 pub(crate) mod erase;
 mod history;
 mod insert;
@@ -25,12 +26,13 @@ use async_trait::async_trait;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage,
-    EraseOld, ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, PriorResult,
-    Surroundings, SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, DeadlineOutcome,
+    DeleteMessage, DueText, EditMessage, EraseOld, ErasedOld, HistoryFilter, Kinds, Message,
+    MessageRepository, NewMessage, PriorResult, Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
+use domain::time::Timestamp;
 use futures_util::FutureExt;
 
 use crate::{PostgresStore, idempotency_record};
@@ -73,6 +75,26 @@ impl MessageRepository for PostgresStore {
 
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError> {
         let done = self.change(step, |db, step| retention::erase_old_on(db, step).boxed(), |_| ());
+        done.await?.map_err(|never: Infallible| match never {})
+    }
+
+    async fn due_texts(
+        &self,
+        now: Timestamp,
+        after: Option<(Timestamp, MessageId)>,
+        limit: u32,
+    ) -> Result<Vec<DueText>, StoreError> {
+        let given = (now, after, limit);
+        self.query(given, |db, &(now, after, limit)| deadline::due_on(db, now, after, limit).boxed()).await
+    }
+
+    async fn check_deadline(
+        &self,
+        command: CheckDeadline,
+        on_commit: OnCommit<DeadlineOutcome>,
+    ) -> Result<DeadlineOutcome, StoreError> {
+        let announcing = move |outcome: &DeadlineOutcome| on_commit.run(outcome);
+        let done = self.change(command, |db, command| deadline::check_on(db, command).boxed(), announcing);
         done.await?.map_err(|never: Infallible| match never {})
     }
 

@@ -243,6 +243,7 @@ mod tests {
             newest: None,
             content_bytes: 0,
             is_paused: false,
+            respond_within: None,
             plan: None,
         }
     }
@@ -265,6 +266,8 @@ mod tests {
             mentions: mentions.iter().map(mention).collect(),
             metadata: None,
             cause: Cause::None,
+            respond_by: None,
+            is_notice: false,
             keyed: None,
             now: Timestamp::from_micros(100),
         }

@@ -28,7 +28,7 @@ SELECT "participants"."participant_id", "participants"."kind", "participants"."r
     AND ("participants"."left_at" IS NULL))
   ORDER BY "participants"."joined_at", "participants"."participant_id";
 SELECT id, title IS NULL
-  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, xmin::text
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, respond_within, xmin::text
   FROM chats
   WHERE id = ANY($1)
   AND deleted_at IS NULL
@@ -55,79 +55,9 @@ SELECT "participants"."chat_id", "participants"."participant_id"
   WHERE ((("participants"."chat_id" = ANY($1))
       AND ("participants"."kind" = $2))
     AND ("participants"."left_at" IS NULL));
-WITH message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause)
-    SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, new.sender_name, new.mentions, new.metadata, new.created_at, new.created_at, coalesce(new.cause_id, found.cause_id), coalesce(new.root_id, found.root_id), coalesce(new.hop, found.hop), coalesce(new.originator_id, found.originator_id), coalesce(new.originator_kind, found.originator_kind), found.ambiguous_cause
-    FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, cause_id, root_id, hop, originator_id, originator_kind)
-    CROSS JOIN LATERAL
-    (SELECT CASE WHEN count(place.id) = 1
-      AND count(*) < 100 THEN (array_agg(place.id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS cause_id, CASE WHEN count(place.id) = 1
-      AND count(*) < 100 THEN (array_agg(place.root_id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS root_id, CASE WHEN count(place.id) = 1
-      AND count(*) < 100 THEN max(place.hop) END AS hop, CASE WHEN count(place.id) = 1
-      AND count(*) < 100 THEN (array_agg(place.originator_id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS originator_id, CASE WHEN count(place.id) = 1
-      AND count(*) < 100 THEN max(place.originator_kind) END AS originator_kind, CASE WHEN count(place.id) > 1 OR count(*) >= 100 THEN TRUE END AS ambiguous_cause
-      FROM
-      ((SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
-            AND deliveries.current_attempt > 0
-            AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open
-          FROM deliveries
-          WHERE new.root_id IS NULL
-          AND new.sender_kind = 'Agent'
-          AND deliveries.agent_id = new.sender_id
-          AND deliveries.chat_id = new.chat_id
-          AND deliveries.processed_at IS NULL
-          AND deliveries.dead_at IS NULL
-          AND deliveries.current_attempt > 0
-          LIMIT 100)
-        UNION ALL
-        (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
-            AND deliveries.current_attempt > 0
-            AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
-          AND coalesce((SELECT 1 = 1
-              FROM participants
-              JOIN chats
-              ON chats.id = participants.chat_id
-              WHERE participants.chat_id = deliveries.chat_id
-              AND participants.participant_id = deliveries.agent_id
-              AND participants.left_at IS NULL
-              AND chats.deleted_at IS NULL
-              LIMIT 1), 1 = 0) AS is_open
-          FROM deliveries
-          WHERE new.root_id IS NULL
-          AND new.sender_kind = 'Agent'
-          AND deliveries.agent_id = new.sender_id
-          AND NOT EXISTS
-          (SELECT
-            FROM
-            (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
-                AND deliveries.current_attempt > 0
-                AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open
-              FROM deliveries
-              WHERE new.root_id IS NULL
-              AND new.sender_kind = 'Agent'
-              AND deliveries.agent_id = new.sender_id
-              AND deliveries.chat_id = new.chat_id
-              AND deliveries.processed_at IS NULL
-              AND deliveries.dead_at IS NULL
-              AND deliveries.current_attempt > 0
-              LIMIT 100) AS here
-            WHERE here.is_open)
-          AND deliveries.processed_at IS NULL
-          AND deliveries.dead_at IS NULL
-          AND deliveries.current_attempt > 0
-          LIMIT 100)) AS examined
-      LEFT JOIN LATERAL
-      (SELECT id, coalesce(root_id, id) AS root_id, coalesce(hop, 0) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind
-        FROM messages
-        WHERE messages.chat_id = examined.chat_id
-        AND messages.sequence = examined.sequence OFFSET 0) AS place
-      ON examined.is_open) AS found
-    RETURNING id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause)
-  SELECT id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause
-  FROM message
-  WHERE message.root_id IS NOT NULL OR message.ambiguous_cause;
+INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at)
+  SELECT *, created_at
+  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at);
 INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
   SELECT agent_id, chat_id, sequence, TRUE, 0
   FROM unnest($1, $2, $3) AS new (agent_id, chat_id, sequence);
@@ -136,7 +66,7 @@ UPDATE chats
   FROM unnest($1, $2, $3, $4) AS new (id, last_sequence, at, bytes)
   WHERE chats.id = new.id
   RETURNING chats.xmin::text;
-SELECT "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at"
+SELECT "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."respond_within"
   FROM "chats"
   WHERE (("chats"."id" = $1)
     AND ("chats"."deleted_at" IS NULL))
@@ -283,86 +213,20 @@ WITH durable AS MATERIALIZED
       ON organizations.id = own.id
       JOIN plans
       ON plans.name = organizations.plan
-      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause)
-    SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, new.sender_name, new.mentions, new.metadata, new.created_at, new.created_at, coalesce(new.cause_id, found.cause_id), coalesce(new.root_id, found.root_id), coalesce(new.hop, found.hop), coalesce(new.originator_id, found.originator_id), coalesce(new.originator_kind, found.originator_kind), found.ambiguous_cause
-    FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, cause_id, root_id, hop, originator_id, originator_kind)
-    CROSS JOIN LATERAL
-    (SELECT CASE WHEN count(place.id) = 1
-      AND count(*) < 100 THEN (array_agg(place.id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS cause_id, CASE WHEN count(place.id) = 1
-      AND count(*) < 100 THEN (array_agg(place.root_id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS root_id, CASE WHEN count(place.id) = 1
-      AND count(*) < 100 THEN max(place.hop) END AS hop, CASE WHEN count(place.id) = 1
-      AND count(*) < 100 THEN (array_agg(place.originator_id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS originator_id, CASE WHEN count(place.id) = 1
-      AND count(*) < 100 THEN max(place.originator_kind) END AS originator_kind, CASE WHEN count(place.id) > 1 OR count(*) >= 100 THEN TRUE END AS ambiguous_cause
-      FROM
-      ((SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
-            AND deliveries.current_attempt > 0
-            AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open
-          FROM deliveries
-          WHERE new.root_id IS NULL
-          AND new.sender_kind = 'Agent'
-          AND deliveries.agent_id = new.sender_id
-          AND deliveries.chat_id = new.chat_id
-          AND deliveries.processed_at IS NULL
-          AND deliveries.dead_at IS NULL
-          AND deliveries.current_attempt > 0
-          LIMIT 100)
-        UNION ALL
-        (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
-            AND deliveries.current_attempt > 0
-            AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
-          AND coalesce((SELECT 1 = 1
-              FROM participants
-              JOIN chats
-              ON chats.id = participants.chat_id
-              WHERE participants.chat_id = deliveries.chat_id
-              AND participants.participant_id = deliveries.agent_id
-              AND participants.left_at IS NULL
-              AND chats.deleted_at IS NULL
-              LIMIT 1), 1 = 0) AS is_open
-          FROM deliveries
-          WHERE new.root_id IS NULL
-          AND new.sender_kind = 'Agent'
-          AND deliveries.agent_id = new.sender_id
-          AND NOT EXISTS
-          (SELECT
-            FROM
-            (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
-                AND deliveries.current_attempt > 0
-                AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open
-              FROM deliveries
-              WHERE new.root_id IS NULL
-              AND new.sender_kind = 'Agent'
-              AND deliveries.agent_id = new.sender_id
-              AND deliveries.chat_id = new.chat_id
-              AND deliveries.processed_at IS NULL
-              AND deliveries.dead_at IS NULL
-              AND deliveries.current_attempt > 0
-              LIMIT 100) AS here
-            WHERE here.is_open)
-          AND deliveries.processed_at IS NULL
-          AND deliveries.dead_at IS NULL
-          AND deliveries.current_attempt > 0
-          LIMIT 100)) AS examined
-      LEFT JOIN LATERAL
-      (SELECT id, coalesce(root_id, id) AS root_id, coalesce(hop, 0) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind
-        FROM messages
-        WHERE messages.chat_id = examined.chat_id
-        AND messages.sequence = examined.sequence OFFSET 0) AS place
-      ON examined.is_open) AS found
+      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at)
+    SELECT *, created_at
+    FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at)
     WHERE
     (SELECT may_write
       FROM guard)
     RETURNING id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
     SELECT agent_id, chat_id, sequence, TRUE, 0
-    FROM unnest($20, $21, $22) AS new (agent_id, chat_id, sequence)
+    FROM unnest($16, $17, $18) AS new (agent_id, chat_id, sequence)
     WHERE
     (SELECT may_write
       FROM guard)), chat AS (UPDATE chats
     SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
-    FROM unnest($23, $24, $25, $26) AS new (id, last_sequence, at, bytes)
+    FROM unnest($19, $20, $21, $22) AS new (id, last_sequence, at, bytes)
     WHERE chats.id = new.id
     AND
     (SELECT may_write
@@ -398,7 +262,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING taken.message_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -455,7 +319,7 @@ SELECT participants.status, coalesce(participants.stopped_at, organizations.paus
     LIMIT 1) AS deliveries
   ON TRUE
   LEFT JOIN LATERAL
-  (SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, (CASE sender_kind WHEN 'User' THEN
+  (SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
       (SELECT handle
         FROM users
         WHERE users.id = sender_id) ELSE
@@ -508,7 +372,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
     AND deliveries.sequence = messages.sequence) AS deliveries
   WHERE messages.id = ANY($1)
   ORDER BY deliveries.agent_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -583,7 +447,7 @@ SELECT "participants"."kind", "participants"."role", "participants"."status", "p
     LIMIT $9)
   ORDER BY sequence
   LIMIT $10 OFFSET $11;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -614,7 +478,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
   ORDER BY deliveries.agent_id;
 
 -- a page of messages
-SELECT "participants"."chat_id", "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."last_sequence"
+SELECT "participants"."chat_id", "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."respond_within", "chats"."last_sequence"
   FROM ("participants"
     INNER JOIN "chats"
     ON ("participants"."chat_id" = "chats"."id"))
@@ -630,7 +494,7 @@ SELECT sequence
   AND sequence < $3
   ORDER BY sequence DESC
   LIMIT $4 OFFSET $5;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE

@@ -85,9 +85,10 @@ impl Watched {
                 self.costs(&format!("{anchor:?} {kinds:?}"), 600, reading).await.unwrap().unwrap();
             }
         }
-        let (viewer, root) = (self.ann.id, MessageId::new(id(MESSAGE, 1)));
-        for page in [FIRST, after(at(last / 2))] {
-            self.costs("a tree", 600, store.tree(viewer, root, page)).await.unwrap();
+        let root = Some(MessageId::new(id(MESSAGE, 1)));
+        for (oldest_first, page) in [(true, FIRST), (true, after(last / 2)), (false, after(last / 2))] {
+            let filter = HistoryFilter { root, oldest_first, ..HistoryFilter::default() };
+            self.costs("a tree", 600, store.history(viewer, chat, filter, page)).await.unwrap().unwrap();
         }
         for page in [FIRST, after(last / 2)] {
             self.costs("context", 600, store.context(bot, chat, page)).await.unwrap().unwrap();

@@ -10,7 +10,9 @@ use domain::delivery::{
 };
 use domain::id::{AccountId, ChatId, MessageId, ParticipantId, Sequence, UserId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
-use domain::message::{Ageing, MentionKind, MessageContent, RequestedMention, Retention, SendMessage};
+use domain::message::{
+    Ageing, DeadlineWalk, MentionKind, MessageContent, RequestedMention, Retention, SendMessage,
+};
 use domain::page::Order;
 use domain::ports::Clock;
 use domain::store::OnCommit;
@@ -138,6 +140,7 @@ impl Watched {
                 handle: None,
                 kind: Some(MentionKind::Mention),
             }],
+            respond_by: None,
             in_reply_to: None,
         };
         let (deliveries, small) = (self.world.deliveries.clone(), ChatId::new(id(ROOM, 10)));
@@ -163,6 +166,15 @@ impl Watched {
             let content = MessageContent::new("hello again".to_owned()).unwrap();
             self.costs("edit", 100, messages.edit(ann, chat, sent.id, content)).await.unwrap();
             self.costs("delete", 100, messages.delete(ann, chat, sent.id)).await.unwrap();
+        }
+        let minute = Duration::from_secs(60);
+        let respond_by = Some(self.world.clock.now().plus(minute));
+        messages.send(ann, self.chat, SendMessage { respond_by, ..command() }).await.unwrap();
+        self.world.clock.advance(minute);
+        for missed in [1, 0] {
+            let mut walk = DeadlineWalk::default();
+            let checking = messages.check_deadlines(&mut walk);
+            assert_eq!(self.costs("check deadlines", 200, checking).await.unwrap().missed, missed);
         }
     }
 

@@ -35,6 +35,7 @@ type ItemColumns = (
     Text,
     Text,
     Timestamptz,
+    Nullable<Timestamptz>,
     Text,
     Bool,
     Bool,

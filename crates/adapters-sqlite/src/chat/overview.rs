@@ -1,7 +1,7 @@
 //! Chats for operators.
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Nullable, Text};
+use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 use domain::chat::{ChatFilter, ChatOverview};
 use domain::id::ChatId;
 use uuid::Uuid;
@@ -12,7 +12,17 @@ use crate::row;
 use crate::statement::statement;
 
 type SqlOverview = (
-    (Binary, Nullable<Text>, Nullable<Binary>, Text, Text, BigInt, BigInt, Nullable<BigInt>),
+    (
+        Binary,
+        Nullable<Text>,
+        Nullable<Binary>,
+        Text,
+        Text,
+        BigInt,
+        BigInt,
+        Nullable<BigInt>,
+        Nullable<Integer>,
+    ),
     Nullable<Text>,
     BigInt,
     BigInt,
@@ -27,7 +37,7 @@ macro_rules! chats_where {
         statement!(
             concat!(
                 "SELECT chats.id, chats.title, chats.task_id, chats.kind, chats.status, chats.created_at, \
-                 chats.updated_at, chats.last_message_at, organizations.name, \
+                 chats.updated_at, chats.last_message_at, chats.respond_within, organizations.name, \
                  (SELECT count(*) FROM participants INDEXED BY participants_of_account \
                   WHERE participants.chat_id = chats.id AND participants.left_at IS NULL), \
                  chats.last_sequence - chats.deleted_messages, chats.content_bytes \

@@ -1,4 +1,4 @@
-//! Storing a new title of a chat.
+//! Storing a new title or default deadline of a chat.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -7,6 +7,7 @@ use domain::chat::{Chat, RenameChat, RenameChatRefused, ShownChat};
 
 use super::details::details_on;
 use super::load::{chat_on, standing_on};
+use super::row::respond_within_column;
 use crate::audit;
 use crate::error::Fault;
 use crate::row;
@@ -24,16 +25,19 @@ pub(super) fn rename_on(
         return Ok(Err(RenameChatRefused::ChatNotFound));
     };
     let column = row::bytes(command.chat.uuid());
-    let title = command.title.as_str();
+    let chat = command.changes.apply(chat, command.now);
     diesel::update(chats::table.find(&column))
         .set((
-            chats::title.eq(title),
-            chats::titled_by.eq(None::<Vec<u8>>),
+            chats::respond_within.eq(chat.respond_within.map(respond_within_column)),
             chats::updated_at.eq(command.now.micros()),
+            command
+                .changes
+                .title
+                .as_ref()
+                .map(|title| (chats::title.eq(title.as_str()), chats::titled_by.eq(None::<Vec<u8>>))),
         ))
         .execute(connection)?;
-    audit::append_on(connection, [AuditEntry::chat_renamed(command)])?;
-    let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };
+    audit::append_on(connection, AuditEntry::chat_renamed(command))?;
     shown_on(connection, chat).map(Ok)
 }
 

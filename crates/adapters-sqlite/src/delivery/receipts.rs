@@ -1,7 +1,7 @@
 //! The state of a message at each agent that it is addressed to.
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool, Text};
+use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{COUNTED_BEFORE, DeliveryReceipt, ReceiptsRefused, may_see_receipts};
 use domain::id::{ChatId, MessageId, ParticipantId};
@@ -43,7 +43,7 @@ pub(super) fn receipts_on(
          CROSS JOIN agents ON agents.id = deliveries.agent_id \
          CROSS JOIN messages INDEXED BY messages_order ON messages.chat_id = deliveries.chat_id \
              AND messages.sequence = deliveries.sequence ORDER BY deliveries.agent_id"
-        => (RecordColumns, Text, Text, Text, Bool, BigInt, Bool, Bool, BigInt)
+        => (RecordColumns, Text, Text, Text, Bool, BigInt, Nullable<BigInt>, Bool, Bool, BigInt)
     );
     let list = [(message.chat_id.hex(), message.sequence, &message.mentions)];
     let rows = rows

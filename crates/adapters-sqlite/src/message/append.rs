@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::row::{CauseColumns, mentions_column};
 use super::{cause, title};
 use crate::chat::activate_on;
-use crate::chat::row::member_state;
+use crate::chat::row::{member_state, respond_within};
 use crate::error::Fault;
 use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
@@ -87,8 +87,10 @@ fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<Agen
 type Plan = (String, Option<i64>, Option<i64>, i64);
 
 /// Status of a membership, its stop, and a pause of the organization; whether the chat has no title yet, its last
-/// sequence, number of deleted messages, newest time, and bytes; whether the sender has work that it has begun.
-type Sender = (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Option<Plan>, bool);
+/// sequence, number of deleted messages, newest time, bytes, and default deadline; whether the sender has work that it
+/// has begun.
+type Sender =
+    (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Option<i32>, Option<Plan>, bool);
 
 /// The SQL types of a [`Sender`].
 type SenderColumns = (
@@ -100,6 +102,7 @@ type SenderColumns = (
     BigInt,
     Nullable<BigInt>,
     BigInt,
+    Nullable<Integer>,
     Nullable<(Text, Nullable<BigInt>, Nullable<BigInt>, BigInt)>,
     Bool,
 );
@@ -111,7 +114,7 @@ fn sender_on(
 ) -> Result<Option<(MemberState, ChatState, bool)>, Fault> {
     let found = statement!(
         "SELECT participants.status, stopped_at, paused_at, title IS NULL AND titled_by IS NULL, last_sequence, \
-             deleted_messages, last_message_at, chats.content_bytes, plans.name, plans.messages, plans.bytes, \
+             deleted_messages, last_message_at, chats.content_bytes, respond_within, plans.name, plans.messages, plans.bytes, \
              organizations.content_bytes, EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_at_work \
              WHERE agent_id = participant_id AND ", cause::BEGUN, ") \
          FROM participants CROSS JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
@@ -133,6 +136,7 @@ fn sender_on(
         deleted_messages,
         newest,
         content_bytes,
+        within,
         plan,
         has_begun,
     )) = found
@@ -146,9 +150,17 @@ fn sender_on(
         organization_bytes: bytes_of(organization_bytes),
     });
     let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(row::time));
-    let is_paused = pause.is_some();
-    let state =
-        ChatState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, is_paused, plan };
+    let (is_paused, respond_within) = (pause.is_some(), within.and_then(respond_within));
+    let state = ChatState {
+        awaits_title,
+        last_sequence,
+        deleted_messages,
+        newest,
+        content_bytes,
+        is_paused,
+        respond_within,
+        plan,
+    };
     Ok(Some((member_state(&status, stop.is_some())?, state, has_begun)))
 }
 
@@ -177,18 +189,18 @@ fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(),
     macro_rules! columns {
         () => {
             "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
-             metadata, created_at, updated_at"
+             metadata, created_at, updated_at, respond_by"
         };
     }
     if message.cause.is_none() {
-        let insert = statement!(columns!(), ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        let insert = statement!(columns!(), ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
         with_values(insert, message)?.execute(connection)?;
         return Ok(());
     }
     let insert = statement!(
         columns!(),
         ", cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     );
     let cause = CauseColumns::of(message.cause);
     with_values(insert, message)?
@@ -219,7 +231,8 @@ fn with_values<T: statement::Text>(
         .bind::<Text, _>(mentions_column(&message.mentions)?)
         .bind::<Nullable<Text>, _>(message.metadata.as_ref().map(row::to_json).transpose()?)
         .bind::<BigInt, _>(At(message.created_at))
-        .bind::<BigInt, _>(At(message.updated_at)))
+        .bind::<BigInt, _>(At(message.updated_at))
+        .bind::<Nullable<BigInt>, _>(message.respond_by.map(At)))
 }
 
 fn deliver_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {

@@ -4,6 +4,7 @@ mod amend;
 pub(crate) mod append;
 mod cause;
 mod context;
+mod deadline;
 mod history;
 pub(crate) mod load;
 mod retention;
@@ -21,12 +22,13 @@ use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, DeleteMessage, EditMessage,
-    EraseOld, ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, PriorResult,
-    Surroundings, SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, DeadlineOutcome,
+    DeleteMessage, DueText, EditMessage, EraseOld, ErasedOld, HistoryFilter, Kinds, Message,
+    MessageRepository, NewMessage, PriorResult, Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
+use domain::time::Timestamp;
 use measure::Work;
 
 use crate::{SqliteStore, idempotency_record};
@@ -65,6 +67,25 @@ impl MessageRepository for SqliteStore {
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError> {
         let work = move |connection: &mut SqliteConnection| retention::erase_old_on(connection, step).map(Ok);
         let done: Result<ErasedOld, Infallible> = self.change(work, |_| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn due_texts(
+        &self,
+        now: Timestamp,
+        after: Option<(Timestamp, MessageId)>,
+        limit: u32,
+    ) -> Result<Vec<DueText>, StoreError> {
+        self.read(move |connection| deadline::due_on(connection, now, after, limit)).await
+    }
+
+    async fn check_deadline(
+        &self,
+        command: CheckDeadline,
+        on_commit: OnCommit<DeadlineOutcome>,
+    ) -> Result<DeadlineOutcome, StoreError> {
+        let work = move |connection: &mut SqliteConnection| deadline::check_on(connection, &command).map(Ok);
+        let done: Result<_, Infallible> = self.change(work, |outcome| on_commit.run(outcome)).await?;
         done.map_err(|never| match never {})
     }
 

@@ -7,7 +7,7 @@ use domain::chat::{
 };
 use domain::control::ControlRepository;
 use domain::delivery::DeliveryStatus;
-use domain::message::{Anchor, Kinds, MessageKind};
+use domain::message::{Anchor, Kinds, MessageKind, MessageRepository};
 use domain::work::{FindWork, FlagCondition, WorkRepository, WorkScope, WorkSearch};
 
 const ALL_PARTS: ChatParts =
@@ -120,6 +120,17 @@ async fn receipts_run_along_the_index_of_what_is_open() {
     let steps = heard.steps();
     let counts = |step: &str| step.contains("earlier") && step.contains("deliveries_open (");
     assert!(steps.iter().any(|(step, _)| counts(step)), "{steps:#?}");
+}
+
+#[tokio::test]
+async fn texts_with_deadlines_are_found_by_their_index() {
+    let mut heard = Overheard::open();
+    at_work(&heard).await;
+    let now = Timestamp::from_micros(NOON);
+    for after in [None, Some((now, MessageId::NIL))] {
+        heard.store.due_texts(now, after, 100).await.unwrap();
+        heard.expect("due texts", &["messages_with_deadline"]);
+    }
 }
 
 #[tokio::test]

@@ -112,11 +112,14 @@ async fn reads_of_a_long_room_cost_what_their_page_holds() {
             heard.bounded(&format!("{anchor:?}"), read, &[term]).await;
         }
     }
-    for behind in [None, Some(NOON + many / 2)] {
+    for (oldest_first, behind) in [(true, None), (true, Some(many / 2)), (false, Some(many / 2))] {
+        let filter = HistoryFilter { root: Some(made(3)), oldest_first, ..HistoryFilter::default() };
         let read = async |store: &SqliteStore| {
-            assert_eq!(store.tree(ann.id, made(3), part(behind)).await.unwrap().rows.len(), 100);
+            let page = store.history(viewer, chat, filter, part(behind)).await.unwrap().unwrap();
+            assert_eq!(page.rows.len(), 100);
         };
-        heard.bounded("tree", read, &["messages_of_tree (root_id=? AND (created_at,id)>(?,?))"]).await;
+        let term = "messages_of_tree (root_id=? AND chat_id=? AND sequence>? AND sequence<?)";
+        heard.bounded("tree", read, &[term]).await;
     }
     for behind in [None, Some(many / 2)] {
         let read = async |store: &SqliteStore| {

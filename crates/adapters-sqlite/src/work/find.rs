@@ -34,6 +34,7 @@ type ItemColumns = (
     Text,
     Text,
     BigInt,
+    Nullable<BigInt>,
     Text,
     Bool,
     Bool,

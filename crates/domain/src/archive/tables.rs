@@ -125,6 +125,7 @@ macro_rules! tables {
                     deleted_messages -> Integer,
                     titled_by -> Nullable<Id>,
                     content_bytes -> Integer,
+                    respond_within -> Nullable<Small>,
                 }
                 participants (chat_id, participant_id) {
                     chat_id -> Id,
@@ -151,6 +152,8 @@ macro_rules! tables {
                     metadata -> Nullable<Text>,
                     created_at -> Instant,
                     updated_at -> Instant,
+                    respond_by -> Nullable<Instant>,
+                    deadline_checked_at -> Nullable<Instant>,
                     cause_id -> Nullable<Id>,
                     root_id -> Nullable<Id>,
                     hop -> Nullable<Small>,

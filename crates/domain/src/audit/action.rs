@@ -61,6 +61,8 @@ words! {
         ChatCreated = "chat.created",
         /// A chat was given another title.
         ChatRenamed = "chat.renamed",
+        /// A chat was given another default deadline; the detail is the seconds, or `none`.
+        ChatDeadlineSet = "chat.deadline_set",
         /// A chat was deleted.
         ChatDeleted = "chat.deleted",
         /// The agents of a chat were stopped.

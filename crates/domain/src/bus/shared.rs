@@ -114,6 +114,7 @@ mod tests {
             created_at: at,
             updated_at: at,
             last_message_at: None,
+            respond_within: None,
         };
         DomainEvent::RoomUpdated { to, chat, details: ChatDetails::default() }
     }

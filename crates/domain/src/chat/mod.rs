@@ -43,9 +43,9 @@ pub use participant::{
     MemberState, Named, Names, OwnMembership, Participant, ParticipantStatus, Role, Roster,
 };
 pub use port::{
-    AddParticipant, AddedParticipant, ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat,
-    NewChat, ParticipantRepository, RemoveParticipant, RemovedParticipant, RenameChat, RenameChatRefused,
-    ShownChat,
+    AddParticipant, AddedParticipant, ChatChanges, ChatRepository, CreateRefused, DeleteChat, DeleteRefused,
+    DeletedChat, NewChat, ParticipantRepository, RemoveParticipant, RemovedParticipant, RenameChat,
+    RenameChatRefused, ShownChat,
 };
 pub use read::ReadChatError;
 pub use remove_participant::RemoveParticipantError;

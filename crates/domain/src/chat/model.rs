@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ChatId, TaskId};
+use crate::message::RespondWithin;
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -54,6 +55,9 @@ pub struct Chat {
     pub updated_at: Timestamp,
     /// The time of the newest message or event.
     pub last_message_at: Option<Timestamp>,
+    /// The deadline of texts that mention agents and have none of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub respond_within: Option<RespondWithin>,
 }
 
 impl Chat {

@@ -12,6 +12,7 @@ use super::title::ChatTitle;
 use crate::caller::Caller;
 use crate::id::{AccountId, AgentId, ChatId, ParticipantId, TaskId, UserId};
 use crate::idempotency::{KeyedRequest, StoredAnswer};
+use crate::message::RespondWithin;
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
@@ -49,6 +50,7 @@ impl NewChat {
             created_at: self.now,
             updated_at: self.now,
             last_message_at: None,
+            respond_within: None,
         }
     }
 }
@@ -115,15 +117,42 @@ pub struct RemovedParticipant {
     pub participant: Participant,
 }
 
-/// A chat to be renamed.
+/// Changes of a chat; what is `None` stays as it is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ChatChanges {
+    /// The new title.
+    pub title: Option<ChatTitle>,
+    /// The new deadline of texts that mention agents and have none of their own; `Some(None)` for no deadline.
+    pub respond_within: Option<Option<RespondWithin>>,
+}
+
+impl From<ChatTitle> for ChatChanges {
+    fn from(title: ChatTitle) -> Self {
+        Self { title: Some(title), respond_within: None }
+    }
+}
+
+impl ChatChanges {
+    /// The chat after the changes, which are made at `now`.
+    pub fn apply(&self, chat: Chat, now: Timestamp) -> Chat {
+        Chat {
+            title: self.title.as_ref().map(|title| title.as_str().to_owned()).or(chat.title),
+            respond_within: self.respond_within.unwrap_or(chat.respond_within),
+            updated_at: now,
+            ..chat
+        }
+    }
+}
+
+/// A chat to be renamed, or to be given a default deadline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RenameChat {
     /// The chat.
     pub chat: ChatId,
     /// The caller.
     pub by: Caller,
-    /// The new title.
-    pub title: ChatTitle,
+    /// The changes.
+    pub changes: ChatChanges,
     /// The current time.
     pub now: Timestamp,
 }

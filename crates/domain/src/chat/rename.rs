@@ -1,8 +1,7 @@
-//! Renaming a chat.
+//! Renaming a chat, and setting its default deadline.
 
-use super::port::{RenameChat, RenameChatRefused, ShownChat};
+use super::port::{ChatChanges, RenameChat, RenameChatRefused, ShownChat};
 use super::service::ChatService;
-use super::title::ChatTitle;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::ChatId;
@@ -21,17 +20,24 @@ pub enum RenameChatError {
 }
 
 impl ChatService {
-    /// Sets the title of the chat, which stays from then on: no message ever replaces it. The time
-    /// of the last message does not change.
+    /// Sets the title of the chat, which stays from then on: no message ever replaces it; or its default
+    /// deadline, which counts for texts from then on. The time of the last message does not change.
     pub async fn rename(
         &self,
         caller: impl Into<Caller>,
         chat: ChatId,
-        title: ChatTitle,
+        changes: impl Into<ChatChanges>,
     ) -> Result<ShownChat, RenameChatError> {
-        let command = RenameChat { chat, by: caller.into(), title, now: self.clock.now() };
+        let command = RenameChat { chat, by: caller.into(), changes: changes.into(), now: self.clock.now() };
         let events = self.events.clone();
-        let on_commit = OnCommit::new(move |renamed: &ShownChat| renamed.on_commit(&*events));
+        let is_renamed = command.changes.title.is_some();
+        let on_commit = OnCommit::new(move |changed: &ShownChat| {
+            if is_renamed {
+                changed.on_commit(&*events);
+            } else {
+                changed.announce(&*events);
+            }
+        });
         Ok(self.chats.rename(command, on_commit).await??)
     }
 }
@@ -41,6 +47,11 @@ impl ShownChat {
     pub(crate) fn on_commit(&self, events: &dyn EventPublisher) {
         let title = self.chat.display_title().to_owned();
         events.publish(DomainEvent::RoomTitleChanged { chat_id: self.chat.id, title });
+        self.announce(events);
+    }
+
+    /// Notifies the humans of the new entry in their lists.
+    fn announce(&self, events: &dyn EventPublisher) {
         let (to, chat, details) = (self.users.clone(), self.chat.clone(), self.details.clone());
         events.publish(DomainEvent::RoomUpdated { to, chat, details });
     }

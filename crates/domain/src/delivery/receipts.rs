@@ -44,12 +44,20 @@ pub struct DeliveryReceipt {
     pub before: Option<u32>,
     /// The message that replaces this one for the agent.
     pub replaced_by: Option<MessageId>,
+    /// The deadline of the message, if it has one.
+    pub respond_by: Option<Timestamp>,
 }
 
 impl DeliveryReceipt {
     /// The receipt of a delivery of a message that was written at `written_at`. `before` is the number of open
     /// deliveries of the agent in the chat before it. It needs the newest attempt only.
-    pub fn of(delivery: &Delivery, agent: ReceiptAgent, written_at: Timestamp, before: u32) -> Self {
+    pub fn of(
+        delivery: &Delivery,
+        agent: ReceiptAgent,
+        written_at: Timestamp,
+        respond_by: Option<Timestamp>,
+        before: u32,
+    ) -> Self {
         let status = delivery.status();
         let newest = delivery.attempts().last();
         let times = [
@@ -62,7 +70,7 @@ impl DeliveryReceipt {
         let changed_at = times.into_iter().flatten().fold(written_at, Timestamp::max);
         let is_open = !matches!(status, DeliveryStatus::Processed | DeliveryStatus::Dead);
         let before = (is_open && agent.in_chat).then_some(before);
-        Self { agent, status, changed_at, before, replaced_by: delivery.replaced_by() }
+        Self { agent, status, changed_at, before, replaced_by: delivery.replaced_by(), respond_by }
     }
 }
 
@@ -160,10 +168,16 @@ mod tests {
                 is_paused: false,
             };
             let left = ReceiptAgent { in_chat: false, ..agent.clone() };
-            assert_eq!(DeliveryReceipt::of(&delivery, left, at(1), 3).before, None);
-            let receipt = DeliveryReceipt::of(&delivery, agent.clone(), at(1), 3);
-            let expected =
-                DeliveryReceipt { agent, status, changed_at: at(changed_at), before, replaced_by: None };
+            assert_eq!(DeliveryReceipt::of(&delivery, left, at(1), None, 3).before, None);
+            let receipt = DeliveryReceipt::of(&delivery, agent.clone(), at(1), Some(at(9)), 3);
+            let expected = DeliveryReceipt {
+                agent,
+                status,
+                changed_at: at(changed_at),
+                before,
+                replaced_by: None,
+                respond_by: Some(at(9)),
+            };
             assert_eq!(receipt, expected);
         }
     }

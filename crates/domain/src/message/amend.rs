@@ -49,10 +49,11 @@ impl ChangedMessage {
 }
 
 impl Message {
-    /// Decides on a human's edit or deletion: only the sender may. Events belong to agents, so a
-    /// human's own messages are texts.
+    /// Decides on a human's edit or deletion: only the sender of a text may. An event in the name of a human is the
+    /// server's.
     pub fn decide_change(&self, by: UserId) -> Result<(), ChangeMessageRefused> {
-        if self.sender == ParticipantId::User(by) { Ok(()) } else { Err(ChangeMessageRefused::NotSender) }
+        let is_own = self.sender == ParticipantId::User(by) && !self.kind.is_event();
+        if is_own { Ok(()) } else { Err(ChangeMessageRefused::NotSender) }
     }
 
     /// The message with another text, with the names of its mentions bound as in the original. An
@@ -94,6 +95,7 @@ mod tests {
             cause: Cause::None,
             created_at: Timestamp::from_micros(10),
             updated_at: Timestamp::from_micros(10),
+            respond_by: None,
             deliveries: Vec::new(),
         }
     }
@@ -102,6 +104,8 @@ mod tests {
     fn only_the_sender_changes_a_message() {
         let ann = ParticipantId::User(ANN);
         assert_eq!(message(ann).decide_change(ANN), Ok(()));
+        let event = Message { kind: MessageKind::Attention, ..message(ann) };
+        assert_eq!(event.decide_change(ANN), Err(ChangeMessageRefused::NotSender));
         let ben = UserId::new(Uuid::from_u128(9));
         assert_eq!(message(ann).decide_change(ben), Err(ChangeMessageRefused::NotSender));
         // An agent is another sender than a human, even with the same id.

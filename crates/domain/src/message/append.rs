@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{AppendRefused, Message, NewMessage};
+use super::{AppendRefused, Message, NewMessage, RespondWithin};
 use crate::chat::{ChatTitle, MemberState, ParticipantStatus};
 use crate::delivery::Delivery;
 use crate::id::{AgentId, ChatId, ParticipantId, Sequence};
@@ -25,6 +25,8 @@ pub struct ChatState {
     pub content_bytes: i64,
     /// Set while the chat's organization is paused: every agent is stopped.
     pub is_paused: bool,
+    /// The deadline of texts that have none of their own.
+    pub respond_within: Option<RespondWithin>,
     /// The plan of the chat's organization; `None` without a plan.
     pub plan: Option<ChatPlan>,
 }
@@ -85,10 +87,12 @@ impl ChatState {
         agents: &[AgentId],
     ) -> Result<AppendDecision, AppendRefused> {
         let Some(sender) = member(new.sender) else { return Err(AppendRefused::NotParticipant) };
-        if sender.or_stopped(self.is_paused && new.sender.agent().is_some()).is_stopped {
+        if !new.is_notice && sender.or_stopped(self.is_paused && new.sender.agent().is_some()).is_stopped {
             return Err(AppendRefused::Stopped);
         }
-        if let Some(plan) = &self.plan {
+        if let Some(plan) = &self.plan
+            && !new.is_notice
+        {
             let messages = (self.last_sequence.get() - self.deleted_messages).cast_unsigned();
             plan.check(messages, new.chat).map_err(AppendRefused::Limit)?;
         }
@@ -110,6 +114,7 @@ impl ChatState {
         let at = self.newest.map_or(new.now, |newest| new.now.max(after(newest)));
         self.newest = Some(at);
         self.last_sequence = self.last_sequence.next();
+        let by_default = self.respond_within.filter(|_| !addressed.is_empty()).map(|within| within.after(at));
         let message = Message {
             id: new.id,
             chat_id: new.chat,
@@ -124,6 +129,7 @@ impl ChatState {
             cause: new.cause,
             created_at: at,
             updated_at: at,
+            respond_by: new.respond_by.or(by_default),
             deliveries: addressed.into_iter().map(Delivery::new).collect(),
         };
         self.content_bytes += message.bytes();
@@ -133,7 +139,7 @@ impl ChatState {
             message,
             recipients,
             stopped,
-            activates: sender.status == ParticipantStatus::Inactive,
+            activates: sender.status == ParticipantStatus::Inactive && !new.is_notice,
             titling,
         })
     }
@@ -169,6 +175,7 @@ mod tests {
             newest: None,
             content_bytes: 40,
             is_paused: false,
+            respond_within: None,
             plan: None,
         }
     }
@@ -210,6 +217,8 @@ mod tests {
             mentions: agents.iter().map(mention).collect(),
             metadata: None,
             cause: Cause::None,
+            respond_by: None,
+            is_notice: false,
             keyed: None,
             now: Timestamp::from_micros(now),
         }

@@ -16,6 +16,7 @@ pub mod amend;
 mod append;
 mod cause;
 pub mod content;
+pub mod deadline;
 mod delete;
 mod edit;
 pub mod filter;
@@ -32,6 +33,9 @@ pub use amend::{ChangeMessageError, ChangeMessageRefused};
 pub use append::{AppendDecision, ChatPlan, ChatState, Titling};
 pub use cause::{Cause, EXAMINED_DELIVERIES, OpenAttempts, Place};
 pub use content::{EventContent, EventMetadata, MessageContent};
+pub use deadline::{
+    CheckDeadline, CheckedDeadlines, DeadlineFault, DeadlineOutcome, DeadlineWalk, DueText, RespondWithin,
+};
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
 pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};

@@ -71,6 +71,9 @@ pub struct Message {
     pub created_at: Timestamp,
     /// The time of the last change.
     pub updated_at: Timestamp,
+    /// The deadline by which the agents must respond to a text, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub respond_by: Option<Timestamp>,
     /// Its delivery records by agent id, one for each agent that it was addressed to or that worked
     /// on it, with the newest attempts only; see [`crate::delivery::SHOWN_ATTEMPTS`].
     pub deliveries: Vec<Delivery>,
@@ -143,4 +146,6 @@ pub struct SentMessage {
     pub recipients: Vec<Recipient>,
     /// The handles of agents that appear in the text and are not mentioned.
     pub unmentioned: Vec<String>,
+    /// The deadline by which the agents must respond, if the text has one.
+    pub respond_by: Option<Timestamp>,
 }

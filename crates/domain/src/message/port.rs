@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::amend::ChangeMessageRefused;
 use super::cause::Cause;
 use super::content::MessageContent;
+use super::deadline::{CheckDeadline, DeadlineOutcome, DueText};
 use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
@@ -43,6 +44,12 @@ pub struct NewMessage {
     /// What it follows from, if that is given. [`Cause::None`] lets the store ask the sender's open attempts, if it is
     /// an agent.
     pub cause: Cause,
+    /// The deadline of a text; `None` for that of the chat ([`ChatState::respond_within`](super::ChatState)),
+    /// if it has one.
+    pub respond_by: Option<Timestamp>,
+    /// Set for an event of the server in the name of the sender: it is stored although the sender is stopped,
+    /// or the chat is full.
+    pub is_notice: bool,
     /// Set for a request with an idempotency key.
     pub keyed: Option<KeyedRequest>,
     /// The current time.
@@ -208,6 +215,24 @@ pub trait MessageRepository: Send + Sync {
         command: DeleteMessage,
         on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeMessageRefused>, StoreError>;
+
+    /// The texts whose deadline is `now` or earlier and that were not checked, by deadline and id: those after
+    /// a place in this order, at most `limit`.
+    async fn due_texts(
+        &self,
+        now: Timestamp,
+        after: Option<(Timestamp, MessageId)>,
+        limit: u32,
+    ) -> Result<Vec<DueText>, StoreError>;
+
+    /// Checks a text after its deadline: stores the event that [`CheckDeadline::event`] returns, if it returns
+    /// one, and marks the text as checked. A text that any server has checked is not checked again. A text of a
+    /// deleted chat is only marked. `on_commit` is run for every outcome.
+    async fn check_deadline(
+        &self,
+        command: CheckDeadline,
+        on_commit: OnCommit<DeadlineOutcome>,
+    ) -> Result<DeadlineOutcome, StoreError>;
 
     /// Reads the next messages in the order of their ids, in all chats, and erases those that
     /// match, with their deliveries and attempts, and the titles that derive from them; no plan

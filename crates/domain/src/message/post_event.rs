@@ -125,6 +125,8 @@ impl MessageService {
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
             cause,
+            respond_by: None,
+            is_notice: false,
             keyed,
             now,
         };

@@ -2,8 +2,9 @@
 
 use super::cause::Cause;
 use super::content::{MessageContent, stored_text};
+use super::deadline::{self, DeadlineFault};
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
-use super::model::{MessageKind, Recipient, RecipientState, SentMessage};
+use super::model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
 use crate::caller::Caller;
@@ -26,6 +27,8 @@ pub struct SendMessage {
     pub mentions: Vec<RequestedMention>,
     /// The message that it follows from, if the sender names it.
     pub in_reply_to: Option<MessageId>,
+    /// The deadline by which the mentioned agents must respond; `None` for that of the chat.
+    pub respond_by: Option<Timestamp>,
 }
 
 /// The reason why a message was not accepted.
@@ -46,6 +49,9 @@ pub enum SendMessageError {
     /// The named cause is no message that the caller may see.
     #[error("there is no such message for the caller")]
     CauseNotFound,
+    /// The deadline is not possible.
+    #[error(transparent)]
+    Deadline(#[from] DeadlineFault),
     /// The chat has as many messages as the plan of its organization allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
@@ -85,13 +91,14 @@ impl MessageService {
             Err(
                 refused @ (SendMessageError::ChatNotFound
                 | SendMessageError::Mention(_)
-                | SendMessageError::CauseNotFound),
+                | SendMessageError::CauseNotFound
+                | SendMessageError::Deadline(_)),
             ) => refused,
             settled => return settled,
         };
         // A repeated request gets the same answer as before, even if the chat has changed since.
         match self.earlier(keyed).await? {
-            PriorResult::Message(first) => Ok(SentMessage::repeated(first.id, chat, &first.mentions)),
+            PriorResult::Message(first) => Ok(SentMessage::repeats(&first)),
             PriorResult::Deleted(first) => Ok(SentMessage::repeated(first.id, chat, &first.mentions)),
             PriorResult::AnotherRequest => Err(SendMessageError::KeyReused),
             // A stop is reported before faults in the text.
@@ -138,14 +145,19 @@ impl MessageService {
         let meant = self.names(sender, chat, meant, Result::is_ok).await?;
         let (named, mentions, unmentioned, platform) =
             meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
+        deadline::check(command.respond_by, &mentions, now)?;
         let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
         let cause = cause.ok_or(SendMessageError::CauseNotFound)?;
         let id = MessageId::new(self.ids.generate(now));
-        let new = NewMessage::text(id, chat, named, &command.content, mentions, now);
-        let new = NewMessage { cause, keyed, ..new };
+        let new = NewMessage {
+            keyed,
+            cause,
+            respond_by: command.respond_by,
+            ..NewMessage::text(id, chat, named, &command.content, mentions, now)
+        };
         let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(appended) => Ok(SentMessage::new(&appended, &platform)),
-            Err(AppendRefused::Repeated(first)) => Ok(SentMessage::repeated(first.id, chat, &first.mentions)),
+            Err(AppendRefused::Repeated(first)) => Ok(SentMessage::repeats(&first)),
             // It was sent; the later deletion is no reason to send it again.
             Err(AppendRefused::RepeatedDeleted(first)) => {
                 Ok(SentMessage::repeated(first.id, chat, &first.mentions))
@@ -193,6 +205,8 @@ impl NewMessage {
             mentions,
             metadata: None,
             cause: Cause::None,
+            respond_by: None,
+            is_notice: false,
             keyed: None,
             now,
         }
@@ -224,7 +238,14 @@ impl SentMessage {
                 is_paused: *is_paused,
             },
         };
-        Self::with_states(message.id, message.chat_id, &message.mentions, |id| Some(state(id)))
+        let sent = Self::with_states(message.id, message.chat_id, &message.mentions, |id| Some(state(id)));
+        Self { respond_by: message.respond_by, ..sent }
+    }
+
+    /// The answer to a repeated request that sent `first`.
+    fn repeats(first: &Message) -> Self {
+        let sent = Self::repeated(first.id, first.chat_id, &first.mentions);
+        Self { respond_by: first.respond_by, ..sent }
     }
 
     /// The answer to a repeated request. What the recipients were then may be wrong by now.
@@ -248,6 +269,6 @@ impl SentMessage {
                 state: state(m.id),
             })
             .collect();
-        Self { id, chat_id, recipients, unmentioned: Vec::new() }
+        Self { id, chat_id, recipients, unmentioned: Vec::new(), respond_by: None }
     }
 }

@@ -233,6 +233,8 @@ pub struct WorkItem {
     pub sender_name: String,
     /// The time at which the message was written.
     pub written_at: Timestamp,
+    /// Its deadline, if it has one.
+    pub respond_by: Option<Timestamp>,
     /// The first [`SHOWN_TEXT_CHARS`](super::SHOWN_TEXT_CHARS) characters of the text; `None` if the
     /// reader may not read the chat.
     pub text: Option<String>,

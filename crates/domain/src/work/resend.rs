@@ -73,7 +73,10 @@ impl WorkService {
         // Only its handle becomes a marker: its name may be that of somebody who is quoted.
         let nameless = Mention { name: String::new(), ..mention.clone() };
         let new = NewMessage::text(id, chat, sender.clone(), &content, vec![nameless], now);
-        let new = NewMessage { mentions: vec![mention], cause: Cause::Known(original.place()), ..new };
+        // The deadline still holds; after it, that of the chat does.
+        let respond_by = original.respond_by.filter(|by| *by > now);
+        let cause = Cause::Known(original.place());
+        let new = NewMessage { mentions: vec![mention], cause, respond_by, ..new };
         let what = match resend.to {
             Some(_) => format!("reassigned to @{}", to.handle),
             None => "sent again".to_owned(),
@@ -154,6 +157,7 @@ mod tests {
             cause: Cause::None,
             created_at: at,
             updated_at: at,
+            respond_by: None,
             deliveries: Vec::new(),
         }
     }

@@ -1,4 +1,4 @@
-//! `PATCH /chats/{chat_id}`: changes the title.
+//! `PATCH /chats/{chat_id}`: changes the title, or the default deadline.
 
 use actix_web::{HttpResponse, web};
 use domain::chat::ChatService;

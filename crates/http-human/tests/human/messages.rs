@@ -2,7 +2,8 @@
 
 use domain::delivery::{DeliveryStep, FailureText};
 use domain::id::{MessageId, ParticipantId};
-use serde_json::json;
+use domain::ports::Clock;
+use serde_json::{Value, json};
 
 use crate::harness::{Api, text_for};
 
@@ -84,6 +85,43 @@ async fn wrong_bodies_are_refused() {
     assert_eq!(api.post(&api.ann, &path, attached).await.code(), (422, "unknown_attachment"));
 }
 
+/// On a text that mentions an agent, and ahead.
+#[actix_web::test]
+async fn a_deadline_is_shown_or_refused() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}/messages");
+    let at = |seconds: u64| api.world.clock.now().plus(std::time::Duration::from_secs(seconds)).to_string();
+    let mention = json!([{"id": api.helper.id.to_string()}]);
+    let text = |by: Value, mentions: &Value| json!({"message": {"content": "hi", "mentions": mentions, "respond_by": by}});
+    for (by, mentions) in [
+        (json!(at(0)), &mention),
+        (json!(at(31 * 24 * 60 * 60)), &mention),
+        (json!("2999-01-01T00:00:00Z"), &mention),
+        (json!("tomorrow"), &mention),
+        (json!("2999-01-01"), &mention),
+        (json!(60), &mention),
+        (json!(at(60)), &json!([])),
+        (json!(at(60)), &json!([{"id": api.helper.id.to_string(), "kind": "reference"}])),
+    ] {
+        let answer = api.post(&api.ann, &path, text(by.clone(), mentions)).await;
+        assert_eq!(answer.refusal(), (422, "validation_error", vec!["/message/respond_by"]), "{by}");
+    }
+    let none = api.post(&api.ann, &path, text(Value::Null, &mention)).await;
+    assert_eq!((none.status, none.data().get("respond_by")), (201, None));
+    let by = at(60);
+    let sent = api.post(&api.ann, &path, text(json!(by), &mention)).await;
+    assert_eq!((sent.status, &sent.data()["respond_by"]), (201, &json!(by)));
+    let shown = api.get(&api.ann, &path).await;
+    let shown = shown.data().as_array().unwrap().iter().map(|text| text.get("respond_by"));
+    assert_eq!(shown.collect::<Vec<_>>(), [Some(&json!(by)), None]);
+    let receipts = format!("{path}/{}/receipts", sent.data()["id"].as_str().unwrap());
+    assert_eq!(api.get(&api.ann, &receipts).await.data()[0]["respond_by"], by);
+    let work = api.get(&api.ann, "/work").await;
+    let work = work.data().as_array().unwrap().iter().map(|item| item["respond_by"].clone());
+    assert_eq!(work.collect::<Vec<_>>(), [Value::Null, json!(by)]);
+}
+
 /// The state of a message, and no error, which may be that of another tenant.
 #[actix_web::test]
 async fn a_message_has_a_receipt_of_each_agent() {
@@ -97,7 +135,7 @@ async fn a_message_has_a_receipt_of_each_agent() {
             "id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper", "type": "Agent",
             "status": status, "changed_at": api.now(), "connected": connected, "stopped": false,
             "paused": false, "in_room": true, "queue_position": position,
-            "replaced_by": null,
+            "replaced_by": null, "respond_by": null,
         }])
     };
     api.world.clock.advance(std::time::Duration::from_micros(1));

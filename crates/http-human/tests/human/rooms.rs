@@ -227,9 +227,20 @@ async fn owners_rename_rooms() {
         (json!({"chat": {}}), (422, "validation_error", vec!["/chat/title"])),
         (json!({"chat": {"title": null}}), (422, "validation_error", vec!["/chat/title"])),
         (json!({"chat": {"title": "  "}}), (422, "validation_error", vec!["/chat/title"])),
+        (json!({"chat": {"respond_within": 0}}), (422, "validation_error", vec!["/chat/respond_within"])),
+        (
+            json!({"chat": {"respond_within": 2_592_001}}),
+            (422, "validation_error", vec!["/chat/respond_within"]),
+        ),
+        (json!({"chat": {"respond_within": "1"}}), (422, "validation_error", vec!["/chat/respond_within"])),
         (json!({"chat": {"title": "x", "status": "closed"}}), (400, "bad_request", vec!["/chat/status"])),
     ] {
         assert_eq!(patch(&api.ann, mixed, body).await.refusal(), expected);
+    }
+    for (within, shown) in [(json!(2_592_000), Some(json!(2_592_000))), (Value::Null, None)] {
+        let changed = patch(&api.ann, mixed, json!({"chat": {"respond_within": within}})).await;
+        assert_eq!((changed.status, changed.data().get("respond_within")), (200, shown.as_ref()));
+        assert_eq!(changed.data()["title"], "Plan B");
     }
 }
 

@@ -49,6 +49,7 @@ async fn what_an_agent_owes_is_told_with_its_attempts() {
         "current_attempt": 3,
         "attempts": attempts,
         "inserted_at": began,
+        "respond_by": null,
         "delivered_at": null,
         "processed_at": null,
         "dead_at": null,

@@ -1,7 +1,8 @@
 //! `POST …/chats`, where all properties and the body itself are optional; `PATCH …/chats/{id}`.
 
-use domain::chat::{ChatKind, ChatTitle, CreateChat};
+use domain::chat::{ChatChanges, ChatKind, ChatTitle, CreateChat};
 use domain::id::TaskId;
+use domain::message::RespondWithin;
 
 use crate::openapi::schema::{line, text, uuid, word};
 use crate::strict_json::{FromBody, ObjectReader, Rejected, id, known};
@@ -22,15 +23,22 @@ impl FromBody for CreateChatBody {
     }
 }
 
-/// `PATCH …/chats/{id}`: the new title.
+/// `PATCH …/chats/{id}`: the changes; at least one is required.
 #[derive(Clone, Debug)]
-pub struct RenameChatBody(pub ChatTitle);
+pub struct RenameChatBody(pub ChatChanges);
 
 impl FromBody for RenameChatBody {
     const WRAPPER: Option<&'static str> = Some("chat");
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        body.text("title", line(120), |text| ChatTitle::renamed(&text)).map(Self)
+        body.describe_as_never_empty();
+        let title = body.text_if_given("title", line(120), |text| ChatTitle::renamed(&text));
+        let respond_within = body.clearable_number("respond_within", RespondWithin::MAX, RespondWithin::new);
+        let changes = ChatChanges { title: title?, respond_within: respond_within? };
+        if changes == ChatChanges::default() {
+            return Err(body.fault("title", "can't be blank"));
+        }
+        Ok(Self(changes))
     }
 }
 

@@ -4,10 +4,11 @@ use std::convert::Infallible;
 
 use domain::id::MessageId;
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
+use domain::time::Timestamp;
 use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
-use crate::openapi::schema::{Schema, some_text, text, uuid, word};
+use crate::openapi::schema::{Schema, instant, some_text, text, uuid, word};
 use crate::strict_json::{FromBody, ObjectReader, Optionality, Rejected, id};
 
 /// The maximum number of mentions.
@@ -18,6 +19,11 @@ const MAX_ATTACHMENTS: usize = 10;
 
 const CONTENT: Schema =
     some_text(524_288).about("Text of at most 524,288 bytes of UTF-8, not only whitespace.");
+
+const RESPOND_BY: Schema = instant().about(
+    "When the mentioned agents must have processed the message: later than now, and at most 30 days ahead. If one \
+     of them has not, the room gets an attention event. If omitted, the room's default applies.",
+);
 
 /// `POST …/messages`.
 #[derive(Clone, Debug)]
@@ -48,7 +54,15 @@ impl FromBody for SendMessageBody {
         let any = |_: &str| Ok::<_, Infallible>(());
         let attachments = body.texts_if_given("attachment_ids", text(), MAX_ATTACHMENTS, any);
         let in_reply_to = in_reply_to(body);
-        let message = SendMessage { content: content?, mentions: mentions?, in_reply_to: in_reply_to? };
+        let respond_by = body.optional_text("respond_by", RESPOND_BY, |text| {
+            Timestamp::parse(&text).ok_or("must be a time such as 2026-07-01T10:00:00Z")
+        });
+        let message = SendMessage {
+            content: content?,
+            mentions: mentions?,
+            respond_by: respond_by?,
+            in_reply_to: in_reply_to?,
+        };
         Ok(Self { message, attaches: attachments?.is_some_and(|ids| !ids.is_empty()) })
     }
 }

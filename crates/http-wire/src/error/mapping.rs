@@ -361,6 +361,9 @@ impl From<SendMessageError> for ApiError {
             SendMessageError::KeyReused => idempotency_key_reused(),
             SendMessageError::Mention(error) => error.into(),
             SendMessageError::CauseNotFound => cause_not_found("/message/in_reply_to"),
+            SendMessageError::Deadline(fault) => {
+                Self::validation().with_detail("/message/respond_by", fault.to_string())
+            }
             SendMessageError::Store(error) => error.into(),
         }
     }

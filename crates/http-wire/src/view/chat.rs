@@ -2,6 +2,7 @@
 
 use domain::chat::Chat;
 use domain::id::{ChatId, TaskId};
+use domain::message::RespondWithin;
 use domain::time::Timestamp;
 use serde::Serialize;
 
@@ -29,6 +30,10 @@ pub struct ChatView<'a> {
     inserted_at: Shown<Timestamp>,
     #[schema(value_type = super::Instant)]
     updated_at: Shown<Timestamp>,
+    /// The seconds after which agents must have processed a text that mentions them and has no deadline of its
+    /// own. Absent without such a default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    respond_within: Option<u32>,
 }
 
 impl<'a> ChatView<'a> {
@@ -45,6 +50,7 @@ impl<'a> ChatView<'a> {
             created_at: Shown(chat.created_at),
             inserted_at: Shown(chat.created_at),
             updated_at: Shown(chat.updated_at),
+            respond_within: chat.respond_within.map(RespondWithin::seconds),
         }
     }
 }

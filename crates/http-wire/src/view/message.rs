@@ -41,6 +41,10 @@ pub struct MessageView<'a> {
     inserted_at: Shown<Timestamp>,
     #[schema(value_type = super::Instant)]
     updated_at: Shown<Timestamp>,
+    /// When the mentioned agents must have processed the text. Absent without a deadline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<super::Instant>)]
+    respond_by: Option<Shown<Timestamp>>,
 }
 
 impl<'a> MessageView<'a> {
@@ -85,6 +89,7 @@ impl<'a> MessageView<'a> {
             attachments: [],
             inserted_at: Shown(message.created_at),
             updated_at: Shown(message.updated_at),
+            respond_by: message.respond_by.map(Shown),
         }
     }
 }

@@ -18,6 +18,10 @@ pub struct SentMessageView<'a> {
     chat_room_id: Shown<ChatId>,
     success: bool,
     recipients: Vec<RecipientView<'a>>,
+    /// When the mentioned agents must have processed the message. Absent without a deadline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<super::Instant>)]
+    respond_by: Option<Shown<Timestamp>>,
     /// What the sender may not expect. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<WarningView<'a>>,
@@ -92,6 +96,7 @@ impl<'a> SentMessageView<'a> {
             chat_room_id: Shown(sent.chat_id),
             success: true,
             recipients: sent.recipients.iter().map(recipient).collect(),
+            respond_by: sent.respond_by.map(Shown),
             warnings: (!sent.unmentioned.is_empty()).then_some(not_mentioned).into_iter().collect(),
         }
     }
@@ -173,12 +178,15 @@ pub struct ReceiptView<'a> {
     /// The new message, if this one was sent again to the agent or to another one.
     #[schema(value_type = Option<super::Id>)]
     replaced_by: Option<Shown<MessageId>>,
+    /// When the agent must have processed the message. Null without a deadline.
+    #[schema(value_type = Option<super::Instant>)]
+    respond_by: Option<Shown<Timestamp>>,
 }
 
 impl<'a> ReceiptView<'a> {
     /// Shows `receipt`; `connected` says whether its agent is.
     pub fn new(receipt: &'a DeliveryReceipt, connected: bool) -> Self {
-        let DeliveryReceipt { agent, status, changed_at, before, replaced_by } = receipt;
+        let DeliveryReceipt { agent, status, changed_at, before, replaced_by, respond_by } = receipt;
         Self {
             id: Shown(agent.id),
             handle: &agent.handle,
@@ -192,6 +200,7 @@ impl<'a> ReceiptView<'a> {
             in_room: agent.in_chat,
             queue_position: *before,
             replaced_by: replaced_by.map(Shown),
+            respond_by: respond_by.map(Shown),
         }
     }
 }

@@ -39,6 +39,9 @@ pub struct WorkItemView<'a> {
     /// When the message was written.
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
+    /// When the agent must have processed the message. Null without a deadline.
+    #[schema(value_type = Option<super::Instant>)]
+    respond_by: Option<Shown<Timestamp>>,
     #[schema(value_type = Option<super::Instant>)]
     delivered_at: Option<Shown<Timestamp>>,
     #[schema(value_type = Option<super::Instant>)]
@@ -188,6 +191,7 @@ impl<'a> WorkItemView<'a> {
             current_attempt: delivery.current_attempt().map_or(0, AttemptNumber::get),
             attempts: delivery.attempts().iter().map(attempt).collect(),
             inserted_at: Shown(item.written_at),
+            respond_by: item.respond_by.map(Shown),
             delivered_at: delivery.delivered_at().map(Shown),
             processed_at: delivery.processed_at().map(Shown),
             dead_at: delivery.dead().map(|dead| Shown(dead.at)),

@@ -56,6 +56,7 @@ fn text() -> Message {
         cause: Cause::None,
         created_at: at(NOON),
         updated_at: at(LATER),
+        respond_by: None,
         deliveries: vec![Delivery::new(HELPER), Delivery::new(OTHER)],
     }
 }
@@ -168,6 +169,7 @@ fn rooms_always_have_a_title() {
         created_at: at(NOON),
         updated_at: at(LATER),
         last_message_at: None,
+        respond_within: None,
     };
     let expected = json!({
         "id": id(1), "title": "Untitled room", "task_id": id(9), "type": "group", "chat_type": "group",
@@ -210,7 +212,13 @@ fn receipts() {
             is_paused: false,
         }),
     };
-    let sent = SentMessage { id: MESSAGE, chat_id: CHAT, recipients: vec![recipient], unmentioned: vec![] };
+    let sent = SentMessage {
+        id: MESSAGE,
+        chat_id: CHAT,
+        recipients: vec![recipient],
+        unmentioned: vec![],
+        respond_by: None,
+    };
     let expected = json!({
         "id": id(5), "chat_room_id": id(1), "success": true,
         "recipients": [

@@ -17,7 +17,7 @@ use crate::{TestAgent, TestUser, World};
 
 /// The request `says` under this key.
 #[expect(clippy::unnecessary_wraps, reason = "this is how the use cases take it")]
-fn once(key: &str, says: u8) -> Option<IdempotentRequest> {
+pub(super) fn once(key: &str, says: u8) -> Option<IdempotentRequest> {
     Some(IdempotentRequest {
         key: IdempotencyKey::new(key).unwrap(),
         fingerprint: Fingerprint::new([says; 32]),
@@ -29,6 +29,7 @@ fn hello(to: &TestAgent) -> SendMessage {
     SendMessage {
         content: MessageContent::new("hello".to_owned()).unwrap(),
         mentions: vec![RequestedMention { id, handle: None, kind: Some(MentionKind::Mention) }],
+        respond_by: None,
         in_reply_to: None,
     }
 }
@@ -120,7 +121,7 @@ pub async fn a_key_is_remembered_until_it_is_forgotten(world: World) {
     let second = say(&world, &ann, chat, &bot, once("k", 2)).await.unwrap();
     assert_ne!(second.id, sent.id);
     let again = say(&world, &ann, chat, &bot, once("k", 2)).await.unwrap();
-    assert_eq!(again, repeated(&second), "the day begins anew");
+    assert_eq!(again, repeated(&second), "the key stands for the second message now");
     assert_eq!(count(&world, &ann, chat).await, 2);
 }
 

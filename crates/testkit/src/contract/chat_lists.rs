@@ -254,7 +254,7 @@ pub async fn rooms_are_renamed_by_their_owners(world: World) {
     let before = world.chats.find(ann.caller, mixed).await.unwrap();
     world.clock.advance(Duration::from_secs(5));
     let title = |text: &str| ChatTitle::renamed(text).unwrap();
-    let rename = |chat, by| RenameChat { chat, by, title: title("Plan B"), now: world.clock.now() };
+    let rename = |chat, by| RenameChat { chat, by, changes: title("Plan B").into(), now: world.clock.now() };
     let chats = &world.stores.chats;
     let never = || OnCommit::new(|_| panic!("a refusal was announced"));
     let ben = world.user("ben").await;

@@ -90,6 +90,7 @@ pub(super) fn to(ann: &TestUser) -> SendMessage {
     SendMessage {
         content: MessageContent::new("done".to_owned()).unwrap(),
         mentions: vec![RequestedMention { id, handle: None, kind: Some(MentionKind::Mention) }],
+        respond_by: None,
         in_reply_to: None,
     }
 }

@@ -31,6 +31,8 @@ fn text(world: &World, chat: ChatId, sender: ParticipantId, content: &str) -> Ne
         mentions: Vec::new(),
         metadata: None,
         cause: Cause::None,
+        respond_by: None,
+        is_notice: false,
         keyed: None,
         now: world.clock.now(),
     }

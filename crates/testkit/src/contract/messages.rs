@@ -54,6 +54,8 @@ fn text(
         mentions,
         metadata: None,
         cause: Cause::None,
+        respond_by: None,
+        is_notice: false,
         keyed: None,
         now: world.clock.now(),
     }
@@ -236,7 +238,7 @@ pub async fn context_contains_only_the_callers_part(world: World) {
     let spoken_of =
         RequestedMention { id: Some(bot.id.to_string()), handle: None, kind: Some(MentionKind::Reference) };
     let content = MessageContent::new("6 about the bot".to_owned()).unwrap();
-    let command = SendMessage { content, mentions: vec![spoken_of], in_reply_to: None };
+    let command = SendMessage { content, mentions: vec![spoken_of], respond_by: None, in_reply_to: None };
     world.messages.send(ann.caller, chat, command).await.unwrap();
 
     let mut seen = Vec::new();

@@ -11,12 +11,13 @@ use domain::memory::{
 };
 use domain::message::{
     Ageing, ChangeMessageError, ChangeMessageRefused, EventContent, EventMetadata, MessageContent,
-    MessageKind, PostEvent, Retention, SendMessage, SendMessageError,
+    MessageKind, PostEvent, Retention, SendMessageError,
 };
 use domain::plan::{AssignPlan, AssignRefused, LimitReached, Plan, PlanName, Resource, WhichOrganization};
 use domain::ports::Clock;
 use serde_json::json;
 
+use crate::world::text;
 use crate::{TestAgent, TestUser, World};
 
 /// A plan of this name without limits.
@@ -160,12 +161,8 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
     world.publisher.take();
     let say = |world: &World, user: &TestUser, number: u32| {
         let (messages, caller) = (world.messages.clone(), user.caller);
-        let content = MessageContent::new(format!("{number}")).unwrap();
-        tokio::spawn(async move {
-            messages
-                .send(caller, chat, SendMessage { content, mentions: Vec::new(), in_reply_to: None })
-                .await
-        })
+        let command = text(&number.to_string(), &[]);
+        tokio::spawn(async move { messages.send(caller, chat, command).await })
     };
     let reached = |error| match error {
         SendMessageError::Limit(reached) => reached,
@@ -211,26 +208,12 @@ pub async fn stored_bytes_are_counted_and_limited(world: World) {
         all.into_iter().map(|organization| organization.bytes).min().unwrap()
     };
     assert_eq!(kept().await, 49);
-    let say = async |text: &str| {
-        let content = MessageContent::new(text.to_owned()).unwrap();
-        world
-            .messages
-            .send(ann.caller, chat, SendMessage { content, mentions: Vec::new(), in_reply_to: None })
-            .await
-    };
+    let say = async |text: &str| world.messages.send(ann.caller, chat, self::text(text, &[])).await;
     // The sum is as old as the last count.
     say(&"y".repeat(60)).await.unwrap();
     assert_eq!(world.plans.count_bytes().await.unwrap(), 1000 + 49 + 60);
     let other_room = world.chat(ann.caller, &[]).await;
-    let content = MessageContent::new("z".to_owned()).unwrap();
-    let refused = world
-        .messages
-        .send(
-            ann.caller,
-            other_room,
-            SendMessage { content: content.clone(), mentions: Vec::new(), in_reply_to: None },
-        )
-        .await;
+    let refused = world.messages.send(ann.caller, other_room, text("z", &[])).await;
     let Err(SendMessageError::Limit(reached)) = refused else { panic!("{refused:?}") };
     assert_eq!((reached.resource, reached.limit, reached.current), (Resource::Bytes, 100, 109));
     assert_eq!((reached.plan.as_str(), reached.scope), ("tiny", None));
@@ -243,6 +226,7 @@ pub async fn stored_bytes_are_counted_and_limited(world: World) {
     );
     world.send(ben.caller, guests, "others go on", &[]).await;
 
+    let content = MessageContent::new("z".to_owned()).unwrap();
     world.messages.edit(ann.caller, chat, first, content).await.unwrap();
     assert_eq!(world.plans.count_bytes().await.unwrap(), 1012 + 109 - 39);
     assert_eq!(kept().await, 70);
@@ -290,13 +274,7 @@ pub async fn memories_count_towards_the_bytes_of_their_organization(world: World
     assert_eq!((reached.resource, reached.limit, reached.current), (Resource::Bytes, 100, mine));
     assert_eq!((reached.plan.as_str(), reached.scope), ("tiny", None));
     let chat = world.chat(ann.caller, &[]).await;
-    let say = async || {
-        let content = MessageContent::new("z".to_owned()).unwrap();
-        world
-            .messages
-            .send(ann.caller, chat, SendMessage { content, mentions: Vec::new(), in_reply_to: None })
-            .await
-    };
+    let say = async || world.messages.send(ann.caller, chat, text("z", &[])).await;
     assert!(matches!(say().await, Err(SendMessageError::Limit(_))), "messages and memories are one sum");
     remember(&stranger, "others go on", MemoryScope::Agent).await.unwrap();
     world.memories.change(bot.caller, first.id, MemoryStep::Supersede).await.unwrap();

@@ -5,13 +5,14 @@ use std::time::Duration;
 use domain::chat::Chat;
 use domain::delivery::{AdvanceError, DeliveryStep, FailureText};
 use domain::id::{ChatId, ParticipantId};
-use domain::message::{Ageing, HistoryFilter, MessageContent, Retention, SendMessage, SendMessageError};
+use domain::message::{Ageing, HistoryFilter, Retention, SendMessageError};
 use domain::page::{PageRequest, Slice};
 use domain::plan::Plan;
 use domain::ports::Clock;
 
 use super::messages::{ann_and_bot, thought};
 use super::plans::plan;
+use crate::world::text;
 use crate::{TestUser, World};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -51,11 +52,7 @@ pub async fn old_messages_are_erased(world: World) {
     thought(&world, &bot, chat).await;
     world.clock.advance(2 * DAY);
     let young = world.send(ann.caller, chat, "young", &to_bot).await.id;
-    let full = SendMessage {
-        content: MessageContent::new("x".to_owned()).unwrap(),
-        mentions: Vec::new(),
-        in_reply_to: None,
-    };
+    let full = text("x", &[]);
     let refused = world.messages.send(ann.caller, chat, full.clone()).await.unwrap_err();
     assert!(matches!(refused, SendMessageError::Limit(_)), "{refused}");
     let room = world.chats.find(ann.caller, chat).await.unwrap();

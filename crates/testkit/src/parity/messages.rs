@@ -1,11 +1,14 @@
 //! Texts, events, and what is read of them.
 
+use std::time::Duration;
+
 use domain::caller::Caller;
 use domain::id::ChatId;
 use domain::message::{
     Anchor, EventContent, EventMetadata, HistoryFilter, Kinds, MentionKind, MessageContent, MessageKind,
     PostEvent, RequestedMention, SendMessage,
 };
+use domain::ports::Clock;
 use domain::time::Timestamp;
 use serde_json::json;
 
@@ -51,15 +54,15 @@ impl Cast {
         let chat = self.chat();
         let (caller, text, once) = (self.member(chat), self.text(), self.once());
         let mentions = self.mentions(chat, caller);
-        act!("send", |world, caller, chat, text, mentions, once| {
+        let within = self.rng.maybe(&[0, 15, 60, 3600]).filter(|_| self.rng.one_in(2));
+        act!("send", |world, caller, chat, text, mentions, within, once| {
             let content = match MessageContent::new(text) {
                 Ok(content) => content,
                 Err(fault) => return played::<(), _>(Err(fault), nothing),
             };
-            let sent = world
-                .messages
-                .send_once(caller, chat, SendMessage { content, mentions, in_reply_to: None }, once)
-                .await;
+            let respond_by = within.map(|seconds| world.clock.now().plus(Duration::from_secs(seconds)));
+            let command = SendMessage { content, mentions, respond_by, in_reply_to: None };
+            let sent = world.messages.send_once(caller, chat, command, once).await;
             played(sent, |sent| vec![Made::Message(chat, sent.id)])
         })
     }

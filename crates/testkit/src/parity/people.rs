@@ -11,6 +11,7 @@ use domain::caller::{AgentCaller, UserCaller};
 use domain::chat::Role;
 use domain::delivery::MaxAttempts;
 use domain::id::{ParticipantId, ParticipantKind};
+use domain::message::DeadlineWalk;
 use domain::organization::OrganizationRole;
 use domain::page::Order;
 use domain::peer::ListPeers;
@@ -22,7 +23,8 @@ use super::{Act, Played, nothing, played};
 use crate::{TestAgent, TestUser};
 
 impl Cast {
-    /// The clock goes on; now and then by so much that what was asked or remembered expires.
+    /// The clock goes on; now and then by so much that what was asked or remembered expires, or a deadline
+    /// passes.
     pub(super) fn wait(&mut self) -> Act {
         let hour = 3600;
         let seconds = self.rng.of(&[0, 1, 1, 20, 20, 90, hour, hour, 25 * hour, 24 * 31 * hour]);
@@ -31,7 +33,9 @@ impl Cast {
         act!("wait", |world, passed| {
             world.clock.advance(passed);
             world.activity.expire(&*world.publisher);
-            played(world.contacts.expire(world.clock.now()).await, nothing)
+            let expired = world.contacts.expire(world.clock.now()).await;
+            let checked = world.messages.check_deadlines(&mut DeadlineWalk::default()).await.unwrap();
+            played(expired.map(|expired| (expired, checked.missed, checked.failed.len())), nothing)
         })
     }
 

@@ -1,9 +1,11 @@
 //! Rooms, and who is in them.
 
 use domain::chat::{
-    AddParticipantCommand, ChatKind, ChatListing, ChatParts, ChatSort, ChatStatus, ChatTitle, CreateChat,
+    AddParticipantCommand, ChatChanges, ChatKind, ChatListing, ChatParts, ChatSort, ChatStatus, ChatTitle,
+    CreateChat,
 };
 use domain::id::TaskId;
+use domain::message::RespondWithin;
 use domain::page::Order;
 use uuid::Uuid;
 
@@ -62,8 +64,10 @@ impl Cast {
     fn rename(&mut self) -> Act {
         let chat = self.chat();
         let (caller, title) = (self.member(chat), ChatTitle::renamed(&self.line()).unwrap());
-        act!("rename", |world, caller, chat, title| {
-            played(world.chats.rename(caller, chat, title).await, nothing)
+        let respond_within = self.rng.maybe(&[None, RespondWithin::new(60)]);
+        let changes = ChatChanges { title: self.rng.maybe(&[title]), respond_within };
+        act!("rename", |world, caller, chat, changes| {
+            played(world.chats.rename(caller, chat, changes).await, nothing)
         })
     }
 

@@ -2,6 +2,9 @@
 
 from datetime import datetime
 
+import httpx
+from harness import wait_for
+
 from .scene import NOBODY, befriend, cast, tell
 
 
@@ -76,6 +79,21 @@ def list_my_chat_messages(kit):
         kit.refused(422, "invalid_params", ann.list_my_chat_messages, **two)
         kit.refused(404, "not_found", ann.list_my_chat_messages, chat_id=room, after=NOBODY)
     kit.refused(404, "not_found", kit.bob.list_my_chat_messages, chat_id=room)
+    an_event_of_the_server(kit, ann, agent)
+
+
+def an_event_of_the_server(kit, ann, agent):
+    """Clients read a message with a deadline, its room, and the event after it."""
+    room = kit.room(ann, agent)
+    patch = {"json": {"chat": {"respond_within": 1}}, "headers": {"X-API-Key": ann.key}}
+    assert httpx.patch(f"{kit.url}/api/v1/me/chats/{room}", **patch, trust_env=False).status_code == 200
+    asked = tell(ann, room, agent).data
+    assert agent.get_agent_next_message(chat_id=room).data["respond_by"] == asked["respond_by"]
+    assert ann.get_my_chat_room(id=room).data["respond_within"] == 1
+    events = {"chat_id": room, "message_type": "attention"}
+    (event,) = wait_for("the event of a missed deadline", lambda: ann.list_my_chat_messages(**events).data)
+    assert event["metadata"]["message_id"] == asked["id"] and event["sender_id"] == ann.id
+    assert len(ann.list_my_chat_messages(chat_id=room).ids) == 2
 
 
 def parsed_time(text):

@@ -3,10 +3,10 @@
 use super::{Actor, AuditEntry, AuditObject, AuditTenant};
 use crate::audit::AuditAction;
 use crate::caller::Caller;
-use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, RenameChat};
+use crate::chat::{AddParticipant, Chat, ChatChanges, DeleteChat, RemoveParticipant, RenameChat};
 use crate::control::{InterruptAgent, SetStopped};
 use crate::id::{ChatId, MessageId, OrganizationId, ParticipantId, UserId};
-use crate::message::{DeleteMessage, EditMessage};
+use crate::message::{DeleteMessage, EditMessage, RespondWithin};
 use crate::time::Timestamp;
 use crate::work::{ChangeWork, WorkStep};
 
@@ -20,12 +20,19 @@ impl AuditEntry {
         Self { detail: chat.title.clone(), ..created }
     }
 
-    /// A chat that was given another title, which is the detail.
-    pub fn chat_renamed(command: &RenameChat) -> Self {
-        let RenameChat { chat, by, now, title, .. } = command;
-        let tenant = AuditTenant::Chat(*chat, Some(by.organization()));
-        Self::new(AuditAction::ChatRenamed, *by, AuditObject::Chat(*chat), tenant, *now)
-            .with_detail(title.as_str())
+    /// A chat that was given another title or default deadline, which is the detail: an entry for each.
+    pub fn chat_renamed(command: &RenameChat) -> Vec<Self> {
+        let RenameChat { chat, by, now, changes: ChatChanges { title, respond_within } } = command;
+        let title = title.as_ref().map(|title| (AuditAction::ChatRenamed, title.as_str().to_owned()));
+        let seconds = |within: Option<RespondWithin>| {
+            within.map_or_else(|| "none".to_owned(), |within| within.seconds().to_string())
+        };
+        let deadline = respond_within.map(|within| (AuditAction::ChatDeadlineSet, seconds(within)));
+        let entry = |(action, detail): (AuditAction, String)| {
+            let tenant = AuditTenant::Chat(*chat, Some(by.organization()));
+            Self::new(action, *by, AuditObject::Chat(*chat), tenant, *now).with_detail(&detail)
+        };
+        title.into_iter().chain(deadline).map(entry).collect()
     }
 
     /// A chat that was deleted.

@@ -383,6 +383,7 @@ fn as_json(item: &WorkItem, flags: &[WorkFlag], now: Timestamp) -> Value {
         "current_attempt": delivery.current_attempt().map_or(0, AttemptNumber::get),
         "attempts": delivery.attempts().iter().map(attempt_as_json).collect::<Vec<_>>(),
         "inserted_at": item.written_at.to_string(),
+        "respond_by": item.respond_by.map(|by| by.to_string()),
         "delivered_at": delivery.delivered_at().map(|at| at.to_string()),
         "processed_at": delivery.processed_at().map(|at| at.to_string()),
         "dead_at": delivery.dead().map(|dead| dead.at.to_string()),
