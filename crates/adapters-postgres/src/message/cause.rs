@@ -37,19 +37,20 @@ pub(crate) type Types = (
 /// The causes of messages by their ids.
 pub(super) type Causes = HashMap<Uuid, Cause>;
 
-/// The [`COLUMNS`] of the cause of `new`, a new message, by its sender's attempts. All are null if the cause is
-/// given, or if the sender is no agent.
+/// The [`COLUMNS`] of the cause of `new`, a new message, by its sender's attempts. All are null if the sender is no
+/// agent.
 pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
     let agent = ParticipantKind::Agent.as_str();
-    let examined = |is_open: &str, place: &str| {
+    let examined = |is_open: &str, place: &str, order: &str| {
         format!(
             "SELECT deliveries.chat_id, deliveries.sequence, {is_open} AS is_open FROM deliveries \
-             WHERE new.root_id IS NULL AND new.sender_kind = '{agent}' AND deliveries.agent_id = new.sender_id{place} \
-             AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND deliveries.current_attempt > 0 \
+             WHERE new.sender_kind = '{agent}' AND deliveries.agent_id = new.sender_id{place} \
+             AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL AND deliveries.current_attempt > 0{order} \
              LIMIT {EXAMINED_DELIVERIES}"
         )
     };
-    let here = examined(PROCESSING, " AND deliveries.chat_id = new.chat_id");
+    let here =
+        examined(PROCESSING, " AND deliveries.chat_id = new.chat_id", " ORDER BY deliveries.sequence DESC");
     let is_open_elsewhere = format!(
         "{PROCESSING} AND coalesce((SELECT 1 = 1 FROM participants JOIN chats ON chats.id = participants.chat_id \
          WHERE participants.chat_id = deliveries.chat_id AND participants.participant_id = deliveries.agent_id \
@@ -59,14 +60,16 @@ pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
         " AND deliveries.chat_id <> new.chat_id AND (SELECT count(*) < {EXAMINED_DELIVERIES} FROM here) \
          AND NOT EXISTS (SELECT FROM here WHERE here.is_open)"
     );
-    let elsewhere = examined(&is_open_elsewhere, &unless_here);
-    let clear = |value: &str| {
-        format!("CASE WHEN count(place.id) = 1 AND count(*) < {EXAMINED_DELIVERIES} THEN {value} END")
-    };
+    let elsewhere = examined(&is_open_elsewhere, &unless_here, "");
+    // Those of the room are the newest, so one that is open there is clear.
+    let is_clear = format!(
+        "count(place.id) = 1 AND (count(*) < {EXAMINED_DELIVERIES} OR EXISTS (SELECT FROM here WHERE here.is_open))"
+    );
+    let clear = |value: &str| format!("CASE WHEN {is_clear} THEN {value} END");
     let only = |column: &str| clear(&format!("(array_agg({column}) FILTER (WHERE place.id IS NOT NULL))[1]"));
     format!(
         "WITH here AS MATERIALIZED ({here}) SELECT {} AS cause_id, {} AS root_id, {} AS hop, {} AS originator_id, {} AS originator_kind, \
-         CASE WHEN count(place.id) > 1 OR count(*) >= {EXAMINED_DELIVERIES} THEN TRUE END AS ambiguous_cause \
+         CASE WHEN {is_clear} THEN NULL WHEN count(place.id) > 1 OR count(*) >= {EXAMINED_DELIVERIES} THEN TRUE END AS ambiguous_cause \
          FROM (SELECT * FROM here UNION ALL ({elsewhere})) AS examined LEFT JOIN LATERAL (\
          SELECT id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), {MAX_HOP}) + 1 AS hop, \
          coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind \

@@ -16,21 +16,26 @@ use crate::row::{self, At};
 use crate::run::Db;
 use crate::statement::{Statement, statement};
 
-/// Inserts messages from columns; [`bind_messages`] binds the values.
+/// Inserts messages from columns; [`bind_messages`] binds the values. The rule of the cause is [`or_observed`](domain::message::Cause::or_observed).
 pub(super) static MESSAGES: LazyLock<String> = LazyLock::new(|| {
+    let given =
+        |column: &str| format!("CASE WHEN new.root_id IS NULL THEN found.{column} ELSE new.{column} END");
     format!(
         "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
          metadata, respond_by, created_at, updated_at, {columns}) \
          SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, \
          new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, \
-         coalesce(new.cause_id, found.cause_id), coalesce(new.root_id, found.root_id), coalesce(new.hop, found.hop), \
-         coalesce(new.originator_id, found.originator_id), coalesce(new.originator_kind, found.originator_kind), \
-         found.ambiguous_cause \
+         {cause_id}, {root_id}, greatest(new.hop, found.hop), {originator_id}, {originator_kind}, \
+         CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END \
          FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
          respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind) \
          CROSS JOIN LATERAL ({of_attempts}) AS found",
         columns = cause::COLUMNS,
+        cause_id = given("cause_id"),
+        root_id = given("root_id"),
+        originator_id = given("originator_id"),
+        originator_kind = given("originator_kind"),
         of_attempts = *cause::OF_ATTEMPTS,
     )
 });

@@ -7,9 +7,7 @@ use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::MemberState;
 use domain::id::{AgentId, ChatId, ParticipantKind, Sequence};
-use domain::message::{
-    AppendRefused, Appended, Cause, ChatPlan, ChatState, Message, NewMessage, PriorResult,
-};
+use domain::message::{AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult};
 use uuid::Uuid;
 
 use super::row::{CauseColumns, mentions_column};
@@ -40,8 +38,8 @@ pub(crate) fn append_on(
     let Some((sender, mut state, has_begun)) = sender_on(connection, &new)? else {
         return Ok(Err(AppendRefused::NotParticipant));
     };
-    if let (Cause::None, Some(agent), true) = (new.cause, new.sender.agent(), has_begun) {
-        new.cause = cause::of_attempts_on(connection, agent, new.chat)?;
+    if let (Some(agent), true) = (new.sender.agent(), has_begun) {
+        new.cause = new.cause.or_observed(cause::of_attempts_on(connection, agent, new.chat)?);
     }
     let mut members = mentioned_on(connection, &new)?;
     members.insert(new.sender.uuid(), sender);

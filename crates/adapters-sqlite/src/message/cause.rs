@@ -66,7 +66,7 @@ pub(super) fn of_attempts_on(
     let here = statement!(
         "SELECT ", PlaceRow::COLUMNS, " FROM (\
              SELECT chat_id, sequence, ", PROCESSING, " AS is_open FROM deliveries INDEXED BY deliveries_at_work \
-             WHERE agent_id = ? AND chat_id = ? AND ", BEGUN, LIMIT, ") AS examined \
+             WHERE agent_id = ? AND chat_id = ? AND ", BEGUN, " ORDER BY sequence DESC", LIMIT, ") AS examined \
          LEFT JOIN messages INDEXED BY messages_order ON is_open AND messages.chat_id = examined.chat_id \
              AND messages.sequence = examined.sequence"
         => Nullable<PlaceColumns>

@@ -15,8 +15,8 @@ use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
-/// The number of begun and unfinished deliveries of an agent that are examined for its open attempts. An agent
-/// with as many, failed ones included, has no clear cause: a message must not take longer because of them.
+/// The number of begun and unfinished deliveries of an agent, failed ones included, that are examined for its open
+/// attempts: the newest of the room, and any elsewhere. A message must not take longer because there are more.
 pub const EXAMINED_DELIVERIES: usize = 100;
 
 /// What a message follows from.
@@ -39,18 +39,27 @@ impl Cause {
     }
 
     /// The cause of what an agent writes, of its attempts in the room and elsewhere. Those elsewhere count only if
-    /// none is open in the room.
+    /// none is open in the room, and only if all were examined.
     pub fn of_attempts(here: &OpenAttempts, elsewhere: &OpenAttempts) -> Self {
-        let (open, examined) = if here.open.is_empty() {
-            (&elsewhere.open, here.examined + elsewhere.examined)
-        } else {
-            (&here.open, here.examined)
-        };
-        match open.as_slice() {
-            _ if examined >= EXAMINED_DELIVERIES => Self::Ambiguous,
-            [] => Self::None,
-            [one] => Self::Known(*one),
+        match (here.open.as_slice(), elsewhere.open.as_slice()) {
+            ([one], _) => Self::Known(*one),
+            ([], _) if here.examined + elsewhere.examined >= EXAMINED_DELIVERIES => Self::Ambiguous,
+            ([], []) => Self::None,
+            ([], [one]) => Self::Known(*one),
             _ => Self::Ambiguous,
+        }
+    }
+
+    /// The cause of a message for which `self` is given, and `observed` by its sender's attempts. What is given counts,
+    /// but the message stands no nearer to its root than its attempts tell: no loop hides by naming old messages.
+    #[must_use]
+    pub fn or_observed(self, observed: Self) -> Self {
+        match (self, observed) {
+            (Self::Known(given), Self::Known(seen)) => {
+                Self::Known(Place { hop: given.hop.max(seen.hop), ..given })
+            }
+            (Self::Known(_), _) => self,
+            _ => observed,
         }
     }
 }
@@ -62,7 +71,8 @@ pub struct Place {
     pub message: Option<MessageId>,
     /// The message that began the tree. It may have been deleted since, like every other.
     pub root: MessageId,
-    /// The number of causes up to the root: 0 at the root.
+    /// The number of causes up to the root: 0 at the root. Larger if the sender named a cause nearer to its root than
+    /// what it worked on.
     pub hop: u32,
     /// Who wrote the root.
     pub originator: ParticipantId,
@@ -169,12 +179,30 @@ mod tests {
             ((&[], 3), (&[8], 1), known(8)),
             ((&[], 0), (&[8, 9], 2), several),
             ((&[7], most - 1), (&[], 0), known(7)),
-            ((&[7], most), (&[], 0), several),
+            ((&[7], most), (&[], 0), known(7)),
+            ((&[7, 8], most), (&[], 0), several),
             ((&[], most), (&[], 0), several),
             ((&[], 1), (&[8], most - 1), several),
         ] {
             let found = Cause::of_attempts(&attempts(here.0, here.1), &attempts(elsewhere.0, elsewhere.1));
             assert_eq!(found, cause, "{here:?} {elsewhere:?}");
+        }
+    }
+
+    #[test]
+    fn a_named_cause_hides_no_hop() {
+        let at = |message, hop| Cause::Known(Place { hop, ..below(message) });
+        let (none, several) = (Cause::None, Cause::Ambiguous);
+        for (given, observed, cause) in [
+            (none, none, none),
+            (none, several, several),
+            (none, at(7, 3), at(7, 3)),
+            (at(8, 1), none, at(8, 1)),
+            (at(8, 1), several, at(8, 1)),
+            (at(8, 1), at(7, 3), at(8, 3)),
+            (at(8, 5), at(7, 3), at(8, 5)),
+        ] {
+            assert_eq!(given.or_observed(observed), cause, "{given:?} {observed:?}");
         }
     }
 

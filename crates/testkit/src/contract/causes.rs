@@ -133,7 +133,7 @@ pub async fn an_agent_with_much_failed_work_has_no_clear_cause(world: World) {
         let sent = world.send(ann.caller, chat, "go", &[ParticipantId::Agent(bot.id)]).await.id;
         take(&world, &bot, chat, sent, DeliveryStep::Begin).await;
         if number + 1 == EXAMINED_DELIVERIES {
-            assert_eq!(cause_of_an_event(&world, &ann, &bot, chat).await, Cause::Ambiguous);
+            assert_eq!(cause_of_an_event(&world, &ann, &bot, chat).await, below(sent, &ann), "the newest");
         } else {
             take(&world, &bot, chat, sent, failed()).await;
         }
@@ -148,6 +148,10 @@ pub async fn an_agent_with_much_failed_work_has_no_clear_cause(world: World) {
     assert_eq!(cause_of_an_event(&world, &ann, &bot, there).await, below(newest, &ann));
     take(&world, &bot, chat, newest, failed()).await;
     assert_eq!(cause_of_an_event(&world, &ann, &bot, chat).await, Cause::None, "each counts once");
+    let last = world.send(ann.caller, chat, "go", &[ParticipantId::Agent(bot.id)]).await.id;
+    take(&world, &bot, chat, last, DeliveryStep::Begin).await;
+    take(&world, &bot, chat, last, failed()).await;
+    assert_eq!(cause_of_an_event(&world, &ann, &bot, chat).await, Cause::Ambiguous, "there may be more");
 }
 
 /// The sender names a message that it may see, and nothing else; that counts more than its attempts.
@@ -182,6 +186,18 @@ pub async fn a_sender_may_name_the_cause(world: World) {
     assert!(matches!(refused, Err(SendMessageError::CauseNotFound)), "{refused:?}");
     let sent = world.messages.send(bot.caller, chat, answer(Some(other))).await.unwrap();
     assert_eq!(stored(&world, &ann, chat, sent.id).await.cause, below(other, &ann));
+
+    let direct = world.send(ann.caller, chat, "go", &[ParticipantId::Agent(scout.id)]).await.id;
+    let asked = world.send(bot.caller, chat, "help", &[ParticipantId::Agent(scout.id)]).await.id;
+    take(&world, &scout, chat, asked, DeliveryStep::Begin).await;
+    let named = world.messages.post_event(scout.caller, chat, event(Some(direct))).await.unwrap();
+    let Cause::Known(place) = below(direct, &ann) else { unreachable!() };
+    let cause = Cause::Known(Place { hop: 2, ..place });
+    assert_eq!(
+        (named.cause, stored(&world, &ann, chat, named.id).await.cause),
+        (cause, cause),
+        "hops count on"
+    );
 
     let by_ann = |in_reply_to| SendMessage { mentions: Vec::new(), in_reply_to, ..to(&ann) };
     let sent = world.messages.send(ann.caller, chat, by_ann(Some(posted.id))).await.unwrap();
