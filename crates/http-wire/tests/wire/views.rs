@@ -298,7 +298,7 @@ fn an_agent_of_somebody_else_is_asked_by_delegation() {
         (asks("ben/helper", MentionKind::Mention), Some(&envelope)),
         (asks("ben/helper", MentionKind::Reference), None),
         (asks("ann/helper", MentionKind::Mention), None),
-        (Message { sender: OTHER.into(), ..asks("ben/helper", MentionKind::Mention) }, None),
+        (Message { sender: ParticipantId::Agent(OTHER), ..asks("ben/helper", MentionKind::Mention) }, None),
         (Message { sender_handle: None, ..asks("ben/helper", MentionKind::Mention) }, None),
     ] {
         for view in [MessageView::for_user(&message), MessageView::for_agent(&message, HELPER)] {
