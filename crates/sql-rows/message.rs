@@ -118,15 +118,21 @@ pub(crate) struct CauseColumns {
     pub(crate) ambiguous_cause: Option<bool>,
 }
 
+fn stored_hop(hop: u32) -> i32 {
+    i32::try_from(hop).unwrap_or(i32::MAX)
+}
+
 impl CauseColumns {
     pub(crate) fn of(cause: Cause) -> Self {
         match cause {
             Cause::None => Self::default(),
-            Cause::Ambiguous => Self { ambiguous_cause: Some(true), ..Self::default() },
+            Cause::Ambiguous { hop } => {
+                Self { hop: Some(stored_hop(hop)), ambiguous_cause: Some(true), ..Self::default() }
+            }
             Cause::Known(Place { message, root, hop, originator }) => Self {
                 cause_id: message.map(|id| Id(id.uuid())),
                 root_id: Some(Id(root.uuid())),
-                hop: Some(i32::try_from(hop).unwrap_or(i32::MAX)),
+                hop: Some(stored_hop(hop)),
                 originator_id: Some(Id(originator.uuid())),
                 originator_kind: Some(originator.kind().as_str().to_owned()),
                 ambiguous_cause: None,
@@ -135,18 +141,23 @@ impl CauseColumns {
     }
 
     pub(crate) fn into_cause(self) -> Result<Cause, Fault> {
+        let hop = self
+            .hop
+            .map(u32::try_from)
+            .transpose()
+            .map_err(|_| Fault::Row(format!("the hop {:?}", self.hop)))?;
         let Some(Id(root)) = self.root_id else {
-            return Ok(if self.ambiguous_cause == Some(true) { Cause::Ambiguous } else { Cause::None });
+            let is_ambiguous = self.ambiguous_cause == Some(true);
+            return Ok(if is_ambiguous { Cause::Ambiguous { hop: hop.unwrap_or(0) } } else { Cause::None });
         };
-        let (Some(hop), Some(Id(originator)), Some(kind)) =
-            (self.hop, self.originator_id, self.originator_kind)
+        let (Some(hop), Some(Id(originator)), Some(kind)) = (hop, self.originator_id, self.originator_kind)
         else {
             return Err(Fault::Row(format!("an incomplete place in the tree of {root}")));
         };
         Ok(Cause::Known(Place {
             message: self.cause_id.map(|Id(id)| MessageId::new(id)),
             root: MessageId::new(root),
-            hop: u32::try_from(hop).map_err(|_| Fault::Row(format!("the hop {hop}")))?,
+            hop,
             originator: row::participant_id(&kind, originator)?,
         }))
     }

@@ -43,6 +43,14 @@ pub(super) static MESSAGES: LazyLock<String> = LazyLock::new(|| {
 /// The [columns](cause::COLUMNS) of those that have a cause, or an ambiguous one; `message` is the inserted table.
 pub(super) const HAS_CAUSE: &str = "message.root_id IS NOT NULL OR message.ambiguous_cause";
 
+/// The same, with the causes of those that have one.
+static MESSAGES_WITH_CAUSES: LazyLock<String> = LazyLock::new(|| {
+    let (insert, columns) = (&*MESSAGES, cause::COLUMNS);
+    format!(
+        "WITH message AS ({insert} RETURNING id, {columns}) SELECT id, {columns} FROM message WHERE {HAS_CAUSE}"
+    )
+});
+
 /// Inserts their deliveries; [`bind_deliveries`] binds the values.
 pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt) \
      SELECT agent_id, chat_id, sequence, TRUE, 0 FROM unnest(?, ?, ?) AS new (agent_id, chat_id, sequence)";
@@ -54,10 +62,7 @@ pub(super) const UPDATE_CHATS: &str = "UPDATE chats SET last_sequence = new.last
 
 /// Returns the causes that were found.
 pub(super) async fn messages_on(mut db: &Db, messages: &[&Message]) -> Result<Causes, Fault> {
-    let (insert, columns) = (&*MESSAGES, cause::COLUMNS);
-    let written = statement::<(SqlUuid, cause::Types)>(format!(
-        "WITH message AS ({insert} RETURNING id, {columns}) SELECT id, {columns} FROM message WHERE {HAS_CAUSE}"
-    ));
+    let written = statement::<(SqlUuid, cause::Types)>(&**MESSAGES_WITH_CAUSES);
     let found = bind_messages(written, messages)?.load::<(Uuid, CauseColumns)>(&mut db).await?;
     cause::by_message(found)
 }

@@ -126,19 +126,7 @@ pub(crate) async fn part_on(
         return Ok((Vec::new(), false));
     }
     let rows = rows_at_on(db, chat, sequences, order, budget);
-    let (rows, found) = try_join(rows, records_at_on(db, chat, sequences, records)).await?;
-    let rows = fitted_on(db, rows, found, budget).await?;
-    let cut = rows.len() < sequences.len();
-    Ok((rows, cut))
-}
-
-/// The messages of `rows` with their records, in their order, up to the first that would exceed `budget`.
-pub(super) async fn fitted_on(
-    db: &Db,
-    mut rows: Vec<MessageRow>,
-    mut found: RecordRows,
-    budget: usize,
-) -> Result<Vec<Message>, Fault> {
+    let (mut rows, mut found) = try_join(rows, records_at_on(db, chat, sequences, records)).await?;
     let weigh = |row: &MessageRow| {
         let records = found.get(&row.id.0).into_iter().flatten().map(DeliveryRow::weight).sum::<usize>();
         row.weight() + records
@@ -146,7 +134,8 @@ pub(super) async fn fitted_on(
     rows.truncate(fitting(budget, rows.iter().map(weigh)));
     let kept = rows.iter().map(|row| row.id.0).collect::<HashSet<_>>();
     found.retain(|id, _| kept.contains(id));
-    assembled_on(db, rows, found).await
+    let cut = rows.len() < sequences.len();
+    Ok((assembled_on(db, rows, found).await?, cut))
 }
 
 /// The messages of `rows`, in their order.
@@ -204,14 +193,10 @@ async fn rows_at_on(
 }
 
 /// Delivery records by message id.
-pub(super) type RecordRows = HashMap<Uuid, Vec<DeliveryRow>>;
+type RecordRows = HashMap<Uuid, Vec<DeliveryRow>>;
 
 /// The delivery records of messages.
-pub(super) async fn records_on(
-    mut db: &Db,
-    messages: Vec<Uuid>,
-    wanted: Records,
-) -> Result<RecordRows, Fault> {
+async fn records_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<RecordRows, Fault> {
     let records = statement::<(SqlUuid, RecordColumns)>(format!(
         "SELECT messages.id, {} FROM messages {} WHERE messages.id = ANY(?) ORDER BY deliveries.agent_id",
         record_columns(),

@@ -38,7 +38,7 @@ pub(crate) fn append_on(
     let Some((sender, mut state, has_begun)) = sender_on(connection, &new)? else {
         return Ok(Err(AppendRefused::NotParticipant));
     };
-    if let (Some(agent), true) = (new.sender.agent(), has_begun) {
+    if let (Some(agent), true) = (new.sender.agent(), has_begun && new.counts_attempts()) {
         new.cause = new.cause.or_observed(cause::of_attempts_on(connection, agent, new.chat)?);
     }
     let mut members = mentioned_on(connection, &new)?;

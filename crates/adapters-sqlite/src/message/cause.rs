@@ -29,14 +29,13 @@ impl PlaceRow {
     /// The place of what follows from the message.
     fn place_below(self) -> Result<Place, Fault> {
         let message = MessageId::new(self.id.0);
-        let place = match self.cause.into_cause()? {
-            Cause::Known(place) => place,
-            Cause::None | Cause::Ambiguous => {
-                let originator = row::participant_id(&self.sender_kind, self.sender_id.0)?;
-                Place { message: None, root: message, hop: 0, originator }
-            }
+        let hop = match self.cause.into_cause()? {
+            Cause::Known(place) => return Ok(place.below(message)),
+            Cause::Ambiguous { hop } => hop,
+            Cause::None => 0,
         };
-        Ok(place.below(message))
+        let originator = row::participant_id(&self.sender_kind, self.sender_id.0)?;
+        Ok(Place { message: None, root: message, hop, originator }.below(message))
     }
 }
 
@@ -83,11 +82,15 @@ pub(super) fn of_attempts_on(
          LEFT JOIN participants ON is_open AND participants.chat_id = examined.chat_id \
              AND participants.participant_id = examined.agent_id AND participants.left_at IS NULL \
          LEFT JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
+             AND chats.organization_id IS (SELECT organization_id FROM chats WHERE id = ?) \
          LEFT JOIN messages INDEXED BY messages_order ON messages.chat_id = chats.id \
              AND messages.sequence = examined.sequence"
         => Nullable<PlaceColumns>
     );
-    let elsewhere = elsewhere.bind::<Binary, _>(Id(agent.uuid())).bind::<Binary, _>(Id(chat.uuid()));
+    let elsewhere = elsewhere
+        .bind::<Binary, _>(Id(agent.uuid()))
+        .bind::<Binary, _>(Id(chat.uuid()))
+        .bind::<Binary, _>(Id(chat.uuid()));
     Ok(Cause::of_attempts(&here, &found(elsewhere.load(connection)?)?))
 }
 

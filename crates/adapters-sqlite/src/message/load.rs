@@ -50,7 +50,7 @@ pub(crate) fn part_on(
     let sequences = &sequences[..fitting(budget, weights_on(connection, chat, sequences)?)];
     let in_chat =
         messages::table.filter(messages::chat_id.eq(row::bytes(chat.uuid()))).select(MessageRow::as_select());
-    let rows = if let [only] = sequences {
+    let mut rows = if let [only] = sequences {
         // A list needs a temporary table.
         in_chat.filter(messages::sequence.eq(*only)).load(connection)?
     } else {
@@ -60,25 +60,14 @@ pub(crate) fn part_on(
             Order::Descending => wanted.order(messages::sequence.desc()).load(connection)?,
         }
     };
-    let rows = fitted_on(connection, rows, records, budget)?;
-    let cut = rows.len() < all;
-    Ok((rows, cut))
-}
-
-/// The messages of `rows`, in their order, up to the first that would exceed `budget`.
-pub(super) fn fitted_on(
-    connection: &mut SqliteConnection,
-    mut rows: Vec<MessageRow>,
-    records: Records,
-    budget: usize,
-) -> Result<Vec<Message>, Fault> {
     let mut found = records_of(connection, &rows, records)?;
     let weigh = |(row, records): (&MessageRow, &Vec<DeliveryRow>)| {
         row.weight() + records.iter().map(DeliveryRow::weight).sum::<usize>()
     };
     rows.truncate(fitting(budget, rows.iter().zip(&found).map(weigh)));
     found.truncate(rows.len());
-    with_attempts_on(connection, rows, found)
+    let cut = rows.len() < all;
+    Ok((with_attempts_on(connection, rows, found)?, cut))
 }
 
 /// The minimum sizes of the messages with these sequences, in the order of `sequences`, without

@@ -28,7 +28,10 @@ pub enum Cause {
     #[default]
     None,
     /// One of several messages. It is not known which, so it begins a tree.
-    Ambiguous,
+    Ambiguous {
+        /// The largest hop that it could have.
+        hop: u32,
+    },
     /// The message is part of a tree that another has begun.
     Known(Place),
 }
@@ -42,26 +45,25 @@ impl Cause {
     /// The cause of what an agent writes, of its attempts in the room and elsewhere. Those elsewhere count only if
     /// none is open in the room, and only if all were examined.
     pub fn of_attempts(here: &OpenAttempts, elsewhere: &OpenAttempts) -> Self {
-        match (here.open.as_slice(), elsewhere.open.as_slice()) {
-            ([one], _) => Self::Known(*one),
-            ([], _) if here.examined + elsewhere.examined >= EXAMINED_DELIVERIES => Self::Ambiguous,
-            ([], []) => Self::None,
-            ([], [one]) => Self::Known(*one),
-            _ => Self::Ambiguous,
+        let open = if here.open.is_empty() { &elsewhere.open } else { &here.open };
+        let is_complete = !here.open.is_empty() || here.examined + elsewhere.examined < EXAMINED_DELIVERIES;
+        match open.as_slice() {
+            [] if is_complete => Self::None,
+            [one] if is_complete => Self::Known(*one),
+            several => Self::Ambiguous { hop: several.iter().map(|place| place.hop).max().unwrap_or(0) },
         }
     }
 
-    /// The cause of a message for which `self` is given, and `observed` by its sender's attempts. What is given counts,
-    /// but the message stands no nearer to its root than its attempts tell: no loop hides by naming old messages.
+    /// The cause of a text for which `self` is given, and `observed` by its sender's attempts. What is given counts, but
+    /// the hop is at least the observed one: no loop hides by naming old messages.
     #[must_use]
     pub fn or_observed(self, observed: Self) -> Self {
-        match (self, observed) {
-            (Self::Known(given), Self::Known(seen)) => {
-                Self::Known(Place { hop: given.hop.max(seen.hop), ..given })
-            }
-            (Self::Known(_), _) => self,
-            _ => observed,
-        }
+        let Self::Known(given) = self else { return observed };
+        let seen = match observed {
+            Self::None => 0,
+            Self::Ambiguous { hop } | Self::Known(Place { hop, .. }) => hop,
+        };
+        Self::Known(Place { hop: given.hop.max(seen), ..given })
     }
 }
 
@@ -72,8 +74,8 @@ pub struct Place {
     pub message: Option<MessageId>,
     /// The message that began the tree. It may have been deleted since, like every other.
     pub root: MessageId,
-    /// The number of causes up to the root: 0 at the root. Larger if the sender named a cause nearer to its root than
-    /// what it worked on.
+    /// The number of causes up to the root: 0 at the root. Larger after an ambiguous cause, and if the sender named a
+    /// cause nearer to its root than what it worked on.
     pub hop: u32,
     /// Who wrote the root.
     pub originator: ParticipantId,
@@ -90,8 +92,8 @@ impl Place {
 /// The attempts of an agent that are open in a room, or anywhere.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OpenAttempts {
-    /// The places of what follows from the messages on which they are open. Attempts in rooms that the agent has
-    /// left, or that are deleted, do not count.
+    /// The places of what follows from the messages on which they are open. Attempts in rooms that the agent has left,
+    /// that are deleted, or that belong to another organization do not count.
     pub open: Vec<Place>,
     /// The number of begun and unfinished deliveries that were examined, at most [`EXAMINED_DELIVERIES`].
     pub examined: usize,
@@ -100,12 +102,12 @@ pub struct OpenAttempts {
 impl Message {
     /// Its place in its tree.
     pub const fn place(&self) -> Place {
-        match self.cause {
-            Cause::Known(place) => place,
-            Cause::None | Cause::Ambiguous => {
-                Place { message: None, root: self.id, hop: 0, originator: self.sender }
-            }
-        }
+        let hop = match self.cause {
+            Cause::Known(place) => return place,
+            Cause::Ambiguous { hop } => hop,
+            Cause::None => 0,
+        };
+        Place { message: None, root: self.id, hop, originator: self.sender }
     }
 
     /// The handle of its sender if that is a human who asks an agent of somebody else. The handle of an agent begins
@@ -177,7 +179,8 @@ mod tests {
 
     #[test]
     fn the_only_open_attempt_is_the_cause() {
-        let (none, several) = (Cause::None, Cause::Ambiguous);
+        let none = Cause::None;
+        let several = Cause::Ambiguous { hop: 3 };
         let known = |message| Cause::Known(below(message));
         let most = EXAMINED_DELIVERIES;
         // Open in the room, examined there; elsewhere; the cause.
@@ -193,7 +196,7 @@ mod tests {
             ((&[7], most - 1), (&[], 0), known(7)),
             ((&[7], most), (&[], 0), known(7)),
             ((&[7, 8], most), (&[], 0), several),
-            ((&[], most), (&[], 0), several),
+            ((&[], most), (&[], 0), Cause::Ambiguous { hop: 0 }),
             ((&[], 1), (&[8], most - 1), several),
         ] {
             let found = Cause::of_attempts(&attempts(here.0, here.1), &attempts(elsewhere.0, elsewhere.1));
@@ -204,13 +207,13 @@ mod tests {
     #[test]
     fn a_named_cause_hides_no_hop() {
         let at = |message, hop| Cause::Known(Place { hop, ..below(message) });
-        let (none, several) = (Cause::None, Cause::Ambiguous);
+        let (none, several) = (Cause::None, Cause::Ambiguous { hop: 3 });
         for (given, observed, cause) in [
             (none, none, none),
             (none, several, several),
             (none, at(7, 3), at(7, 3)),
             (at(8, 1), none, at(8, 1)),
-            (at(8, 1), several, at(8, 1)),
+            (at(8, 1), several, at(8, 3)),
             (at(8, 1), at(7, 3), at(8, 3)),
             (at(8, 5), at(7, 3), at(8, 5)),
         ] {

@@ -41,8 +41,8 @@ pub struct NewMessage {
     pub mentions: Vec<Mention>,
     /// Free-form data of an event.
     pub metadata: Option<Map<String, Value>>,
-    /// What it follows from, if that is given. [`Cause::None`] lets the store ask the sender's open attempts, if it is
-    /// an agent.
+    /// What it follows from, if that is given. The store adds what the sender's attempts tell
+    /// ([`counts_attempts`](Self::counts_attempts)).
     pub cause: Cause,
     /// The deadline of a text; `None` for that of the chat ([`ChatState::respond_within`](super::ChatState)),
     /// if it has one.
@@ -54,6 +54,15 @@ pub struct NewMessage {
     pub keyed: Option<KeyedRequest>,
     /// The current time.
     pub now: Timestamp,
+}
+
+impl NewMessage {
+    /// Returns whether the cause depends on the sender's attempts ([`Cause::or_observed`]): for agents, unless an event
+    /// names its cause. Nobody is asked by an event, so it hides no loop; and the server's own event about a text has
+    /// nothing to do with what the text's sender works on.
+    pub fn counts_attempts(&self) -> bool {
+        self.sender.agent().is_some() && (self.cause.is_none() || self.kind == MessageKind::Text)
+    }
 }
 
 /// A stored message.

@@ -31,7 +31,7 @@ pub struct MessageView<'a> {
     #[schema(value_type = Option<String>)]
     thread_id: (),
     /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the
-    /// metadata that its sender set. In addition `cause`, if the message follows from another, and `delegation`, if
+    /// metadata that its sender set. In addition `cause`, if the message follows from another or may do so, and `delegation`, if
     /// a human asks an agent of somebody else.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
@@ -158,7 +158,7 @@ impl CauseView {
                 id: Shown(place.originator),
                 kind: place.originator.kind().as_str(),
             },
-            ambiguous: message.cause == Cause::Ambiguous,
+            ambiguous: matches!(message.cause, Cause::Ambiguous { .. }),
         })
     }
 }

@@ -269,9 +269,9 @@ fn only_the_server_tells_a_cause() {
     let originator = json!({"id": id(2), "type": "User"});
     let known = json!({"message_id": id(5), "root_id": id(8), "hop": 2, "originator": originator});
     let unclear = json!({
-        "message_id": null, "root_id": id(5), "hop": 0, "originator": originator, "ambiguous": true,
+        "message_id": null, "root_id": id(5), "hop": 4, "originator": originator, "ambiguous": true,
     });
-    for (cause, shown) in [(Cause::Known(place), known), (Cause::Ambiguous, unclear)] {
+    for (cause, shown) in [(Cause::Known(place), known), (Cause::Ambiguous { hop: 4 }, unclear)] {
         for message in [Message { cause, ..event.clone() }, Message { cause, ..text() }] {
             for view in [MessageView::for_user(&message), MessageView::for_agent(&message, HELPER)] {
                 assert_eq!(to_value(view).unwrap()["metadata"]["cause"], shown);

@@ -102,7 +102,7 @@ pub async fn only_open_attempts_are_causes(world: World) {
     take(&world, &bot, here, one, DeliveryStep::Begin).await;
     assert_eq!(cause().await, below(one, &ann));
     take(&world, &bot, here, two, DeliveryStep::Begin).await;
-    assert_eq!(cause().await, Cause::Ambiguous);
+    assert_eq!(cause().await, Cause::Ambiguous { hop: 1 });
     take(&world, &bot, here, one, failed()).await;
     assert_eq!(cause().await, below(two, &ann));
     take(&world, &bot, here, two, DeliveryStep::Succeed).await;
@@ -115,7 +115,7 @@ pub async fn only_open_attempts_are_causes(world: World) {
     let left = world.chat(ann.caller, &[bot.id.into()]).await;
     let four = send(left).await;
     take(&world, &bot, left, four, DeliveryStep::Begin).await;
-    assert_eq!(cause().await, Cause::Ambiguous);
+    assert_eq!(cause().await, Cause::Ambiguous { hop: 1 });
     take(&world, &bot, here, one, DeliveryStep::Begin).await;
     assert_eq!(cause().await, below(one, &ann), "those elsewhere do not count then");
     take(&world, &bot, here, one, DeliveryStep::Succeed).await;
@@ -123,6 +123,15 @@ pub async fn only_open_attempts_are_causes(world: World) {
     assert_eq!(cause().await, below(three, &ann), "it cannot work in a room that it left");
     world.chats.delete(ann.caller, there).await.unwrap();
     assert_eq!(cause().await, Cause::None);
+
+    let ben = world.user("ben").await;
+    world.connect((ann.caller, &ann.handle), (ben.caller, &ben.handle)).await;
+    let of_ben = world.chat(ben.caller, &[ann.id.into()]).await;
+    world.add(ann.caller, of_ben, bot.id.into(), Role::Member).await;
+    let asked = world.send(ben.caller, of_ben, "go", &[ParticipantId::Agent(bot.id)]).await.id;
+    take(&world, &bot, of_ben, asked, DeliveryStep::Begin).await;
+    assert_eq!(cause().await, Cause::None, "no organization learns of work for another");
+    assert_eq!(cause_of_an_event(&world, &ben, &bot, of_ben).await, below(asked, &ben));
 }
 
 /// However much has failed, a message costs no more.
@@ -140,7 +149,7 @@ pub async fn an_agent_with_much_failed_work_has_no_clear_cause(world: World) {
         begun.push(sent);
     }
     let there = world.chat(ann.caller, &[bot.id.into()]).await;
-    assert_eq!(cause_of_an_event(&world, &ann, &bot, there).await, Cause::Ambiguous);
+    assert_eq!(cause_of_an_event(&world, &ann, &bot, there).await, Cause::Ambiguous { hop: 1 });
     take(&world, &bot, chat, begun[0], DeliveryStep::Begin).await;
     take(&world, &bot, chat, begun[0], DeliveryStep::Succeed).await;
     let newest = begun[EXAMINED_DELIVERIES - 1];
@@ -151,7 +160,11 @@ pub async fn an_agent_with_much_failed_work_has_no_clear_cause(world: World) {
     let last = world.send(ann.caller, chat, "go", &[ParticipantId::Agent(bot.id)]).await.id;
     take(&world, &bot, chat, last, DeliveryStep::Begin).await;
     take(&world, &bot, chat, last, failed()).await;
-    assert_eq!(cause_of_an_event(&world, &ann, &bot, chat).await, Cause::Ambiguous, "there may be more");
+    assert_eq!(
+        cause_of_an_event(&world, &ann, &bot, chat).await,
+        Cause::Ambiguous { hop: 0 },
+        "there may be more"
+    );
 }
 
 /// The sender names a message that it may see, and nothing else; that counts more than its attempts.
@@ -190,14 +203,18 @@ pub async fn a_sender_may_name_the_cause(world: World) {
     let direct = world.send(ann.caller, chat, "go", &[ParticipantId::Agent(scout.id)]).await.id;
     let asked = world.send(bot.caller, chat, "help", &[ParticipantId::Agent(scout.id)]).await.id;
     take(&world, &scout, chat, asked, DeliveryStep::Begin).await;
-    let named = world.messages.post_event(scout.caller, chat, event(Some(direct))).await.unwrap();
+    let answer_to = |message| SendMessage { in_reply_to: Some(message), ..to(&ann) };
+    let named = world.messages.send(scout.caller, chat, answer_to(direct)).await.unwrap();
     let Cause::Known(place) = below(direct, &ann) else { unreachable!() };
     let cause = Cause::Known(Place { hop: 2, ..place });
-    assert_eq!(
-        (named.cause, stored(&world, &ann, chat, named.id).await.cause),
-        (cause, cause),
-        "hops count on"
-    );
+    assert_eq!(stored(&world, &ann, chat, named.id).await.cause, cause, "hops count on");
+    let named = world.messages.post_event(scout.caller, chat, event(Some(direct))).await.unwrap();
+    assert_eq!(named.cause, below(direct, &ann), "nobody is asked by an event");
+    take(&world, &scout, chat, direct, DeliveryStep::Begin).await;
+    let unclear = cause_of_an_event(&world, &ann, &scout, chat).await;
+    assert_eq!(unclear, Cause::Ambiguous { hop: 2 }, "the farthest");
+    let named = world.messages.send(scout.caller, chat, answer_to(direct)).await.unwrap();
+    assert_eq!(stored(&world, &ann, chat, named.id).await.cause, cause, "of several, too");
 
     let by_ann = |in_reply_to| SendMessage { mentions: Vec::new(), in_reply_to, ..to(&ann) };
     let sent = world.messages.send(ann.caller, chat, by_ann(Some(posted.id))).await.unwrap();
