@@ -41,7 +41,7 @@ impl Watched {
                 let listing = ChatListing { agent_rooms, sort, order, parts, ..ChatListing::default() };
                 for page in [FIRST, after(at(self.size.rooms / 2))] {
                     let reading = store.list(viewer, listing, page);
-                    self.costs(&format!("rooms {sort:?} {order:?} {agent_rooms}"), 6000 + 4 * rows, reading)
+                    self.costs(&format!("rooms {sort:?} {order:?} {agent_rooms}"), 4000 + 4 * rows, reading)
                         .await
                         .unwrap();
                 }
