@@ -61,9 +61,10 @@ WITH message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sen
     CROSS JOIN LATERAL (WITH here AS MATERIALIZED
       (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
           AND deliveries.current_attempt > 0
-          AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open
+          AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open, TRUE AS is_here
         FROM deliveries
         WHERE new.sender_kind = 'Agent'
+        AND (new.root_id IS NULL OR new.kind = 'text')
         AND deliveries.agent_id = new.sender_id
         AND deliveries.chat_id = new.chat_id
         AND deliveries.processed_at IS NULL
@@ -71,71 +72,60 @@ WITH message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sen
         AND deliveries.current_attempt > 0
         ORDER BY deliveries.sequence DESC
         LIMIT 100)
-      SELECT CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN (array_agg(place.id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS cause_id, CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN (array_agg(place.root_id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS root_id, CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN max(place.hop) END AS hop, CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN (array_agg(place.originator_id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS originator_id, CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN max(place.originator_kind) END AS originator_kind, CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN NULL WHEN count(place.id) > 1 OR count(*) >= 100 THEN TRUE END AS ambiguous_cause
+      SELECT CASE WHEN open = 1
+      AND is_complete THEN cause_id END AS cause_id, CASE WHEN open = 1
+      AND is_complete THEN root_id END AS root_id, CASE WHEN open > 0 OR NOT is_complete THEN coalesce(hop, 0) END AS hop, CASE WHEN open = 1
+      AND is_complete THEN originator_id END AS originator_id, CASE WHEN open = 1
+      AND is_complete THEN originator_kind END AS originator_kind, CASE WHEN open > 1 OR NOT is_complete THEN TRUE END AS ambiguous_cause
       FROM
-      (SELECT *
-        FROM here
-        UNION ALL
-        (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
+      (SELECT (array_agg(place.cause_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS cause_id, (array_agg(place.root_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS root_id, max(place.hop) AS hop, (array_agg(place.originator_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS originator_id, max(place.originator_kind) AS originator_kind, count(place.id) AS open, count(*) < 100 OR coalesce(bool_or(is_here
+            AND is_open), FALSE) AS is_complete
+        FROM
+        (SELECT *
+          FROM here
+          UNION ALL
+          (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
+              AND deliveries.current_attempt > 0
+              AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
+            AND coalesce((SELECT 1 = 1
+                FROM participants
+                JOIN chats
+                ON chats.id = participants.chat_id
+                WHERE participants.chat_id = deliveries.chat_id
+                AND participants.participant_id = deliveries.agent_id
+                AND participants.left_at IS NULL
+                AND chats.deleted_at IS NULL
+                AND chats.organization_id IS NOT DISTINCT
+                FROM
+                (SELECT organization_id
+                  FROM chats AS own
+                  WHERE own.id = new.chat_id)
+                LIMIT 1), 1 = 0) AS is_open, FALSE AS is_here
+            FROM deliveries
+            WHERE new.sender_kind = 'Agent'
+            AND (new.root_id IS NULL OR new.kind = 'text')
+            AND deliveries.agent_id = new.sender_id
+            AND deliveries.chat_id <> new.chat_id
+            AND
+            (SELECT count(*) < 100
+              FROM here)
+            AND NOT EXISTS
+            (SELECT
+              FROM here
+              WHERE here.is_open)
+            AND deliveries.processed_at IS NULL
+            AND deliveries.dead_at IS NULL
             AND deliveries.current_attempt > 0
-            AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
-          AND coalesce((SELECT 1 = 1
-              FROM participants
-              JOIN chats
-              ON chats.id = participants.chat_id
-              WHERE participants.chat_id = deliveries.chat_id
-              AND participants.participant_id = deliveries.agent_id
-              AND participants.left_at IS NULL
-              AND chats.deleted_at IS NULL
-              LIMIT 1), 1 = 0) AS is_open
-          FROM deliveries
-          WHERE new.sender_kind = 'Agent'
-          AND deliveries.agent_id = new.sender_id
-          AND deliveries.chat_id <> new.chat_id
-          AND
-          (SELECT count(*) < 100
-            FROM here)
-          AND NOT EXISTS
-          (SELECT
-            FROM here
-            WHERE here.is_open)
-          AND deliveries.processed_at IS NULL
-          AND deliveries.dead_at IS NULL
-          AND deliveries.current_attempt > 0
-          LIMIT 100)) AS examined
-      LEFT JOIN LATERAL
-      (SELECT id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), 2147483646) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind
-        FROM messages
-        WHERE messages.chat_id = examined.chat_id
-        AND messages.sequence = examined.sequence OFFSET 0) AS place
-      ON examined.is_open) AS found
+            LIMIT 100)) AS examined
+        LEFT JOIN LATERAL
+        (SELECT id, id AS cause_id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), 2147483646) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind
+          FROM messages
+          WHERE messages.chat_id = examined.chat_id
+          AND messages.sequence = examined.sequence OFFSET 0) AS place
+        ON examined.is_open) AS attempts) AS found
     RETURNING id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause)
   SELECT id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause
   FROM message
@@ -301,9 +291,10 @@ WITH durable AS MATERIALIZED
     CROSS JOIN LATERAL (WITH here AS MATERIALIZED
       (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
           AND deliveries.current_attempt > 0
-          AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open
+          AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open, TRUE AS is_here
         FROM deliveries
         WHERE new.sender_kind = 'Agent'
+        AND (new.root_id IS NULL OR new.kind = 'text')
         AND deliveries.agent_id = new.sender_id
         AND deliveries.chat_id = new.chat_id
         AND deliveries.processed_at IS NULL
@@ -311,71 +302,60 @@ WITH durable AS MATERIALIZED
         AND deliveries.current_attempt > 0
         ORDER BY deliveries.sequence DESC
         LIMIT 100)
-      SELECT CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN (array_agg(place.id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS cause_id, CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN (array_agg(place.root_id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS root_id, CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN max(place.hop) END AS hop, CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN (array_agg(place.originator_id) FILTER
-        (WHERE place.id IS NOT NULL))[1] END AS originator_id, CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN max(place.originator_kind) END AS originator_kind, CASE WHEN count(place.id) = 1
-      AND (count(*) < 100 OR EXISTS
-        (SELECT
-          FROM here
-          WHERE here.is_open)) THEN NULL WHEN count(place.id) > 1 OR count(*) >= 100 THEN TRUE END AS ambiguous_cause
+      SELECT CASE WHEN open = 1
+      AND is_complete THEN cause_id END AS cause_id, CASE WHEN open = 1
+      AND is_complete THEN root_id END AS root_id, CASE WHEN open > 0 OR NOT is_complete THEN coalesce(hop, 0) END AS hop, CASE WHEN open = 1
+      AND is_complete THEN originator_id END AS originator_id, CASE WHEN open = 1
+      AND is_complete THEN originator_kind END AS originator_kind, CASE WHEN open > 1 OR NOT is_complete THEN TRUE END AS ambiguous_cause
       FROM
-      (SELECT *
-        FROM here
-        UNION ALL
-        (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
+      (SELECT (array_agg(place.cause_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS cause_id, (array_agg(place.root_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS root_id, max(place.hop) AS hop, (array_agg(place.originator_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS originator_id, max(place.originator_kind) AS originator_kind, count(place.id) AS open, count(*) < 100 OR coalesce(bool_or(is_here
+            AND is_open), FALSE) AS is_complete
+        FROM
+        (SELECT *
+          FROM here
+          UNION ALL
+          (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
+              AND deliveries.current_attempt > 0
+              AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
+            AND coalesce((SELECT 1 = 1
+                FROM participants
+                JOIN chats
+                ON chats.id = participants.chat_id
+                WHERE participants.chat_id = deliveries.chat_id
+                AND participants.participant_id = deliveries.agent_id
+                AND participants.left_at IS NULL
+                AND chats.deleted_at IS NULL
+                AND chats.organization_id IS NOT DISTINCT
+                FROM
+                (SELECT organization_id
+                  FROM chats AS own
+                  WHERE own.id = new.chat_id)
+                LIMIT 1), 1 = 0) AS is_open, FALSE AS is_here
+            FROM deliveries
+            WHERE new.sender_kind = 'Agent'
+            AND (new.root_id IS NULL OR new.kind = 'text')
+            AND deliveries.agent_id = new.sender_id
+            AND deliveries.chat_id <> new.chat_id
+            AND
+            (SELECT count(*) < 100
+              FROM here)
+            AND NOT EXISTS
+            (SELECT
+              FROM here
+              WHERE here.is_open)
+            AND deliveries.processed_at IS NULL
+            AND deliveries.dead_at IS NULL
             AND deliveries.current_attempt > 0
-            AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
-          AND coalesce((SELECT 1 = 1
-              FROM participants
-              JOIN chats
-              ON chats.id = participants.chat_id
-              WHERE participants.chat_id = deliveries.chat_id
-              AND participants.participant_id = deliveries.agent_id
-              AND participants.left_at IS NULL
-              AND chats.deleted_at IS NULL
-              LIMIT 1), 1 = 0) AS is_open
-          FROM deliveries
-          WHERE new.sender_kind = 'Agent'
-          AND deliveries.agent_id = new.sender_id
-          AND deliveries.chat_id <> new.chat_id
-          AND
-          (SELECT count(*) < 100
-            FROM here)
-          AND NOT EXISTS
-          (SELECT
-            FROM here
-            WHERE here.is_open)
-          AND deliveries.processed_at IS NULL
-          AND deliveries.dead_at IS NULL
-          AND deliveries.current_attempt > 0
-          LIMIT 100)) AS examined
-      LEFT JOIN LATERAL
-      (SELECT id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), 2147483646) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind
-        FROM messages
-        WHERE messages.chat_id = examined.chat_id
-        AND messages.sequence = examined.sequence OFFSET 0) AS place
-      ON examined.is_open) AS found
+            LIMIT 100)) AS examined
+        LEFT JOIN LATERAL
+        (SELECT id, id AS cause_id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), 2147483646) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind
+          FROM messages
+          WHERE messages.chat_id = examined.chat_id
+          AND messages.sequence = examined.sequence OFFSET 0) AS place
+        ON examined.is_open) AS attempts) AS found
     WHERE
     (SELECT may_write
       FROM guard)
