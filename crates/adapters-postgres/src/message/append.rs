@@ -1,5 +1,8 @@
 //! Messages that share transactions. The row of a chat is written once per batch.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -152,8 +152,9 @@ impl MessageService {
         let viewer = ParticipantId::User(caller.user);
         let part = self.messages.find_readable(viewer, chat, message).await?;
         let root = part.map(|part| part.place().root);
-        let filter = HistoryFilter { root, oldest_first: true, ..HistoryFilter::default() };
-        // A caller who may not read the chat is told so.
+        // A caller who may not read the chat is told so; nothing follows from a message that is not there.
+        let filter =
+            HistoryFilter { root: root.or(Some(message)), oldest_first: true, ..HistoryFilter::default() };
         let read = self.messages.history(viewer, chat, filter, page).await?;
         let read = read.ok_or(ReadSurroundingsError::ChatNotFound)?;
         root.map(|_| read).ok_or(ReadSurroundingsError::MessageNotFound)
