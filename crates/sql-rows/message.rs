@@ -11,7 +11,7 @@ use domain::delivery::{
     shown_error,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
-use domain::message::{Mention, MentionKind, Message, MessageKind};
+use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place};
 use domain::page::weight;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -21,8 +21,8 @@ use crate::row::{self, At, Id};
 use crate::schema::messages;
 
 /// A row of `messages`.
-#[derive(Queryable, Selectable, Insertable)]
-#[diesel(table_name = messages, treat_none_as_default_value = false)]
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = messages)]
 pub(crate) struct MessageRow {
     pub(crate) id: Id,
     pub(crate) chat_id: Id,
@@ -36,9 +36,10 @@ pub(crate) struct MessageRow {
     pub(crate) metadata: Option<String>,
     pub(crate) created_at: At,
     pub(crate) updated_at: At,
+    #[diesel(embed)]
+    pub(crate) cause: CauseColumns,
     pub(crate) respond_by: Option<At>,
     #[diesel(select_expression = SenderHandle, select_expression_type = SenderHandle)]
-    #[diesel(skip_insertion)]
     pub(crate) sender_handle: Option<String>,
 }
 
@@ -96,11 +97,69 @@ impl MessageRow {
             sender_handle: self.sender_handle,
             mentions: stored_mentions(&self.mentions)?,
             metadata: self.metadata.as_deref().map(row::json).transpose()?,
+            cause: self.cause.into_cause()?,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
             respond_by: self.respond_by.map(|at| at.0),
             deliveries,
         })
+    }
+}
+
+/// The columns of `messages` with a [`Cause`].
+#[derive(Queryable, Selectable, Default)]
+#[diesel(table_name = messages)]
+pub(crate) struct CauseColumns {
+    pub(crate) cause_id: Option<Id>,
+    pub(crate) root_id: Option<Id>,
+    pub(crate) hop: Option<i32>,
+    pub(crate) originator_id: Option<Id>,
+    pub(crate) originator_kind: Option<String>,
+    pub(crate) ambiguous_cause: Option<bool>,
+}
+
+fn stored_hop(hop: u32) -> i32 {
+    i32::try_from(hop).unwrap_or(i32::MAX)
+}
+
+impl CauseColumns {
+    pub(crate) fn of(cause: Cause) -> Self {
+        match cause {
+            Cause::None => Self::default(),
+            Cause::Ambiguous { hop } => {
+                Self { hop: Some(stored_hop(hop)), ambiguous_cause: Some(true), ..Self::default() }
+            }
+            Cause::Known(Place { message, root, hop, originator }) => Self {
+                cause_id: message.map(|id| Id(id.uuid())),
+                root_id: Some(Id(root.uuid())),
+                hop: Some(stored_hop(hop)),
+                originator_id: Some(Id(originator.uuid())),
+                originator_kind: Some(originator.kind().as_str().to_owned()),
+                ambiguous_cause: None,
+            },
+        }
+    }
+
+    pub(crate) fn into_cause(self) -> Result<Cause, Fault> {
+        let hop = self
+            .hop
+            .map(u32::try_from)
+            .transpose()
+            .map_err(|_| Fault::Row(format!("the hop {:?}", self.hop)))?;
+        let Some(Id(root)) = self.root_id else {
+            let is_ambiguous = self.ambiguous_cause == Some(true);
+            return Ok(if is_ambiguous { Cause::Ambiguous { hop: hop.unwrap_or(0) } } else { Cause::None });
+        };
+        let (Some(hop), Some(Id(originator)), Some(kind)) = (hop, self.originator_id, self.originator_kind)
+        else {
+            return Err(Fault::Row(format!("an incomplete place in the tree of {root}")));
+        };
+        Ok(Cause::Known(Place {
+            message: self.cause_id.map(|Id(id)| MessageId::new(id)),
+            root: MessageId::new(root),
+            hop,
+            originator: row::participant_id(&kind, originator)?,
+        }))
     }
 }
 

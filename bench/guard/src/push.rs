@@ -14,7 +14,7 @@ use actix_web::test::TestRequest;
 use bytes::{Bytes, BytesMut};
 use domain::event::DomainEvent;
 use domain::id::{MessageId, ParticipantId, Sequence};
-use domain::message::{Mention, MentionKind, Message, MessageKind};
+use domain::message::{Cause, Mention, MentionKind, Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
 use futures_util::{StreamExt, future, stream};
 use testkit::TestAgent;
@@ -85,6 +85,7 @@ fn created(scene: &Scene, number: usize) -> DomainEvent {
         sender_handle: Some(scene.sender.handle.clone()),
         mentions: vec![mention(researcher), mention(writer)],
         metadata: None,
+        cause: Cause::None,
         created_at: now,
         updated_at: now,
         respond_by: None,

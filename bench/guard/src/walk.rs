@@ -9,6 +9,7 @@ use actix_web::body::{MessageBody, to_bytes};
 use actix_web::dev::{Service, ServiceResponse};
 use actix_web::test::TestRequest;
 use clap::ValueEnum;
+use domain::delivery::DeliveryStep;
 use domain::id::ParticipantId;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
@@ -25,6 +26,7 @@ const WARM_UP: usize = 100;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Path {
     Send,
+    Answer,
     Next,
     Push,
     Fanout,
@@ -32,12 +34,13 @@ pub(crate) enum Path {
 
 impl Path {
     /// All of them, in the order in which they are told.
-    pub(crate) const ALL: [Self; 4] = [Self::Send, Self::Next, Self::Push, Self::Fanout];
+    pub(crate) const ALL: [Self; 5] = [Self::Send, Self::Answer, Self::Next, Self::Push, Self::Fanout];
 
     /// Its name among the figures.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Send => "send",
+            Self::Answer => "answer",
             Self::Next => "next",
             Self::Push => "push",
             Self::Fanout => "fanout",
@@ -48,7 +51,7 @@ impl Path {
     /// same, so where a step is small there are more of them.
     pub(crate) fn longest(self) -> usize {
         match self {
-            Self::Send | Self::Next => 400,
+            Self::Send | Self::Answer | Self::Next => 400,
             Self::Push => 4000,
             Self::Fanout => 1000,
         }
@@ -58,6 +61,7 @@ impl Path {
     pub(crate) fn step(self) -> &'static str {
         match self {
             Self::Send => "a POST of a message that mentions two agents, and its answer",
+            Self::Answer => "the same, of an agent that has an attempt open",
             Self::Next => "a GET of /next with a message waiting, and its answer",
             Self::Push => "a message published, and the frame of the agent that listens",
             Self::Fanout => "a message published, and the frames of a hundred sockets",
@@ -83,6 +87,7 @@ pub(crate) fn run(path: Path, steps: usize) -> ! {
         let app = scene.app().await;
         match path {
             Path::Send => send(&scene, &app, walk).await,
+            Path::Answer => answer(&scene, &app, walk).await,
             Path::Next => next(&scene, &app, walk).await,
             Path::Push => push::to_an_agent(&scene, &app, walk).await,
             Path::Fanout => push::to_humans(&scene, &app, walk).await,
@@ -115,6 +120,19 @@ async fn send<B: MessageBody>(
     let request =
         || scene.request(TestRequest::post(), &scene.sender, "messages").set_json(&body).to_request();
     ask(scene, app, request, 201, walk).await;
+}
+
+async fn answer<B: MessageBody>(
+    scene: &Scene,
+    app: &impl Service<Request, Response = ServiceResponse<B>, Error = Error>,
+    walk: Walk,
+) {
+    let (world, planner) = (&scene.world, &scene.sender);
+    let mention = ParticipantId::Agent(planner.id);
+    let asked = world.send(scene.ann.caller, scene.room, "Please plan the week.", &[mention]).await.id;
+    world.deliveries.next(planner.caller, scene.room).await.unwrap();
+    world.deliveries.advance(planner.caller, scene.room, asked, DeliveryStep::Begin).await.unwrap();
+    send(scene, app, walk).await;
 }
 
 async fn next<B: MessageBody>(

@@ -15,7 +15,7 @@ use domain::delivery::{AdvanceDelivery, DeliveryFilter, DeliveryRepository, Deli
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::message::{
-    HistoryFilter, Mention, MentionKind, MessageContent, MessageKind, MessageRepository, NewMessage,
+    Cause, HistoryFilter, Mention, MentionKind, MessageContent, MessageKind, MessageRepository, NewMessage,
     SendMessage, SendMessageError,
 };
 use domain::page::{Order, PageRequest, Slice};
@@ -49,6 +49,7 @@ fn text(text: &str) -> SendMessage {
         content: MessageContent::new(text.to_owned()).unwrap(),
         mentions: Vec::new(),
         respond_by: None,
+        in_reply_to: None,
     }
 }
 
@@ -249,6 +250,7 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         content: content.to_owned(),
         mentions: Vec::new(),
         metadata: None,
+        cause: Cause::None,
         respond_by: None,
         is_notice: false,
         keyed: None,

@@ -73,7 +73,7 @@ impl Scene {
         let sent = at.messages.send(
             from,
             self.chat,
-            SendMessage { content, mentions: vec![mention], respond_by: None },
+            SendMessage { content, mentions: vec![mention], respond_by: None, in_reply_to: None },
         );
         sent.await.map(|_| ())
     }

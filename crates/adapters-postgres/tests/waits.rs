@@ -156,7 +156,13 @@ async fn a_message_that_waits_for_its_room_is_counted_by_the_plan_of_then() {
     let (messages, caller) = (world.messages.clone(), ann.caller);
     let content = MessageContent::new("waits".to_owned()).unwrap();
     let sending = tokio::spawn(async move {
-        messages.send(caller, chat, SendMessage { content, mentions: Vec::new(), respond_by: None }).await
+        messages
+            .send(
+                caller,
+                chat,
+                SendMessage { content, mentions: Vec::new(), respond_by: None, in_reply_to: None },
+            )
+            .await
     });
     until_waiting(&watcher, 1).await;
     let organization = WhichOrganization::OfUser("ann".to_owned());

@@ -79,6 +79,7 @@ fn text(content: &str) -> SendMessage {
         content: MessageContent::new(content.to_owned()).unwrap(),
         mentions: Vec::new(),
         respond_by: None,
+        in_reply_to: None,
     }
 }
 
@@ -205,6 +206,7 @@ async fn events_are_records_for_humans() {
         kind,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::new(serde_json::from_str(metadata).unwrap()).unwrap(),
+        in_reply_to: None,
     };
     let post = |event| world.messages.post_event(bot.caller, chat, event);
     assert!(matches!(post(event(MessageKind::Text, "{}")).await, Err(PostEventError::NotAnEvent)));

@@ -9,13 +9,13 @@ use actix_web::web::{self, ServiceConfig};
 use http_wire::auth::{UserAuth, any_caller, users_only};
 use http_wire::handlers;
 use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount, patch, post, put};
-use http_wire::page::{NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
+use http_wire::page::{CursorQuery, NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
     AgentView, AuditEntryView, ChatDetailsView, ChatView, ContactRequestView, ContactView, CreatedKeyView,
     DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView, ListedChatView, MemberView,
     MemoryView, MessageView, OpenSessionView, OrganizationView, ParticipantView, PeerView, ProfileView,
     ReceiptView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, SentMessageView,
-    SessionView,
+    SessionView, TreeMessageView,
 };
 
 use crate::{
@@ -329,6 +329,10 @@ fn chat_endpoints() -> Vec<Endpoint> {
         get("/chats/{chat_id}/messages/{message_id}/receipts", handlers::message::receipts::<UserAuth>)
             .named("listReceipts", "Show what became of a message at each agent that it is addressed to")
             .lists_all::<ReceiptView<'_>>(),
+        get("/chats/{chat_id}/messages/{message_id}/tree", message::tree)
+            .named("listMessageTree", "List the tree of which a message is part, the root first")
+            .query::<CursorQuery>()
+            .lists::<TreeMessageView<'_>, PageMetadata>(),
         patch("/chats/{chat_id}/messages/{message_id}", message::edit)
             .named("editMessage", "Edit one of the caller's messages")
             .body::<EditMessageBody>()

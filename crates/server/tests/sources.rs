@@ -176,7 +176,7 @@ fn ids_in_the_domain_have_a_kind() {
 }
 
 /// The migrations that can break servers of the previous version, and why they may.
-const CONTRACTING: [(&str, &str); 7] = [
+const CONTRACTING: [(&str, &str); 8] = [
     ("20261121000700_plans", "names of organizations become unique; nothing was released before"),
     ("20261123000500_audit_chain", "protects seals, which earlier versions do not write"),
     ("20261124000500_names", "tables get their final names; nothing was released before"),
@@ -187,6 +187,7 @@ const CONTRACTING: [(&str, &str); 7] = [
         "refuses attempts at dead deliveries, which an earlier version may offer",
     ),
     ("20261125001000_stops", "checks a new column, which earlier versions do not write"),
+    ("20261126003000_causes", "checks new columns, which earlier versions do not write"),
 ];
 
 /// The statements of a migration, in capitals and without comments.

@@ -10,7 +10,7 @@ use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ChatId, MessageId, NodeId, OrganizationId, ParticipantId, Sequence, UserId};
-use domain::message::{Message, MessageKind};
+use domain::message::{Cause, Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -248,6 +248,7 @@ pub fn message(sequence: i64, content: &str) -> Message {
         sender_handle: Some("ann".to_owned()),
         mentions: Vec::new(),
         metadata: None,
+        cause: Cause::None,
         created_at: at,
         updated_at: at,
         respond_by: None,

@@ -10,6 +10,7 @@ pub mod answers;
 pub mod archives;
 pub mod audit;
 pub mod callers;
+pub mod causes;
 pub mod change_log;
 pub mod chat_lists;
 pub mod chats;
@@ -156,6 +157,11 @@ macro_rules! contract_tests {
             only_participants_send_work_again, work_is_not_sent_again_beyond_the_plan,
             work_is_reassigned_by_filter, a_change_of_several_goes_on_after_what_it_passed_over,
             a_replacement_that_is_gone_does_not_count,
+        }
+        $crate::contract_tests! { @area $make, causes:
+            what_an_agent_writes_follows_from_what_it_works_on, only_open_attempts_are_causes,
+            an_agent_with_much_failed_work_has_no_clear_cause, a_sender_may_name_the_cause,
+            a_tree_is_read_from_its_root, what_is_sent_again_stays_in_its_tree,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

@@ -109,13 +109,7 @@ impl Fixture {
             world.clock.advance(Duration::from_micros(1_000_001));
             world.send(ann.caller, chat, text, &to).await;
         }
-        let event = PostEvent {
-            kind: MessageKind::Thought,
-            content: EventContent::new("hm".to_owned()).unwrap(),
-            metadata: EventMetadata::new(json!({"deep": [1.5, null, "\0"]}).as_object().unwrap().clone())
-                .unwrap(),
-        };
-        world.messages.post_event(self.agents[0].caller, chat, event).await.unwrap();
+        think(world, &self.agents[0], chat).await;
         let titled = CreateChat { title: ChatTitle::given(Some("Plan")).unwrap(), ..CreateChat::default() };
         let left = world.chats.create(self.agents[1].caller, titled).await.unwrap().id;
         let deleted = world.chat(ann.caller, &[self.agents[0].id.into()]).await;
@@ -151,6 +145,12 @@ impl Fixture {
                     world.deliveries.advance(agent.caller, chat, message.id, step).await.unwrap();
                 }
             }
+        }
+        // Of a clear cause, and of one of two.
+        for message in &messages[1..3] {
+            let agent = &self.agents[2];
+            world.deliveries.advance(agent.caller, chat, message.id, DeliveryStep::Begin).await.unwrap();
+            think(world, agent, chat).await;
         }
         let taken = DeliveryKey { message: messages[0].id, agent: self.agents[2].id };
         world.deliveries.mark_delivered(vec![taken]).await.unwrap();
@@ -234,7 +234,8 @@ impl Fixture {
         };
         for key in ["stays", "goes"] {
             let content = MessageContent::new("only once".to_owned()).unwrap();
-            let command = SendMessage { content, mentions: vec![mention.clone()], respond_by: None };
+            let command =
+                SendMessage { content, mentions: vec![mention.clone()], respond_by: None, in_reply_to: None };
             let sent = world.messages.send_once(ann.caller, chat, command, once(key)).await.unwrap();
             if key == "goes" {
                 world.messages.delete(ann.caller, chat, sent.id).await.unwrap();
@@ -340,9 +341,20 @@ impl Fixture {
 }
 
 fn texts() -> HistoryFilter {
-    HistoryFilter { kinds: domain::message::Kinds::of(&[MessageKind::Text]), since: None }
+    HistoryFilter { kinds: domain::message::Kinds::of(&[MessageKind::Text]), ..HistoryFilter::default() }
 }
 
 fn note<T: Debug, E: Debug>(seen: &mut Vec<String>, read: Result<T, E>) {
     seen.push(format!("{read:?}"));
+}
+
+async fn think(world: &World, agent: &TestAgent, chat: ChatId) {
+    let metadata = json!({"deep": [1.5, null, "\0"]}).as_object().unwrap().clone();
+    let event = PostEvent {
+        kind: MessageKind::Thought,
+        content: EventContent::new("hm".to_owned()).unwrap(),
+        metadata: EventMetadata::new(metadata).unwrap(),
+        in_reply_to: None,
+    };
+    world.messages.post_event(agent.caller, chat, event).await.unwrap();
 }

@@ -381,6 +381,7 @@ pub(crate) fn text(text: &str, mentions: &[ParticipantId]) -> SendMessage {
         content: MessageContent::new(text.to_owned()).unwrap(),
         mentions: mentions.iter().map(mention).collect(),
         respond_by: None,
+        in_reply_to: None,
     }
 }
 

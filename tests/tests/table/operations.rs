@@ -303,6 +303,7 @@ fn rooms(base: &str) -> Vec<Operation> {
         all.push(delete(&at("/chats/{chat_id}")));
         let edit = json!({"message": {"content": "hello again"}});
         all.push(operation(Method::PATCH, &at("/chats/{chat_id}/messages/{message_id}"), edit));
+        all.push(get(&at("/chats/{chat_id}/messages/{message_id}/tree")));
         all.push(delete(&at("/chats/{chat_id}/messages/{message_id}")));
     }
     all

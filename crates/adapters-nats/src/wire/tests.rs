@@ -14,7 +14,7 @@ use domain::id::{
     AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, ExecutionId, MessageId, NodeId, ParticipantId,
     Sequence, SessionId, SignalId, TaskId, UserId,
 };
-use domain::message::{Mention, MentionKind, Message, MessageKind, RespondWithin};
+use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place, RespondWithin};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -53,6 +53,7 @@ fn message() -> Message {
         sender_handle: Some("ann".to_owned()),
         mentions: vec![Mention { id, handle: "ann/bot".to_owned(), name: name("Bot"), kind }],
         metadata: metadata.as_object().cloned(),
+        cause: Cause::None,
         created_at: at(1),
         updated_at: at(-5),
         respond_by: Some(at(7)),
@@ -157,9 +158,11 @@ fn events() -> Vec<DomainEvent> {
         is_change: true,
     };
     let contact_id = ContactId::new(Uuid::from_u128(12));
+    let (cause, root) = (MessageId::new(Uuid::from_u128(17)), MessageId::new(Uuid::from_u128(18)));
+    let place = Place { message: Some(cause), root, hop: 2, originator: who };
     vec![
         DomainEvent::MessageCreated { message: message(), recipients: vec![AGENT] },
-        DomainEvent::MessageUpdated { message: message() },
+        DomainEvent::MessageUpdated { message: Message { cause: Cause::Known(place), ..message() } },
         DomainEvent::MessageDeleted { chat_id: ROOM, id: message().id },
         DomainEvent::EventCreated { message: Message { metadata: None, ..message() } },
         DomainEvent::RoomAdded { to: who, chat: chat(), role: Role::Owner },
@@ -244,11 +247,12 @@ fn what_a_newer_program_adds_is_passed_over() {
 }
 
 #[test]
-fn a_message_from_an_older_program_has_neither_sender_handle_nor_deadline() {
+fn a_message_from_an_older_program_has_no_sender_handle_deadline_or_cause() {
     for event in &events()[..2] {
         let (kind, body) = encode(event);
         let mut value = serde_json::from_slice::<Value>(&body).unwrap();
         let sent = value["message"].as_object_mut().unwrap();
+        sent.remove("cause");
         let sent = (sent.remove("sender_handle"), sent.remove("respond_by"));
         assert_eq!(sent, (Some(json!("ann")), Some(json!(7))));
         let Ok(Some(

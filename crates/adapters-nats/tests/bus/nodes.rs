@@ -8,7 +8,7 @@ use domain::activity::AgentActivity;
 use domain::bus::{EventBus, Interest, RunningBus, SharedEvents};
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ChatId, MessageId, NodeId, ParticipantId, Sequence, UserId};
-use domain::message::{Mention, MentionKind, Message, MessageKind};
+use domain::message::{Cause, Mention, MentionKind, Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
 use domain::secret::Secret;
 use domain::time::Timestamp;
@@ -148,6 +148,7 @@ pub(crate) fn message(room: ChatId, content: &str) -> Message {
         sender_handle: Some("ann".to_owned()),
         mentions: vec![Mention { id, handle, name, kind: MentionKind::Mention }],
         metadata: None,
+        cause: Cause::None,
         created_at: at,
         updated_at: at,
         respond_by: None,

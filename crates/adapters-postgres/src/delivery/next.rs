@@ -10,6 +10,7 @@ use domain::id::{AgentId, ChatId};
 
 use crate::chat::row::member_state;
 use crate::error::Fault;
+use crate::message::cause;
 use crate::message::load::{AttemptsRow, MESSAGE, RecordColumns, record_columns, shown_error_column};
 use crate::message::row::{DeliveryRow, MessageRow, SenderHandle, is_shown};
 use crate::run::Db;
@@ -28,6 +29,7 @@ type Message = (
     Nullable<Text>,
     Timestamptz,
     Timestamptz,
+    cause::Types,
     Nullable<Timestamptz>,
     Nullable<Text>,
 );

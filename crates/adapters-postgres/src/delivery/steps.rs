@@ -68,7 +68,7 @@ impl BatchWork for DeliverySteps {
         db: &Db,
         commands: &[AdvanceDelivery],
         lock_wait: LockWait,
-        in_doubt: Option<&DecidedSteps>,
+        in_doubt: Option<&mut DecidedSteps>,
     ) -> Result<Option<DecidedSteps>, Fault> {
         if lock_wait == LockWait::Brief {
             return decide_on(db, commands).await.map(Some);

@@ -120,13 +120,13 @@ pub(crate) trait BatchWork: Send + Sync + Sized + 'static {
     ///
     /// `in_doubt` is set only with [`LockWait::Long`]: the decision of an earlier try whose commit was not
     /// answered. That transaction held the same locks, so it has ended once we get them. Returns `None` if it
-    /// was committed.
+    /// was committed, and completes the decision by what only its answer would have told.
     fn decide_on(
         &self,
         db: &Db,
         changes: &[Self::Change],
         lock_wait: LockWait,
-        in_doubt: Option<&Self::Decided>,
+        in_doubt: Option<&mut Self::Decided>,
     ) -> impl Future<Output = Result<Option<Self::Decided>, Fault>> + Send;
 
     /// Writes the decided batch; the commit follows.
@@ -397,7 +397,7 @@ impl<W: BatchWork> Writer<W> {
                 None => return Ok(()),
             }
         }
-        let before = in_doubt.as_ref().map(|one| &one.decided);
+        let before = in_doubt.as_mut().map(|one| &mut one.decided);
         let deciding = self.work.decide_on(connection.db(), &batch.changes, lock_wait, before);
         let mut decided = match self.pool.timed(deciding).await {
             Ok(Some(decided)) => decided,

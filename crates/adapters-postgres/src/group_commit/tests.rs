@@ -84,7 +84,7 @@ impl BatchWork for Ids {
         mut db: &Db,
         changes: &[Change],
         lock_wait: LockWait,
-        in_doubt: Option<&DecidedIds>,
+        in_doubt: Option<&mut DecidedIds>,
     ) -> Result<Option<DecidedIds>, Fault> {
         self.sizes.lock().unwrap().push(changes.len());
         execute(db, lock_wait.begin()).await?;

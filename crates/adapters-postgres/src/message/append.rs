@@ -1,5 +1,8 @@
 //! Messages that share transactions. The row of a chat is written once per batch.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,6 +10,7 @@ use domain::message::{AppendRefused, Appended, NewMessage};
 use uuid::Uuid;
 
 use super::batch::{self, DecidedAppends};
+use super::cause;
 use super::optimistic::{self, VersionCache};
 use crate::error::Fault;
 use crate::group_commit::{self, BatchOutcome, BatchWork, LockWait};
@@ -52,13 +56,18 @@ impl BatchWork for Messages {
         db: &Db,
         news: &[NewMessage],
         lock_wait: LockWait,
-        in_doubt: Option<&DecidedAppends>,
+        in_doubt: Option<&mut DecidedAppends>,
     ) -> Result<Option<DecidedAppends>, Fault> {
         let decided = batch::decide_on(db, news, lock_wait).await?;
-        match in_doubt {
-            Some(before) if batch::any_stored_on(db, before.messages()).await? => Ok(None),
-            _ => Ok(Some(decided)),
+        if let Some(before) = in_doubt {
+            let stored = cause::stored_on(db, before.messages()).await?;
+            if !stored.is_empty() {
+                // Their causes may be in the lost answer.
+                before.follow(&stored);
+                return Ok(None);
+            }
         }
+        Ok(Some(decided))
     }
 
     async fn write_on(

@@ -15,6 +15,7 @@ use domain::message::{
 use futures_util::future::{join, join3};
 use uuid::Uuid;
 
+use super::cause::Causes;
 use super::{insert, title};
 use crate::chat::row::{member_state, respond_within};
 use crate::error::Fault;
@@ -348,6 +349,15 @@ impl DecidedAppends {
         self.outcomes.iter().flatten().map(|appended| appended.message.id.uuid()).collect()
     }
 
+    /// Gives these causes to its messages.
+    pub(super) fn follow(&mut self, causes: &Causes) {
+        for appended in self.outcomes.iter_mut().flatten() {
+            if let Some(cause) = causes.get(&appended.message.id.uuid()) {
+                appended.message.cause = *cause;
+            }
+        }
+    }
+
     /// Returns whether only messages, deliveries, and the sequences of chats are written.
     pub(super) fn is_plain(&self) -> bool {
         let keeps_title = |chat: &BatchChat| chat.titling.is_none();
@@ -392,8 +402,10 @@ pub(super) async fn write_on(
     // connection has not prepared yet waits for its preparation; the commit would overtake it, and
     // it would run outside of the transaction.
     let (messages, deliveries, chats) = join3(messages, deliveries, chats).await;
-    messages.and(deliveries)?;
+    let causes = messages?;
+    deliveries?;
     decided.version = chats?;
+    decided.follow(&causes);
     for (index, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {
             let Message { id, chat_id, .. } = appended.message;
@@ -401,12 +413,6 @@ pub(super) async fn write_on(
         }
     }
     Ok(())
-}
-
-/// Returns whether one of these messages is stored.
-pub(super) async fn any_stored_on(mut db: &Db, messages: Vec<Uuid>) -> Result<bool, Fault> {
-    let there = statement::<Bool>("SELECT EXISTS (SELECT 1 FROM messages WHERE id = ANY(?))");
-    Ok(there.bind::<Array<SqlUuid>, _>(messages).get_result(&mut db).await?)
 }
 
 const ACTIVATE: &str = "UPDATE participants SET status = 'active' FROM unnest(?, ?) AS shown (chat_id, who) \

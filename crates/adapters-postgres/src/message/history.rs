@@ -1,4 +1,4 @@
-//! The history of a chat, newest first.
+//! The history of a chat.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::load::{Records, part_on};
 use super::sequences::{SequenceRange, count_on, sequences_on};
+use super::tree::{count_of_tree_on, sequences_of_tree_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row::At;
@@ -28,9 +29,13 @@ pub(super) async fn history_on(
 ) -> Result<Option<Page<Message>>, Fault> {
     // A position carries the sequence at which the list ends, so `since` need not be repeated for
     // further pages.
-    let (floor, ceiling) = match page.slice.after() {
-        Some(Position { key, id, .. }) => (i64::try_from(id.uuid().as_u128()).unwrap_or(i64::MAX), key),
-        None => (0, i64::MAX),
+    let order = if filter.oldest_first { Order::Ascending } else { Order::Descending };
+    let (floor, ceiling) = match (page.slice.after(), order) {
+        (Some(Position { key, .. }), Order::Ascending) => (key, i64::MAX),
+        (Some(Position { key, id, .. }), Order::Descending) => {
+            (i64::try_from(id.uuid().as_u128()).unwrap_or(i64::MAX), key)
+        }
+        (None, _) => (0, i64::MAX),
     };
     let floor = async {
         match filter.since {
@@ -41,12 +46,21 @@ pub(super) async fn history_on(
     let found = async {
         let floor = floor.await?;
         let total = async {
-            let total = if page.count { Some(total_on(db, chat, filter.kinds, floor).await?) } else { None };
-            Ok::<_, Fault>(total)
+            let whole = SequenceRange(floor, i64::MAX);
+            Ok::<_, Fault>(match filter.root {
+                _ if !page.count => None,
+                Some(root) => Some(count_of_tree_on(db, (root, chat), filter.kinds, whole).await?),
+                None => Some(total_on(db, chat, filter.kinds, floor).await?),
+            })
         };
         let span = (i64::from(page.slice.limit()) + 1, page.slice.offset());
         let part = SequenceRange(floor, ceiling);
-        let sequences = sequences_on(db, chat, filter.kinds, part, Order::Descending, span);
+        let sequences = async {
+            match filter.root {
+                Some(root) => sequences_of_tree_on(db, (root, chat), filter.kinds, part, order, span).await,
+                None => sequences_on(db, chat, filter.kinds, part, order, span).await,
+            }
+        };
         let (total, sequences) = try_join(total, sequences).await?;
         Ok((floor, total, sequences))
     };
@@ -58,8 +72,7 @@ pub(super) async fn history_on(
     let limit = page.slice.limit() as usize;
     let more = sequences.len() > limit;
     sequences.truncate(limit);
-    let (rows, cut) =
-        part_on(db, chat, &sequences, Order::Descending, Records::All, page.max_bytes()).await?;
+    let (rows, cut) = part_on(db, chat, &sequences, order, Records::All, page.max_bytes()).await?;
     let end = RecordId::new(Uuid::from_u128(u128::from(floor.cast_unsigned())));
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence.get(), end))))
 }

@@ -1,23 +1,55 @@
 //! The rows of the messages of a batch.
 
-use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use std::sync::LazyLock;
+
+use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::ChatId;
 use domain::message::{ChatState, Message};
+use uuid::Uuid;
 
+use super::cause::{self, Causes};
 use super::record_key::RecordKeys;
-use super::row::mentions_column;
+use super::row::{CauseColumns, mentions_column};
 use crate::error::Fault;
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::statement::{Statement, statement};
 
-/// Inserts messages from columns; [`bind_messages`] binds the values.
-pub(super) const MESSAGES: &str = "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, \
-     sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at) \
-     SELECT *, created_at FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-     AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
-     respond_by, created_at)";
+/// Inserts messages from columns; [`bind_messages`] binds the values. The rule of the cause is [`or_observed`](domain::message::Cause::or_observed).
+pub(super) static MESSAGES: LazyLock<String> = LazyLock::new(|| {
+    let given =
+        |column: &str| format!("CASE WHEN new.root_id IS NULL THEN found.{column} ELSE new.{column} END");
+    format!(
+        "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
+         metadata, respond_by, created_at, updated_at, {columns}) \
+         SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, \
+         new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, \
+         {cause_id}, {root_id}, greatest(new.hop, found.hop), {originator_id}, {originator_kind}, \
+         CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END \
+         FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
+         respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind) \
+         CROSS JOIN LATERAL ({of_attempts}) AS found",
+        columns = cause::COLUMNS,
+        cause_id = given("cause_id"),
+        root_id = given("root_id"),
+        originator_id = given("originator_id"),
+        originator_kind = given("originator_kind"),
+        of_attempts = *cause::OF_ATTEMPTS,
+    )
+});
+
+/// The [columns](cause::COLUMNS) of those that have a cause, or an ambiguous one; `message` is the inserted table.
+pub(super) const HAS_CAUSE: &str = "message.root_id IS NOT NULL OR message.ambiguous_cause";
+
+/// The same, with the causes of those that have one.
+static MESSAGES_WITH_CAUSES: LazyLock<String> = LazyLock::new(|| {
+    let (insert, columns) = (&*MESSAGES, cause::COLUMNS);
+    format!(
+        "WITH message AS ({insert} RETURNING id, {columns}) SELECT id, {columns} FROM message WHERE {HAS_CAUSE}"
+    )
+});
 
 /// Inserts their deliveries; [`bind_deliveries`] binds the values.
 pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt) \
@@ -28,9 +60,11 @@ pub(super) const UPDATE_CHATS: &str = "UPDATE chats SET last_sequence = new.last
      updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes \
      FROM unnest(?, ?, ?, ?) AS new (id, last_sequence, at, bytes) WHERE chats.id = new.id";
 
-pub(super) async fn messages_on(mut db: &Db, messages: &[&Message]) -> Result<(), Fault> {
-    bind_messages(statement::<()>(MESSAGES), messages)?.execute(&mut db).await?;
-    Ok(())
+/// Returns the causes that were found.
+pub(super) async fn messages_on(mut db: &Db, messages: &[&Message]) -> Result<Causes, Fault> {
+    let written = statement::<(SqlUuid, cause::Types)>(&**MESSAGES_WITH_CAUSES);
+    let found = bind_messages(written, messages)?.load::<(Uuid, CauseColumns)>(&mut db).await?;
+    cause::by_message(found)
 }
 
 pub(super) async fn deliveries_on(mut db: &Db, messages: &[&Message]) -> Result<(), Fault> {
@@ -60,6 +94,7 @@ pub(super) fn bind_messages<'m, Row>(
         .iter()
         .map(|new| new.metadata.as_ref().map(row::to_json).transpose())
         .collect::<Result<Vec<_>, _>>()?;
+    let given = messages.iter().map(|new| CauseColumns::of(new.cause)).collect::<Vec<_>>();
     let all = messages.iter();
     Ok(statement
         .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.id.uuid()).collect::<Vec<_>>())
@@ -75,7 +110,16 @@ pub(super) fn bind_messages<'m, Row>(
         .bind::<Array<Nullable<Timestamptz>>, _>(
             all.clone().map(|new| new.respond_by.map(At)).collect::<Vec<_>>(),
         )
-        .bind::<Array<Timestamptz>, _>(all.map(|new| At(new.created_at)).collect::<Vec<_>>()))
+        .bind::<Array<Timestamptz>, _>(all.map(|new| At(new.created_at)).collect::<Vec<_>>())
+        .bind::<Array<Nullable<SqlUuid>>, _>(given.iter().map(|cause| cause.cause_id).collect::<Vec<_>>())
+        .bind::<Array<Nullable<SqlUuid>>, _>(given.iter().map(|cause| cause.root_id).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Integer>>, _>(given.iter().map(|cause| cause.hop).collect::<Vec<_>>())
+        .bind::<Array<Nullable<SqlUuid>>, _>(
+            given.iter().map(|cause| cause.originator_id).collect::<Vec<_>>(),
+        )
+        .bind::<Array<Nullable<Text>>, _>(
+            given.into_iter().map(|cause| cause.originator_kind).collect::<Vec<_>>(),
+        ))
 }
 
 pub(super) fn bind_deliveries<'m, Row>(

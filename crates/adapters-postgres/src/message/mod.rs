@@ -3,6 +3,7 @@
 mod amend;
 pub(crate) mod append;
 pub(crate) mod batch;
+pub(crate) mod cause;
 mod context;
 mod deadline;
 pub(crate) mod erase;
@@ -17,6 +18,7 @@ pub(crate) mod row;
 mod sequences;
 mod surroundings;
 pub(crate) mod title;
+mod tree;
 
 use std::convert::Infallible;
 
@@ -127,6 +129,17 @@ impl MessageRepository for PostgresStore {
             surroundings::surroundings_on(db, viewer, chat, anchor, kinds, limit).boxed()
         })
         .await
+    }
+
+    async fn find_readable(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        message: MessageId,
+    ) -> Result<Option<Message>, StoreError> {
+        let given = (viewer, chat, message);
+        self.read(given, |db, &(viewer, chat, message)| tree::readable_on(db, viewer, chat, message).boxed())
+            .await
     }
 
     async fn context(

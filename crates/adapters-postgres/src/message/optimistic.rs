@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::MemberState;
 use domain::id::ChatId;
@@ -24,7 +24,8 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::batch::{BatchChat, DecidedAppends, MemberKey, wanted};
-use super::insert;
+use super::row::CauseColumns;
+use super::{cause, insert};
 use crate::error::Fault;
 use crate::run::{Db, durable};
 use crate::statement::statement;
@@ -186,13 +187,15 @@ const GUARD: &str = "guard AS MATERIALIZED (SELECT (SELECT count(*) FROM locked)
 const DURABLE: &str = concat!("durable AS MATERIALIZED (", durable!("true"), ")");
 
 static WRITE: LazyLock<String> = LazyLock::new(|| {
-    let (messages, deliveries, chats) = (insert::MESSAGES, insert::DELIVERIES, insert::UPDATE_CHATS);
+    let (messages, deliveries, chats) = (&*insert::MESSAGES, insert::DELIVERIES, insert::UPDATE_CHATS);
+    let (columns, has_cause) = (cause::COLUMNS, insert::HAS_CAUSE);
     format!(
         "WITH {DURABLE}, {LOCKED}, {GUARD}, \
-         message AS ({messages} WHERE (SELECT may_write FROM guard)), \
+         message AS ({messages} WHERE (SELECT may_write FROM guard) RETURNING id, {columns}), \
          delivery AS ({deliveries} WHERE (SELECT may_write FROM guard)), \
          chat AS ({chats} AND (SELECT may_write FROM guard) RETURNING chats.xmin) \
-         SELECT xmin::text FROM chat LIMIT 1"
+         SELECT xmin::text, id, {columns} FROM (SELECT xmin FROM chat LIMIT 1) AS written \
+         LEFT JOIN message ON {has_cause}"
     )
 });
 
@@ -206,13 +209,16 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
         .map(|(id, chat)| (id.uuid(), chat.version.as_str()))
         .unzip::<_, _, Vec<_>, Vec<_>>();
     let count = i64::try_from(ids.len()).unwrap_or(i64::MAX);
-    let statement = statement::<Text>(WRITE.as_str())
+    let statement = statement::<(Text, Nullable<SqlUuid>, cause::Types)>(WRITE.as_str())
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Array<Text>, _>(versions)
         .bind::<BigInt, _>(count);
     let statement = insert::bind_deliveries(insert::bind_messages(statement, &messages)?, &messages);
     let statement = insert::bind_chats(statement, decided.written().map(|(id, chat)| (id, &chat.state)));
-    decided.version = statement.load::<String>(&mut db).await?.pop();
+    let written = statement.load::<(String, Option<Uuid>, CauseColumns)>(&mut db).await?;
+    decided.version = written.as_slice().first().map(|(version, ..)| version.clone());
+    let causes = written.into_iter().filter_map(|(_, message, cause)| Some((message?, cause)));
+    decided.follow(&cause::by_message(causes)?);
     Ok(decided.version.is_some())
 }
 
@@ -221,7 +227,7 @@ mod tests {
     use domain::chat::ParticipantStatus;
     use domain::id::{MessageId, ParticipantId, Sequence, UserId};
     use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, KeyedRequest, Operation};
-    use domain::message::{ChatPlan, Mention, MentionKind, MessageKind};
+    use domain::message::{Cause, ChatPlan, Mention, MentionKind, MessageKind};
     use domain::time::Timestamp;
 
     use super::*;
@@ -259,6 +265,7 @@ mod tests {
             content: "hello".to_owned(),
             mentions: mentions.iter().map(mention).collect(),
             metadata: None,
+            cause: Cause::None,
             respond_by: None,
             is_notice: false,
             keyed: None,

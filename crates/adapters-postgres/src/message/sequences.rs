@@ -31,10 +31,7 @@ pub(super) async fn sequences_on(
     if kinds == Kinds::NONE {
         return Ok(Vec::new());
     }
-    let direction = match order {
-        Order::Ascending => "ASC",
-        Order::Descending => "DESC",
-    };
+    let direction = direction(order);
     let sequences = if kinds == Kinds::ALL {
         let sequences = statement::<BigInt>(format!(
             "SELECT sequence FROM messages WHERE chat_id = ? AND sequence > ? AND sequence < ? \
@@ -90,6 +87,14 @@ async fn events_on(mut db: &Db, chat: ChatId, kinds: Kinds, part: SequenceRange)
     );
     let counted = within(counted.bind::<Array<Text>, _>(words(kinds)), chat, part);
     Ok(counted.get_result::<i64>(&mut db).await?.cast_unsigned())
+}
+
+/// The order in SQL.
+pub(super) const fn direction(order: Order) -> &'static str {
+    match order {
+        Order::Ascending => "ASC",
+        Order::Descending => "DESC",
+    }
 }
 
 /// The words of these kinds except text.

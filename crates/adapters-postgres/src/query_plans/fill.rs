@@ -38,7 +38,7 @@ impl Size {
     }
 
     /// Ann is in every tenth chat, her agent in every fifth; the deliveries of the agent in the
-    /// large chat are processed except for the last thousand. Nothing is analysed.
+    /// large chat are processed except for the last thousand. Every second message of that chat follows from the first. Nothing is analysed.
     pub(super) async fn fill(self, client: &Client, ann: &TestUser, bot: &TestAgent, chat: ChatId) {
         client.batch_execute(ID).await.unwrap();
         let statements = [self.people(), self.rooms(), self.messages(), self.rest()];
@@ -114,6 +114,8 @@ impl Size {
         format!(
             "INSERT INTO messages SELECT $id(4, n), $CHAT, n, {to_bot} FROM generate_series(1, {half}) AS n;
              UPDATE messages SET kind = 'thought' WHERE sequence % 1000 = 0;
+             UPDATE messages SET cause_id = $id(4, 1), root_id = $id(4, 1), hop = 1, originator_id = $ANN, \
+               originator_kind = 'User' WHERE sequence % 2 = 0;
              INSERT INTO messages SELECT $id(4, {half} + (room - 1) * {each} + n), $id(3, room), n, {to_some} \
                FROM generate_series(1, {rooms}) AS room, generate_series(1, {each}) AS n;
              INSERT INTO deliveries \

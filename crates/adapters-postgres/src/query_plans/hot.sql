@@ -55,9 +55,81 @@ SELECT "participants"."chat_id", "participants"."participant_id"
   WHERE ((("participants"."chat_id" = ANY($1))
       AND ("participants"."kind" = $2))
     AND ("participants"."left_at" IS NULL));
-INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at)
-  SELECT *, created_at
-  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at);
+WITH message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause)
+    SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, CASE WHEN new.root_id IS NULL THEN found.cause_id ELSE new.cause_id END, CASE WHEN new.root_id IS NULL THEN found.root_id ELSE new.root_id END, greatest(new.hop, found.hop), CASE WHEN new.root_id IS NULL THEN found.originator_id ELSE new.originator_id END, CASE WHEN new.root_id IS NULL THEN found.originator_kind ELSE new.originator_kind END, CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END
+    FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind)
+    CROSS JOIN LATERAL (WITH here AS MATERIALIZED
+      (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
+          AND deliveries.current_attempt > 0
+          AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open, TRUE AS is_here
+        FROM deliveries
+        WHERE new.sender_kind = 'Agent'
+        AND (new.root_id IS NULL OR new.kind = 'text')
+        AND deliveries.agent_id = new.sender_id
+        AND deliveries.chat_id = new.chat_id
+        AND deliveries.processed_at IS NULL
+        AND deliveries.dead_at IS NULL
+        AND deliveries.current_attempt > 0
+        ORDER BY deliveries.sequence DESC
+        LIMIT 100)
+      SELECT CASE WHEN open = 1
+      AND is_complete THEN cause_id END AS cause_id, CASE WHEN open = 1
+      AND is_complete THEN root_id END AS root_id, CASE WHEN open > 0 OR NOT is_complete THEN coalesce(hop, 0) END AS hop, CASE WHEN open = 1
+      AND is_complete THEN originator_id END AS originator_id, CASE WHEN open = 1
+      AND is_complete THEN originator_kind END AS originator_kind, CASE WHEN open > 1 OR NOT is_complete THEN TRUE END AS ambiguous_cause
+      FROM
+      (SELECT (array_agg(place.cause_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS cause_id, (array_agg(place.root_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS root_id, max(place.hop) AS hop, (array_agg(place.originator_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS originator_id, max(place.originator_kind) AS originator_kind, count(place.id) AS open, count(*) < 100 OR coalesce(bool_or(is_here
+            AND is_open), FALSE) AS is_complete
+        FROM
+        (SELECT *
+          FROM here
+          UNION ALL
+          (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
+              AND deliveries.current_attempt > 0
+              AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
+            AND coalesce((SELECT 1 = 1
+                FROM participants
+                JOIN chats
+                ON chats.id = participants.chat_id
+                WHERE participants.chat_id = deliveries.chat_id
+                AND participants.participant_id = deliveries.agent_id
+                AND participants.left_at IS NULL
+                AND chats.deleted_at IS NULL
+                AND chats.organization_id IS NOT DISTINCT
+                FROM
+                (SELECT organization_id
+                  FROM chats AS own
+                  WHERE own.id = new.chat_id)
+                LIMIT 1), 1 = 0) AS is_open, FALSE AS is_here
+            FROM deliveries
+            WHERE new.sender_kind = 'Agent'
+            AND (new.root_id IS NULL OR new.kind = 'text')
+            AND deliveries.agent_id = new.sender_id
+            AND deliveries.chat_id <> new.chat_id
+            AND
+            (SELECT count(*) < 100
+              FROM here)
+            AND NOT EXISTS
+            (SELECT
+              FROM here
+              WHERE here.is_open)
+            AND deliveries.processed_at IS NULL
+            AND deliveries.dead_at IS NULL
+            AND deliveries.current_attempt > 0
+            LIMIT 100)) AS examined
+        LEFT JOIN LATERAL
+        (SELECT id, id AS cause_id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), 2147483646) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind
+          FROM messages
+          WHERE messages.chat_id = examined.chat_id
+          AND messages.sequence = examined.sequence OFFSET 0) AS place
+        ON examined.is_open) AS attempts) AS found
+    RETURNING id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause)
+  SELECT id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause
+  FROM message
+  WHERE message.root_id IS NOT NULL OR message.ambiguous_cause;
 INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
   SELECT agent_id, chat_id, sequence, TRUE, 0
   FROM unnest($1, $2, $3) AS new (agent_id, chat_id, sequence);
@@ -213,27 +285,100 @@ WITH durable AS MATERIALIZED
       ON organizations.id = own.id
       JOIN plans
       ON plans.name = organizations.plan
-      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at)
-    SELECT *, created_at
-    FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at)
+      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause)
+    SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, CASE WHEN new.root_id IS NULL THEN found.cause_id ELSE new.cause_id END, CASE WHEN new.root_id IS NULL THEN found.root_id ELSE new.root_id END, greatest(new.hop, found.hop), CASE WHEN new.root_id IS NULL THEN found.originator_id ELSE new.originator_id END, CASE WHEN new.root_id IS NULL THEN found.originator_kind ELSE new.originator_kind END, CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END
+    FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind)
+    CROSS JOIN LATERAL (WITH here AS MATERIALIZED
+      (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
+          AND deliveries.current_attempt > 0
+          AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open, TRUE AS is_here
+        FROM deliveries
+        WHERE new.sender_kind = 'Agent'
+        AND (new.root_id IS NULL OR new.kind = 'text')
+        AND deliveries.agent_id = new.sender_id
+        AND deliveries.chat_id = new.chat_id
+        AND deliveries.processed_at IS NULL
+        AND deliveries.dead_at IS NULL
+        AND deliveries.current_attempt > 0
+        ORDER BY deliveries.sequence DESC
+        LIMIT 100)
+      SELECT CASE WHEN open = 1
+      AND is_complete THEN cause_id END AS cause_id, CASE WHEN open = 1
+      AND is_complete THEN root_id END AS root_id, CASE WHEN open > 0 OR NOT is_complete THEN coalesce(hop, 0) END AS hop, CASE WHEN open = 1
+      AND is_complete THEN originator_id END AS originator_id, CASE WHEN open = 1
+      AND is_complete THEN originator_kind END AS originator_kind, CASE WHEN open > 1 OR NOT is_complete THEN TRUE END AS ambiguous_cause
+      FROM
+      (SELECT (array_agg(place.cause_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS cause_id, (array_agg(place.root_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS root_id, max(place.hop) AS hop, (array_agg(place.originator_id) FILTER
+          (WHERE place.id IS NOT NULL))[1] AS originator_id, max(place.originator_kind) AS originator_kind, count(place.id) AS open, count(*) < 100 OR coalesce(bool_or(is_here
+            AND is_open), FALSE) AS is_complete
+        FROM
+        (SELECT *
+          FROM here
+          UNION ALL
+          (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
+              AND deliveries.current_attempt > 0
+              AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0))
+            AND coalesce((SELECT 1 = 1
+                FROM participants
+                JOIN chats
+                ON chats.id = participants.chat_id
+                WHERE participants.chat_id = deliveries.chat_id
+                AND participants.participant_id = deliveries.agent_id
+                AND participants.left_at IS NULL
+                AND chats.deleted_at IS NULL
+                AND chats.organization_id IS NOT DISTINCT
+                FROM
+                (SELECT organization_id
+                  FROM chats AS own
+                  WHERE own.id = new.chat_id)
+                LIMIT 1), 1 = 0) AS is_open, FALSE AS is_here
+            FROM deliveries
+            WHERE new.sender_kind = 'Agent'
+            AND (new.root_id IS NULL OR new.kind = 'text')
+            AND deliveries.agent_id = new.sender_id
+            AND deliveries.chat_id <> new.chat_id
+            AND
+            (SELECT count(*) < 100
+              FROM here)
+            AND NOT EXISTS
+            (SELECT
+              FROM here
+              WHERE here.is_open)
+            AND deliveries.processed_at IS NULL
+            AND deliveries.dead_at IS NULL
+            AND deliveries.current_attempt > 0
+            LIMIT 100)) AS examined
+        LEFT JOIN LATERAL
+        (SELECT id, id AS cause_id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), 2147483646) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind
+          FROM messages
+          WHERE messages.chat_id = examined.chat_id
+          AND messages.sequence = examined.sequence OFFSET 0) AS place
+        ON examined.is_open) AS attempts) AS found
     WHERE
     (SELECT may_write
-      FROM guard)), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
+      FROM guard)
+    RETURNING id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
     SELECT agent_id, chat_id, sequence, TRUE, 0
-    FROM unnest($16, $17, $18) AS new (agent_id, chat_id, sequence)
+    FROM unnest($21, $22, $23) AS new (agent_id, chat_id, sequence)
     WHERE
     (SELECT may_write
       FROM guard)), chat AS (UPDATE chats
     SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
-    FROM unnest($19, $20, $21, $22) AS new (id, last_sequence, at, bytes)
+    FROM unnest($24, $25, $26, $27) AS new (id, last_sequence, at, bytes)
     WHERE chats.id = new.id
     AND
     (SELECT may_write
       FROM guard)
     RETURNING chats.xmin)
-  SELECT xmin::text
-  FROM chat
-  LIMIT 1;
+  SELECT xmin::text, id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause
+  FROM
+  (SELECT xmin
+    FROM chat
+    LIMIT 1) AS written
+  LEFT JOIN message
+  ON message.root_id IS NOT NULL OR message.ambiguous_cause;
 
 -- mark as delivered
 SELECT id, chat_id, sequence
@@ -257,7 +402,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING taken.message_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -314,7 +459,7 @@ SELECT participants.status, coalesce(participants.stopped_at, organizations.paus
     LIMIT 1) AS deliveries
   ON TRUE
   LEFT JOIN LATERAL
-  (SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
+  (SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, respond_by, (CASE sender_kind WHEN 'User' THEN
       (SELECT handle
         FROM users
         WHERE users.id = sender_id) ELSE
@@ -367,7 +512,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
     AND deliveries.sequence = messages.sequence) AS deliveries
   WHERE messages.id = ANY($1)
   ORDER BY deliveries.agent_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -442,7 +587,7 @@ SELECT "participants"."kind", "participants"."role", "participants"."status", "p
     LIMIT $9)
   ORDER BY sequence
   LIMIT $10 OFFSET $11;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -489,7 +634,7 @@ SELECT sequence
   AND sequence < $3
   ORDER BY sequence DESC
   LIMIT $4 OFFSET $5;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE

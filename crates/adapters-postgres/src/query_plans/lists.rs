@@ -69,7 +69,12 @@ impl Watched {
             [(Kinds::ALL, None), (text, None), (thought, None), (text, late), (Kinds::ALL, late)]
         {
             for page in [FIRST, after(last / 2)] {
-                let reading = store.history(viewer, chat, HistoryFilter { kinds, since }, page);
+                let reading = store.history(
+                    viewer,
+                    chat,
+                    HistoryFilter { kinds, since, ..HistoryFilter::default() },
+                    page,
+                );
                 self.costs(&format!("history {kinds:?} {since:?}"), 500, reading).await.unwrap().unwrap();
             }
         }
@@ -79,6 +84,11 @@ impl Watched {
                 let reading = store.surroundings(viewer, chat, anchor, kinds, 50);
                 self.costs(&format!("{anchor:?} {kinds:?}"), 600, reading).await.unwrap().unwrap();
             }
+        }
+        let root = Some(MessageId::new(id(MESSAGE, 1)));
+        for (oldest_first, page) in [(true, FIRST), (true, after(last / 2)), (false, after(last / 2))] {
+            let filter = HistoryFilter { root, oldest_first, ..HistoryFilter::default() };
+            self.costs("a tree", 600, store.history(viewer, chat, filter, page)).await.unwrap().unwrap();
         }
         for page in [FIRST, after(last / 2)] {
             self.costs("context", 600, store.context(bot, chat, page)).await.unwrap().unwrap();

@@ -141,8 +141,21 @@ impl Watched {
                 kind: Some(MentionKind::Mention),
             }],
             respond_by: None,
+            in_reply_to: None,
         };
-        for chat in [self.chat, ChatId::new(id(ROOM, 10))] {
+        let (deliveries, small) = (self.world.deliveries.clone(), ChatId::new(id(ROOM, 10)));
+        let begun = deliveries.next(bot.caller, self.chat).await.unwrap().unwrap().id;
+        let large = self.chat;
+        let step = |step| deliveries.advance(bot.caller, large, begun, step);
+        step(DeliveryStep::Begin).await.unwrap();
+        for chat in [self.chat, small] {
+            let to = Some(ParticipantId::User(ann.user).to_string());
+            let to_ann = RequestedMention { id: to, handle: None, kind: Some(MentionKind::Mention) };
+            let answer = SendMessage { mentions: vec![to_ann], ..command() };
+            self.costs("an agent's answer", 100, messages.send(bot.caller, chat, answer)).await.unwrap();
+        }
+        step(DeliveryStep::Succeed).await.unwrap();
+        for chat in [self.chat, small] {
             let sent = self.costs("send", 100, messages.send(ann, chat, command())).await.unwrap();
             let key = IdempotencyKey::new("k").unwrap();
             for _ in 0..2 {

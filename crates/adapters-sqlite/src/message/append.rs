@@ -3,27 +3,27 @@
 use std::collections::HashMap;
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary};
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::MemberState;
 use domain::id::{AgentId, ChatId, ParticipantKind, Sequence};
 use domain::message::{AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult};
 use uuid::Uuid;
 
-use super::row::{MessageRow, mentions_column};
-use super::title;
+use super::row::{CauseColumns, mentions_column};
+use super::{cause, title};
 use crate::chat::activate_on;
 use crate::chat::row::{member_state, respond_within};
 use crate::error::Fault;
 use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
 use crate::row::{self, At, Id};
-use crate::schema::{chats, deliveries, messages, organizations, participants, plans};
-use crate::statement::statement;
+use crate::schema::participants;
+use crate::statement::{self, Statement, statement};
 
 pub(crate) fn append_on(
     connection: &mut SqliteConnection,
-    new: NewMessage,
+    mut new: NewMessage,
 ) -> Result<Result<Appended, AppendRefused>, Fault> {
     if let Some(keyed) = &new.keyed {
         match idempotency_record::earlier_on(connection, keyed)? {
@@ -35,9 +35,12 @@ pub(crate) fn append_on(
             PriorResult::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),
         }
     }
-    let Some((sender, mut state)) = sender_on(connection, &new)? else {
+    let Some((sender, mut state, has_begun)) = sender_on(connection, &new)? else {
         return Ok(Err(AppendRefused::NotParticipant));
     };
+    if let (Some(agent), true) = (new.sender.agent(), has_begun && new.counts_attempts()) {
+        new.cause = new.cause.or_observed(cause::of_attempts_on(connection, agent, new.chat)?);
+    }
     let mut members = mentioned_on(connection, &new)?;
     members.insert(new.sender.uuid(), sender);
     let agents = if state.awaits_title { agents_on(connection, new.chat)? } else { Vec::new() };
@@ -82,34 +85,44 @@ fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<Agen
 type Plan = (String, Option<i64>, Option<i64>, i64);
 
 /// Status of a membership, its stop, and a pause of the organization; whether the chat has no title yet, its last
-/// sequence, number of deleted messages, newest time, bytes, and default deadline.
-type Sender = (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Option<i32>, Option<Plan>);
+/// sequence, number of deleted messages, newest time, bytes, and default deadline; whether the sender has work that it
+/// has begun.
+type Sender =
+    (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Option<i32>, Option<Plan>, bool);
 
-/// The sender's membership and the chat, if the sender is a participant.
+/// The SQL types of a [`Sender`].
+type SenderColumns = (
+    Text,
+    Nullable<BigInt>,
+    Nullable<BigInt>,
+    Bool,
+    BigInt,
+    BigInt,
+    Nullable<BigInt>,
+    BigInt,
+    Nullable<Integer>,
+    Nullable<(Text, Nullable<BigInt>, Nullable<BigInt>, BigInt)>,
+    Bool,
+);
+
+/// The sender's membership and the chat, if the sender is a participant, and whether it has work that it has begun.
 fn sender_on(
     connection: &mut SqliteConnection,
     new: &NewMessage,
-) -> Result<Option<(MemberState, ChatState)>, Fault> {
-    let found = participants::table
-        .inner_join(chats::table)
-        .left_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
-        .left_join(plans::table.on(organizations::plan.eq(plans::name)))
-        .filter(participants::chat_id.eq(row::bytes(new.chat.uuid())))
-        .filter(participants::participant_id.eq(row::bytes(new.sender.uuid())))
-        .filter(participants::left_at.is_null())
-        .filter(chats::deleted_at.is_null())
-        .select((
-            participants::status,
-            participants::stopped_at,
-            organizations::paused_at.nullable(),
-            chats::title.is_null().and(chats::titled_by.is_null()),
-            chats::last_sequence,
-            chats::deleted_messages,
-            chats::last_message_at,
-            chats::content_bytes,
-            chats::respond_within,
-            (plans::name, plans::messages, plans::bytes, organizations::content_bytes).nullable(),
-        ))
+) -> Result<Option<(MemberState, ChatState, bool)>, Fault> {
+    let found = statement!(
+        "SELECT participants.status, stopped_at, paused_at, title IS NULL AND titled_by IS NULL, last_sequence, \
+             deleted_messages, last_message_at, chats.content_bytes, respond_within, plans.name, plans.messages, plans.bytes, \
+             organizations.content_bytes, EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_at_work \
+             WHERE agent_id = participant_id AND ", cause::BEGUN, ") \
+         FROM participants CROSS JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
+         LEFT JOIN organizations ON organizations.id = chats.organization_id \
+         LEFT JOIN plans ON plans.name = organizations.plan \
+         WHERE participants.chat_id = ? AND participant_id = ? AND left_at IS NULL" => SenderColumns
+    );
+    let found = found
+        .bind::<Binary, _>(Id(new.chat.uuid()))
+        .bind::<Binary, _>(Id(new.sender.uuid()))
         .get_result::<Sender>(connection)
         .optional()?;
     let Some((
@@ -123,6 +136,7 @@ fn sender_on(
         content_bytes,
         within,
         plan,
+        has_begun,
     )) = found
     else {
         return Ok(None);
@@ -145,7 +159,7 @@ fn sender_on(
         respond_within,
         plan,
     };
-    Ok(Some((member_state(&status, stop.is_some())?, state)))
+    Ok(Some((member_state(&status, stop.is_some())?, state, has_begun)))
 }
 
 /// The mentioned participants of the chat.
@@ -170,36 +184,65 @@ fn mentioned_on(
 }
 
 fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {
-    let row = MessageRow {
-        id: Id(message.id.uuid()),
-        chat_id: Id(message.chat_id.uuid()),
-        sequence: message.sequence.get(),
-        kind: message.kind.as_str().to_owned(),
-        content: message.content.clone(),
-        sender_id: Id(message.sender.uuid()),
-        sender_kind: message.sender.kind().as_str().to_owned(),
-        sender_name: message.sender_name.clone(),
-        mentions: mentions_column(&message.mentions)?,
-        metadata: message.metadata.as_ref().map(row::to_json).transpose()?,
-        created_at: At(message.created_at),
-        updated_at: At(message.updated_at),
-        respond_by: message.respond_by.map(At),
-        sender_handle: message.sender_handle.clone(),
-    };
-    diesel::insert_into(messages::table).values(row).execute(connection)?;
+    macro_rules! columns {
+        () => {
+            "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
+             metadata, created_at, updated_at, respond_by"
+        };
+    }
+    if message.cause.is_none() {
+        let insert = statement!(columns!(), ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        with_values(insert, message)?.execute(connection)?;
+        return Ok(());
+    }
+    let insert = statement!(
+        columns!(),
+        ", cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    );
+    let cause = CauseColumns::of(message.cause);
+    with_values(insert, message)?
+        .bind::<Nullable<Binary>, _>(cause.cause_id)
+        .bind::<Nullable<Binary>, _>(cause.root_id)
+        .bind::<Nullable<Integer>, _>(cause.hop)
+        .bind::<Nullable<Binary>, _>(cause.originator_id)
+        .bind::<Nullable<Text>, _>(cause.originator_kind)
+        .bind::<Nullable<Bool>, _>(cause.ambiguous_cause)
+        .execute(connection)?;
     Ok(())
+}
+
+/// Binds the values of a message without its cause.
+fn with_values<T: statement::Text>(
+    statement: Statement<T, (), ()>,
+    message: &Message,
+) -> Result<Statement<T, impl statement::Values, ()>, Fault> {
+    Ok(statement
+        .bind::<Binary, _>(Id(message.id.uuid()))
+        .bind::<Binary, _>(Id(message.chat_id.uuid()))
+        .bind::<BigInt, _>(message.sequence.get())
+        .bind::<Text, _>(message.kind.as_str())
+        .bind::<Text, _>(message.content.as_str())
+        .bind::<Binary, _>(Id(message.sender.uuid()))
+        .bind::<Text, _>(message.sender.kind().as_str())
+        .bind::<Text, _>(message.sender_name.as_str())
+        .bind::<Text, _>(mentions_column(&message.mentions)?)
+        .bind::<Nullable<Text>, _>(message.metadata.as_ref().map(row::to_json).transpose()?)
+        .bind::<BigInt, _>(At(message.created_at))
+        .bind::<BigInt, _>(At(message.updated_at))
+        .bind::<Nullable<BigInt>, _>(message.respond_by.map(At)))
 }
 
 fn deliver_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {
     for record in &message.deliveries {
-        diesel::insert_into(deliveries::table)
-            .values((
-                deliveries::agent_id.eq(row::bytes(record.agent().uuid())),
-                deliveries::chat_id.eq(row::bytes(message.chat_id.uuid())),
-                deliveries::sequence.eq(message.sequence.get()),
-                deliveries::addressed.eq(record.is_addressed()),
-                deliveries::current_attempt.eq(0),
-            ))
+        let insert = statement!(
+            "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt) VALUES (?, ?, ?, ?, 0)"
+        );
+        insert
+            .bind::<Binary, _>(Id(record.agent().uuid()))
+            .bind::<Binary, _>(Id(message.chat_id.uuid()))
+            .bind::<BigInt, _>(message.sequence.get())
+            .bind::<Bool, _>(record.is_addressed())
             .execute(connection)?;
     }
     Ok(())

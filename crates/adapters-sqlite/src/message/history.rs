@@ -1,4 +1,4 @@
-//! The history of a chat, newest first.
+//! The history of a chat.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::load::{Records, part_on};
 use super::sequences::{SequenceRange, count_on, sequences_on};
+use super::tree::{count_of_tree_on, sequences_of_tree_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
 use crate::row;
@@ -27,24 +28,34 @@ pub(super) fn history_on(
     }
     // A position carries the sequence at which the list ends, so `since` need not be repeated for
     // further pages.
-    let (floor, ceiling) = match page.slice.after() {
-        Some(Position { key, id, .. }) => (i64::try_from(id.uuid().as_u128()).unwrap_or(i64::MAX), key),
-        None => (0, i64::MAX),
+    let order = if filter.oldest_first { Order::Ascending } else { Order::Descending };
+    let (floor, ceiling) = match (page.slice.after(), order) {
+        (Some(Position { key, .. }), Order::Ascending) => (key, i64::MAX),
+        (Some(Position { key, id, .. }), Order::Descending) => {
+            (i64::try_from(id.uuid().as_u128()).unwrap_or(i64::MAX), key)
+        }
+        (None, _) => (0, i64::MAX),
     };
     let floor = match filter.since {
         Some(since) => floor.max(floor_on(connection, chat, since)?),
         None => floor,
     };
     let kinds = filter.kinds;
-    let total = if page.count { Some(total_on(connection, chat, kinds, floor)?) } else { None };
+    let counted = |connection: &mut SqliteConnection| match filter.root {
+        Some(root) => count_of_tree_on(connection, (root, chat), kinds, SequenceRange(floor, i64::MAX)),
+        None => total_on(connection, chat, kinds, floor),
+    };
+    let total = if page.count { Some(counted(connection)?) } else { None };
     let span = (i64::from(page.slice.limit()) + 1, page.slice.offset());
     let part = SequenceRange(floor, ceiling);
-    let mut sequences = sequences_on(connection, chat, kinds, part, Order::Descending, span)?;
+    let mut sequences = match filter.root {
+        Some(root) => sequences_of_tree_on(connection, (root, chat), kinds, part, order, span)?,
+        None => sequences_on(connection, chat, kinds, part, order, span)?,
+    };
     let limit = page.slice.limit() as usize;
     let more = sequences.len() > limit;
     sequences.truncate(limit);
-    let (rows, cut) =
-        part_on(connection, chat, &sequences, Order::Descending, Records::All, page.max_bytes())?;
+    let (rows, cut) = part_on(connection, chat, &sequences, order, Records::All, page.max_bytes())?;
     let end = RecordId::new(Uuid::from_u128(u128::from(floor.cast_unsigned())));
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence.get(), end))))
 }

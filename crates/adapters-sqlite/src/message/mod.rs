@@ -2,6 +2,7 @@
 
 mod amend;
 pub(crate) mod append;
+mod cause;
 mod context;
 mod deadline;
 mod history;
@@ -12,6 +13,7 @@ pub(crate) mod row;
 mod sequences;
 mod surroundings;
 pub(crate) mod title;
+mod tree;
 
 use std::convert::Infallible;
 
@@ -113,6 +115,15 @@ impl MessageRepository for SqliteStore {
             surroundings::surroundings_on(connection, viewer, chat, anchor, kinds, limit)
         };
         self.read(work).await
+    }
+
+    async fn find_readable(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        message: MessageId,
+    ) -> Result<Option<Message>, StoreError> {
+        self.read(move |connection| tree::readable_on(connection, viewer, chat, message)).await
     }
 
     async fn context(

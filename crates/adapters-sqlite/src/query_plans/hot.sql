@@ -41,19 +41,25 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
   ORDER BY `participants`.`joined_at`, `participants`.`participant_id`;
 ROLLBACK;
 BEGIN IMMEDIATE;
-SELECT `participants`.`status`, `participants`.`stopped_at`, `organizations`.`paused_at`, ((`chats`.`title` IS NULL)
-    AND (`chats`.`titled_by` IS NULL)), `chats`.`last_sequence`, `chats`.`deleted_messages`, `chats`.`last_message_at`, `chats`.`content_bytes`, `chats`.`respond_within`, `plans`.`name`, `plans`.`messages`, `plans`.`bytes`, `organizations`.`content_bytes`
-  FROM (((`participants`
-        INNER JOIN `chats`
-        ON (`participants`.`chat_id` = `chats`.`id`))
-      LEFT OUTER JOIN `organizations`
-      ON (`chats`.`organization_id` = `organizations`.`id`))
-    LEFT OUTER JOIN `plans`
-    ON (`organizations`.`plan` = `plans`.`name`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.status, stopped_at, paused_at, title IS NULL
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
+  (SELECT 1
+    FROM deliveries INDEXED BY deliveries_at_work
+    WHERE agent_id = participant_id
+    AND processed_at IS NULL
+    AND dead_at IS NULL
+    AND current_attempt > 0)
+  FROM participants
+  CROSS JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  LEFT JOIN plans
+  ON plans.name = organizations.plan
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
 SELECT `participants`.`status`, `participants`.`stopped_at`
   FROM `participants`
   WHERE (((`participants`.`chat_id` = ?)
@@ -62,10 +68,10 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
 UPDATE chats
   SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
   WHERE id = ?;
-INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`, `respond_by`)
+INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
-INSERT INTO `deliveries` (`agent_id`, `chat_id`, `sequence`, `addressed`, `current_attempt`)
-  VALUES (?, ?, ?, ?, ?);
+INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
+  VALUES (?, ?, ?, ?, 0);
 COMMIT;
 
 -- an agent sends a message
@@ -93,19 +99,42 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
   ORDER BY `participants`.`joined_at`, `participants`.`participant_id`;
 ROLLBACK;
 BEGIN IMMEDIATE;
-SELECT `participants`.`status`, `participants`.`stopped_at`, `organizations`.`paused_at`, ((`chats`.`title` IS NULL)
-    AND (`chats`.`titled_by` IS NULL)), `chats`.`last_sequence`, `chats`.`deleted_messages`, `chats`.`last_message_at`, `chats`.`content_bytes`, `chats`.`respond_within`, `plans`.`name`, `plans`.`messages`, `plans`.`bytes`, `organizations`.`content_bytes`
-  FROM (((`participants`
-        INNER JOIN `chats`
-        ON (`participants`.`chat_id` = `chats`.`id`))
-      LEFT OUTER JOIN `organizations`
-      ON (`chats`.`organization_id` = `organizations`.`id`))
-    LEFT OUTER JOIN `plans`
-    ON (`organizations`.`plan` = `plans`.`name`))
-  WHERE ((((`participants`.`chat_id` = ?)
-        AND (`participants`.`participant_id` = ?))
-      AND (`participants`.`left_at` IS NULL))
-    AND (`chats`.`deleted_at` IS NULL));
+SELECT participants.status, stopped_at, paused_at, title IS NULL
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
+  (SELECT 1
+    FROM deliveries INDEXED BY deliveries_at_work
+    WHERE agent_id = participant_id
+    AND processed_at IS NULL
+    AND dead_at IS NULL
+    AND current_attempt > 0)
+  FROM participants
+  CROSS JOIN chats
+  ON chats.id = participants.chat_id
+  AND chats.deleted_at IS NULL
+  LEFT JOIN organizations
+  ON organizations.id = chats.organization_id
+  LEFT JOIN plans
+  ON plans.name = organizations.plan
+  WHERE participants.chat_id = ?
+  AND participant_id = ?
+  AND left_at IS NULL;
+SELECT messages.id, messages.sender_id, messages.sender_kind, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause
+  FROM
+  (SELECT chat_id, sequence, (deliveries.failed_at IS NULL
+      AND deliveries.current_attempt > 0
+      AND deliveries.current_attempt > coalesce(deliveries.restarted_after, 0)) AS is_open
+    FROM deliveries INDEXED BY deliveries_at_work
+    WHERE agent_id = ?
+    AND chat_id = ?
+    AND processed_at IS NULL
+    AND dead_at IS NULL
+    AND current_attempt > 0
+    ORDER BY sequence DESC
+    LIMIT 100) AS examined
+  LEFT JOIN messages INDEXED BY messages_order
+  ON is_open
+  AND messages.chat_id = examined.chat_id
+  AND messages.sequence = examined.sequence;
 SELECT `participants`.`status`, `participants`.`stopped_at`
   FROM `participants`
   WHERE (((`participants`.`chat_id` = ?)
@@ -114,8 +143,8 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
 UPDATE chats
   SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
   WHERE id = ?;
-INSERT INTO `messages` (`id`, `chat_id`, `sequence`, `kind`, `content`, `sender_id`, `sender_kind`, `sender_name`, `mentions`, `metadata`, `created_at`, `updated_at`, `respond_by`)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 COMMIT;
 
 -- mark as delivered
@@ -131,7 +160,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING chat_id;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -162,7 +191,7 @@ BEGIN IMMEDIATE;
 SELECT `messages`.`chat_id`
   FROM `messages`
   WHERE (`messages`.`id` = ?);
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -209,7 +238,7 @@ SELECT sequence
   AND addressed = 1
   ORDER BY sequence
   LIMIT 1;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -239,7 +268,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -290,7 +319,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -355,7 +384,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -435,7 +464,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -488,7 +517,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE

@@ -174,7 +174,7 @@ async fn history_runs_along_indexes_whatever_the_filter() {
         (some, since, vec!["messages_events", "messages_order"]),
         (Kinds::ALL.without(some), None, vec!["messages_events"]),
     ] {
-        let filter = HistoryFilter { kinds, since };
+        let filter = HistoryFilter { kinds, since, ..HistoryFilter::default() };
         for page in [FIRST, NUMBERED] {
             store.history(viewer, chat, filter, page).await.unwrap().unwrap();
             heard.expect(&format!("{filter:?}"), &indexes);

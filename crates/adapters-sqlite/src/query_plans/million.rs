@@ -14,7 +14,7 @@ fn many() -> i64 {
 }
 
 /// Adds `many` messages to the chat: texts of the user, every tenth for the agent and processed,
-/// and one thought near the beginning.
+/// and one thought near the beginning. Every tenth follows from the first of them.
 fn fill(heard: &mut Overheard, chat: ChatId, sender: ParticipantId, agent: AgentId, many: i64) {
     let mention =
         format!(r#"[{{"id":"{agent}","of":"Agent","handle":"ann/bot","name":"Bot","kind":"mention"}}]"#);
@@ -32,6 +32,8 @@ fn fill(heard: &mut Overheard, chat: ChatId, sender: ParticipantId, agent: Agent
          {numbers} INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt,
              started_at, processed_at)
          SELECT {agent}, {chat}, n, 1, 1, {NOON}, {NOON} FROM numbers WHERE n % 10 = 0;
+         UPDATE messages SET root_id = (SELECT id FROM messages WHERE chat_id = {chat} AND sequence = 3), hop = 1,
+             originator_id = {sender}, originator_kind = 'User' WHERE chat_id = {chat} AND sequence % 10 = 5;
          UPDATE chats SET last_sequence = {many}, last_message_at = {NOON} + {many} WHERE id = {chat};
          COMMIT;"
     );
@@ -93,7 +95,7 @@ async fn reads_of_a_long_room_cost_what_their_page_holds() {
         (Kinds::ALL, late, None, 5, vec![by_place, "(chat_id=? AND sequence>?)"]),
         (text, late, None, 5, vec![by_place, "(chat_id=? AND sequence>?)"]),
     ] {
-        let filter = HistoryFilter { kinds, since };
+        let filter = HistoryFilter { kinds, since, ..HistoryFilter::default() };
         let read = async |store: &SqliteStore| {
             let page = store.history(viewer, chat, filter, part(behind)).await.unwrap().unwrap();
             assert_eq!(page.rows.len(), rows);
@@ -109,6 +111,15 @@ async fn reads_of_a_long_room_cost_what_their_page_holds() {
             };
             heard.bounded(&format!("{anchor:?}"), read, &[term]).await;
         }
+    }
+    for (oldest_first, behind) in [(true, None), (true, Some(many / 2)), (false, Some(many / 2))] {
+        let filter = HistoryFilter { root: Some(made(3)), oldest_first, ..HistoryFilter::default() };
+        let read = async |store: &SqliteStore| {
+            let page = store.history(viewer, chat, filter, part(behind)).await.unwrap().unwrap();
+            assert_eq!(page.rows.len(), 100);
+        };
+        let term = "messages_of_tree (root_id=? AND chat_id=? AND sequence>? AND sequence<?)";
+        heard.bounded("tree", read, &[term]).await;
     }
     for behind in [None, Some(many / 2)] {
         let read = async |store: &SqliteStore| {

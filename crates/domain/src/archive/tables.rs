@@ -154,6 +154,12 @@ macro_rules! tables {
                     updated_at -> Instant,
                     respond_by -> Nullable<Instant>,
                     deadline_checked_at -> Nullable<Instant>,
+                    cause_id -> Nullable<Id>,
+                    root_id -> Nullable<Id>,
+                    hop -> Nullable<Small>,
+                    originator_id -> Nullable<Id>,
+                    originator_kind -> Nullable<Text>,
+                    ambiguous_cause -> Nullable<Flag>,
                 }
                 deliveries (agent_id, chat_id, sequence) {
                     agent_id -> Id,

@@ -67,6 +67,7 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cause::Cause;
     use super::super::mention::{Mention, MentionKind};
     use super::super::model::MessageKind;
     use super::*;
@@ -91,6 +92,7 @@ mod tests {
             sender_handle: Some("ann".to_owned()),
             mentions: vec![mention],
             metadata: None,
+            cause: Cause::None,
             created_at: Timestamp::from_micros(10),
             updated_at: Timestamp::from_micros(10),
             respond_by: None,

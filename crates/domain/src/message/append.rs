@@ -126,6 +126,7 @@ impl ChatState {
             sender_handle: Some(new.sender_handle),
             mentions: new.mentions,
             metadata: new.metadata,
+            cause: new.cause,
             created_at: at,
             updated_at: at,
             respond_by: new.respond_by.or(by_default),
@@ -162,7 +163,7 @@ mod tests {
 
     use super::*;
     use crate::id::{MessageId, UserId};
-    use crate::message::{Mention, MentionKind, MessageKind};
+    use crate::message::{Cause, Mention, MentionKind, MessageKind};
 
     const ANN: u128 = 1;
 
@@ -215,6 +216,7 @@ mod tests {
             content: "hello".to_owned(),
             mentions: agents.iter().map(mention).collect(),
             metadata: None,
+            cause: Cause::None,
             respond_by: None,
             is_notice: false,
             keyed: None,

@@ -59,8 +59,8 @@ impl EventContent {
     }
 }
 
-/// Free-form data of an event: a JSON object of at most 65,536 bytes, without the member
-/// `delegation`, which is reserved for the server.
+/// Free-form data of an event: a JSON object of at most 65,536 bytes, without the members `cause` and
+/// `delegation`, which are reserved for the server.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct EventMetadata(Map<String, Value>);
 
@@ -68,13 +68,18 @@ impl EventMetadata {
     /// The maximum number of bytes as JSON.
     pub const MAX_BYTES: usize = 65_536;
 
+    /// The members that only the server makes.
+    pub const RESERVED: [&'static str; 2] = ["cause", "delegation"];
+
     /// Checks the size, and removes reserved members.
     pub fn new(mut members: Map<String, Value>) -> Result<Self, TextFault> {
         let bytes = serde_json::to_string(&members).map_or(usize::MAX, |text| text.len());
         if bytes > Self::MAX_BYTES {
             return Err(TextFault::TooManyBytes { max: Self::MAX_BYTES });
         }
-        members.remove("delegation");
+        for reserved in Self::RESERVED {
+            members.remove(reserved);
+        }
         Ok(Self(members))
     }
 

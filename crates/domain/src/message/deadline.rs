@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::cause::Cause;
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use super::port::NewMessage;
@@ -154,6 +155,7 @@ impl CheckDeadline {
             content: sentence(text.created_at, respond_by, &late),
             mentions: Vec::new(),
             metadata: metadata.as_object().cloned(),
+            cause: Cause::Known(text.place_below()),
             respond_by: None,
             is_notice: true,
             keyed: None,

@@ -66,6 +66,10 @@ pub struct HistoryFilter {
     pub kinds: Kinds,
     /// Only messages stored after this time.
     pub since: Option<Timestamp>,
+    /// Only the tree that this message began.
+    pub root: Option<MessageId>,
+    /// The oldest message first, instead of the newest.
+    pub oldest_first: bool,
 }
 
 /// A message next to the requested ones.

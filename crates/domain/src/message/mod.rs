@@ -14,6 +14,7 @@
 
 pub mod amend;
 mod append;
+mod cause;
 pub mod content;
 pub mod deadline;
 mod delete;
@@ -30,6 +31,7 @@ mod service;
 
 pub use amend::{ChangeMessageError, ChangeMessageRefused};
 pub use append::{AppendDecision, ChatPlan, ChatState, Titling};
+pub use cause::{Cause, EXAMINED_DELIVERIES, OpenAttempts, Place};
 pub use content::{EventContent, EventMetadata, MessageContent};
 pub use deadline::{
     CheckDeadline, CheckedDeadlines, DeadlineFault, DeadlineOutcome, DeadlineWalk, DueText, RespondWithin,

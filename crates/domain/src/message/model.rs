@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::cause::Cause;
 use super::mention::Mention;
+use crate::chat::Standing;
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::time::Timestamp;
@@ -62,6 +64,9 @@ pub struct Message {
     pub mentions: Vec<Mention>,
     /// Free-form data of an event; `None` for texts.
     pub metadata: Option<Map<String, Value>>,
+    /// What it follows from.
+    #[serde(default, skip_serializing_if = "Cause::is_none")]
+    pub cause: Cause,
     /// The time at which it was accepted.
     pub created_at: Timestamp,
     /// The time of the last change.
@@ -91,6 +96,11 @@ impl Message {
     pub fn is_readable_by(&self, agent: AgentId) -> bool {
         self.sender == ParticipantId::Agent(agent)
             || self.mentions.iter().any(|mention| mention.addressed_agent() == Some(agent))
+    }
+
+    /// Returns whether somebody with this standing in its chat may read it.
+    pub fn is_visible_to(&self, viewer: ParticipantId, standing: &Standing) -> bool {
+        standing.may_read() && viewer.agent().is_none_or(|agent| self.is_readable_by(agent))
     }
 }
 

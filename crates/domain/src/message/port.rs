@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::amend::ChangeMessageRefused;
+use super::cause::Cause;
 use super::content::MessageContent;
 use super::deadline::{CheckDeadline, DeadlineOutcome, DueText};
 use super::filter::{Anchor, HistoryFilter, Kinds};
@@ -40,6 +41,9 @@ pub struct NewMessage {
     pub mentions: Vec<Mention>,
     /// Free-form data of an event.
     pub metadata: Option<Map<String, Value>>,
+    /// What it follows from, if that is given. The store adds what the sender's attempts tell
+    /// ([`counts_attempts`](Self::counts_attempts)).
+    pub cause: Cause,
     /// The deadline of a text; `None` for that of the chat ([`ChatState::respond_within`](super::ChatState)),
     /// if it has one.
     pub respond_by: Option<Timestamp>,
@@ -50,6 +54,15 @@ pub struct NewMessage {
     pub keyed: Option<KeyedRequest>,
     /// The current time.
     pub now: Timestamp,
+}
+
+impl NewMessage {
+    /// Returns whether the cause depends on the sender's attempts ([`Cause::or_observed`]): for agents, unless an event
+    /// names its cause. Nobody is asked by an event, so it hides no loop; and the server's own event about a text has
+    /// nothing to do with what the text's sender works on.
+    pub fn counts_attempts(&self) -> bool {
+        self.sender.agent().is_some() && (self.cause.is_none() || self.kind == MessageKind::Text)
+    }
 }
 
 /// A stored message.
@@ -259,6 +272,16 @@ pub trait MessageRepository: Send + Sync {
         kinds: Kinds,
         limit: u32,
     ) -> Result<Result<Surroundings, SurroundingsRefused>, StoreError>;
+
+    /// A message of the chat without its deliveries, if `viewer` may see it: a human who may
+    /// [read](crate::chat::Standing::may_read) the chat, or an agent in it by whom the message [is
+    /// readable](Message::is_readable_by).
+    async fn find_readable(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        message: MessageId,
+    ) -> Result<Option<Message>, StoreError>;
 
     /// The context of `agent` in the chat, oldest first: everything it sent, and the texts with a
     /// mention (not a reference) of it. `None` if it is no participant.

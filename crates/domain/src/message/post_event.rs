@@ -21,6 +21,8 @@ pub struct PostEvent {
     pub content: EventContent,
     /// Free-form data.
     pub metadata: EventMetadata,
+    /// The message that it follows from, if the agent names it.
+    pub in_reply_to: Option<MessageId>,
 }
 
 /// The reason why an event was not accepted.
@@ -41,6 +43,9 @@ pub enum PostEventError {
     /// An attention event without one of the four kinds in its metadata.
     #[error("an attention event needs a kind")]
     AttentionKind,
+    /// The named cause is no message that the caller may see.
+    #[error("there is no such message for the caller")]
+    CauseNotFound,
     /// The chat has as many messages as the plan of its organization allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
@@ -80,15 +85,19 @@ impl MessageService {
         }
         let keyed =
             once.map(|once| KeyedRequest { sender, operation: Operation::PostEvent, chat: Some(chat), once });
-        match self.try_post(sender, chat, command, keyed.clone()).await {
-            Err(PostEventError::ChatNotFound) => {}
+        let refused = match self.try_post(sender, chat, command, keyed.clone()).await {
+            Err(refused @ (PostEventError::ChatNotFound | PostEventError::CauseNotFound)) => refused,
             settled => return settled,
-        }
+        };
         match self.earlier(keyed).await? {
             PriorResult::Message(first) => Ok(*first),
             PriorResult::AnotherRequest => Err(PostEventError::KeyReused),
             // Only texts can be deleted, so there is no such event.
-            PriorResult::Nothing | PriorResult::Deleted(_) => Err(PostEventError::ChatNotFound),
+            PriorResult::Nothing | PriorResult::Deleted(_) => {
+                let names_no_cause = matches!(refused, PostEventError::CauseNotFound);
+                let is_stopped = names_no_cause && self.is_stopped(sender, chat).await?;
+                Err(if is_stopped { PostEventError::Stopped } else { refused })
+            }
         }
     }
 
@@ -103,6 +112,8 @@ impl MessageService {
         let find = |names: &Names| names.find(sender).cloned();
         let named = self.names(sender, chat, find, Option::is_some).await?.flatten();
         let named = named.ok_or(PostEventError::ChatNotFound)?;
+        let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
+        let cause = cause.ok_or(PostEventError::CauseNotFound)?;
         let new = NewMessage {
             id: MessageId::new(self.ids.generate(now)),
             chat,
@@ -113,6 +124,7 @@ impl MessageService {
             content: command.content.stored_in(command.kind),
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
+            cause,
             respond_by: None,
             is_notice: false,
             keyed,

@@ -1,5 +1,6 @@
 //! Sending a text message.
 
+use super::cause::Cause;
 use super::content::{MessageContent, stored_text};
 use super::deadline::{self, DeadlineFault};
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
@@ -24,6 +25,8 @@ pub struct SendMessage {
     pub content: MessageContent,
     /// The mentioned participants.
     pub mentions: Vec<RequestedMention>,
+    /// The message that it follows from, if the sender names it.
+    pub in_reply_to: Option<MessageId>,
     /// The deadline by which the mentioned agents must respond; `None` for that of the chat.
     pub respond_by: Option<Timestamp>,
 }
@@ -43,6 +46,9 @@ pub enum SendMessageError {
     /// A rule on mentions is broken.
     #[error(transparent)]
     Mention(#[from] MentionError),
+    /// The named cause is no message that the caller may see.
+    #[error("there is no such message for the caller")]
+    CauseNotFound,
     /// The deadline is not possible.
     #[error(transparent)]
     Deadline(#[from] DeadlineFault),
@@ -85,6 +91,7 @@ impl MessageService {
             Err(
                 refused @ (SendMessageError::ChatNotFound
                 | SendMessageError::Mention(_)
+                | SendMessageError::CauseNotFound
                 | SendMessageError::Deadline(_)),
             ) => refused,
             settled => return settled,
@@ -139,9 +146,12 @@ impl MessageService {
         let (named, mentions, unmentioned, platform) =
             meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
         deadline::check(command.respond_by, &mentions, now)?;
+        let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
+        let cause = cause.ok_or(SendMessageError::CauseNotFound)?;
         let id = MessageId::new(self.ids.generate(now));
         let new = NewMessage {
             keyed,
+            cause,
             respond_by: command.respond_by,
             ..NewMessage::text(id, chat, named, &command.content, mentions, now)
         };
@@ -194,6 +204,7 @@ impl NewMessage {
             content,
             mentions,
             metadata: None,
+            cause: Cause::None,
             respond_by: None,
             is_notice: false,
             keyed: None,

@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::delivery::{SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES};
 
-/// The size of a message and of a delivery record in an answer, without content.
-pub const MESSAGE_BYTES: usize = 550;
-/// See [`MESSAGE_BYTES`].
+/// The size of a message in an answer, with its cause and without content.
+pub const MESSAGE_BYTES: usize = 800;
+/// The size of a delivery record in an answer, without attempts.
 pub const RECORD_BYTES: usize = 200;
 /// The size of a shown attempt: attempts are shown twice, with their errors.
 pub const ATTEMPT_BYTES: usize = 2 * (160 + SHOWN_ERROR_BYTES);

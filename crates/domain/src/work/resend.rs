@@ -1,8 +1,8 @@
 //! Sending the text of a work item again as a new message, to another agent of the chat or to the same one.
 //!
-//! The new message is a text of a human in the chat that quotes the first one. The item ends as dead, in
-//! the same transaction, and its record names the new message. A replaced item is neither sent again nor
-//! retried, so that no text is sent twice.
+//! The new message is a text of a human in the chat that quotes the first one, and takes its place in the
+//! tree. The item ends as dead, in the same transaction, and its record names the new message. A replaced
+//! item is neither sent again nor retried, so that no text is sent twice.
 
 use super::change::{ChangeWorkError, ChangeWorkRefused};
 use super::port::FindWork;
@@ -10,7 +10,7 @@ use super::service::WorkService;
 use crate::chat::Named;
 use crate::delivery::DeadLetterReason;
 use crate::id::{AgentId, MessageId, ParticipantId};
-use crate::message::{Anchor, Kinds, Mention, MentionKind, Message, MessageContent, NewMessage};
+use crate::message::{Anchor, Cause, Kinds, Mention, MentionKind, Message, MessageContent, NewMessage};
 use crate::time::Timestamp;
 
 /// The number of characters that the new message quotes of a text that does not fit as a whole.
@@ -75,7 +75,8 @@ impl WorkService {
         let new = NewMessage::text(id, chat, sender.clone(), &content, vec![nameless], now);
         // The deadline still holds; after it, that of the chat does.
         let respond_by = original.respond_by.filter(|by| *by > now);
-        let new = NewMessage { mentions: vec![mention], respond_by, ..new };
+        let cause = Cause::Known(original.place());
+        let new = NewMessage { mentions: vec![mention], cause, respond_by, ..new };
         let what = match resend.to {
             Some(_) => format!("reassigned to @{}", to.handle),
             None => "sent again".to_owned(),
@@ -153,6 +154,7 @@ mod tests {
             sender_handle: Some("ann".to_owned()),
             mentions: vec![Mention { id, handle, name, kind: MentionKind::Mention }],
             metadata: None,
+            cause: Cause::None,
             created_at: at,
             updated_at: at,
             respond_by: None,

@@ -3,6 +3,7 @@
 use actix_web::{HttpResponse, web};
 use domain::message::{EventContent, EventMetadata, MessageKind, MessageService, PostEvent};
 use http_wire::auth::AgentAuth;
+use http_wire::body::in_reply_to;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::idempotent::IdempotentJson;
@@ -25,7 +26,9 @@ impl FromBody for PostEventBody {
         let kind = body.text("message_type", word(EVENTS), known(event));
         let content = body.text("content", some_text(16_384), EventContent::new);
         let metadata = body.free_object("metadata", EventMetadata::new);
-        Ok(Self(PostEvent { kind: kind?, content: content?, metadata: metadata? }))
+        let in_reply_to = in_reply_to(body);
+        let (kind, content, metadata) = (kind?, content?, metadata?);
+        Ok(Self(PostEvent { kind, content, metadata, in_reply_to: in_reply_to? }))
     }
 }
 

@@ -8,8 +8,7 @@ use crate::harness::Api;
 async fn an_event_is_stored_as_it_is() {
     let api = Api::new().await;
     let chat = api.room().await;
-    let metadata =
-        json!({"tool": "search", "arguments": {"q": [1, null, "x"]}, "delegation": {"forged": true}});
+    let metadata = json!({"tool": "search", "arguments": {"q": [1, null, "x"]}, "delegation": {"forged": true}, "cause": "mine"});
     let body = json!({"event": {"message_type": "tool_call", "content": "searching", "metadata": metadata}});
     let answer = api.post(&api.helper, &format!("/chats/{chat}/events"), body).await;
     let id = answer.data()["id"].clone();
@@ -92,4 +91,25 @@ async fn wrong_events_are_refused() {
         api.post(&api.helper, &path, event("thought", "ä".repeat(16_384), json!({}))).await.status,
         201
     );
+}
+
+/// In either form of the body; the cause is shown where the event is read, with the ids only.
+#[actix_web::test]
+async fn an_event_names_its_cause() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let text = api.mention(api.ann.caller, chat, &api.helper, "question").await;
+    let hidden = api.mention(api.ann.caller, chat, &api.scout, "another").await;
+    let path = format!("/chats/{chat}/events");
+    let event = |cause: &str| json!({"message_type": "thought", "content": "hm", "in_reply_to": cause});
+    assert_eq!(api.post(&api.helper, &path, event(&text)).await.status, 201);
+    let context = api.get(&api.helper, &format!("/chats/{chat}/context")).await;
+    let originator = json!({"id": api.ann.id.to_string(), "type": "User"});
+    let cause = json!({"message_id": text, "root_id": text, "hop": 1, "originator": originator});
+    assert_eq!(context.data()[1]["metadata"], json!({ "cause": cause }));
+    let wrapped = json!({ "event": event(&hidden) });
+    let refused = api.post(&api.helper, &path, wrapped).await;
+    assert_eq!(refused.refusal(), (422, "validation_error", vec!["/event/in_reply_to"]));
+    let refused = api.post(&api.helper, &path, event("no id")).await;
+    assert_eq!(refused.refusal().2, ["/in_reply_to"]);
 }

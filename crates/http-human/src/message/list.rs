@@ -37,6 +37,7 @@ impl FromQuery for ListMessagesQuery {
         let some = query.items("message_types", &kinds, "Only these kinds.");
         let but = query.items("exclude_message_types", &kinds, "None of these kinds.");
         let since = instant::since(query, "Only messages after this time.");
+        let root = query.id("root", "Only the tree that this message began.", MessageId::parse);
         let mut anchor = |name, description, anchor: fn(MessageId) -> Anchor| {
             query.id(name, description, MessageId::parse).map(|id| id.map(anchor))
         };
@@ -53,7 +54,8 @@ impl FromQuery for ListMessagesQuery {
             );
         }
         let kinds = if some.is_empty() { Kinds::ALL } else { all_of(&some) };
-        let filter = HistoryFilter { kinds: kinds.without(all_of(&but?)), since };
+        let kinds = kinds.without(all_of(&but?));
+        let filter = HistoryFilter { kinds, since, root: root?, oldest_first: false };
         let anchors = anchors.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(Self { page, filter, anchors: anchors.into_iter().flatten().collect() })
     }
@@ -70,7 +72,7 @@ pub(crate) async fn list(
     StrictQuery(query): StrictQuery<ListMessagesQuery>,
     messages: web::Data<MessageService>,
 ) -> Result<HttpResponse, ApiError> {
-    let HistoryFilter { kinds, .. } = query.filter;
+    let HistoryFilter { kinds, root, .. } = query.filter;
     if !query.anchors.is_empty() {
         let (anchor, limit) = query.anchor()?;
         let found = messages.surroundings(caller, path.chat, anchor, kinds, limit).await?;
@@ -84,6 +86,7 @@ pub(crate) async fn list(
         .of(path.chat.uuid())
         .of(caller.user.uuid())
         .filtered("message_types", &words);
+    let scope = root.map_or(scope, |root| scope.filtered("root", &root.to_string()));
     let window = query.page.window(scope)?;
     let page = messages.history(caller, path.chat, query.filter, window.request.clone()).await?;
     window.whole(&page)?;
@@ -111,11 +114,12 @@ impl ListMessagesQuery {
     /// The only anchor, and the number of messages. Refuses two anchors, or one with a cursor or a page.
     fn anchor(&self) -> Result<(Anchor, u32), ApiError> {
         let limit = self.page.limit_only();
-        if let ([anchor], Some(limit), None) = (self.anchors.as_slice(), limit, self.filter.since) {
+        let is_filtered = self.filter.since.is_some() || self.filter.root.is_some();
+        if let ([anchor], Some(limit), false) = (self.anchors.as_slice(), limit, is_filtered) {
             return Ok((*anchor, limit));
         }
         let message =
-            "Use only one of after, before, and around, and none of them with cursor, since, or page.";
+            "Use only one of after, before, and around, and none of them with cursor, since, root, or page.";
         let pointer = match self.anchors.last() {
             Some(Anchor::After(_)) => "/after",
             Some(Anchor::Before(_)) => "/before",

@@ -14,6 +14,7 @@ async fn think(api: &Api, chat: domain::id::ChatId, content: &str) {
         kind: MessageKind::Thought,
         content: EventContent::new(content.to_owned()).unwrap(),
         metadata: EventMetadata::default(),
+        in_reply_to: None,
     };
     api.world.messages.post_event(api.helper.caller, chat, command).await.unwrap();
 }
@@ -64,7 +65,7 @@ async fn a_human_sees_everything_newest_first_with_what_became_of_it() {
     });
     assert_eq!(*text, expected);
     assert!(text["sender_name"].as_str().is_some_and(|name| !name.is_empty()));
-    assert_eq!(answer.data()[0]["metadata"], json!({}));
+    assert_eq!(answer.data()[0]["metadata"]["cause"]["message_id"], text["id"]);
     assert_eq!(answer.data()[0]["sender_name"], "Helper");
 }
 
@@ -270,4 +271,49 @@ async fn heavy_histories_are_read_in_light_pages() {
     let unsaid = api.get(&api.ann, &path).await;
     let metadata = &unsaid.body["metadata"];
     assert_eq!((&metadata["has_more"], metadata.get("total_pages")), (&json!(true), None));
+}
+
+/// The root first, with the places of all; the history of the room shows its part of the tree.
+#[actix_web::test]
+async fn a_tree_is_listed_with_hops() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let root = api.mention(api.ann.caller, chat, &api.helper, "question").await;
+    api.mention(api.ann.caller, chat, &api.helper, "another").await;
+    let message = MessageId::parse(&root).unwrap();
+    api.world.deliveries.advance(api.helper.caller, chat, message, DeliveryStep::Begin).await.unwrap();
+    think(&api, chat, "hm").await;
+    let reply = json!({"message": {"content": "and?", "mentions": [], "in_reply_to": root.as_str()}});
+    let sent = api.post(&api.ann, &format!("/chats/{chat}/messages"), reply).await;
+    assert_eq!(sent.status, 201);
+    let first = api.get(&api.ann, &format!("/chats/{chat}/messages/{root}/tree?limit=2")).await;
+    assert_eq!(first.column("content")[1], "hm");
+    let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+    let second = api.get(&api.ann, &format!("/chats/{chat}/messages/{root}/tree?cursor={cursor}")).await;
+    let rows = [first.data().as_array().unwrap().clone(), second.data().as_array().unwrap().clone()].concat();
+    let places = rows.iter().map(|row| (&row["hop"], &row["cause_id"])).collect::<Vec<_>>();
+    let (one, caused) = (json!(1), json!(root));
+    assert_eq!(places, [(&json!(0), &Value::Null), (&one, &caused), (&one, &caused)]);
+    assert_eq!(rows[2]["id"], sent.data()["id"]);
+    assert_eq!(rows[0]["metadata"]["attempts"][0]["status"], "processing");
+    let originator = json!({"id": api.ann.id.to_string(), "type": "User"});
+    let cause = json!({"message_id": root, "root_id": root, "hop": 1, "originator": originator});
+    assert_eq!(rows[1]["metadata"], json!({ "cause": cause }));
+
+    let part = api.get(&api.ann, &format!("/chats/{chat}/messages?root={root}&limit=2")).await;
+    assert_eq!(part.column("content"), ["and?", "hm"]);
+    let cursor = part.body["metadata"]["next_cursor"].as_str().unwrap();
+    let rest = api.get(&api.ann, &format!("/chats/{chat}/messages?root={root}&cursor={cursor}")).await;
+    assert_eq!(rest.column("id"), [root.as_str()]);
+    let unfiltered = api.get(&api.ann, &format!("/chats/{chat}/messages?cursor={cursor}")).await;
+    assert_eq!(unfiltered.code(), (422, "cursor_filter_mismatch"));
+    let both = api.get(&api.ann, &format!("/chats/{chat}/messages?root={root}&after={root}")).await;
+    assert_eq!(both.refusal(), (422, "invalid_params", vec!["/after"]));
+    let strange = api.get(&api.bob, &format!("/chats/{chat}/messages/{root}/tree")).await;
+    assert_eq!(strange.code(), (404, "not_found"));
+    let missing = api.get(&api.ann, &format!("/chats/{chat}/messages/{chat}/tree")).await;
+    assert_eq!(missing.code(), (404, "not_found"));
+    let reply = json!({"message": {"content": "and?", "mentions": [], "in_reply_to": chat.to_string()}});
+    let refused = api.post(&api.ann, &format!("/chats/{chat}/messages"), reply).await;
+    assert_eq!(refused.refusal(), (422, "validation_error", vec!["/message/in_reply_to"]));
 }

@@ -198,6 +198,7 @@ async fn one_room_tells_of_its_work_and_its_messages() {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::default(),
+        in_reply_to: None,
     };
     api.world.messages.post_event(api.helper.caller, chat, thought).await.unwrap();
     let counted = api.get(&api.ann, &format!("{path}?include=message_counts")).await;

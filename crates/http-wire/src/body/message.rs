@@ -2,13 +2,14 @@
 
 use std::convert::Infallible;
 
+use domain::id::MessageId;
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
 use domain::time::Timestamp;
 use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
-use crate::openapi::schema::{Schema, instant, some_text, text, word};
-use crate::strict_json::{FromBody, ObjectReader, Optionality, Rejected};
+use crate::openapi::schema::{Schema, instant, some_text, text, uuid, word};
+use crate::strict_json::{FromBody, ObjectReader, Optionality, Rejected, id};
 
 /// The maximum number of mentions.
 const MAX_MENTIONS: usize = 100;
@@ -52,12 +53,25 @@ impl FromBody for SendMessageBody {
         let mentions = body.objects("mentions", MAX_MENTIONS, mention);
         let any = |_: &str| Ok::<_, Infallible>(());
         let attachments = body.texts_if_given("attachment_ids", text(), MAX_ATTACHMENTS, any);
+        let in_reply_to = in_reply_to(body);
         let respond_by = body.optional_text("respond_by", RESPOND_BY, |text| {
             Timestamp::parse(&text).ok_or("must be a time such as 2026-07-01T10:00:00Z")
         });
-        let message = SendMessage { content: content?, mentions: mentions?, respond_by: respond_by? };
+        let message = SendMessage {
+            content: content?,
+            mentions: mentions?,
+            respond_by: respond_by?,
+            in_reply_to: in_reply_to?,
+        };
         Ok(Self { message, attaches: attachments?.is_some_and(|ids| !ids.is_empty()) })
     }
+}
+
+/// The cause that the sender of a message or event names.
+pub fn in_reply_to(body: &mut ObjectReader<'_>) -> Result<Option<MessageId>, Rejected> {
+    let schema = uuid()
+        .about("The message of the room that this one follows from. By default, it is the one that the agent works on; for a human, none.");
+    body.optional_text("in_reply_to", schema, id(MessageId::parse))
 }
 
 /// `PATCH …/messages/{id}`: the new content.

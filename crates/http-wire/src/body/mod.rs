@@ -9,5 +9,5 @@ mod participant;
 pub use chat::{CreateChatBody, RenameChatBody};
 pub use contact::{AddContactBody, RemoveContactBody, ResolveBody, RespondBody, SendRequestBody};
 pub use memory::StoreMemoryBody;
-pub use message::{EditMessageBody, SendMessageBody};
+pub use message::{EditMessageBody, SendMessageBody, in_reply_to};
 pub use participant::AddParticipantBody;

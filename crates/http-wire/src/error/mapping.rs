@@ -346,6 +346,7 @@ impl From<PostEventError> for ApiError {
             }
             PostEventError::AttentionKind => Self::validation()
                 .with_detail("/event/metadata/kind", "must be question, assumption, failure or review"),
+            PostEventError::CauseNotFound => cause_not_found("/event/in_reply_to"),
             PostEventError::Store(error) => error.into(),
         }
     }
@@ -359,6 +360,7 @@ impl From<SendMessageError> for ApiError {
             SendMessageError::Limit(reached) => reached.into(),
             SendMessageError::KeyReused => idempotency_key_reused(),
             SendMessageError::Mention(error) => error.into(),
+            SendMessageError::CauseNotFound => cause_not_found("/message/in_reply_to"),
             SendMessageError::Deadline(fault) => {
                 Self::validation().with_detail("/message/respond_by", fault.to_string())
             }
@@ -424,6 +426,10 @@ impl From<MentionError> for ApiError {
 
 fn at_mention(error: ApiError, index: usize, fault: &str) -> ApiError {
     error.with_detail(format!("/message/mentions/{index}"), fault)
+}
+
+fn cause_not_found(pointer: &str) -> ApiError {
+    ApiError::validation().with_detail(pointer, "must be a message of this room that you can see")
 }
 
 fn available_handles(handles: Vec<String>) -> Map<String, Value> {

@@ -2,7 +2,7 @@
 
 use domain::delivery::{Attempt, AttemptNumber, Delivery, DeliveryStatus};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
-use domain::message::{Mention, Message};
+use domain::message::{Cause, EventMetadata, Mention, Message};
 use domain::page::weight::{MESSAGE_BYTES, of_members, of_record};
 use domain::time::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -31,7 +31,8 @@ pub struct MessageView<'a> {
     #[schema(value_type = Option<String>)]
     thread_id: (),
     /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the
-    /// metadata that its sender set.
+    /// metadata that its sender set. In addition `cause`, if the message follows from another or may do so, and `delegation`, if
+    /// a human asks an agent of somebody else.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
     /// Always empty: attachments are not supported.
@@ -70,7 +71,8 @@ impl<'a> MessageView<'a> {
 
     fn new(message: &'a Message, reader: Option<AgentId>) -> Self {
         let metadata = if message.kind.is_event() {
-            message.metadata.as_ref().map_or(MetadataView::Nothing {}, MetadataView::Event)
+            let (given, cause) = (message.metadata.as_ref(), CauseView::of(message));
+            MetadataView::Event(EventMetadataView { given, cause })
         } else {
             MetadataView::Text(TextMetadataView::new(message, reader))
         };
@@ -98,9 +100,113 @@ impl<'a> MessageView<'a> {
 #[serde(untagged)]
 enum MetadataView<'a> {
     Text(TextMetadataView<'a>),
-    /// What the sender of the event gave, untouched.
-    Event(&'a Map<String, Value>),
-    Nothing {},
+    Event(EventMetadataView<'a>),
+}
+
+/// What the sender of the event gave, without what only the server tells.
+#[derive(Debug)]
+struct EventMetadataView<'a> {
+    given: Option<&'a Map<String, Value>>,
+    cause: Option<CauseView>,
+}
+
+impl Serialize for EventMetadataView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        // Older versions stored them.
+        let is_given = |(name, _): &(&String, &Value)| !EventMetadata::RESERVED.contains(&name.as_str());
+        for (name, value) in self.given.into_iter().flatten().filter(is_given) {
+            map.serialize_entry(name, value)?;
+        }
+        if let Some(cause) = &self.cause {
+            map.serialize_entry("cause", cause)?;
+        }
+        map.end()
+    }
+}
+
+/// What a message follows from.
+#[derive(Debug, serde::Serialize)]
+struct CauseView {
+    /// Null if the cause is ambiguous, and for a message that replaces the root.
+    message_id: Option<Shown<MessageId>>,
+    root_id: Shown<MessageId>,
+    hop: u32,
+    originator: OriginatorView,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    ambiguous: bool,
+}
+
+#[derive(Debug, serde::Serialize)]
+struct OriginatorView {
+    id: Shown<ParticipantId>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+impl CauseView {
+    fn of(message: &Message) -> Option<Self> {
+        if message.cause.is_none() {
+            return None;
+        }
+        let place = message.place();
+        Some(Self {
+            message_id: place.message.map(Shown),
+            root_id: Shown(place.root),
+            hop: place.hop,
+            originator: OriginatorView {
+                id: Shown(place.originator),
+                kind: place.originator.kind().as_str(),
+            },
+            ambiguous: matches!(message.cause, Cause::Ambiguous { .. }),
+        })
+    }
+}
+
+/// A human asks an agent of somebody else. Published clients know exactly these members and refuse others.
+#[derive(Debug, serde::Serialize)]
+struct DelegationView<'a> {
+    version: u8,
+    message_id: Shown<MessageId>,
+    minted_at: Shown<Timestamp>,
+    originator: DelegatorView<'a>,
+}
+
+#[derive(Debug, serde::Serialize)]
+struct DelegatorView<'a> {
+    uuid: Shown<ParticipantId>,
+    handle: &'a str,
+    display_name: &'a str,
+}
+
+impl<'a> DelegationView<'a> {
+    fn of(message: &'a Message) -> Option<Self> {
+        let handle = message.delegator()?;
+        let originator =
+            DelegatorView { uuid: Shown(message.sender), handle, display_name: &message.sender_name };
+        let minted_at = Shown(message.created_at);
+        Some(Self { version: 1, message_id: Shown(message.id), minted_at, originator })
+    }
+}
+
+/// A message or an event as part of a tree.
+#[derive(Debug, serde::Serialize, utoipa::ToSchema)]
+pub struct TreeMessageView<'a> {
+    #[serde(flatten)]
+    message: MessageView<'a>,
+    /// The number of causes up to the root: 0 at the root.
+    hop: u32,
+    /// The message that it follows from. Null at the root, and for a message that replaces it.
+    #[schema(value_type = Option<super::Id>)]
+    cause_id: Option<Shown<MessageId>>,
+}
+
+impl<'a> TreeMessageView<'a> {
+    /// As a human sees it.
+    pub fn new(message: &'a Message) -> Self {
+        let place = message.place();
+        Self { message: MessageView::for_user(message), hop: place.hop, cause_id: place.message.map(Shown) }
+    }
 }
 
 #[derive(Debug, serde::Serialize)]
@@ -111,6 +217,10 @@ struct TextMetadataView<'a> {
     status: Option<&'static str>,
     delivery_status: DeliveriesView<'a>,
     attempts: Vec<AttemptView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<CauseView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delegation: Option<DelegationView<'a>>,
 }
 
 impl<'a> TextMetadataView<'a> {
@@ -128,6 +238,8 @@ impl<'a> TextMetadataView<'a> {
             status: by_human.then_some("sent"),
             attempts: attempts.collect(),
             delivery_status: DeliveriesView(begun.collect()),
+            cause: CauseView::of(message),
+            delegation: DelegationView::of(message),
         }
     }
 }

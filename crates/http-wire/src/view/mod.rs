@@ -38,7 +38,7 @@ pub use contact::{
 };
 pub use control::ExecutionView;
 pub use memory::MemoryView;
-pub use message::MessageView;
+pub use message::{MessageView, TreeMessageView};
 pub use organization::{InvitationView, InvitedView, MemberView, OrganizationView};
 pub use outcome::{PostedEventView, ReceiptView, SentMessageView, StepView};
 pub use participant::{ParticipantView, PresenceView};

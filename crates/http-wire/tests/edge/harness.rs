@@ -163,7 +163,7 @@ impl Api {
             kind: Some(MentionKind::Mention),
         };
         let content = MessageContent::new(text.to_owned()).unwrap();
-        let command = SendMessage { content, mentions: vec![mention], respond_by: None };
+        let command = SendMessage { content, mentions: vec![mention], respond_by: None, in_reply_to: None };
         self.world.messages.send(from, chat, command).await.unwrap().id.to_string()
     }
 

@@ -5,7 +5,9 @@ use domain::delivery::{
     AttemptNumber, DeadLetterReason, Delivery, DeliveryStatus, DeliveryStep, FailureText, StepResult,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, TaskId, UserId};
-use domain::message::{Mention, MentionKind, Message, MessageKind, Recipient, RecipientState, SentMessage};
+use domain::message::{
+    Cause, Mention, MentionKind, Message, MessageKind, Place, Recipient, RecipientState, SentMessage,
+};
 use domain::time::Timestamp;
 use http_wire::view::{
     ChatView, MessageView, ParticipantView, PostedEventView, PresenceView, SentMessageView, StepView,
@@ -51,6 +53,7 @@ fn text() -> Message {
         sender_handle: Some("ann".to_owned()),
         mentions: vec![mention(HELPER, "ann/helper"), mention(OTHER, "ann/other")],
         metadata: None,
+        cause: Cause::None,
         created_at: at(NOON),
         updated_at: at(LATER),
         respond_by: None,
@@ -246,5 +249,60 @@ fn only_external_agents_have_a_connection_status() {
     ] {
         let shown = to_value(PresenceView::new(is_external, online)).unwrap();
         assert_eq!(shown, json!({"online": online, "connection_status": status}), "{is_external:?}");
+    }
+}
+
+/// Whatever an agent has sent under its name, also to an older version.
+#[test]
+fn only_the_server_tells_a_cause() {
+    let event = Message {
+        kind: MessageKind::Thought,
+        mentions: Vec::new(),
+        metadata: json!({"a": 1, "cause": {"root_id": id(9)}, "delegation": {"version": 1}})
+            .as_object()
+            .cloned(),
+        ..text()
+    };
+    assert_eq!(to_value(MessageView::for_user(&event)).unwrap()["metadata"], json!({"a": 1}));
+    let place =
+        Place { message: Some(MESSAGE), root: MessageId::new(Uuid::from_u128(8)), hop: 2, originator: ANN };
+    let originator = json!({"id": id(2), "type": "User"});
+    let known = json!({"message_id": id(5), "root_id": id(8), "hop": 2, "originator": originator});
+    let unclear = json!({
+        "message_id": null, "root_id": id(5), "hop": 4, "originator": originator, "ambiguous": true,
+    });
+    for (cause, shown) in [(Cause::Known(place), known), (Cause::Ambiguous { hop: 4 }, unclear)] {
+        for message in [Message { cause, ..event.clone() }, Message { cause, ..text() }] {
+            for view in [MessageView::for_user(&message), MessageView::for_agent(&message, HELPER)] {
+                assert_eq!(to_value(view).unwrap()["metadata"]["cause"], shown);
+            }
+        }
+    }
+    assert_eq!(to_value(MessageView::for_user(&text())).unwrap()["metadata"].get("cause"), None);
+}
+
+#[test]
+fn an_agent_of_somebody_else_is_asked_by_delegation() {
+    let asks = |handle: &str, kind| Message {
+        mentions: vec![Mention {
+            id: ParticipantId::Agent(HELPER),
+            handle: handle.to_owned(),
+            name: "Helper".to_owned(),
+            kind,
+        }],
+        ..text()
+    };
+    let originator = json!({"uuid": id(2), "handle": "ann", "display_name": "Ann"});
+    let envelope = json!({"version": 1, "message_id": id(5), "minted_at": NOON, "originator": originator});
+    for (message, shown) in [
+        (asks("ben/helper", MentionKind::Mention), Some(&envelope)),
+        (asks("ben/helper", MentionKind::Reference), None),
+        (asks("ann/helper", MentionKind::Mention), None),
+        (Message { sender: ParticipantId::Agent(OTHER), ..asks("ben/helper", MentionKind::Mention) }, None),
+        (Message { sender_handle: None, ..asks("ben/helper", MentionKind::Mention) }, None),
+    ] {
+        for view in [MessageView::for_user(&message), MessageView::for_agent(&message, HELPER)] {
+            assert_eq!(to_value(view).unwrap()["metadata"].get("delegation"), shown, "{message:?}");
+        }
     }
 }

@@ -30,6 +30,7 @@ fn hello(to: &TestAgent) -> SendMessage {
         content: MessageContent::new("hello".to_owned()).unwrap(),
         mentions: vec![RequestedMention { id, handle: None, kind: Some(MentionKind::Mention) }],
         respond_by: None,
+        in_reply_to: None,
     }
 }
 
@@ -38,6 +39,7 @@ fn thought() -> PostEvent {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::default(),
+        in_reply_to: None,
     }
 }
 

@@ -91,6 +91,7 @@ pub(super) fn to(ann: &TestUser) -> SendMessage {
         content: MessageContent::new("done".to_owned()).unwrap(),
         mentions: vec![RequestedMention { id, handle: None, kind: Some(MentionKind::Mention) }],
         respond_by: None,
+        in_reply_to: None,
     }
 }
 
@@ -99,6 +100,7 @@ fn thought() -> PostEvent {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::default(),
+        in_reply_to: None,
     }
 }
 

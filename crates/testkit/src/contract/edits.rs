@@ -50,6 +50,7 @@ async fn thought(world: &World, bot: &TestAgent, chat: ChatId) -> MessageId {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::default(),
+        in_reply_to: None,
     };
     world.messages.post_event(bot.caller, chat, event).await.unwrap().id
 }
@@ -214,7 +215,8 @@ pub async fn a_deleted_text_makes_room_for_another(world: World) {
     let ann = world.user_with_plan("ann", Plan { messages: Some(2), ..plan("tiny") }).await;
     let chat = world.chat(ann.caller, &[]).await;
     let say = async |text| {
-        let command = SendMessage { content: words(text), mentions: Vec::new(), respond_by: None };
+        let command =
+            SendMessage { content: words(text), mentions: Vec::new(), respond_by: None, in_reply_to: None };
         world.messages.send(ann.caller, chat, command).await.map(|sent| sent.id)
     };
     let one = say("one").await.unwrap();
@@ -242,7 +244,12 @@ pub async fn a_repeated_request_does_not_bring_a_text_back(world: World) {
             key: IdempotencyKey::new("k").unwrap(),
             fingerprint: Fingerprint::new([says; 32]),
         };
-        let command = SendMessage { content: words("once"), mentions: vec![to_bot], respond_by: None };
+        let command = SendMessage {
+            content: words("once"),
+            mentions: vec![to_bot],
+            respond_by: None,
+            in_reply_to: None,
+        };
         world.messages.send_once(ann.caller, chat, command, Some(once)).await
     };
     let sent = ask(1).await.unwrap();

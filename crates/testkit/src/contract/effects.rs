@@ -7,7 +7,7 @@ use domain::delivery::{AdvanceDelivery, AttemptNumber, DeliveryStep, FailureText
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
-    Ageing, AppendRefused, HistoryFilter, Mention, MentionKind, Message, MessageContent, MessageKind,
+    Ageing, AppendRefused, Cause, HistoryFilter, Mention, MentionKind, Message, MessageContent, MessageKind,
     NewMessage, Retention,
 };
 use domain::ports::Clock;
@@ -30,6 +30,7 @@ fn text(world: &World, chat: ChatId, sender: ParticipantId, content: &str) -> Ne
         content: content.to_owned(),
         mentions: Vec::new(),
         metadata: None,
+        cause: Cause::None,
         respond_by: None,
         is_notice: false,
         keyed: None,

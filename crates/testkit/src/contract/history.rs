@@ -55,7 +55,7 @@ pub async fn history_is_filtered_by_kind(world: World) {
         (errors, vec![]),
         (Kinds::NONE, vec![]),
     ] {
-        let filter = HistoryFilter { kinds, since: None };
+        let filter = HistoryFilter { kinds, ..HistoryFilter::default() };
         let (mut seen, mut after) = (Vec::new(), None);
         loop {
             let page = world.messages.history(ann.caller, chat, filter, part(after, 3)).await.unwrap();
@@ -82,16 +82,17 @@ pub async fn a_position_remembers_since_when(world: World) {
         [(Kinds::ALL, vec![9, 8, 7, 6, 5]), (Kinds::of(&[MessageKind::Text]), vec![8, 7, 5])]
     {
         let counted = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
-        let filter = HistoryFilter { kinds, since };
+        let filter = HistoryFilter { kinds, since, ..HistoryFilter::default() };
         let page = world.messages.history(ann.caller, chat, filter, counted).await.unwrap();
         assert_eq!((places(&page.rows), page.total), (expected.clone(), Some(expected.len() as u64)));
         let begun = world.messages.history(ann.caller, chat, filter, part(None, 2)).await.unwrap();
-        let unsaid = HistoryFilter { kinds, since: None };
+        let unsaid = HistoryFilter { kinds, ..HistoryFilter::default() };
         let rest = world.messages.history(ann.caller, chat, unsaid, part(begun.next, 100)).await.unwrap();
         assert_eq!([places(&begun.rows), places(&rest.rows)].concat(), expected);
         assert_eq!(rest.next, None);
     }
-    let future = HistoryFilter { kinds: Kinds::ALL, since: Some(world.clock.now()) };
+    let future =
+        HistoryFilter { kinds: Kinds::ALL, since: Some(world.clock.now()), ..HistoryFilter::default() };
     let counted = PageRequest { slice: Slice::Numbered { number: 1, size: 9 }, count: true };
     let none = world.messages.history(ann.caller, chat, future, counted).await.unwrap();
     assert_eq!((none.rows.len(), none.total), (0, Some(0)));
@@ -115,7 +116,7 @@ pub async fn an_instant_is_found_among_gaps(world: World) {
         let after = left.rows.iter().filter(|message| message.created_at > since);
         let expected = after.map(|message| message.sequence.get()).collect::<Vec<_>>();
         let counted = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
-        let filter = HistoryFilter { kinds: Kinds::ALL, since: Some(since) };
+        let filter = HistoryFilter { kinds: Kinds::ALL, since: Some(since), ..HistoryFilter::default() };
         let page = world.messages.history(ann.caller, chat, filter, counted).await.unwrap();
         assert_eq!(
             (places(&page.rows), page.total),

@@ -9,8 +9,8 @@ use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
-    Anchor, AppendRefused, EventContent, EventMetadata, HistoryFilter, Kinds, Mention, MentionKind, Message,
-    MessageContent, MessageKind, NewMessage, PostEvent, RequestedMention, SendMessage,
+    Anchor, AppendRefused, Cause, EventContent, EventMetadata, HistoryFilter, Kinds, Mention, MentionKind,
+    Message, MessageContent, MessageKind, NewMessage, PostEvent, RequestedMention, SendMessage,
 };
 use domain::page::{Order, PageRequest, Slice};
 use domain::ports::Clock;
@@ -53,6 +53,7 @@ fn text(
         content: format!("message {number}"),
         mentions,
         metadata: None,
+        cause: Cause::None,
         respond_by: None,
         is_notice: false,
         keyed: None,
@@ -184,7 +185,7 @@ pub async fn pages_have_totals(world: World) {
     let last = history(&world, &ann, chat, page(3)).await;
     assert_eq!((last.rows.len(), last.rows[0].content.ends_with("m0"), last.total), (1, true, Some(5)));
     assert_eq!(history(&world, &ann, chat, page(4)).await.rows, []);
-    let filter = HistoryFilter { kinds: Kinds::of(&[MessageKind::Thought]), since: None };
+    let filter = HistoryFilter { kinds: Kinds::of(&[MessageKind::Thought]), ..HistoryFilter::default() };
     let none = world.messages.history(ann.caller, chat, filter, page(1)).await.unwrap();
     assert_eq!((none.rows.len(), none.total), (0, Some(0)));
     let context = world.messages.context(bot.caller, chat, page(2)).await.unwrap();
@@ -201,7 +202,7 @@ pub async fn history_can_be_narrowed(world: World) {
     world.send(ann.caller, chat, "late", &[]).await;
     let narrowed = async |kind: Option<MessageKind>, since| {
         let kinds = kind.map_or(Kinds::ALL, |kind| Kinds::of(&[kind]));
-        let filter = HistoryFilter { kinds, since };
+        let filter = HistoryFilter { kinds, since, ..HistoryFilter::default() };
         let page = world.messages.history(ann.caller, chat, filter, first(10)).await.unwrap();
         page.rows.iter().map(|message| message.sequence.get()).collect::<Vec<_>>()
     };
@@ -217,6 +218,7 @@ pub(super) async fn thought(world: &World, agent: &TestAgent, chat: ChatId) {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::default(),
+        in_reply_to: None,
     };
     world.messages.post_event(agent.caller, chat, event).await.unwrap();
 }
@@ -236,7 +238,7 @@ pub async fn context_contains_only_the_callers_part(world: World) {
     let spoken_of =
         RequestedMention { id: Some(bot.id.to_string()), handle: None, kind: Some(MentionKind::Reference) };
     let content = MessageContent::new("6 about the bot".to_owned()).unwrap();
-    let command = SendMessage { content, mentions: vec![spoken_of], respond_by: None };
+    let command = SendMessage { content, mentions: vec![spoken_of], respond_by: None, in_reply_to: None };
     world.messages.send(ann.caller, chat, command).await.unwrap();
 
     let mut seen = Vec::new();

@@ -155,6 +155,7 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::new(serde_json::Map::new()).unwrap(),
+        in_reply_to: None,
     };
     world.messages.post_event(bot.caller, chat, event).await.unwrap();
     world.publisher.take();
@@ -197,6 +198,7 @@ pub async fn stored_bytes_are_counted_and_limited(world: World) {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::new(json!({ "a": 1 }).as_object().cloned().unwrap()).unwrap(),
+        in_reply_to: None,
     };
     world.messages.post_event(bot.caller, chat, event).await.unwrap();
     let first = world.send(ann.caller, chat, &"é".repeat(20), &[]).await.id;

@@ -93,6 +93,7 @@ pub async fn receipts_are_for_senders_and_humans(world: World) {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),
         metadata: EventMetadata::default(),
+        in_reply_to: None,
     };
     let event = world.messages.post_event(bot.caller, chat, event).await.unwrap().id;
     for (message, number) in [(of_ann, 1), (of_bot, 1), (to_human, 0), (event, 0)] {

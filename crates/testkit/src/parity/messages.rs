@@ -61,7 +61,7 @@ impl Cast {
                 Err(fault) => return played::<(), _>(Err(fault), nothing),
             };
             let respond_by = within.map(|seconds| world.clock.now().plus(Duration::from_secs(seconds)));
-            let command = SendMessage { content, mentions, respond_by };
+            let command = SendMessage { content, mentions, respond_by, in_reply_to: None };
             let sent = world.messages.send_once(caller, chat, command, once).await;
             played(sent, |sent| vec![Made::Message(chat, sent.id)])
         })
@@ -78,7 +78,7 @@ impl Cast {
                 (Ok(content), Ok(metadata)) => (content, metadata),
                 faults => return Played { answer: format!("{faults:?}"), made: Vec::new() },
             };
-            let command = PostEvent { kind, content, metadata };
+            let command = PostEvent { kind, content, metadata, in_reply_to: None };
             let posted = world.messages.post_event_once(caller, chat, command, once).await;
             played(posted, |posted| vec![Made::Message(chat, posted.id)])
         })
@@ -111,8 +111,11 @@ impl Cast {
     fn history(&mut self) -> Act {
         let chat = self.chat();
         let since = NOON + 1_000_000 * self.rng.of(&[-5, 0, 1, 100, 5000, 200_000]);
-        let filter =
-            HistoryFilter { kinds: self.kinds(), since: self.rng.maybe(&[Timestamp::from_micros(since)]) };
+        let filter = HistoryFilter {
+            kinds: self.kinds(),
+            since: self.rng.maybe(&[Timestamp::from_micros(since)]),
+            ..HistoryFilter::default()
+        };
         let (caller, page) = (self.member_user(chat), self.page("history"));
         act!("history", |world, caller, chat, filter, page| {
             played(world.messages.history(caller, chat, filter, page).await, next("history"))

@@ -132,6 +132,17 @@ def get_agent_chat_context(kit):
     body = agent.get_agent_chat_context(chat_id=room, page=1, page_size=100).body
     assert body["meta"] == body["metadata"]
     assert kit.everything(agent, "get_agent_chat_context", chat_id=room) == seen
+    # What the agent writes while it works has a cause, on texts and on events.
+    agent.mark_agent_message_processing(chat_id=room, id=seen[0])
+    caused = [tell(agent, room, ann, "Answer").data["id"]]
+    event = {"content": "hm", "message_type": "thought", "metadata": {"cause": "forged"}}
+    caused.append(agent.create_agent_chat_event(chat_id=room, event=event).data["id"])
+    place = {"message_id": seen[0], "root_id": seen[0], "hop": 1, "originator": {"id": ann.id, "type": "User"}}
+    shown = agent.get_agent_chat_context(chat_id=room).data[-2:]
+    shown += reversed(ann.list_my_chat_messages(chat_id=room).data[:2])
+    assert [(message["id"], message["metadata"]["cause"]) for message in shown] == 2 * [
+        (message, place) for message in caused
+    ]
     kit.refused(404, "not_found", kit.agent(kit.bob).get_agent_chat_context, chat_id=room)
 
 

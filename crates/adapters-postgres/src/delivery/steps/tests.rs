@@ -15,7 +15,7 @@ use crate::{PostgresConfig, PostgresStore};
 async fn again(
     store: &PostgresStore,
     command: &AdvanceDelivery,
-    before: &DecidedSteps,
+    before: &mut DecidedSteps,
 ) -> Option<DecidedSteps> {
     let connection = store.pool.acquire().await.unwrap();
     let commands = std::slice::from_ref(command);
@@ -54,24 +54,24 @@ async fn a_step_in_doubt_is_found_by_its_attempt_or_end() {
     let step = |step| AdvanceDelivery { agent, chat, message, step, now: world.clock.now() };
 
     let begin = step(DeliveryStep::Begin);
-    let lost = take(&store, &begin, "ROLLBACK").await;
-    let again_taken = again(&store, &begin, &lost).await.expect("it is not stored");
+    let mut lost = take(&store, &begin, "ROLLBACK").await;
+    let again_taken = again(&store, &begin, &mut lost).await.expect("it is not stored");
     let current = |decided: &DecidedSteps| decided.outcomes[0].as_ref().unwrap().delivery.current_attempt();
     assert_eq!(
         (current(&lost), current(&again_taken)),
         (Some(AttemptNumber::FIRST), Some(AttemptNumber::FIRST))
     );
-    let kept = take(&store, &begin, "COMMIT").await;
-    assert!(again(&store, &begin, &kept).await.is_none());
+    let mut kept = take(&store, &begin, "COMMIT").await;
+    assert!(again(&store, &begin, &mut kept).await.is_none());
 
     world.clock.advance(Duration::from_secs(1));
     let succeed = step(DeliveryStep::Succeed);
-    let lost = take(&store, &succeed, "ROLLBACK").await;
-    assert!(again(&store, &succeed, &lost).await.is_some());
-    let closed = take(&store, &succeed, "COMMIT").await;
-    assert!(again(&store, &succeed, &closed).await.is_none());
+    let mut lost = take(&store, &succeed, "ROLLBACK").await;
+    assert!(again(&store, &succeed, &mut lost).await.is_some());
+    let mut closed = take(&store, &succeed, "COMMIT").await;
+    assert!(again(&store, &succeed, &mut closed).await.is_none());
     // The later step has closed the attempt of the earlier one.
-    assert!(again(&store, &begin, &kept).await.is_none());
+    assert!(again(&store, &begin, &mut kept).await.is_none());
 
     // Under a lower limit, a step ends the delivery and leaves its attempts as they are.
     take(&store, &step(DeliveryStep::Begin), "COMMIT").await;
@@ -81,9 +81,9 @@ async fn a_step_in_doubt_is_found_by_its_attempt_or_end() {
     world.accounts.update_agent(ann.caller, agent, changes).await.unwrap();
     world.clock.advance(Duration::from_secs(1));
     let exceed = step(DeliveryStep::Begin);
-    let lost = take(&store, &exceed, "ROLLBACK").await;
+    let mut lost = take(&store, &exceed, "ROLLBACK").await;
     assert!(lost.outcomes[0].as_ref().unwrap().delivery.dead().is_some());
-    assert!(again(&store, &exceed, &lost).await.is_some());
-    let ended = take(&store, &exceed, "COMMIT").await;
-    assert!(again(&store, &exceed, &ended).await.is_none());
+    assert!(again(&store, &exceed, &mut lost).await.is_some());
+    let mut ended = take(&store, &exceed, "COMMIT").await;
+    assert!(again(&store, &exceed, &mut ended).await.is_none());
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::chat::{ParticipantStatus, Role};
 use crate::delivery::{Delivery, FailureText};
 use crate::id::{AgentId, Sequence, UserId};
+use crate::message::Cause;
 use crate::message::MentionKind;
 
 const fn agent(number: u128) -> ParticipantId {
@@ -49,6 +50,7 @@ fn text(deliveries: Vec<Delivery>) -> Message {
         sender_handle: Some("ann".to_owned()),
         mentions: vec![mention(agent(3), MentionKind::Mention), mention(agent(4), MentionKind::Mention)],
         metadata: None,
+        cause: Cause::None,
         created_at: at(900),
         updated_at: at(900),
         respond_by: Some(at(1000)),

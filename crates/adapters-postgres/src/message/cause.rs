@@ -1,0 +1,101 @@
+//! The causes of new messages: the open attempts of their senders.
+//!
+//! A batch may be decided on cached chats, so the statement that writes the messages finds their causes itself. The rule
+//! is [`Cause::of_attempts`].
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use diesel::sql_types::{Array, Bool, Integer, Nullable, Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::id::ParticipantKind;
+use domain::message::{Cause, EXAMINED_DELIVERIES, MessageKind};
+use uuid::Uuid;
+
+use super::row::CauseColumns;
+use super::row::status::PROCESSING;
+use crate::error::Fault;
+use crate::run::Db;
+use crate::statement::statement;
+
+/// The largest hop of a cause: one more is the largest of the column.
+const MAX_HOP: i32 = i32::MAX - 1;
+
+/// The columns of a [`CauseColumns`].
+pub(super) const COLUMNS: &str = "cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause";
+
+/// The SQL types of a [`CauseColumns`].
+pub(crate) type Types = (
+    Nullable<SqlUuid>,
+    Nullable<SqlUuid>,
+    Nullable<Integer>,
+    Nullable<SqlUuid>,
+    Nullable<Text>,
+    Nullable<Bool>,
+);
+
+/// The causes of messages by their ids.
+pub(super) type Causes = HashMap<Uuid, Cause>;
+
+/// The [`COLUMNS`] of the cause of `new`, a new message, by its sender's attempts. All are null if those do not count
+/// ([`counts_attempts`](domain::message::NewMessage::counts_attempts)).
+pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
+    let (agent, text) = (ParticipantKind::Agent.as_str(), MessageKind::Text.as_str());
+    let examined = |is_open: &str, is_here: &str, place: &str, order: &str| {
+        format!(
+            "SELECT deliveries.chat_id, deliveries.sequence, {is_open} AS is_open, {is_here} AS is_here \
+             FROM deliveries WHERE new.sender_kind = '{agent}' AND (new.root_id IS NULL OR new.kind = '{text}') \
+             AND deliveries.agent_id = new.sender_id{place} AND deliveries.processed_at IS NULL \
+             AND deliveries.dead_at IS NULL AND deliveries.current_attempt > 0{order} LIMIT {EXAMINED_DELIVERIES}"
+        )
+    };
+    let newest = " ORDER BY deliveries.sequence DESC";
+    let here = examined(PROCESSING, "TRUE", " AND deliveries.chat_id = new.chat_id", newest);
+    let is_open_elsewhere = format!(
+        "{PROCESSING} AND coalesce((SELECT 1 = 1 FROM participants JOIN chats ON chats.id = participants.chat_id \
+         WHERE participants.chat_id = deliveries.chat_id AND participants.participant_id = deliveries.agent_id \
+         AND participants.left_at IS NULL AND chats.deleted_at IS NULL AND chats.organization_id IS NOT DISTINCT FROM \
+         (SELECT organization_id FROM chats AS own WHERE own.id = new.chat_id) LIMIT 1), 1 = 0)"
+    );
+    let unless_here = format!(
+        " AND deliveries.chat_id <> new.chat_id AND (SELECT count(*) < {EXAMINED_DELIVERIES} FROM here) \
+         AND NOT EXISTS (SELECT FROM here WHERE here.is_open)"
+    );
+    let elsewhere = examined(&is_open_elsewhere, "FALSE", &unless_here, "");
+    let one = |column: &str| {
+        format!("(array_agg(place.{column}) FILTER (WHERE place.id IS NOT NULL))[1] AS {column}")
+    };
+    let clear = |column: &str| format!("CASE WHEN open = 1 AND is_complete THEN {column} END AS {column}");
+    format!(
+        "WITH here AS MATERIALIZED ({here}) SELECT {clear_cause}, {clear_root}, \
+         CASE WHEN open > 0 OR NOT is_complete THEN coalesce(hop, 0) END AS hop, \
+         {clear_originator}, {clear_kind}, CASE WHEN open > 1 OR NOT is_complete THEN TRUE END AS ambiguous_cause \
+         FROM (SELECT {one_cause}, {one_root}, max(place.hop) AS hop, {one_originator}, \
+         max(place.originator_kind) AS originator_kind, count(place.id) AS open, \
+         count(*) < {EXAMINED_DELIVERIES} OR coalesce(bool_or(is_here AND is_open), FALSE) AS is_complete \
+         FROM (SELECT * FROM here UNION ALL ({elsewhere})) AS examined LEFT JOIN LATERAL (\
+         SELECT id, id AS cause_id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), {MAX_HOP}) + 1 AS hop, \
+         coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind \
+         FROM messages WHERE messages.chat_id = examined.chat_id AND messages.sequence = examined.sequence OFFSET 0\
+         ) AS place ON examined.is_open) AS attempts",
+        clear_cause = clear("cause_id"),
+        clear_root = clear("root_id"),
+        clear_originator = clear("originator_id"),
+        clear_kind = clear("originator_kind"),
+        one_cause = one("cause_id"),
+        one_root = one("root_id"),
+        one_originator = one("originator_id"),
+    )
+});
+
+/// The causes of those of these messages that are stored.
+pub(super) async fn stored_on(mut db: &Db, messages: Vec<Uuid>) -> Result<Causes, Fault> {
+    let stored =
+        statement::<(SqlUuid, Types)>(format!("SELECT id, {COLUMNS} FROM messages WHERE id = ANY(?)"));
+    let stored = stored.bind::<Array<SqlUuid>, _>(messages).load::<(Uuid, CauseColumns)>(&mut db).await?;
+    by_message(stored)
+}
+
+pub(super) fn by_message(rows: impl IntoIterator<Item = (Uuid, CauseColumns)>) -> Result<Causes, Fault> {
+    rows.into_iter().map(|(id, columns)| Ok((id, columns.into_cause()?))).collect()
+}
