@@ -1,7 +1,7 @@
 //! Reports of tokens, as agents send them. Pure.
 //!
-//! Thirteen adapters of band-sdk 6.0.1 report usage, all with `emit_usage` (`core/simple_adapter.py`), and only if
-//! their owner has turned it on:
+//! Thirteen adapters of band-sdk 6.0.1 report usage, all with `emit_usage` (`core/simple_adapter.py`), unless their
+//! option `emit` leaves it out:
 //!
 //! - as an event of the kind `task`, whose metadata has one member `band_usage`: an object of exactly `input_tokens`,
 //!   `output_tokens`, `cache_read_tokens`, and `cache_write_tokens`. All four are whole numbers, 0 if they are unknown;
