@@ -57,8 +57,8 @@ pub(super) fn sequences_of_tree_on(
     macro_rules! sequences {
         ($direction:literal) => {
             statement!(
-                "SELECT sequence FROM (SELECT sequence ", BELOW, " ORDER BY sequence ", $direction, " LIMIT ? + 0) \
-                 UNION ALL SELECT sequence ", ROOT, " ORDER BY sequence ", $direction, " LIMIT ? + 0 OFFSET ?"
+                "SELECT sequence ", BELOW, " UNION ALL SELECT sequence ", ROOT, " ORDER BY sequence ", $direction,
+                " LIMIT ? + 0 OFFSET ?"
                 => BigInt
             )
             .bind::<Binary, _>(Id(root.uuid()))
@@ -66,7 +66,6 @@ pub(super) fn sequences_of_tree_on(
             .bind::<Text, _>(words(kinds)?)
             .bind::<BigInt, _>(part.0)
             .bind::<BigInt, _>(part.1)
-            .bind::<BigInt, _>(limit.saturating_add(offset))
             .bind::<Binary, _>(Id(root.uuid()))
             .bind::<Binary, _>(Id(chat.uuid()))
             .bind::<Text, _>(words(kinds)?)

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::filter::HistoryFilter;
 use super::history::ReadSurroundingsError;
+use super::mention::{Mention, MentionKind};
 use super::model::Message;
 use super::service::MessageService;
 use crate::caller::UserCaller;
@@ -105,6 +106,17 @@ impl Message {
                 Place { message: None, root: self.id, hop: 0, originator: self.sender }
             }
         }
+    }
+
+    /// The handle of its sender if that is a human who asks an agent of somebody else. The handle of an agent begins
+    /// with that of its owner, and neither changes.
+    pub fn delegator(&self) -> Option<&str> {
+        let handle = self.sender.user().and(self.sender_handle.as_deref())?;
+        let is_foreign = |mention: &Mention| {
+            let owner = mention.handle.split_once('/').map(|(owner, _)| owner);
+            mention.kind == MentionKind::Mention && owner.is_some_and(|owner| owner != handle)
+        };
+        self.mentions.iter().any(is_foreign).then_some(handle)
     }
 
     /// The place of what follows from it.

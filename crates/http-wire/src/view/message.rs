@@ -31,7 +31,8 @@ pub struct MessageView<'a> {
     #[schema(value_type = Option<String>)]
     thread_id: (),
     /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the
-    /// metadata that its sender set. In addition `cause`, if the message follows from another.
+    /// metadata that its sender set. In addition `cause`, if the message follows from another, and `delegation`, if
+    /// a human asks an agent of somebody else.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
     /// Always empty: attachments are not supported.
@@ -162,6 +163,32 @@ impl CauseView {
     }
 }
 
+/// A human asks an agent of somebody else. Published clients know exactly these members and refuse others.
+#[derive(Debug, serde::Serialize)]
+struct DelegationView<'a> {
+    version: u8,
+    message_id: Shown<MessageId>,
+    minted_at: Shown<Timestamp>,
+    originator: DelegatorView<'a>,
+}
+
+#[derive(Debug, serde::Serialize)]
+struct DelegatorView<'a> {
+    uuid: Shown<ParticipantId>,
+    handle: &'a str,
+    display_name: &'a str,
+}
+
+impl<'a> DelegationView<'a> {
+    fn of(message: &'a Message) -> Option<Self> {
+        let handle = message.delegator()?;
+        let originator =
+            DelegatorView { uuid: Shown(message.sender), handle, display_name: &message.sender_name };
+        let minted_at = Shown(message.created_at);
+        Some(Self { version: 1, message_id: Shown(message.id), minted_at, originator })
+    }
+}
+
 /// A message or an event as part of a tree.
 #[derive(Debug, serde::Serialize, utoipa::ToSchema)]
 pub struct TreeMessageView<'a> {
@@ -192,6 +219,8 @@ struct TextMetadataView<'a> {
     attempts: Vec<AttemptView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<CauseView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delegation: Option<DelegationView<'a>>,
 }
 
 impl<'a> TextMetadataView<'a> {
@@ -210,6 +239,7 @@ impl<'a> TextMetadataView<'a> {
             attempts: attempts.collect(),
             delivery_status: DeliveriesView(begun.collect()),
             cause: CauseView::of(message),
+            delegation: DelegationView::of(message),
         }
     }
 }

@@ -269,7 +269,7 @@ fn only_the_server_tells_a_cause() {
     let originator = json!({"id": id(2), "type": "User"});
     let known = json!({"message_id": id(5), "root_id": id(8), "hop": 2, "originator": originator});
     let unclear = json!({
-        "message_id": null, "root_id": id(5), "hop": 0, "originator": originator, "is_ambiguous": true,
+        "message_id": null, "root_id": id(5), "hop": 0, "originator": originator, "ambiguous": true,
     });
     for (cause, shown) in [(Cause::Known(place), known), (Cause::Ambiguous, unclear)] {
         for message in [Message { cause, ..event.clone() }, Message { cause, ..text() }] {
@@ -279,4 +279,30 @@ fn only_the_server_tells_a_cause() {
         }
     }
     assert_eq!(to_value(MessageView::for_user(&text())).unwrap()["metadata"].get("cause"), None);
+}
+
+#[test]
+fn an_agent_of_somebody_else_is_asked_by_delegation() {
+    let asks = |handle: &str, kind| Message {
+        mentions: vec![Mention {
+            id: ParticipantId::Agent(HELPER),
+            handle: handle.to_owned(),
+            name: "Helper".to_owned(),
+            kind,
+        }],
+        ..text()
+    };
+    let originator = json!({"uuid": id(2), "handle": "ann", "display_name": "Ann"});
+    let envelope = json!({"version": 1, "message_id": id(5), "minted_at": NOON, "originator": originator});
+    for (message, shown) in [
+        (asks("ben/helper", MentionKind::Mention), Some(&envelope)),
+        (asks("ben/helper", MentionKind::Reference), None),
+        (asks("ann/helper", MentionKind::Mention), None),
+        (Message { sender: ParticipantId::Agent(OTHER), ..asks("ben/helper", MentionKind::Mention) }, None),
+        (Message { sender_handle: None, ..asks("ben/helper", MentionKind::Mention) }, None),
+    ] {
+        for view in [MessageView::for_user(&message), MessageView::for_agent(&message, HELPER)] {
+            assert_eq!(to_value(view).unwrap()["metadata"].get("delegation"), shown, "{message:?}");
+        }
+    }
 }

@@ -109,7 +109,14 @@ def send_my_chat_message(kit):
     assert {member: recipient[member] for member in state} == state
     got = agent.get_agent_next_message(chat_id=room).data
     assert got["id"] == made.data["id"] and "Will it rain?" in got["content"]
-    assert got["metadata"]["mentions"][0]["id"] == agent.id
+    assert got["metadata"]["mentions"][0]["id"] == agent.id and "delegation" not in got["metadata"]
+    befriend(kit)
+    shared, helper = kit.room(ann, kit.bob), kit.agent(kit.bob)
+    kit.bob.add_my_chat_participant(chat_id=shared, participant={"participant_id": helper.id})
+    asked = tell(ann, shared, helper).data["id"]
+    envelope = helper.get_agent_next_message(chat_id=shared).data["metadata"]["delegation"]
+    assert (envelope["version"], envelope["message_id"]) == (1, asked) and envelope["minted_at"]
+    assert envelope["originator"] == {"uuid": ann.id, "handle": ann.handle, "display_name": "Ann Doe"}
     if kit.package.__name__ == "band_rest":  # the older client asks for an id in every mention
         message = {"content": "Hi", "mentions": [{"handle": f"{ann.handle}/nobody"}]}
         kit.refused(422, "handle_not_found", ann.send_my_chat_message, chat_id=room, message=message)
