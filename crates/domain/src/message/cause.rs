@@ -43,10 +43,9 @@ impl Cause {
     /// none is open in the room, and only if all were examined.
     pub fn of_attempts(here: &OpenAttempts, elsewhere: &OpenAttempts) -> Self {
         match (here.open.as_slice(), elsewhere.open.as_slice()) {
-            ([one], _) => Self::Known(*one),
             ([], _) if here.examined + elsewhere.examined >= EXAMINED_DELIVERIES => Self::Ambiguous,
+            ([one], _) | ([], [one]) => Self::Known(*one),
             ([], []) => Self::None,
-            ([], [one]) => Self::Known(*one),
             _ => Self::Ambiguous,
         }
     }

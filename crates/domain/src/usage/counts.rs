@@ -10,7 +10,7 @@
 //!   total. So reports are added up.
 //! - as the last thing of the turn, usually while its attempt is open, so that the event has a cause. Whether the event
 //!   is stored is not checked, and it is not sent again, but for the retries of its HTTP client.
-//! - as the provider counts them: Anthropic's input excludes cached tokens, that of OpenAI, Gemini, and LangChain
+//! - as the provider counts them: Anthropic's input excludes cached tokens, that of `OpenAI`, Gemini, and `LangChain`
 //!   includes them. Reasoning is part of the output, except with Agno, where that depends on the provider.
 //!
 //! Codex also puts numbers named `codex_…_tokens` on other events of the same turn; they do not count.
