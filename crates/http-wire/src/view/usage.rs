@@ -9,7 +9,7 @@ use crate::page::PageMetadata;
 
 /// Sums of reported tokens.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct UsageSumView {
+struct UsageSumView {
     /// As the providers count them: some include cached tokens. No number of tokens exceeds 2^53 - 1.
     input_tokens: u64,
     output_tokens: u64,

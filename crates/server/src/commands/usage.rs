@@ -230,15 +230,17 @@ fn total_as_text(sums: &[UsageSum], prices: &Prices) -> String {
     let (TokenCounts { input, output, cache_read, cache_write }, reports) = total(sums);
     let cached = short(cache_read.saturating_add(cache_write));
     let tokens = format!("{} input, {} output, {cached} cached", short(input), short(output));
-    let mut text = format!("Total: {tokens} tokens in {}.", count(reports, "report"));
     let cost = prices.cost(sums);
-    if let (Some(amount), Some(currency)) = (cost.amount, &prices.currency) {
-        text += &format!(" Cost: {amount} {currency}.");
-    }
-    if prices.currency.is_some() && cost.unpriced_tokens > 0 {
-        text += &format!("\n{} tokens have no price, and are not part of it.", short(cost.unpriced_tokens));
-    }
-    text
+    let amount = match (cost.amount, &prices.currency) {
+        (Some(amount), Some(currency)) => format!(" Cost: {amount} {currency}."),
+        _ => String::new(),
+    };
+    let unpriced = if prices.currency.is_some() && cost.unpriced_tokens > 0 {
+        format!("\n{} tokens have no price, and are not part of it.", short(cost.unpriced_tokens))
+    } else {
+        String::new()
+    };
+    format!("Total: {tokens} tokens in {}.{amount}{unpriced}", count(reports, "report"))
 }
 
 /// A number of tokens with at most four digits: `1234`, `12.3k`, `4.56M`.

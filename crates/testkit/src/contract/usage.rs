@@ -87,47 +87,47 @@ pub async fn reports_are_summed_by_everything(world: World) {
     let tomorrow = Day::of(world.clock.now()).to_string();
     let alone = report(&world, &scout, other, [7, 700, 0, 0]).await;
 
-    let (bots, scouts) = (counts([150, 15, 1, 2]), counts([7, 700, 0, 0]));
-    let both = bots.plus(scouts);
+    let (of_bot, of_scout) = (counts([150, 15, 1, 2]), counts([7, 700, 0, 0]));
+    let together = of_bot.plus(of_scout);
     let id = |id: uuid::Uuid| id.to_string();
     for (group, expected) in [
-        (UsageGroup::Agent, vec![(id(scout.id.uuid()), scouts, 1), (id(bot.id.uuid()), bots, 2)]),
-        (UsageGroup::Room, vec![(id(other.uuid()), scouts, 1), (id(chat.uuid()), bots, 2)]),
-        (UsageGroup::Tree, vec![(id(alone.uuid()), scouts, 1), (id(root.uuid()), bots, 2)]),
-        (UsageGroup::Owner, vec![(id(ann.id.uuid()), both, 3)]),
-        (UsageGroup::Day, vec![(tomorrow.clone(), scouts, 1), (today.clone(), bots, 2)]),
-        (UsageGroup::Model, vec![("large".to_owned(), scouts, 1), (String::new(), bots, 2)]),
+        (UsageGroup::Agent, vec![(id(scout.id.uuid()), of_scout, 1), (id(bot.id.uuid()), of_bot, 2)]),
+        (UsageGroup::Room, vec![(id(other.uuid()), of_scout, 1), (id(chat.uuid()), of_bot, 2)]),
+        (UsageGroup::Tree, vec![(id(alone.uuid()), of_scout, 1), (id(root.uuid()), of_bot, 2)]),
+        (UsageGroup::Owner, vec![(id(ann.id.uuid()), together, 3)]),
+        (UsageGroup::Day, vec![(tomorrow.clone(), of_scout, 1), (today.clone(), of_bot, 2)]),
+        (UsageGroup::Model, vec![("large".to_owned(), of_scout, 1), (String::new(), of_bot, 2)]),
     ] {
         let all = list(&world, &ann, ALL, group).await;
-        assert_eq!((read(&all), total(&all)), (expected, (both, 3)), "{group:?}");
+        assert_eq!((read(&all), total(&all)), (expected, (together, 3)), "{group:?}");
     }
     let (today, tomorrow) = (Day::parse(&today), Day::parse(&tomorrow));
     for (filter, expected) in [
-        (UsageFilter { since: tomorrow, ..ALL }, scouts),
-        (UsageFilter { until: today, ..ALL }, bots),
+        (UsageFilter { since: tomorrow, ..ALL }, of_scout),
+        (UsageFilter { until: today, ..ALL }, of_bot),
         (UsageFilter { since: tomorrow, until: today, ..ALL }, TokenCounts::default()),
-        (UsageFilter { agent: Some(scout.id), ..ALL }, scouts),
-        (UsageFilter { chat: Some(chat), ..ALL }, bots),
+        (UsageFilter { agent: Some(scout.id), ..ALL }, of_scout),
+        (UsageFilter { chat: Some(chat), ..ALL }, of_bot),
         (UsageFilter { chat: Some(chat), agent: Some(scout.id), ..ALL }, TokenCounts::default()),
-        (UsageFilter { root: Some(root), ..ALL }, bots),
-        (UsageFilter { root: Some(alone), until: tomorrow, ..ALL }, scouts),
+        (UsageFilter { root: Some(root), ..ALL }, of_bot),
+        (UsageFilter { root: Some(alone), until: tomorrow, ..ALL }, of_scout),
     ] {
         let found = list(&world, &ann, filter, UsageGroup::Agent).await;
         assert_eq!(total(&found).0, expected, "{filter:?}");
         assert_eq!(found.page.rows.len(), usize::from(expected != TokenCounts::default()), "{filter:?}");
     }
     let of_tree = world.usage.of_tree(chat, root).await.unwrap();
-    assert_eq!(of_tree, [UsageSum { model: None, tokens: bots, reports: 2 }]);
+    assert_eq!(of_tree, [UsageSum { model: None, tokens: of_bot, reports: 2 }]);
     assert!(world.usage.of_tree(other, root).await.unwrap().is_empty(), "nothing of it is there");
 }
 
 /// Only a `task` event with a report of tokens, however wrong the rest of it is; and only once.
 pub async fn only_reports_count_and_each_once(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let one = json!({"input_tokens": 1});
+    let report_of_one = json!({"input_tokens": 1});
     for (kind, usage) in [
-        (MessageKind::Thought, one.clone()),
-        (MessageKind::ToolResult, one.clone()),
+        (MessageKind::Thought, report_of_one.clone()),
+        (MessageKind::ToolResult, report_of_one.clone()),
         (MessageKind::Task, json!({"input_tokens": -1, "output_tokens": "5", "cache_read_tokens": 1.5})),
         (MessageKind::Task, json!([1])),
         (MessageKind::Task, json!({"input_tokens": u64::MAX})),
