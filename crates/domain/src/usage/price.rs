@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(amount(500_000), "0.000001");
         let most = ModelPrice { input: 1_000_000_000_000, output: 1_000_000_000_000, ..BIG };
         let all = sum(Some("big"), MAX_TOKENS, MAX_TOKENS, 0, 0);
-        assert_eq!(shown(most, &[all.clone()]).0.unwrap(), "18014398509481982.000000");
+        assert_eq!(shown(most, std::slice::from_ref(&all)).0.unwrap(), "18014398509481982.000000");
         let several = [all.clone(), all, sum(None, MAX_TOKENS, MAX_TOKENS, 0, 0), sum(None, 1, 0, 0, 0)];
         assert_eq!(shown(most, &several), (Some("36028797018963964.000000".to_owned()), MAX_TOKENS));
     }
