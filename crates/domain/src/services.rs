@@ -25,6 +25,7 @@ use crate::plan::{PlanName, PlanRepository, PlanService};
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
 use crate::secret::SecretRepository;
 use crate::status::StatusRepository;
+use crate::usage::{Prices, UsageRepository, UsageService};
 use crate::work::{WorkPorts, WorkRepository, WorkService, WorkThresholds};
 
 /// Declares a trait that every store with all of these ports has.
@@ -57,6 +58,7 @@ repositories!(
     PlanRepository,
     SecretRepository,
     StatusRepository,
+    UsageRepository,
     WorkRepository,
 );
 
@@ -91,6 +93,8 @@ pub struct Ports {
     pub requests: RequestLifetime,
     /// The thresholds of the flags of work.
     pub work: WorkThresholds,
+    /// The prices of models.
+    pub prices: Prices,
 }
 
 /// Every use case, built once.
@@ -130,6 +134,8 @@ pub struct Services {
     pub contacts: Arc<ContactService>,
     /// The work that agents owe.
     pub work: Arc<WorkService>,
+    /// The tokens that agents report.
+    pub usage: Arc<UsageService>,
 }
 
 impl Services {
@@ -216,6 +222,7 @@ impl Services {
             organizations: Arc::new(organizations),
             contacts: Arc::new(contacts),
             work: Arc::new(work),
+            usage: Arc::new(UsageService::new(store.clone(), ports.prices)),
             logins: Arc::new(LoginService::new(LoginPorts {
                 logins: store.clone(),
                 users: store.clone(),

@@ -91,11 +91,10 @@ impl ListWorkQuery {
 }
 
 /// A cursor is only valid for the same filters.
-fn cursor_scope(list: &str, filter: &WorkFilter) -> CursorScope {
+fn cursor_scope(list: CursorScope, filter: &WorkFilter) -> CursorScope {
     let WorkFilter { agent, chat, state, flag, min_age, min_attempts, error } = filter;
     let text = |id: Option<String>| id.unwrap_or_default();
-    CursorScope::list(list)
-        .filtered("agent_id", &text(agent.map(|id| id.to_string())))
+    list.filtered("agent_id", &text(agent.map(|id| id.to_string())))
         .filtered("chat_id", &text(chat.map(|id| id.to_string())))
         .filtered("state", state.map_or("", DeliveryStatus::as_str))
         .filtered("flag", flag.map_or("", WorkFlag::as_str))
@@ -266,8 +265,13 @@ pub(crate) trait Scope: 'static {
     /// The scope for this caller.
     fn of(caller: UserCaller) -> WorkScope;
 
-    /// The scope of the cursors of a list with this filter.
-    fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope;
+    /// The scope of the cursors of a list with this name, without its filters.
+    fn list(name: &str, caller: UserCaller) -> CursorScope;
+
+    /// The scope of the cursors of a list of work with this filter.
+    fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope {
+        cursor_scope(Self::list("work", caller), filter)
+    }
 }
 
 /// The work of the caller's agents.
@@ -281,8 +285,8 @@ impl Scope for Own {
         WorkScope::OwnedBy(caller.user)
     }
 
-    fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope {
-        cursor_scope("me/work", filter).of(caller.user.uuid())
+    fn list(name: &str, caller: UserCaller) -> CursorScope {
+        CursorScope::list(&format!("me/{name}")).of(caller.user.uuid())
     }
 }
 
@@ -291,8 +295,8 @@ impl Scope for OfOrganization {
         WorkScope::Of(Authority::Admin(caller))
     }
 
-    fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope {
-        cursor_scope("me/organization/work", filter).of(caller.organization.uuid())
+    fn list(name: &str, caller: UserCaller) -> CursorScope {
+        CursorScope::list(&format!("me/organization/{name}")).of(caller.organization.uuid())
     }
 }
 

@@ -99,6 +99,8 @@ figures! {
         "Attempts of agents at messages that have ended, by outcome.";
     OVERDUE_TEXTS = "parlance_overdue_texts_total", Kind::Counter,
         "Messages whose deadline passed before all agents had processed them.";
+    REPORTED_TOKENS = "parlance_reported_tokens_total", Kind::Counter,
+        "Tokens of language models that agents reported, by kind.";
     CALLER_CACHE = "parlance_caller_cache_requests_total", Kind::Counter,
         "Lookups in the cache of callers, by result: hit, or miss with a read from the store.";
     CHANGES_UNKNOWN = "parlance_changes_unknown_total", Kind::Counter,

@@ -103,6 +103,9 @@ async fn answer(data: web::Data<(Metrics, Wiring)>) -> HttpResponse {
     for (outcome, count) in wiring.services.deliveries.attempts().read() {
         counter!(measure::ATTEMPTS, "outcome" => outcome.as_str()).absolute(count);
     }
+    for (kind, count) in wiring.services.messages.reported_tokens().read() {
+        counter!(measure::REPORTED_TOKENS, "kind" => kind.as_str()).absolute(count);
+    }
     gauge!(measure::UPTIME).set(metrics.since.elapsed().as_secs_f64());
     HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"))

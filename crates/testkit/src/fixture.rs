@@ -31,6 +31,7 @@ use domain::peer::ListPeers;
 use domain::plan::{OrganizationName, Plan, PlanName};
 use domain::ports::Clock;
 use domain::secret::Secret;
+use domain::usage::{UsageFilter, UsageGroup};
 use domain::work::{Resend, WorkChange, WorkScope};
 use serde_json::json;
 
@@ -151,6 +152,8 @@ impl Fixture {
             let agent = &self.agents[2];
             world.deliveries.advance(agent.caller, chat, message.id, DeliveryStep::Begin).await.unwrap();
             think(world, agent, chat).await;
+            let usage = json!({"band_usage": {"input_tokens": 12, "output_tokens": 3, "model": "mödel"}});
+            post(world, agent, chat, MessageKind::Task, usage).await;
         }
         let taken = DeliveryKey { message: messages[0].id, agent: self.agents[2].id };
         world.deliveries.mark_delivered(vec![taken]).await.unwrap();
@@ -315,6 +318,10 @@ impl Fixture {
             note(seen, world.messages.history(caller, *chat, HistoryFilter::default(), ALL).await);
         }
         note(seen, world.peers.list(caller, ListPeers::default(), ALL).await);
+        for group in UsageGroup::ALL {
+            let scope = WorkScope::OwnedBy(user.id);
+            note(seen, world.usage.list(scope, UsageFilter::default(), group, ALL).await);
+        }
         note(seen, world.contacts.list(caller, ALL).await);
         note(seen, world.contacts.received_by_user(caller, ALL).await);
         note(seen, world.contacts.sent(caller, SentFilter::All, ALL).await);
@@ -349,11 +356,20 @@ fn note<T: Debug, E: Debug>(seen: &mut Vec<String>, read: Result<T, E>) {
 }
 
 async fn think(world: &World, agent: &TestAgent, chat: ChatId) {
-    let metadata = json!({"deep": [1.5, null, "\0"]}).as_object().unwrap().clone();
+    post(world, agent, chat, MessageKind::Thought, json!({"deep": [1.5, null, "\0"]})).await;
+}
+
+async fn post(
+    world: &World,
+    agent: &TestAgent,
+    chat: ChatId,
+    kind: MessageKind,
+    metadata: serde_json::Value,
+) {
     let event = PostEvent {
-        kind: MessageKind::Thought,
+        kind,
         content: EventContent::new("hm".to_owned()).unwrap(),
-        metadata: EventMetadata::new(metadata).unwrap(),
+        metadata: EventMetadata::new(metadata.as_object().unwrap().clone()).unwrap(),
         in_reply_to: None,
     };
     world.messages.post_event(agent.caller, chat, event).await.unwrap();

@@ -31,6 +31,7 @@ use domain::secret::SecretRepository;
 use domain::services::{Ports, Repositories, Services};
 use domain::status::StatusRepository;
 use domain::time::Timestamp;
+use domain::usage::Prices;
 use domain::work::WorkThresholds;
 
 use crate::fakes::{
@@ -217,6 +218,7 @@ impl World {
             key_days: 0,
             requests: RequestLifetime::default(),
             work: WorkThresholds::default(),
+            prices: Prices::default(),
         };
         let services = Services::new(ports.clone());
         Self { clock, publisher, presence, stores, ports, hasher, services }

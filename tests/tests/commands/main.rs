@@ -37,7 +37,20 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 44] = [
+const WRONG: [(&[&str], &[&[&str]]); 45] = [
+    (
+        &["usage"],
+        &[
+            &["--by", "organization"],
+            &["--since", "yesterday"],
+            &["--until", "2026-02-30"],
+            &["--org", "nobody"],
+            &["--agent", "ann/nobody"],
+            &["--room", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
+            &["--root", "here"],
+            &["--limit", "0"],
+        ],
+    ),
     (
         &["work", "retry"],
         &[

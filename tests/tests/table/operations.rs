@@ -114,6 +114,7 @@ pub(crate) fn operations() -> Vec<Operation> {
     all.extend(rooms("/api/v1/agent"));
     all.extend(ledger("/api/v1/me/work"));
     all.extend(ledger("/api/v1/me/organization/work"));
+    all.extend(["/api/v1/me/usage", "/api/v1/me/organization/usage"].map(get));
     all.extend(work());
     all.extend(control());
     all.extend(contacts("/api/v1/me"));

@@ -26,6 +26,7 @@ use crate::row::At;
 use crate::run::{Db, execute};
 use crate::schema::participants;
 use crate::statement::statement;
+use crate::usage;
 
 /// The outcome of one message.
 pub(crate) type Outcome = Result<Appended, AppendRefused>;
@@ -346,7 +347,7 @@ impl DecidedAppends {
 
     /// The ids of the messages that are written.
     pub(super) fn messages(&self) -> Vec<Uuid> {
-        self.outcomes.iter().flatten().map(|appended| appended.message.id.uuid()).collect()
+        self.stored().map(|message| message.id.uuid()).collect()
     }
 
     /// Gives these causes to its messages.
@@ -358,12 +359,18 @@ impl DecidedAppends {
         }
     }
 
+    /// The messages that are written.
+    fn stored(&self) -> impl Iterator<Item = &Message> {
+        self.outcomes.iter().flatten().map(|appended| &appended.message)
+    }
+
     /// Returns whether only messages, deliveries, and the sequences of chats are written.
     pub(super) fn is_plain(&self) -> bool {
         let keeps_title = |chat: &BatchChat| chat.titling.is_none();
         self.outcomes.iter().all(Result::is_ok)
             && self.activated.is_empty()
             && self.chats.values().all(keeps_title)
+            && !usage::has_report(self.stored())
     }
 
     /// Decides one message, after all before it.
@@ -393,8 +400,8 @@ pub(super) async fn write_on(
     let made = accepted.filter_map(|(new, _)| Some((new.keyed.as_ref()?, RecordId::from(new.id), new.now)));
     idempotency_record::record_all_on(db, &made.collect::<Vec<_>>()).await?;
     activate_on(db, &decided.activated).await?;
-    let kept = decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<_>>();
     let titlings = decided.chats.values_mut().filter_map(|chat| chat.titling.take()).collect::<Vec<_>>();
+    let kept = decided.stored().collect::<Vec<_>>();
     let messages = insert::messages_on(db, &kept);
     let deliveries = insert::deliveries_on(db, &kept);
     let chats = insert::update_chats_on(db, decided.written().map(|(id, chat)| (id, &chat.state)));
@@ -406,6 +413,7 @@ pub(super) async fn write_on(
     deliveries?;
     decided.version = chats?;
     decided.follow(&causes);
+    usage::add_on(db, decided.stored()).await?;
     for (index, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {
             let Message { id, chat_id, .. } = appended.message;

@@ -20,6 +20,7 @@ use crate::plan::quota::{bytes_of, limit_of};
 use crate::row::{self, At, Id};
 use crate::schema::participants;
 use crate::statement::{self, Statement, statement};
+use crate::usage;
 
 pub(crate) fn append_on(
     connection: &mut SqliteConnection,
@@ -62,6 +63,7 @@ pub(crate) fn append_on(
         .execute(connection)?;
     insert_on(connection, &message)?;
     deliver_on(connection, &message)?;
+    usage::add_on(connection, &message)?;
     let titled = match decision.titling {
         Some(titling) => title::give_on(connection, &message, titling)?,
         None => None,

@@ -187,6 +187,20 @@ macro_rules! tables {
                     completed_at -> Instant,
                     error -> Nullable<Text>,
                 }
+                token_usage (organization_id, day, owner_id, agent_id, chat_id, root_id, model) {
+                    organization_id -> Id,
+                    day -> Integer,
+                    owner_id -> Id,
+                    agent_id -> Id,
+                    chat_id -> Id,
+                    root_id -> Id,
+                    model -> Text,
+                    input_tokens -> Integer,
+                    output_tokens -> Integer,
+                    cache_read_tokens -> Integer,
+                    cache_write_tokens -> Integer,
+                    reports -> Integer,
+                }
                 contact_requests (id) {
                     id -> Id,
                     requester_id -> Id,

@@ -130,8 +130,9 @@ impl MessageService {
             keyed,
             now,
         };
-        let events = self.events.clone();
+        let (events, reported) = (self.events.clone(), self.reported.clone());
         let on_commit = OnCommit::new(move |appended: &Appended| {
+            reported.note(&appended.message);
             events.publish(DomainEvent::EventCreated { message: appended.message.clone() });
         });
         match self.messages.append(new, on_commit).await? {

@@ -9,6 +9,7 @@ use crate::chat::{ChatRepository, Names, Roster};
 use crate::id::{ChatId, ParticipantId};
 use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
 use crate::store::StoreError;
+use crate::usage::ReportedTokens;
 
 /// Use cases on messages and events.
 pub struct MessageService {
@@ -19,6 +20,7 @@ pub struct MessageService {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) cache: Arc<CallerCache>,
+    pub(super) reported: Arc<ReportedTokens>,
 }
 
 impl MessageService {
@@ -32,7 +34,13 @@ impl MessageService {
         ids: Arc<dyn IdGenerator>,
         cache: Arc<CallerCache>,
     ) -> Self {
-        Self { messages, chats, events, presence, clock, ids, cache }
+        let reported = Arc::default();
+        Self { messages, chats, events, presence, clock, ids, cache, reported }
+    }
+
+    /// The tokens in the reports that were stored since the start.
+    pub fn reported_tokens(&self) -> &ReportedTokens {
+        &self.reported
     }
 
     /// Returns whether a recipient in this state is connected; a platform agent always is.

@@ -17,6 +17,7 @@ mod log;
 mod parse;
 mod passwords;
 mod plans;
+mod prices;
 mod rates;
 mod reference;
 mod retention;
@@ -33,6 +34,7 @@ use crate::bus::Settings as BusSettings;
 use domain::login::Registration;
 use domain::message::Retention;
 use domain::plan::{Plan, PlanName};
+use domain::usage::Prices;
 use domain::work::WorkThresholds;
 use http_wire::limit::RateLimitConfig;
 use http_wire::public_url::PublicUrl;
@@ -102,6 +104,8 @@ pub struct Config {
     pub default_plan: PlanName,
     /// The plans in addition to the built-in one.
     pub plans: Vec<Plan>,
+    /// The prices of models.
+    pub prices: Prices,
     /// The memory and time of a password hash.
     pub passwords: PasswordConfig,
     /// Who may register.
@@ -222,6 +226,7 @@ impl Config {
         let work = work::read(values);
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
+        let prices = prices::read(values);
         let retention = retention::read(values);
         let (registration, passwords) = passwords::read(values);
         let key_ttl_days = passwords::key_ttl_days(values);
@@ -247,6 +252,7 @@ impl Config {
             retention,
             default_plan,
             plans,
+            prices,
             passwords,
             registration,
             rates,
