@@ -18,7 +18,7 @@ use crate::delivery::{DeliveryRepository, DeliveryService};
 use crate::idempotency::IdempotencyRepository;
 use crate::login::{LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
 use crate::memory::{MemoryRepository, MemoryService};
-use crate::message::{MessageRepository, MessageService};
+use crate::message::{MaxHops, MessageRepository, MessageService};
 use crate::organization::{OrganizationRepository, OrganizationService};
 use crate::peer::{PeerRepository, PeerService};
 use crate::plan::{PlanName, PlanRepository, PlanService};
@@ -91,6 +91,8 @@ pub struct Ports {
     pub requests: RequestLifetime,
     /// The thresholds of the flags of work.
     pub work: WorkThresholds,
+    /// The limit of hops of organizations that have none of their own.
+    pub max_hops: MaxHops,
 }
 
 /// Every use case, built once.
@@ -205,7 +207,7 @@ impl Services {
             administration: Arc::new(administration),
             tokens: tokens.clone(),
             chats: Arc::new(chats),
-            messages: Arc::new(messages),
+            messages: Arc::new(messages.with_max_hops(ports.max_hops)),
             deliveries: Arc::new(deliveries),
             activity,
             control: Arc::new(control),

@@ -118,6 +118,7 @@ pub(crate) fn ports(
         key_days: config.key_ttl_days,
         requests: RequestLifetime::days(config.contact_request_days),
         work: config.work,
+        max_hops: config.max_hops,
     })
 }
 

@@ -22,6 +22,7 @@ pub mod deliveries;
 pub mod edits;
 pub mod effects;
 pub mod history;
+pub mod holds;
 pub mod invitations;
 pub mod keys;
 pub mod logins;
@@ -162,6 +163,10 @@ macro_rules! contract_tests {
             what_an_agent_writes_follows_from_what_it_works_on, only_open_attempts_are_causes,
             an_agent_with_much_failed_work_has_no_clear_cause, a_sender_may_name_the_cause,
             a_tree_is_read_from_its_root, what_is_sent_again_stays_in_its_tree,
+        }
+        $crate::contract_tests! { @area $make, holds:
+            agents_that_answer_each_other_stop, the_humans_are_told_once_for_each_tree, a_release_lets_a_tree_go_on,
+            work_is_held_and_ended_by_tree, a_limit_counts_from_the_next_text, humans_and_fresh_work_are_never_held,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

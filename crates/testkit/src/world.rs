@@ -21,7 +21,7 @@ use domain::idempotency::IdempotencyRepository;
 use domain::login::{LoginRepository, Registration};
 use domain::memory::{MemoryContent, MemoryMetadata, MemoryRepository, MemoryThought, StoreMemory};
 use domain::message::{
-    MentionKind, MessageContent, MessageRepository, RequestedMention, SendMessage, SentMessage,
+    MaxHops, MentionKind, MessageContent, MessageRepository, RequestedMention, SendMessage, SentMessage,
 };
 use domain::organization::{OrganizationRepository, OrganizationRole};
 use domain::peer::PeerRepository;
@@ -217,6 +217,7 @@ impl World {
             key_days: 0,
             requests: RequestLifetime::default(),
             work: WorkThresholds::default(),
+            max_hops: MaxHops::default(),
         };
         let services = Services::new(ports.clone());
         Self { clock, publisher, presence, stores, ports, hasher, services }

@@ -132,6 +132,7 @@ pub(crate) type RecordColumns = (
     Nullable<Integer>,
     Nullable<BigInt>,
     Nullable<Binary>,
+    Nullable<Text>,
     Nullable<Binary>,
 );
 

@@ -7,6 +7,7 @@ use super::cause::Cause;
 use super::content::MessageContent;
 use super::deadline::{CheckDeadline, DeadlineOutcome, DueText};
 use super::filter::{Anchor, HistoryFilter, Kinds};
+use super::guard::{DueHold, MaxHops, NoticeHold, NoticeOutcome};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use super::retention::{EraseOld, ErasedOld};
@@ -47,6 +48,9 @@ pub struct NewMessage {
     /// The deadline of a text; `None` for that of the chat ([`ChatState::respond_within`](super::ChatState)),
     /// if it has one.
     pub respond_by: Option<Timestamp>,
+    /// The number of hops above which the server holds the deliveries of an agent's text, unless the organization or
+    /// the chat has another limit.
+    pub max_hops: MaxHops,
     /// Set for an event of the server in the name of the sender: it is stored although the sender is stopped,
     /// or the chat is full.
     pub is_notice: bool,
@@ -61,12 +65,15 @@ pub struct NewMessage {
 pub struct Appended {
     /// The message with its new deliveries.
     pub message: Message,
-    /// The addressed agents that are neither stopped nor paused, by agent id: the message is pushed to them.
+    /// The addressed agents that are neither stopped nor paused, by agent id: the message is pushed to them. None if
+    /// it is held.
     pub recipients: Vec<AgentId>,
     /// The addressed agents that are stopped in the chat, by agent id.
     pub stopped: Vec<AgentId>,
     /// Set if the organization of the chat is paused.
     pub is_paused: bool,
+    /// The number of hops above which its deliveries are [held](Self::over_limit); `None` if they never are.
+    pub hop_limit: Option<u32>,
     /// The chat, if it got its title from the message.
     pub titled: Option<ShownChat>,
 }
@@ -189,6 +196,10 @@ pub trait MessageRepository: Send + Sync {
     /// write, so a participant removed a moment ago cannot send one last message, nor an agent that was stopped. A
     /// sending agent's membership becomes active.
     ///
+    /// The deliveries of a message that is [over its limit of hops](Appended::over_limit) are held, unless a release has
+    /// allowed its tree as many. The first one that is held since the last release makes the hold [due](Self::due_holds)
+    /// to be noticed.
+    ///
     /// Before all that, a keyed request is compared with the idempotency records ([`crate::idempotency`]);
     /// with the message, the result of the request is recorded.
     async fn append(
@@ -233,6 +244,17 @@ pub trait MessageRepository: Send + Sync {
         command: CheckDeadline,
         on_commit: OnCommit<DeadlineOutcome>,
     ) -> Result<DeadlineOutcome, StoreError>;
+
+    /// What is held, and the humans of the chats were not told of yet, oldest first; at most `limit`.
+    async fn due_holds(&self, limit: u32) -> Result<Vec<DueHold>, StoreError>;
+
+    /// Stores the event that [`NoticeHold::event`] returns, if it returns one, and marks the hold as noticed. What any
+    /// server has noticed is not noticed again. `on_commit` is run for every outcome.
+    async fn notice_hold(
+        &self,
+        command: NoticeHold,
+        on_commit: OnCommit<NoticeOutcome>,
+    ) -> Result<NoticeOutcome, StoreError>;
 
     /// Reads the next messages in the order of their ids, in all chats, and erases those that
     /// match, with their deliveries and attempts, and the titles that derive from them; no plan

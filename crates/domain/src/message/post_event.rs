@@ -1,6 +1,7 @@
 //! Posting an event: a record of an agent's work for the humans in the chat.
 
 use super::content::{EventContent, EventMetadata};
+use super::guard::MaxHops;
 use super::model::{Message, MessageKind};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
@@ -126,6 +127,7 @@ impl MessageService {
             metadata: Some(command.metadata.into_map()),
             cause,
             respond_by: None,
+            max_hops: MaxHops::OFF,
             is_notice: false,
             keyed,
             now,

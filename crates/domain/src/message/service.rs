@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::guard::MaxHops;
 use super::model::{Recipient, RecipientState};
 use super::port::MessageRepository;
 use crate::account::cache::CallerCache;
@@ -19,6 +20,7 @@ pub struct MessageService {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) cache: Arc<CallerCache>,
+    pub(super) max_hops: MaxHops,
 }
 
 impl MessageService {
@@ -32,7 +34,14 @@ impl MessageService {
         ids: Arc<dyn IdGenerator>,
         cache: Arc<CallerCache>,
     ) -> Self {
-        Self { messages, chats, events, presence, clock, ids, cache }
+        Self { messages, chats, events, presence, clock, ids, cache, max_hops: MaxHops::default() }
+    }
+
+    /// Sets the limit of hops of organizations that have none of their own.
+    #[must_use]
+    pub const fn with_max_hops(mut self, max_hops: MaxHops) -> Self {
+        self.max_hops = max_hops;
+        self
     }
 
     /// Returns whether a recipient in this state is connected; a platform agent always is.

@@ -170,6 +170,7 @@ fn rooms_always_have_a_title() {
         updated_at: at(LATER),
         last_message_at: None,
         respond_within: None,
+        max_hops: None,
     };
     let expected = json!({
         "id": id(1), "title": "Untitled room", "task_id": id(9), "type": "group", "chat_type": "group",

@@ -11,6 +11,7 @@ mod database;
 mod env_file;
 mod file;
 mod flags;
+mod guard;
 mod http;
 mod key;
 mod log;
@@ -31,7 +32,7 @@ use std::time::Duration;
 
 use crate::bus::Settings as BusSettings;
 use domain::login::Registration;
-use domain::message::Retention;
+use domain::message::{MaxHops, Retention};
 use domain::plan::{Plan, PlanName};
 use domain::work::WorkThresholds;
 use http_wire::limit::RateLimitConfig;
@@ -92,6 +93,8 @@ pub struct Config {
     pub sockets: SocketConfig,
     /// The thresholds of the flags of work.
     pub work: WorkThresholds,
+    /// The limit of hops of organizations that have none of their own.
+    pub max_hops: MaxHops,
     /// The number of days after which a contact request expires; 0 for never.
     pub contact_request_days: u32,
     /// The number of days after which a new key expires if no expiry is requested; 0 for never.
@@ -220,6 +223,7 @@ impl Config {
         let traces = traces::read(values);
         let sockets = sockets::read(values);
         let work = work::read(values);
+        let max_hops = guard::max_hops(values);
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
         let retention = retention::read(values);
@@ -242,6 +246,7 @@ impl Config {
             traces,
             sockets,
             work,
+            max_hops,
             contact_request_days,
             key_ttl_days,
             retention,

@@ -1,0 +1,31 @@
+//! The limits of the loop guard.
+
+use domain::message::MaxHops;
+
+use super::key::Key;
+use super::parse;
+use super::values::Values;
+
+pub(super) fn max_hops(values: &mut Values) -> MaxHops {
+    values.section("Loop guard");
+    let max_hops = Key::number(
+        "max_hops",
+        "NUMBER",
+        "64",
+        "Number of messages that may follow from one another before the next one of an agent is held: it is stored, and \
+         offered to no agent until a human releases it. 0 turns this off. An organization can have another limit, and a \
+         room a stricter one. See *Two agents answer each other for ever* in [operations.md](operations.md).",
+    );
+    MaxHops::new(values.read(max_hops, parse::number(0, MaxHops::MAX))).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Services without a configuration use the same.
+    #[test]
+    fn the_default_is_that_of_the_domain() {
+        assert_eq!(max_hops(&mut Values::gather_nothing()), MaxHops::default());
+    }
+}
