@@ -198,8 +198,8 @@ static WRITE: LazyLock<String> = LazyLock::new(|| {
          held AS MATERIALIZED ({held}), hold AS ({record}), \
          delivery AS ({deliveries} WHERE (SELECT may_write FROM guard)), \
          chat AS ({chats} AND (SELECT may_write FROM guard) RETURNING chats.xmin) \
-         SELECT xmin::text, message.id, {columns}, held.id IS NOT NULL FROM (SELECT xmin FROM chat LIMIT 1) AS written \
-         LEFT JOIN message ON {has_cause} LEFT JOIN held ON held.id = message.id"
+         SELECT xmin::text, message.id, {columns}, held_id IS NOT NULL FROM (SELECT xmin FROM chat LIMIT 1) AS written \
+         LEFT JOIN message ON {has_cause} LEFT JOIN (SELECT id AS held_id FROM held) AS held ON held_id = message.id"
     )
 });
 
