@@ -116,7 +116,10 @@ async fn a_ring_of_three_stops_over_two_servers() {
                 break frame[4].clone();
             }
         };
-        assert_eq!((&event["message_type"], &event["metadata"]["root_id"]), (&json!("attention"), &json!(root)));
+        assert_eq!(
+            (&event["message_type"], &event["metadata"]["root_id"]),
+            (&json!("attention"), &json!(root))
+        );
     }
     let (next, _) = say(&cast.u1, room, &ring[0]).await;
     echo(&ring, room, &next).await;

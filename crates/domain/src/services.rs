@@ -93,6 +93,8 @@ pub struct Ports {
     pub work: WorkThresholds,
     /// The limit of hops of organizations that have none of their own.
     pub max_hops: MaxHops,
+    /// The largest number of messages of a tree; 0 for no limit.
+    pub max_tree_messages: u32,
 }
 
 /// Every use case, built once.
@@ -207,7 +209,7 @@ impl Services {
             administration: Arc::new(administration),
             tokens: tokens.clone(),
             chats: Arc::new(chats),
-            messages: Arc::new(messages.with_max_hops(ports.max_hops)),
+            messages: Arc::new(messages.with_limits(ports.max_hops, ports.max_tree_messages)),
             deliveries: Arc::new(deliveries),
             activity,
             control: Arc::new(control),

@@ -119,6 +119,7 @@ pub(crate) fn ports(
         requests: RequestLifetime::days(config.contact_request_days),
         work: config.work,
         max_hops: config.max_hops,
+        max_tree_messages: config.max_tree_messages,
     })
 }
 

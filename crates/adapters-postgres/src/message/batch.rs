@@ -7,7 +7,6 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{MemberState, ParticipantStatus};
-use domain::delivery::HeldBy;
 use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, RecordId, Sequence};
 use domain::idempotency::{StoredAnswer, Verdict};
 use domain::message::{
@@ -18,6 +17,7 @@ use futures_util::future::{join, join3};
 use uuid::Uuid;
 
 use super::cause::Causes;
+use super::hold::Holds;
 use super::{hold, insert, title};
 use crate::chat::row::{max_hops, member_state, respond_within};
 use crate::error::Fault;
@@ -368,14 +368,14 @@ impl DecidedAppends {
     }
 
     /// Gives these causes to its messages, and holds the deliveries of those in `held`.
-    pub(super) fn follow(&mut self, causes: &Causes, held: &HashSet<Uuid>) {
+    pub(super) fn follow(&mut self, causes: &Causes, held: &Holds) {
         for appended in self.outcomes.iter_mut().flatten() {
             let id = appended.message.id.uuid();
             if let Some(cause) = causes.get(&id) {
                 appended.message.cause = *cause;
             }
-            if held.contains(&id) {
-                appended.hold(HeldBy::MaxHops);
+            if let Some(by) = held.get(&id) {
+                appended.hold(*by);
             }
         }
     }
@@ -428,7 +428,7 @@ pub(super) async fn write_on(
     let causes = messages?;
     deliveries?;
     decided.version = chats?;
-    decided.follow(&causes, &HashSet::new());
+    decided.follow(&causes, &Holds::new());
     hold::hold_on(db, &mut decided.outcomes).await?;
     for (index, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {

@@ -50,11 +50,11 @@ pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (agent_id, chat_id, 
 
 /// Like [`DELIVERIES`], and holds those of the messages `held`.
 pub(super) static GUARDED_DELIVERIES: LazyLock<String> = LazyLock::new(|| {
-    let (by, reason) = (HeldBy::MaxHops.as_str(), HeldBy::MaxHops.reason());
+    let reasons = HeldBy::ALL.map(|by| format!("WHEN '{}' THEN '{}'", by.as_str(), by.reason())).join(" ");
     format!(
         "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, dead_at, dead_reason, held_by) \
          SELECT new.agent_id, new.chat_id, new.sequence, TRUE, 0, held.created_at, \
-         CASE WHEN held.id IS NOT NULL THEN '{reason}' END, CASE WHEN held.id IS NOT NULL THEN '{by}' END \
+         CASE held.held_by {reasons} END, held.held_by \
          FROM unnest(?, ?, ?) AS new (agent_id, chat_id, sequence) \
          LEFT JOIN held ON held.chat_id = new.chat_id AND held.sequence = new.sequence"
     )

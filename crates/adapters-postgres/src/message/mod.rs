@@ -27,9 +27,10 @@ use async_trait::async_trait;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, DeadlineOutcome,
-    DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld, HistoryFilter, Kinds, Message,
-    MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult, Surroundings, SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, CheckTree,
+    DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld, HistoryFilter, Kinds,
+    Message, MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult, Surroundings,
+    SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -96,6 +97,11 @@ impl MessageRepository for PostgresStore {
     ) -> Result<DeadlineOutcome, StoreError> {
         let announcing = move |outcome: &DeadlineOutcome| on_commit.run(outcome);
         let done = self.change(command, |db, command| deadline::check_on(db, command).boxed(), announcing);
+        done.await?.map_err(|never: Infallible| match never {})
+    }
+
+    async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError> {
+        let done = self.change(command, |db, command| hold::check_tree_on(db, command).boxed(), |()| ());
         done.await?.map_err(|never: Infallible| match never {})
     }
 

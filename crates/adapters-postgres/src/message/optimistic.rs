@@ -15,9 +15,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::MemberState;
+use domain::delivery::HeldBy;
 use domain::id::ChatId;
 use domain::message::{ChatState, Message, NewMessage};
 use tokio::time::Instant;
@@ -28,6 +29,7 @@ use super::row::CauseColumns;
 use super::{cause, hold, insert};
 use crate::chat::row::max_hops_column;
 use crate::error::Fault;
+use crate::row;
 use crate::run::{Db, durable};
 use crate::statement::statement;
 
@@ -198,8 +200,8 @@ static WRITE: LazyLock<String> = LazyLock::new(|| {
          held AS MATERIALIZED ({held}), hold AS ({record}), \
          delivery AS ({deliveries} WHERE (SELECT may_write FROM guard)), \
          chat AS ({chats} AND (SELECT may_write FROM guard) RETURNING chats.xmin) \
-         SELECT xmin::text, message.id, {columns}, held_id IS NOT NULL FROM (SELECT xmin FROM chat LIMIT 1) AS written \
-         LEFT JOIN message ON {has_cause} LEFT JOIN (SELECT id AS held_id FROM held) AS held ON held_id = message.id"
+         SELECT xmin::text, message.id, {columns}, held.held_by FROM (SELECT xmin FROM chat LIMIT 1) AS written \
+         LEFT JOIN message ON {has_cause} LEFT JOIN (SELECT id AS held_id, held_by FROM held) AS held ON held_id = message.id"
     )
 });
 
@@ -214,7 +216,7 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
         .unzip::<_, _, Vec<_>, Vec<_>>();
     let max_hops = decided.written().map(|(_, chat)| chat.state.organization_max_hops.map(max_hops_column));
     let count = i64::try_from(ids.len()).unwrap_or(i64::MAX);
-    let statement = statement::<(Text, Nullable<SqlUuid>, cause::Types, Bool)>(WRITE.as_str())
+    let statement = statement::<(Text, Nullable<SqlUuid>, cause::Types, Nullable<Text>)>(WRITE.as_str())
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Array<Text>, _>(versions)
         .bind::<Array<Nullable<Integer>>, _>(max_hops.collect::<Vec<_>>())
@@ -223,9 +225,12 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
     let statement = hold::bind_limits(statement, decided.outcomes.iter().flatten());
     let statement = insert::bind_deliveries(statement, &messages);
     let statement = insert::bind_chats(statement, decided.written().map(|(id, chat)| (id, &chat.state)));
-    let written = statement.load::<(String, Option<Uuid>, CauseColumns, bool)>(&mut db).await?;
+    let written = statement.load::<(String, Option<Uuid>, CauseColumns, Option<String>)>(&mut db).await?;
     decided.version = written.as_slice().first().map(|(version, ..)| version.clone());
-    let held = written.iter().filter_map(|(_, message, _, is_held)| message.filter(|_| *is_held)).collect();
+    let held =
+        written.iter().filter_map(|(_, message, _, held_by)| Some((*message.as_ref()?, held_by.as_ref()?)));
+    let held = held.map(|(message, by)| Ok((message, row::word(by, HeldBy::parse)?)));
+    let held = held.collect::<Result<_, Fault>>()?;
     let causes = written.into_iter().filter_map(|(_, message, cause, _)| Some((message?, cause)));
     decided.follow(&cause::by_message(causes)?, &held);
     Ok(decided.version.is_some())

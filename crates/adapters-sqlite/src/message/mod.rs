@@ -23,9 +23,10 @@ use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, DeadlineOutcome,
-    DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld, HistoryFilter, Kinds, Message,
-    MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult, Surroundings, SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, CheckTree,
+    DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld, HistoryFilter, Kinds,
+    Message, MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult, Surroundings,
+    SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -87,6 +88,12 @@ impl MessageRepository for SqliteStore {
     ) -> Result<DeadlineOutcome, StoreError> {
         let work = move |connection: &mut SqliteConnection| deadline::check_on(connection, &command).map(Ok);
         let done: Result<_, Infallible> = self.change(work, |outcome| on_commit.run(outcome)).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| hold::check_tree_on(connection, command).map(Ok);
+        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
         done.map_err(|never| match never {})
     }
 

@@ -2,10 +2,16 @@
 //!
 //! Each answer of an agent is a hop further from the message that began the tree. A text of an agent that is more
 //! hops away than allowed is stored and shown as every other, but its deliveries are *held*: nothing is offered until
-//! a human releases it. The humans of the chat are told once for each tree. A release allows the tree as many hops
-//! again. Texts of humans are never held.
+//! a human releases it. So is every text of an agent in a tree that has too many messages. The humans of the chat are
+//! told once for each tree and limit. A release allows the tree as many hops, or messages, again. Texts of humans are
+//! never held.
+//!
+//! The messages of a tree are not counted with each one: every process counts those that it has stored, and reads the
+//! true number each time that these are a sixteenth of the limit.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -21,6 +27,9 @@ use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
+
+/// The usual number of messages that may follow from one.
+pub const MAX_TREE_MESSAGES: u32 = 10_000;
 
 /// The number of holds that a step notices.
 const STEP: u32 = 100;
@@ -63,22 +72,22 @@ impl Default for MaxHops {
 }
 
 impl ChatState {
-    /// The number of hops above which the deliveries of a message are held; `None` if they never are.
+    /// The number of hops above which the deliveries of a message are held; `None` if no limit holds them.
     pub(super) fn hop_limit(&self, new: &NewMessage) -> Option<u32> {
         let is_addressed = new.mentions.iter().any(|mention| mention.addressed_agent().is_some());
         if new.sender.agent().is_none() || !is_addressed {
             return None;
         }
-        MaxHops::in_force(new.max_hops, self.organization_max_hops, self.max_hops)
+        let limit = MaxHops::in_force(new.max_hops, self.organization_max_hops, self.max_hops);
+        Some(limit.unwrap_or(u32::MAX))
     }
 }
 
 impl Appended {
-    /// The place of the message in its tree, and the limit, if it is above that. Its deliveries are held unless a
-    /// release has allowed the tree as many hops.
-    pub fn over_limit(&self) -> Option<(Place, u32)> {
+    /// The place of the message in its tree, and its limit of hops, if its deliveries may be held.
+    pub const fn guarded(&self) -> Option<(Place, u32)> {
         match (self.message.cause, self.hop_limit) {
-            (Cause::Known(place), Some(limit)) if place.hop > limit => Some((place, limit)),
+            (Cause::Known(place), Some(limit)) => Some((place, limit)),
             _ => None,
         }
     }
@@ -89,6 +98,83 @@ impl Appended {
         let new = std::mem::take(&mut self.message.deliveries);
         self.message.deliveries = new.into_iter().map(|delivery| delivery.held(by, now)).collect();
         self.recipients.clear();
+    }
+}
+
+/// What is known about the limits that a tree has reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TreeHolds {
+    /// The hops that releases allow.
+    pub allowed_hops: Option<u32>,
+    /// Set if the tree has too many messages.
+    pub is_full: bool,
+}
+
+impl TreeHolds {
+    /// The limit that holds a message at this place, if its deliveries may be held.
+    pub fn decide(self, place: Place, max_hops: u32) -> Option<HeldBy> {
+        if place.hop > max_hops && self.allowed_hops.is_none_or(|allowed| place.hop > allowed) {
+            return Some(HeldBy::MaxHops);
+        }
+        self.is_full.then_some(HeldBy::MaxTreeMessages)
+    }
+}
+
+/// The check of the number of messages of a tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CheckTree {
+    /// Its root.
+    pub root: MessageId,
+    /// The limit.
+    pub limit: u32,
+    /// The chat of a message of the tree.
+    pub chat: ChatId,
+    /// This message.
+    pub message: MessageId,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+impl CheckTree {
+    /// The largest number of messages, of which releases allow `allowed`.
+    pub fn bound(&self, allowed: Option<u32>) -> u32 {
+        self.limit.max(allowed.unwrap_or(0))
+    }
+}
+
+/// The largest number of messages of a tree, and those that this process has stored since it last read the true number.
+#[derive(Debug)]
+pub(super) struct TreeCounts {
+    /// 0 for no limit.
+    limit: u32,
+    stored: Mutex<HashMap<MessageId, u32>>,
+}
+
+/// The number of trees of which a process counts the messages. Then it begins anew.
+const COUNTED_TREES: usize = 10_000;
+
+impl TreeCounts {
+    pub(super) fn new(limit: u32) -> Self {
+        Self { limit, stored: Mutex::default() }
+    }
+
+    /// Counts a stored message; returns the limit if the true number is to be read, until it [was](Self::forget).
+    fn count(&self, root: MessageId) -> Option<u32> {
+        if self.limit == 0 {
+            return None;
+        }
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        if stored.len() >= COUNTED_TREES && !stored.contains_key(&root) {
+            stored.clear();
+        }
+        let number = stored.entry(root).or_default();
+        *number += 1;
+        (*number >= (self.limit / 16).max(1)).then_some(self.limit)
+    }
+
+    /// The true number was read.
+    fn forget(&self, root: MessageId) {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner).remove(&root);
     }
 }
 
@@ -144,6 +230,11 @@ impl NoticeHold {
             "agents": agents,
         });
         let content = match self.due.held_by {
+            HeldBy::MaxTreeMessages => format!(
+                "More than {} messages have followed from one message. What agents go on to write there is stored, but \
+                 offered to no agent until a human retries it.",
+                self.due.bound
+            ),
             HeldBy::MaxHops => format!(
                 "These agents may be answering each other for ever: more than {} messages have followed from one \
                  another. What they go on to write is stored, but offered to no agent until a human retries it.",
@@ -180,6 +271,17 @@ pub(super) fn notifier(sender: ParticipantId, participants: &[Participant]) -> O
 }
 
 impl MessageService {
+    /// Counts a stored message of a tree, and reads now and then whether the tree has too many. If that fails, it is read
+    /// after the next message: this one is stored.
+    pub(super) async fn count_in_tree(&self, stored: &Message) {
+        let Cause::Known(place) = stored.cause else { return };
+        let Some(limit) = self.trees.count(place.root) else { return };
+        let (root, chat, message, now) = (place.root, stored.chat_id, stored.id, stored.created_at);
+        if self.messages.check_tree(CheckTree { root, limit, chat, message, now }).await.is_ok() {
+            self.trees.forget(root);
+        }
+    }
+
     /// Tells the humans of chats what is held, if they were not told yet. Several processes may do so at the same
     /// time. Returns what failed, after the rest is done.
     pub async fn notice_holds(&self) -> Result<(), StoreError> {
@@ -222,5 +324,39 @@ mod tests {
             assert_eq!(found, limit, "{server} {organization:?} {chat:?}");
         }
         assert_eq!(MaxHops::new(MaxHops::MAX + 1), None);
+    }
+
+    #[test]
+    fn a_release_allows_more_hops_and_a_full_tree_holds_all() {
+        let root = MessageId::new(uuid::Uuid::from_u128(1));
+        let originator = ParticipantId::User(crate::id::UserId::new(uuid::Uuid::from_u128(2)));
+        let (hops, full) = (Some(HeldBy::MaxHops), Some(HeldBy::MaxTreeMessages));
+        for (hop, max_hops, allowed_hops, is_full, held_by) in [
+            (3, 3, None, false, None),
+            (4, 3, None, false, hops),
+            (4, 3, Some(6), false, None),
+            (7, 3, Some(6), false, hops),
+            (7, 3, Some(6), true, hops),
+            (1, 3, None, true, full),
+            (1, u32::MAX, None, false, None),
+        ] {
+            let place = Place { message: None, root, hop, originator };
+            let found = TreeHolds { allowed_hops, is_full }.decide(place, max_hops);
+            assert_eq!(found, held_by, "{hop} {max_hops} {allowed_hops:?} {is_full}");
+        }
+    }
+
+    #[test]
+    fn the_true_number_is_read_now_and_then() {
+        let root = |number| MessageId::new(uuid::Uuid::from_u128(number));
+        let counts = TreeCounts::new(64);
+        for _ in 0..2 {
+            let read = (0..5).map(|_| counts.count(root(1))).collect::<Vec<_>>();
+            assert_eq!(read, [None, None, None, Some(64), Some(64)], "until it was read");
+            counts.forget(root(1));
+        }
+        assert_eq!(counts.count(root(2)), None);
+        assert_eq!(TreeCounts::new(1).count(root(1)), Some(1));
+        assert_eq!(TreeCounts::new(0).count(root(1)), None);
     }
 }

@@ -7,7 +7,7 @@ use super::cause::Cause;
 use super::content::MessageContent;
 use super::deadline::{CheckDeadline, DeadlineOutcome, DueText};
 use super::filter::{Anchor, HistoryFilter, Kinds};
-use super::guard::{DueHold, MaxHops, NoticeHold, NoticeOutcome};
+use super::guard::{CheckTree, DueHold, MaxHops, NoticeHold, NoticeOutcome};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use super::retention::{EraseOld, ErasedOld};
@@ -72,7 +72,7 @@ pub struct Appended {
     pub stopped: Vec<AgentId>,
     /// Set if the organization of the chat is paused.
     pub is_paused: bool,
-    /// The number of hops above which its deliveries are [held](Self::over_limit); `None` if they never are.
+    /// The number of hops above which its deliveries are held; `None` if [no limit](Self::guarded) holds them.
     pub hop_limit: Option<u32>,
     /// The chat, if it got its title from the message.
     pub titled: Option<ShownChat>,
@@ -196,9 +196,8 @@ pub trait MessageRepository: Send + Sync {
     /// write, so a participant removed a moment ago cannot send one last message, nor an agent that was stopped. A
     /// sending agent's membership becomes active.
     ///
-    /// The deliveries of a message that is [over its limit of hops](Appended::over_limit) are held, unless a release has
-    /// allowed its tree as many. The first one that is held since the last release makes the hold [due](Self::due_holds)
-    /// to be noticed.
+    /// The deliveries of a [guarded](Appended::guarded) message are held as [`TreeHolds::decide`] decides. The first one
+    /// that is held for its hops since the last release makes the hold [due](Self::due_holds) to be noticed.
     ///
     /// Before all that, a keyed request is compared with the idempotency records ([`crate::idempotency`]);
     /// with the message, the result of the request is recorded.
@@ -244,6 +243,11 @@ pub trait MessageRepository: Send + Sync {
         command: CheckDeadline,
         on_commit: OnCommit<DeadlineOutcome>,
     ) -> Result<DeadlineOutcome, StoreError>;
+
+    /// Counts the messages that follow from a root. If there are more than [`CheckTree::bound`], the tree is full until
+    /// something that is held of it is released, which allows it `limit` messages more, and the hold is due to be
+    /// noticed.
+    async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError>;
 
     /// What is held, and the humans of the chats were not told of yet, oldest first; at most `limit`.
     async fn due_holds(&self, limit: u32) -> Result<Vec<DueHold>, StoreError>;

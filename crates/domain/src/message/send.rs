@@ -158,7 +158,10 @@ impl MessageService {
             ..NewMessage::text(id, chat, named, &command.content, mentions, now)
         };
         let sent = match self.messages.append(new, self.announce_created()).await? {
-            Ok(appended) => Ok(SentMessage::new(&appended, &platform)),
+            Ok(appended) => {
+                self.count_in_tree(&appended.message).await;
+                Ok(SentMessage::new(&appended, &platform))
+            }
             Err(AppendRefused::Repeated(first)) => Ok(SentMessage::repeats(&first)),
             // It was sent; the later deletion is no reason to send it again.
             Err(AppendRefused::RepeatedDeleted(first)) => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::guard::MaxHops;
+use super::guard::{MAX_TREE_MESSAGES, MaxHops, TreeCounts};
 use super::model::{Recipient, RecipientState};
 use super::port::MessageRepository;
 use crate::account::cache::CallerCache;
@@ -21,6 +21,7 @@ pub struct MessageService {
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) cache: Arc<CallerCache>,
     pub(super) max_hops: MaxHops,
+    pub(super) trees: TreeCounts,
 }
 
 impl MessageService {
@@ -34,14 +35,15 @@ impl MessageService {
         ids: Arc<dyn IdGenerator>,
         cache: Arc<CallerCache>,
     ) -> Self {
-        Self { messages, chats, events, presence, clock, ids, cache, max_hops: MaxHops::default() }
+        let (max_hops, trees) = (MaxHops::default(), TreeCounts::new(MAX_TREE_MESSAGES));
+        Self { messages, chats, events, presence, clock, ids, cache, max_hops, trees }
     }
 
-    /// Sets the limit of hops of organizations that have none of their own.
+    /// Sets the limit of hops of organizations that have none of their own, and the largest number of messages of a
+    /// tree; 0 for no limit.
     #[must_use]
-    pub const fn with_max_hops(mut self, max_hops: MaxHops) -> Self {
-        self.max_hops = max_hops;
-        self
+    pub fn with_limits(self, max_hops: MaxHops, max_tree_messages: u32) -> Self {
+        Self { max_hops, trees: TreeCounts::new(max_tree_messages), ..self }
     }
 
     /// Returns whether a recipient in this state is connected; a platform agent always is.

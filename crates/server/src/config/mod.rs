@@ -95,6 +95,8 @@ pub struct Config {
     pub work: WorkThresholds,
     /// The limit of hops of organizations that have none of their own.
     pub max_hops: MaxHops,
+    /// The largest number of messages of a tree; 0 for no limit.
+    pub max_tree_messages: u32,
     /// The number of days after which a contact request expires; 0 for never.
     pub contact_request_days: u32,
     /// The number of days after which a new key expires if no expiry is requested; 0 for never.
@@ -224,6 +226,7 @@ impl Config {
         let sockets = sockets::read(values);
         let work = work::read(values);
         let max_hops = guard::max_hops(values);
+        let max_tree_messages = guard::max_tree_messages(values);
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
         let retention = retention::read(values);
@@ -247,6 +250,7 @@ impl Config {
             sockets,
             work,
             max_hops,
+            max_tree_messages,
             contact_request_days,
             key_ttl_days,
             retention,

@@ -12,11 +12,13 @@ use domain::message::{
     RequestedMention, SendMessage, SentMessage,
 };
 use domain::organization::{Authority, OrganizationChanges};
+use domain::services::{Ports, Services};
 use domain::work::{WorkChange, WorkFilter, WorkFlag, WorkScope};
 
 use super::audit::log_of;
 use super::control::{next, take};
 use super::messages::{ann_and_bot, first};
+use crate::world::text;
 use crate::{TestAgent, TestUser, World};
 
 /// Ann's room with the agents Bot and Scout.
@@ -306,4 +308,47 @@ pub async fn humans_and_fresh_work_are_never_held(world: World) {
         take(&world, &pair.agents[0], pair.chat, human.id, DeliveryStep::Succeed).await;
     }
     assert_eq!(listed(&world, pair.scope(), held(None)).await, []);
+}
+
+/// Also without a loop: the texts of two agents at one question each time.
+pub async fn a_tree_with_too_many_messages_is_held(world: World) {
+    let pair = pair(&world, 1_000).await;
+    let services = Services::new(Ports { max_tree_messages: 5, ..world.ports.clone() });
+    let root = pair.root(&world).await;
+    take(&world, &pair.agents[0], pair.chat, root, DeliveryStep::Begin).await;
+    let say = async || {
+        let scout = [ParticipantId::Agent(pair.agents[1].id)];
+        let sent =
+            services.messages.send(pair.agents[0].caller, pair.chat, text("further", &scout)).await.unwrap();
+        (sent.id, status(&sent))
+    };
+    for _ in 0..6 {
+        assert_eq!(say().await.1, Some(DeliveryStatus::New));
+    }
+    world.messages.notice_holds().await.unwrap();
+    let [event] = &pair.events(&world).await[..] else { panic!("one event") };
+    let held_by = |event: &Message| event.metadata.as_ref().unwrap()["held_by"].clone();
+    assert_eq!(held_by(event), "max_tree_messages");
+    let (first, status) = say().await;
+    assert_eq!(status, Some(DeliveryStatus::Held));
+    assert_eq!(say().await.1, status);
+    let delivery = pair.stored(&world, first).await.deliveries.remove(0);
+    assert_eq!(delivery.held_by(), Some(HeldBy::MaxTreeMessages));
+    assert_eq!(delivery.dead().unwrap().reason, HeldBy::MaxTreeMessages.reason());
+
+    let other = pair.root(&world).await;
+    let human = services
+        .messages
+        .send(pair.ann.caller, pair.chat, text("go on", &[ParticipantId::Agent(pair.agents[1].id)]))
+        .await;
+    assert_eq!(self::status(&human.unwrap()), Some(DeliveryStatus::New), "a human, and another tree");
+    assert_ne!(other, root);
+    let retry = world.work.change_all(pair.scope(), held(Some(root)), false, WorkChange::Retry, None);
+    assert_eq!(retry.await.unwrap().changed, 2);
+    // There are eight texts and an event; with the next one, there are ten.
+    assert_eq!(say().await.1, Some(DeliveryStatus::New));
+    assert_eq!(say().await.1, Some(DeliveryStatus::New));
+    assert_eq!(say().await.1, Some(DeliveryStatus::Held));
+    world.messages.notice_holds().await.unwrap();
+    assert_eq!(pair.events(&world).await.len(), 2);
 }

@@ -65,6 +65,8 @@ words! {
         /// Its message follows from the root of its tree over too many others
         /// ([`MaxHops`](crate::message::MaxHops)).
         MaxHops = "max_hops",
+        /// Its tree has too many messages.
+        MaxTreeMessages = "max_tree_messages",
     }
 }
 
@@ -73,6 +75,7 @@ impl HeldBy {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::MaxHops => "held: too many messages lead from the first one to this one",
+            Self::MaxTreeMessages => "held: too many messages have followed from the first one",
         }
     }
 }
