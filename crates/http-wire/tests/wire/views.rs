@@ -2,7 +2,7 @@
 
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::delivery::{
-    AttemptNumber, DeadLetterReason, Delivery, DeliveryStatus, DeliveryStep, FailureText, StepResult,
+    AttemptNumber, DeadLetterReason, Delivery, DeliveryStatus, DeliveryStep, FailureText, HeldBy, StepResult,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, TaskId, UserId};
 use domain::message::{
@@ -126,6 +126,19 @@ fn a_dead_delivery_shows_as_failed() {
         let shown = to_value(view).unwrap()["metadata"]["delivery_status"].clone();
         assert_eq!(shown, json!({id(3).as_str().unwrap(): dead}));
     }
+}
+
+/// Clients know no held deliveries either.
+#[test]
+fn a_held_delivery_shows_as_failed() {
+    let mut message = text();
+    message.deliveries[0] = Delivery::new(HELPER).held(HeldBy::MaxHops, at(LATER));
+    let held = json!({
+        "status": "failed", "current_attempt": 0, "attempts": [], "delivered_at": null, "processed_at": null,
+        "dead_at": LATER, "dead_reason": HeldBy::MaxHops.reason(), "held_by": "max_hops",
+    });
+    let shown = to_value(MessageView::for_user(&message)).unwrap()["metadata"]["delivery_status"].clone();
+    assert_eq!(shown, json!({id(3).as_str().unwrap(): held}));
 }
 
 #[test]
