@@ -8,7 +8,7 @@ use actix_web::rt::time::sleep;
 use actix_web::{HttpResponse, web};
 use domain::caller::UserCaller;
 use domain::delivery::{DeadLetterReason, DeliveryStatus};
-use domain::id::{AgentId, ChatId};
+use domain::id::{AgentId, ChatId, MessageId};
 use domain::organization::Authority;
 use domain::text::bounded;
 use domain::work::{Resend, WorkChange, WorkFilter, WorkFlag, WorkItem, WorkScope, WorkService};
@@ -24,16 +24,17 @@ use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson, id, k
 use http_wire::view::{ChangedWorkView, RetriedWorkView, WorkItemView};
 
 /// The states of work that is not processed.
-const STATES: [(&str, DeliveryStatus); 5] = [
+const STATES: [(&str, DeliveryStatus); 6] = [
     (DeliveryStatus::New.as_str(), DeliveryStatus::New),
     (DeliveryStatus::Delivered.as_str(), DeliveryStatus::Delivered),
     (DeliveryStatus::Processing.as_str(), DeliveryStatus::Processing),
     (DeliveryStatus::Failed.as_str(), DeliveryStatus::Failed),
     (DeliveryStatus::Dead.as_str(), DeliveryStatus::Dead),
+    (DeliveryStatus::Held.as_str(), DeliveryStatus::Held),
 ];
 
 /// The words of [`STATES`].
-const STATE_WORDS: &[&str] = &[STATES[0].0, STATES[1].0, STATES[2].0, STATES[3].0, STATES[4].0];
+const STATE_WORDS: &[&str] = &[STATES[0].0, STATES[1].0, STATES[2].0, STATES[3].0, STATES[4].0, STATES[5].0];
 
 /// The maximum number of characters of the text that an error must contain.
 const MAX_ERROR_CHARS: usize = 200;
@@ -73,6 +74,7 @@ impl ListWorkQuery {
         let page = CursorQuery::from_query(query);
         let agent = query.id("agent_id", "Only work of this agent.", AgentId::parse);
         let chat = query.id("chat_id", "Only work in this room.", ChatId::parse);
+        let root = query.id("root", "Only messages of the tree that this message began.", MessageId::parse);
         let state = query.named("state", &STATES, "Only work in this state.");
         let flag = query.word("flag", WorkFlag::WORDS, "Only work with this flag.", WorkFlag::parse);
         let age = query.positive("min_age_seconds", "Only messages that are at least this old.");
@@ -80,6 +82,7 @@ impl ListWorkQuery {
         let filter = WorkFilter {
             agent: agent?,
             chat: chat?,
+            root: root?,
             state: state?.map(|(_, state)| state),
             flag: flag?,
             min_age: age?.map(|seconds| Duration::from_secs(seconds.into())),
@@ -92,10 +95,11 @@ impl ListWorkQuery {
 
 /// A cursor is only valid for the same filters.
 fn cursor_scope(list: CursorScope, filter: &WorkFilter) -> CursorScope {
-    let WorkFilter { agent, chat, state, flag, min_age, min_attempts, error } = filter;
+    let WorkFilter { agent, chat, root, state, flag, min_age, min_attempts, error } = filter;
     let text = |id: Option<String>| id.unwrap_or_default();
     list.filtered("agent_id", &text(agent.map(|id| id.to_string())))
         .filtered("chat_id", &text(chat.map(|id| id.to_string())))
+        .filtered("root", &text(root.map(|id| id.to_string())))
         .filtered("state", state.map_or("", DeliveryStatus::as_str))
         .filtered("flag", flag.map_or("", WorkFlag::as_str))
         .filtered("min_age_seconds", &text(min_age.map(|age| age.as_secs().to_string())))
@@ -234,6 +238,7 @@ impl FromBody for ManyBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let agent = body.text_if_given("agent_id", uuid(), id(AgentId::parse));
         let chat = body.text_if_given("chat_id", uuid(), id(ChatId::parse));
+        let root = body.text_if_given("root", uuid(), id(MessageId::parse));
         let state = state_of_body(body, "state");
         let flag = body.text_if_given("flag", word(WorkFlag::WORDS), known(WorkFlag::parse));
         let age = body.positive_if_given("min_age_seconds");
@@ -243,6 +248,7 @@ impl FromBody for ManyBody {
         let filter = WorkFilter {
             agent: agent?,
             chat: chat?,
+            root: root?,
             state: state?,
             flag: flag?,
             min_age: age?.map(|seconds| Duration::from_secs(seconds.into())),

@@ -85,8 +85,8 @@ figures! {
         "Sockets closed because their client fell too far behind.";
     SOCKETS_ENDED = "parlance_sockets_ended_total", Kind::Counter, "Sockets that have ended, by reason.";
     OPEN_DELIVERIES = "parlance_open_deliveries", Kind::Gauge,
-        "Messages that agents have not processed, by state; dead ones have left the queue. All servers on one \
-         database report the same numbers: aggregate with max.";
+        "Messages that agents have not processed, by state; dead ones have left the queue, and held ones wait for a \
+         human. All servers on one database report the same numbers: aggregate with max.";
     FLAGGED_DELIVERIES = "parlance_flagged_deliveries", Kind::Gauge,
         "Messages in the queues of agents that need attention, by flag. All servers on one database report the same \
          numbers: aggregate with max.";

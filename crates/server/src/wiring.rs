@@ -120,6 +120,8 @@ pub(crate) fn ports(
         requests: RequestLifetime::days(config.contact_request_days),
         work: config.work,
         prices: config.prices.clone(),
+        max_hops: config.max_hops,
+        max_tree_messages: config.max_tree_messages,
     })
 }
 

@@ -22,10 +22,10 @@ use domain::memory::{
     StoreMemory,
 };
 use domain::message::{
-    DeadlineWalk, EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind,
-    PostEvent, RequestedMention, RespondWithin, SendMessage,
+    DeadlineWalk, EventContent, EventMetadata, HistoryFilter, MaxHops, MentionKind, MessageContent,
+    MessageKind, PostEvent, RequestedMention, RespondWithin, SendMessage,
 };
-use domain::organization::{Authority, Invite, PauseReason};
+use domain::organization::{Authority, Invite, OrganizationChanges, PauseReason};
 use domain::page::{PageRequest, Slice};
 use domain::peer::ListPeers;
 use domain::plan::{OrganizationName, Plan, PlanName};
@@ -60,6 +60,7 @@ impl Fixture {
         fixture.describe_agents(world).await;
         fixture.talk(world).await;
         fixture.work(world).await;
+        fixture.loop_for_ever(world).await;
         fixture.take_back(world).await;
         fixture.make_contacts(world).await;
         fixture.remember(world).await;
@@ -117,7 +118,7 @@ impl Fixture {
         world.chats.remove_participant(ann.caller, chat, cai.id).await.unwrap();
         world.chats.delete(ann.caller, deleted).await.unwrap();
         let stopped = world.chat(ann.caller, &[self.agents[0].id.into(), self.agents[2].id.into()]).await;
-        let changes = ChatChanges { title: None, respond_within: RespondWithin::new(1).into() };
+        let changes = ChatChanges { respond_within: Some(RespondWithin::new(1)), ..ChatChanges::default() };
         world.chats.rename(ann.caller, stopped, changes).await.unwrap();
         for text in ["late", "not late yet"] {
             world.messages.check_deadlines(&mut DeadlineWalk::default()).await.unwrap();
@@ -126,6 +127,31 @@ impl Fixture {
         }
         world.control.stop(ann.caller, stopped).await.unwrap();
         self.chats = vec![chat, left, deleted, stopped];
+    }
+
+    /// Two agents that answer each other in a room of their own until the second limit holds them.
+    async fn loop_for_ever(&self, world: &World) {
+        let (ann, pair) = (&self.users[0], [&self.agents[0], &self.agents[2]]);
+        let own = OrganizationChanges { name: None, max_hops: Some(MaxHops::new(2)) };
+        world.organizations.rename(Authority::Admin(ann.caller), own).await.unwrap();
+        let room = world.chat(ann.caller, &pair.map(|agent| agent.id.into())).await;
+        let changes = ChatChanges { max_hops: Some(MaxHops::new(1)), ..ChatChanges::default() };
+        world.chats.rename(ann.caller, room, changes).await.unwrap();
+        let mut last = world.send(ann.caller, room, "go", &[ParticipantId::Agent(pair[0].id)]).await.id;
+        // The second answer is held and released, the fourth is held.
+        for (turn, [from, to]) in [pair, [pair[1], pair[0]], pair, [pair[1], pair[0]]].into_iter().enumerate()
+        {
+            world.deliveries.advance(from.caller, room, last, DeliveryStep::Begin).await.unwrap();
+            let begun = last;
+            last = world.send(from.caller, room, "and you?", &[ParticipantId::Agent(to.id)]).await.id;
+            let done = world.deliveries.advance(from.caller, room, begun, DeliveryStep::Succeed).await;
+            done.unwrap();
+            world.messages.notice_holds().await.unwrap();
+            if turn == 1 {
+                let scope = WorkScope::OwnedBy(ann.id);
+                world.work.change(scope, last, to.id, WorkChange::Retry, None).await.unwrap();
+            }
+        }
     }
 
     /// Deliveries in every state, with attempts.

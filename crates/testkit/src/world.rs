@@ -21,7 +21,8 @@ use domain::idempotency::IdempotencyRepository;
 use domain::login::{LoginRepository, Registration};
 use domain::memory::{MemoryContent, MemoryMetadata, MemoryRepository, MemoryThought, StoreMemory};
 use domain::message::{
-    MentionKind, MessageContent, MessageRepository, RequestedMention, SendMessage, SentMessage,
+    MAX_TREE_MESSAGES, MaxHops, MentionKind, MessageContent, MessageRepository, RequestedMention,
+    SendMessage, SentMessage,
 };
 use domain::organization::{OrganizationRepository, OrganizationRole};
 use domain::peer::PeerRepository;
@@ -219,6 +220,8 @@ impl World {
             requests: RequestLifetime::default(),
             work: WorkThresholds::default(),
             prices: Prices::default(),
+            max_hops: MaxHops::default(),
+            max_tree_messages: MAX_TREE_MESSAGES,
         };
         let services = Services::new(ports.clone());
         Self { clock, publisher, presence, stores, ports, hasher, services }

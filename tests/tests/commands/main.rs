@@ -60,6 +60,7 @@ const WRONG: [(&[&str], &[&[&str]]); 45] = [
             &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/nobody"],
             &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot", "--flag", "failing"],
             &["--flag", "odd"],
+            &["--state", "held", "--root", "odd"],
         ],
     ),
     (
@@ -117,6 +118,7 @@ const WRONG: [(&[&str], &[&[&str]]); 45] = [
     (&["org", "create"], &[&[], &[" "], &["ANN"], &["new", "--plan", "none"]]),
     (&["org", "show"], &[&[], &["nobodys"]]),
     (&["org", "pause"], &[&["ann"], &["nobodys", "--reason", "x"], &["ann", "--reason", " "]]),
+    (&["org", "set-max-hops"], &[&["ann"], &["nobodys", "5"], &["ann", "many"], &["ann", "1000001"]]),
     (&["org", "resume"], &[&[], &["nobodys"]]),
     (&["org", "rename"], &[&["ann"], &["nobodys", "x"], &["ann", " "]]),
     (&["org", "delete"], &[&[], &["nobodys", "--force"], &["ann", "--force"]]),

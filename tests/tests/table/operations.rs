@@ -263,7 +263,7 @@ fn organization() -> Vec<Operation> {
     }});
     vec![
         get(&at("")),
-        patch("", json!({"organization": {"name": "Acme"}})),
+        patch("", json!({"organization": {"name": "Acme", "max_hops": 200}})),
         get(&at("/members")),
         patch("/members/{member_id}", json!({"member": {"role": "admin"}})),
         delete(&at("/members/{member_id}")),
@@ -298,7 +298,7 @@ fn rooms(base: &str) -> Vec<Operation> {
     all.push(operation(
         Method::PATCH,
         &at("/chats/{chat_id}"),
-        json!({"chat": {"title": "Plan", "respond_within": 60}}),
+        json!({"chat": {"title": "Plan", "respond_within": 60, "max_hops": 10}}),
     ));
     if base.ends_with("me") {
         all.push(delete(&at("/chats/{chat_id}")));

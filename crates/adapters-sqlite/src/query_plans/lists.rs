@@ -60,6 +60,7 @@ async fn work_runs_along_the_indexes_of_what_is_open() {
         scope: WorkScope::OwnedBy(ann.id),
         agent: None,
         chat: None,
+        root: None,
         state: None,
         flag: None,
         written_by: None,

@@ -35,6 +35,7 @@ macro_rules! tables {
                     deleted_at -> Nullable<Instant>,
                     paused_at -> Nullable<Instant>,
                     pause_reason -> Nullable<Text>,
+                    max_hops -> Nullable<Small>,
                 }
                 users (id) {
                     id -> Id,
@@ -126,6 +127,7 @@ macro_rules! tables {
                     titled_by -> Nullable<Id>,
                     content_bytes -> Integer,
                     respond_within -> Nullable<Small>,
+                    max_hops -> Nullable<Small>,
                 }
                 participants (chat_id, participant_id) {
                     chat_id -> Id,
@@ -177,6 +179,7 @@ macro_rules! tables {
                     restarted_after -> Nullable<Small>,
                     restarted_at -> Nullable<Instant>,
                     replaced_by -> Nullable<Id>,
+                    held_by -> Nullable<Text>,
                 }
                 attempts (agent_id, chat_id, sequence, number) {
                     agent_id -> Id,
@@ -200,6 +203,16 @@ macro_rules! tables {
                     cache_read_tokens -> Integer,
                     cache_write_tokens -> Integer,
                     reports -> Integer,
+                }
+                holds (subject_id, held_by) {
+                    subject_id -> Id,
+                    held_by -> Text,
+                    chat_id -> Id,
+                    message_id -> Id,
+                    bound -> Small,
+                    allowed -> Nullable<Small>,
+                    held_at -> Nullable<Instant>,
+                    noticed_at -> Nullable<Instant>,
                 }
                 contact_requests (id) {
                     id -> Id,

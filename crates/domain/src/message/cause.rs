@@ -87,6 +87,11 @@ impl Place {
     pub const fn below(self, message: MessageId) -> Self {
         Self { message: Some(message), hop: self.hop.saturating_add(1), ..self }
     }
+
+    /// The hop, or a larger number than any limit if it is still larger, so that a limit can be added.
+    pub fn counted_hop(self) -> u32 {
+        self.hop.min(1 << 30)
+    }
 }
 
 /// The attempts of an agent that are open in a room, or anywhere.

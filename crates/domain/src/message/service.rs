@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::guard::{MAX_TREE_MESSAGES, MaxHops, TreeCounts};
 use super::model::{Recipient, RecipientState};
 use super::port::MessageRepository;
 use crate::account::cache::CallerCache;
@@ -21,6 +22,8 @@ pub struct MessageService {
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) cache: Arc<CallerCache>,
     pub(super) reported: Arc<ReportedTokens>,
+    pub(super) max_hops: MaxHops,
+    pub(super) trees: TreeCounts,
 }
 
 impl MessageService {
@@ -34,13 +37,21 @@ impl MessageService {
         ids: Arc<dyn IdGenerator>,
         cache: Arc<CallerCache>,
     ) -> Self {
+        let (max_hops, trees) = (MaxHops::default(), TreeCounts::new(MAX_TREE_MESSAGES));
         let reported = Arc::default();
-        Self { messages, chats, events, presence, clock, ids, cache, reported }
+        Self { messages, chats, events, presence, clock, ids, cache, reported, max_hops, trees }
     }
 
     /// The tokens in the reports that were stored since the start.
     pub fn reported_tokens(&self) -> &ReportedTokens {
         &self.reported
+    }
+
+    /// Sets the limit of hops of organizations that have none of their own, and the largest number of messages of a
+    /// tree; 0 for no limit.
+    #[must_use]
+    pub fn with_limits(self, max_hops: MaxHops, max_tree_messages: u32) -> Self {
+        Self { max_hops, trees: TreeCounts::new(max_tree_messages), ..self }
     }
 
     /// Returns whether a recipient in this state is connected; a platform agent always is.

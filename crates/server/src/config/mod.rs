@@ -11,6 +11,7 @@ mod database;
 mod env_file;
 mod file;
 mod flags;
+mod guard;
 mod http;
 mod key;
 mod log;
@@ -32,7 +33,7 @@ use std::time::Duration;
 
 use crate::bus::Settings as BusSettings;
 use domain::login::Registration;
-use domain::message::Retention;
+use domain::message::{MaxHops, Retention};
 use domain::plan::{Plan, PlanName};
 use domain::usage::Prices;
 use domain::work::WorkThresholds;
@@ -94,6 +95,10 @@ pub struct Config {
     pub sockets: SocketConfig,
     /// The thresholds of the flags of work.
     pub work: WorkThresholds,
+    /// The limit of hops of organizations that have none of their own.
+    pub max_hops: MaxHops,
+    /// The largest number of messages of a tree; 0 for no limit.
+    pub max_tree_messages: u32,
     /// The number of days after which a contact request expires; 0 for never.
     pub contact_request_days: u32,
     /// The number of days after which a new key expires if no expiry is requested; 0 for never.
@@ -224,6 +229,8 @@ impl Config {
         let traces = traces::read(values);
         let sockets = sockets::read(values);
         let work = work::read(values);
+        let max_hops = guard::max_hops(values);
+        let max_tree_messages = guard::max_tree_messages(values);
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
         let prices = prices::read(values);
@@ -247,6 +254,8 @@ impl Config {
             traces,
             sockets,
             work,
+            max_hops,
+            max_tree_messages,
             contact_request_days,
             key_ttl_days,
             retention,

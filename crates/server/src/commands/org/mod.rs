@@ -10,10 +10,11 @@ use std::time::Duration;
 use domain::account::{AccountService, normalize_handle, parse_email};
 use domain::chat::ChatService;
 use domain::id::{ParticipantId, UserId};
+use domain::message::MaxHops;
 use domain::organization::{
     AcceptError, Authority, CreateOrganizationError, DeleteOrganizationError, EnterError, Invitation,
-    InvitationStatus, Invite, LeaveError, Member, OrganizationService, PauseReason, RenameError,
-    SetRoleError,
+    InvitationStatus, Invite, LeaveError, Member, OrganizationChanges, OrganizationService, PauseReason,
+    RenameError, SetRoleError,
 };
 use domain::page::{Page, PageRequest, Position, Slice};
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
@@ -30,7 +31,8 @@ use crate::store::{self, Store};
 use crate::wiring;
 use arguments::{
     CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments,
-    PauseOrgArguments, RenameOrgArguments, ResumeOrgArguments, SetRoleArguments, ShowOrgArguments,
+    PauseOrgArguments, RenameOrgArguments, ResumeOrgArguments, SetMaxHopsArguments, SetRoleArguments,
+    ShowOrgArguments,
 };
 
 /// The next step for an unknown name.
@@ -74,6 +76,7 @@ pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Fail
             OrgCommand::Rename(arguments) => rename(&desk, arguments).await,
             OrgCommand::Pause(arguments) => pause(&desk, arguments).await,
             OrgCommand::Resume(arguments) => resume(&desk, arguments).await,
+            OrgCommand::SetMaxHops(arguments) => set_max_hops(&desk, arguments).await,
             OrgCommand::Delete(arguments) => delete(&desk, arguments).await,
             OrgCommand::Invite(arguments) => invite(&desk, arguments).await,
             OrgCommand::SetRole(arguments) => set_role(&desk, arguments).await,
@@ -141,6 +144,22 @@ async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, F
         Err(RenameError::NameTaken) => Err(name_taken(&arguments.new_name)),
         Err(cause) => Err(Failure::new("the organization was not renamed", cause)),
     }
+}
+
+async fn set_max_hops(desk: &Desk, arguments: &SetMaxHopsArguments) -> Result<String, Failure> {
+    let wished = arguments.max_hops.trim();
+    let max_hops = match wished {
+        "default" => None,
+        number => Some(number.parse().ok().and_then(MaxHops::new).ok_or_else(|| {
+            let said = format!("'{number}' is neither a number from 0 to {} nor `default`", MaxHops::MAX);
+            Failure::plain(said).next("see `parlance org set-max-hops --help`")
+        })?),
+    };
+    let organization = named(&desk.organizations, &desk.store, &arguments.name).await?;
+    let changes = OrganizationChanges { name: None, max_hops: Some(max_hops) };
+    let changed = desk.organizations.rename(Authority::Operator(organization.id), changes).await;
+    let changed = changed.map_err(|cause| Failure::new("the limit of hops was not changed", cause))?;
+    Ok(rendered(&changed, arguments.json))
 }
 
 async fn pause(desk: &Desk, arguments: &PauseOrgArguments) -> Result<String, Failure> {

@@ -1,0 +1,271 @@
+//! Deliveries that are held by a limit.
+//!
+//! The hops of a message are known when it is written. A batch that was decided on cached chats is written by one
+//! statement, which holds what is over its limit itself ([`HELD`]); after every other batch, [`hold_on`] does.
+
+use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
+
+use diesel::prelude::*;
+use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::delivery::HeldBy;
+use domain::id::{ChatId, MessageId};
+use domain::message::{Appended, CheckTree, DueHold, Message, NoticeHold, NoticeOutcome, TreeHolds};
+use uuid::Uuid;
+
+use super::batch::{Outcome, append_on};
+use super::load::message_on;
+use super::record_key::RecordKeys;
+use crate::chat::load::{locked_chat_on, participants_on};
+use crate::error::Fault;
+use crate::row::{self, At};
+use crate::run::Db;
+use crate::schema::holds;
+use crate::statement::{Statement, statement};
+
+/// A hold is recorded unless there is one already that was not released.
+macro_rules! on_conflict {
+    () => {
+        "ON CONFLICT (subject_id, held_by) DO UPDATE SET chat_id = excluded.chat_id, message_id = excluded.message_id, \
+         bound = excluded.bound, held_at = excluded.held_at, noticed_at = NULL WHERE holds.held_at IS NULL"
+    };
+}
+
+/// Messages that are held, by their ids.
+pub(super) type Holds = HashMap<Uuid, HeldBy>;
+
+/// The limits as SQL.
+macro_rules! max_hops {
+    () => {
+        "'max_hops'"
+    };
+}
+macro_rules! max_tree_messages {
+    () => {
+        "'max_tree_messages'"
+    };
+}
+
+/// Of the inserted messages `message`, those that a limit holds ([`TreeHolds::decide`]). Values: those of
+/// [`bind_limits`].
+pub(super) const HELD: &str = concat!(
+    "SELECT message.id, message.chat_id, message.sequence, message.created_at, message.root_id, limited.max_hops, \
+     CASE WHEN message.hop > limited.max_hops AND message.hop > coalesce(deep.allowed, 0) THEN ",
+    max_hops!(),
+    " ELSE ",
+    max_tree_messages!(),
+    " END AS held_by FROM message JOIN unnest(?, ?) AS limited (id, max_hops) ON limited.id = message.id \
+     LEFT JOIN holds AS deep ON deep.subject_id = message.root_id AND deep.held_by = ",
+    max_hops!(),
+    " LEFT JOIN holds AS full_tree ON full_tree.subject_id = message.root_id AND full_tree.held_by = ",
+    max_tree_messages!(),
+    " AND full_tree.held_at IS NOT NULL WHERE message.root_id IS NOT NULL \
+     AND (message.hop > limited.max_hops AND message.hop > coalesce(deep.allowed, 0) OR full_tree.subject_id IS NOT NULL)"
+);
+
+/// Records the holds of `held`, the first of each tree. A full tree is recorded when it is found to be.
+pub(super) const RECORD: &str = concat!(
+    "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at) \
+     SELECT DISTINCT ON (root_id) root_id, held_by, chat_id, id, max_hops, created_at FROM held WHERE held_by = ",
+    max_hops!(),
+    " ORDER BY root_id, created_at, sequence ",
+    on_conflict!()
+);
+
+/// Binds the limits of the guarded ones of these messages: their ids, and the limits.
+pub(super) fn bind_limits<'r, Row>(
+    statement: Statement<'r, Row>,
+    appended: impl Iterator<Item = &'r Appended>,
+) -> Statement<'r, Row> {
+    let limited =
+        appended.filter_map(|appended| Some((appended.message.id.uuid(), column(appended.hop_limit?))));
+    let (ids, limits) = limited.unzip::<_, _, Vec<_>, Vec<_>>();
+    statement.bind::<Array<SqlUuid>, _>(ids).bind::<Array<Integer>, _>(limits)
+}
+
+fn column(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+const KNOWN: &str =
+    "SELECT subject_id, held_by, allowed, held_at IS NOT NULL FROM holds WHERE subject_id = ANY(?)";
+
+const HOLD: &str = "UPDATE deliveries SET dead_at = messages.created_at, dead_reason = held.reason, held_by = held.held_by \
+     FROM unnest(?, ?, ?, ?, ?) AS held (agent_id, chat_id, sequence, reason, held_by) \
+     JOIN messages ON messages.chat_id = held.chat_id AND messages.sequence = held.sequence \
+     WHERE deliveries.agent_id = held.agent_id AND deliveries.chat_id = held.chat_id \
+     AND deliveries.sequence = held.sequence";
+
+/// Holds the deliveries of those of the written messages that are over a limit. Their causes must be known.
+pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(), Fault> {
+    let guarded = |outcome: &Outcome| outcome.as_ref().ok().and_then(Appended::guarded);
+    let roots =
+        outcomes.iter().filter_map(guarded).map(|(place, _)| place.root.uuid()).collect::<HashSet<_>>();
+    if roots.is_empty() {
+        return Ok(());
+    }
+    let known = statement::<(SqlUuid, Text, Nullable<Integer>, Bool)>(KNOWN)
+        .bind::<Array<SqlUuid>, _>(roots.into_iter().collect::<Vec<_>>())
+        .load::<(Uuid, String, Option<i32>, bool)>(&mut db)
+        .await?;
+    let mut trees = HashMap::<_, TreeHolds>::new();
+    for (root, held_by, allowed, is_held) in known {
+        let tree = trees.entry(root).or_default();
+        match row::word(&held_by, HeldBy::parse)? {
+            HeldBy::MaxHops => tree.allowed_hops = allowed.map(i32::cast_unsigned),
+            HeldBy::MaxTreeMessages => tree.is_full = is_held,
+        }
+    }
+    let (mut keys, mut words, mut deep) = (RecordKeys::default(), Vec::new(), Vec::new());
+    for appended in outcomes.iter_mut().flatten() {
+        let Some((place, limit)) = appended.guarded() else { continue };
+        let tree = trees.get(&place.root.uuid()).copied().unwrap_or_default();
+        let Some(by) = tree.decide(place, limit) else { continue };
+        appended.hold(by);
+        let message = &appended.message;
+        let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
+        keys.extend(message.deliveries.iter().map(|delivery| (delivery.agent().uuid(), chat, sequence)));
+        words.extend(message.deliveries.iter().map(|_| by));
+        if by == HeldBy::MaxHops {
+            deep.push((message, place.root.uuid(), column(limit)));
+        }
+    }
+    if keys.is_empty() {
+        return Ok(());
+    }
+    keys.bind(statement::<()>(HOLD))
+        .bind::<Array<Text>, _>(words.iter().map(|by| by.reason()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(words.iter().map(|by| by.as_str()).collect::<Vec<_>>())
+        .execute(&mut db)
+        .await?;
+    if deep.is_empty() {
+        return Ok(());
+    }
+    let all = deep.iter();
+    statement::<()>(format!(
+        "WITH held AS (SELECT *, 'max_hops' AS held_by FROM unnest(?, ?, ?, ?, ?, ?) \
+         AS new (id, chat_id, sequence, created_at, root_id, max_hops)) {RECORD}"
+    ))
+    .bind::<Array<SqlUuid>, _>(all.clone().map(|(message, ..)| message.id.uuid()).collect::<Vec<_>>())
+    .bind::<Array<SqlUuid>, _>(all.clone().map(|(message, ..)| message.chat_id.uuid()).collect::<Vec<_>>())
+    .bind::<Array<BigInt>, _>(all.clone().map(|(message, ..)| message.sequence.get()).collect::<Vec<_>>())
+    .bind::<Array<Timestamptz>, _>(
+        all.clone().map(|(message, ..)| At(message.created_at)).collect::<Vec<_>>(),
+    )
+    .bind::<Array<SqlUuid>, _>(all.clone().map(|(_, root, _)| *root).collect::<Vec<_>>())
+    .bind::<Array<Integer>, _>(all.map(|(.., limit)| *limit).collect::<Vec<_>>())
+    .execute(&mut db)
+    .await?;
+    Ok(())
+}
+
+const ALLOWED: &str =
+    concat!("SELECT allowed FROM holds WHERE subject_id = ? AND held_by = ", max_tree_messages!());
+
+const FILL: &str = concat!(
+    "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at) SELECT ?, ",
+    max_tree_messages!(),
+    ", ?, ?, ?, ? FROM (SELECT count(*) AS number FROM (SELECT 1 FROM messages WHERE root_id = ? LIMIT ?) AS some) \
+     AS counted WHERE number > ? ",
+    on_conflict!()
+);
+
+pub(super) async fn check_tree_on(mut db: &Db, command: &CheckTree) -> Result<Result<(), Infallible>, Fault> {
+    let root = command.root.uuid();
+    let allowed = statement::<Nullable<Integer>>(ALLOWED).bind::<SqlUuid, _>(root);
+    let allowed = allowed.load::<Option<i32>>(&mut db).await?.pop().flatten();
+    let bound = i64::from(command.bound(allowed.map(i32::cast_unsigned)));
+    statement::<()>(FILL)
+        .bind::<SqlUuid, _>(root)
+        .bind::<SqlUuid, _>(command.chat.uuid())
+        .bind::<SqlUuid, _>(command.message.uuid())
+        .bind::<Integer, _>(column(command.limit))
+        .bind::<Timestamptz, _>(At(command.now))
+        .bind::<SqlUuid, _>(root)
+        .bind::<BigInt, _>(bound + 1)
+        .bind::<BigInt, _>(bound)
+        .execute(&mut db)
+        .await?;
+    Ok(Ok(()))
+}
+
+const STORED: &str = "SELECT DISTINCT messages.id, deliveries.held_by FROM messages \
+     JOIN participants ON participants.chat_id = messages.chat_id \
+     JOIN deliveries ON deliveries.agent_id = participants.participant_id AND deliveries.chat_id = messages.chat_id \
+     AND deliveries.sequence = messages.sequence WHERE messages.id = ANY(?) AND deliveries.held_by IS NOT NULL";
+
+/// Those of these messages whose deliveries are stored as held.
+pub(super) async fn stored_on(mut db: &Db, messages: Vec<Uuid>) -> Result<Holds, Fault> {
+    let held = statement::<(SqlUuid, Text)>(STORED).bind::<Array<SqlUuid>, _>(messages);
+    let held = held.load::<(Uuid, String)>(&mut db).await?;
+    held.into_iter().map(|(message, by)| Ok((message, row::word(&by, HeldBy::parse)?))).collect()
+}
+
+const RELEASE_HOPS: &str = "UPDATE holds SET allowed = greatest(coalesce(allowed, 0), ? + bound), held_at = NULL, \
+     noticed_at = NULL WHERE subject_id = ? AND held_by = ?";
+
+/// The first of those that are released.
+const RELEASE_TREE: &str = "UPDATE holds SET allowed = least(greatest(coalesce(allowed, 0), bound)::bigint + bound, \
+     2000000000)::integer, held_at = NULL, noticed_at = NULL \
+     WHERE subject_id = ? AND held_by = ? AND held_at IS NOT NULL";
+
+/// Allows the tree of a message whose delivery is released as many hops, or messages, again.
+pub(crate) async fn release_on(mut db: &Db, message: &Message, by: HeldBy) -> Result<(), Fault> {
+    let place = message.place();
+    let release = match by {
+        HeldBy::MaxHops => statement::<()>(RELEASE_HOPS).bind::<Integer, _>(column(place.counted_hop())),
+        HeldBy::MaxTreeMessages => statement::<()>(RELEASE_TREE),
+    };
+    release.bind::<SqlUuid, _>(place.root.uuid()).bind::<Text, _>(by.as_str()).execute(&mut db).await?;
+    Ok(())
+}
+
+const DUE: &str = "SELECT subject_id, held_by, bound, chat_id, message_id FROM holds \
+     WHERE held_at IS NOT NULL AND noticed_at IS NULL ORDER BY held_at, subject_id LIMIT ?";
+
+pub(super) async fn due_on(mut db: &Db, limit: u32) -> Result<Vec<DueHold>, Fault> {
+    let rows = statement::<(SqlUuid, Text, Integer, SqlUuid, SqlUuid)>(DUE)
+        .bind::<BigInt, _>(i64::from(limit))
+        .load::<(Uuid, String, i32, Uuid, Uuid)>(&mut db)
+        .await?;
+    let due = |(root, held_by, bound, chat, message): (Uuid, String, i32, Uuid, Uuid)| {
+        Ok(DueHold {
+            root: MessageId::new(root),
+            held_by: row::word(&held_by, HeldBy::parse)?,
+            bound: bound.cast_unsigned(),
+            chat: ChatId::new(chat),
+            message: MessageId::new(message),
+        })
+    };
+    rows.into_iter().map(due).collect()
+}
+
+pub(super) async fn notice_on(
+    mut db: &Db,
+    command: &NoticeHold,
+) -> Result<Result<NoticeOutcome, Infallible>, Fault> {
+    let due = command.due;
+    let chat = locked_chat_on(db, due.chat).await?;
+    let unnoticed = holds::table
+        .find((due.root.uuid(), due.held_by.as_str()))
+        .filter(holds::held_at.is_not_null())
+        .filter(holds::noticed_at.is_null());
+    let marked =
+        diesel::update(unnoticed).set(holds::noticed_at.eq(At(command.now))).execute(&mut db).await?;
+    if marked == 0 {
+        return Ok(Ok(NoticeOutcome::Gone));
+    }
+    let Some(message) = message_on(db, due.chat, due.message).await? else {
+        return Ok(Ok(NoticeOutcome::Settled));
+    };
+    if chat.is_none() {
+        return Ok(Ok(NoticeOutcome::Settled));
+    }
+    let participants = participants_on(db, due.chat, None).await?;
+    let Some(event) = command.event(&message, &participants) else { return Ok(Ok(NoticeOutcome::Settled)) };
+    match append_on(db, event).await? {
+        Ok(appended) => Ok(Ok(NoticeOutcome::Posted(Box::new(appended.message)))),
+        Err(refused) => Err(Fault::Row(format!("the event of a hold was refused: {refused:?}"))),
+    }
+}

@@ -1,0 +1,157 @@
+//! Deliveries that are held by a limit.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
+use diesel::sqlite::SqliteConnection;
+use domain::delivery::HeldBy;
+use domain::id::{ChatId, MessageId};
+use domain::message::{Appended, CheckTree, DueHold, Message, NoticeHold, NoticeOutcome, TreeHolds};
+use domain::time::Timestamp;
+
+use super::append::append_on;
+use super::load::message_on;
+use crate::chat::load::{chat_on, participants_on};
+use crate::error::Fault;
+use crate::row::{self, Id};
+use crate::schema::holds;
+use crate::statement::statement;
+
+/// Holds the deliveries of a new message that is over a limit.
+pub(super) fn hold_on(connection: &mut SqliteConnection, appended: &mut Appended) -> Result<(), Fault> {
+    let Some((place, limit)) = appended.guarded() else { return Ok(()) };
+    let known = statement!(
+        "SELECT held_by, allowed, held_at IS NOT NULL FROM holds WHERE subject_id = ?"
+        => (Text, Nullable<Integer>, Bool)
+    );
+    let known =
+        known.bind::<Binary, _>(Id(place.root.uuid())).load::<(String, Option<i32>, bool)>(connection)?;
+    let mut holds = TreeHolds::default();
+    for (held_by, allowed, is_held) in known {
+        match row::word(&held_by, HeldBy::parse)? {
+            HeldBy::MaxHops => holds.allowed_hops = allowed.map(i32::cast_unsigned),
+            HeldBy::MaxTreeMessages => holds.is_full = is_held,
+        }
+    }
+    let Some(by) = holds.decide(place, limit) else { return Ok(()) };
+    appended.hold(by);
+    if by == HeldBy::MaxHops {
+        let Message { id, chat_id, created_at, .. } = appended.message;
+        record_on(
+            connection,
+            DueHold { root: place.root, held_by: by, bound: limit, chat: chat_id, message: id },
+            created_at,
+        )?;
+    }
+    Ok(())
+}
+
+/// Records a hold, unless there is one already that was not released.
+fn record_on(connection: &mut SqliteConnection, hold: DueHold, now: Timestamp) -> Result<(), Fault> {
+    statement!(
+        "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at) VALUES (?, ?, ?, ?, ?, ?) \
+         ON CONFLICT (subject_id, held_by) DO UPDATE SET chat_id = excluded.chat_id, \
+         message_id = excluded.message_id, bound = excluded.bound, held_at = excluded.held_at, noticed_at = NULL \
+         WHERE holds.held_at IS NULL"
+    )
+    .bind::<Binary, _>(Id(hold.root.uuid()))
+    .bind::<Text, _>(hold.held_by.as_str())
+    .bind::<Binary, _>(Id(hold.chat.uuid()))
+    .bind::<Binary, _>(Id(hold.message.uuid()))
+    .bind::<Integer, _>(i32::try_from(hold.bound).unwrap_or(i32::MAX))
+    .bind::<BigInt, _>(now.micros())
+    .execute(connection)?;
+    Ok(())
+}
+
+pub(super) fn check_tree_on(connection: &mut SqliteConnection, command: CheckTree) -> Result<(), Fault> {
+    let CheckTree { root, limit, chat, message, now } = command;
+    let by = HeldBy::MaxTreeMessages;
+    let known = holds::table.find((row::bytes(root.uuid()), by.as_str())).select(holds::allowed);
+    let allowed = known.get_result::<Option<i32>>(connection).optional()?.flatten().map(i32::cast_unsigned);
+    let bound = command.bound(allowed);
+    let counted = statement!(
+        "SELECT count(*) FROM (SELECT 1 FROM messages INDEXED BY messages_of_tree WHERE root_id = ? LIMIT ? + 0)"
+        => BigInt
+    );
+    let counted = counted.bind::<Binary, _>(Id(root.uuid())).bind::<BigInt, _>(i64::from(bound) + 1);
+    if counted.get_result::<i64>(connection)? > i64::from(bound) {
+        record_on(connection, DueHold { root, held_by: by, bound: limit, chat, message }, now)?;
+    }
+    Ok(())
+}
+
+/// Allows the tree of a message whose delivery is released as many hops, or messages, again.
+pub(crate) fn release_on(
+    connection: &mut SqliteConnection,
+    message: &Message,
+    by: HeldBy,
+) -> Result<(), Fault> {
+    let place = message.place();
+    let (root, word) = (Id(place.root.uuid()), by.as_str());
+    match by {
+        HeldBy::MaxHops => statement!(
+            "UPDATE holds SET allowed = max(coalesce(allowed, 0), ? + bound), held_at = NULL, noticed_at = NULL \
+             WHERE subject_id = ? AND held_by = ?"
+        )
+        .bind::<Integer, _>(place.counted_hop().cast_signed())
+        .bind::<Binary, _>(root)
+        .bind::<Text, _>(word)
+        .execute(connection)?,
+        // The first of those that are released.
+        HeldBy::MaxTreeMessages => statement!(
+            "UPDATE holds SET allowed = min(max(coalesce(allowed, 0), bound) + bound, 2000000000), held_at = NULL, \
+             noticed_at = NULL WHERE subject_id = ? AND held_by = ? AND held_at IS NOT NULL"
+        )
+        .bind::<Binary, _>(root)
+        .bind::<Text, _>(word)
+        .execute(connection)?,
+    };
+    Ok(())
+}
+
+pub(super) fn due_on(connection: &mut SqliteConnection, limit: u32) -> Result<Vec<DueHold>, Fault> {
+    let rows = statement!(
+        "SELECT subject_id, held_by, bound, chat_id, message_id FROM holds INDEXED BY holds_to_notice \
+         WHERE held_at IS NOT NULL AND noticed_at IS NULL ORDER BY held_at, subject_id LIMIT ?"
+        => (Binary, Text, Integer, Binary, Binary)
+    );
+    let rows = rows.bind::<BigInt, _>(i64::from(limit)).load::<(Id, String, i32, Id, Id)>(connection)?;
+    let due = |(root, held_by, bound, chat, message): (Id, String, i32, Id, Id)| {
+        Ok(DueHold {
+            root: MessageId::new(root.0),
+            held_by: row::word(&held_by, HeldBy::parse)?,
+            bound: bound.cast_unsigned(),
+            chat: ChatId::new(chat.0),
+            message: MessageId::new(message.0),
+        })
+    };
+    rows.into_iter().map(due).collect()
+}
+
+pub(super) fn notice_on(
+    connection: &mut SqliteConnection,
+    command: &NoticeHold,
+) -> Result<NoticeOutcome, Fault> {
+    let due = command.due;
+    let unnoticed = holds::table
+        .find((row::bytes(due.root.uuid()), due.held_by.as_str()))
+        .filter(holds::held_at.is_not_null())
+        .filter(holds::noticed_at.is_null());
+    let marked =
+        diesel::update(unnoticed).set(holds::noticed_at.eq(command.now.micros())).execute(connection)?;
+    if marked == 0 {
+        return Ok(NoticeOutcome::Gone);
+    }
+    let Some(message) = message_on(connection, due.chat, due.message)? else {
+        return Ok(NoticeOutcome::Settled);
+    };
+    if chat_on(connection, due.chat)?.is_none() {
+        return Ok(NoticeOutcome::Settled);
+    }
+    let participants = participants_on(connection, due.chat, None)?;
+    let Some(event) = command.event(&message, &participants) else { return Ok(NoticeOutcome::Settled) };
+    match append_on(connection, event)? {
+        Ok(appended) => Ok(NoticeOutcome::Posted(Box::new(appended.message))),
+        Err(refused) => Err(Fault::Row(format!("the event of a hold was refused: {refused:?}"))),
+    }
+}

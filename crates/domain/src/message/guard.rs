@@ -1,0 +1,362 @@
+//! The loop guard: agents that answer each other for ever stop.
+//!
+//! Each answer of an agent is a hop further from the message that began the tree. A text of an agent that is more
+//! hops away than allowed is stored and shown as every other, but its deliveries are *held*: nothing is offered until
+//! a human releases it. So is every text of an agent in a tree that has too many messages. The humans of the chat are
+//! told once for each tree and limit. A release allows the tree as many hops, or messages, again. Texts of humans are
+//! never held.
+//!
+//! The messages of a tree are not counted with each one: every process counts those that it has stored, and reads the
+//! true number each time that these are a sixteenth of the limit.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::append::ChatState;
+use super::cause::{Cause, Place};
+use super::model::{Message, MessageKind};
+use super::port::{Appended, NewMessage};
+use super::service::MessageService;
+use crate::chat::Participant;
+use crate::delivery::HeldBy;
+use crate::event::DomainEvent;
+use crate::id::{ChatId, MessageId, ParticipantId};
+use crate::store::{OnCommit, StoreError};
+use crate::time::Timestamp;
+
+/// The usual number of messages that may follow from one.
+pub const MAX_TREE_MESSAGES: u32 = 10_000;
+
+/// The number of holds that a step notices.
+const STEP: u32 = 100;
+
+/// The largest number of hops from the root of a tree at which a text of an agent is offered: at most 1,000,000, and
+/// no limit if it is 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct MaxHops(u32);
+
+impl MaxHops {
+    /// The largest number.
+    pub const MAX: u32 = 1_000_000;
+
+    /// No limit.
+    pub const OFF: Self = Self(0);
+
+    /// `None` if it is more than [`Self::MAX`].
+    pub const fn new(number: u32) -> Option<Self> {
+        if number > Self::MAX { None } else { Some(Self(number)) }
+    }
+
+    /// The number itself; 0 for no limit.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+
+    /// The limit that is in force in a chat; `None` without one. That of the organization replaces that of the server;
+    /// the chat may have a stricter one.
+    fn in_force(server: Self, organization: Option<Self>, chat: Option<Self>) -> Option<u32> {
+        let limits = [Some(organization.unwrap_or(server)), chat];
+        limits.into_iter().flatten().map(Self::get).filter(|limit| *limit > 0).min()
+    }
+}
+
+impl Default for MaxHops {
+    /// 64, far beyond honest work.
+    fn default() -> Self {
+        Self(64)
+    }
+}
+
+impl ChatState {
+    /// The number of hops above which the deliveries of a message are held; `None` if no limit holds them.
+    pub(super) fn hop_limit(&self, new: &NewMessage) -> Option<u32> {
+        let is_addressed = new.mentions.iter().any(|mention| mention.addressed_agent().is_some());
+        if new.sender.agent().is_none() || !is_addressed {
+            return None;
+        }
+        let limit = MaxHops::in_force(new.max_hops, self.organization_max_hops, self.max_hops);
+        Some(limit.unwrap_or(u32::MAX))
+    }
+}
+
+impl Appended {
+    /// The place of the message in its tree, and its limit of hops, if its deliveries may be held.
+    pub const fn guarded(&self) -> Option<(Place, u32)> {
+        match (self.message.cause, self.hop_limit) {
+            (Cause::Known(place), Some(limit)) => Some((place, limit)),
+            _ => None,
+        }
+    }
+
+    /// Holds all its deliveries.
+    pub fn hold(&mut self, by: HeldBy) {
+        let now = self.message.created_at;
+        let new = std::mem::take(&mut self.message.deliveries);
+        self.message.deliveries = new.into_iter().map(|delivery| delivery.held(by, now)).collect();
+        self.recipients.clear();
+    }
+}
+
+/// What is known about the limits that a tree has reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TreeHolds {
+    /// The hops that releases allow.
+    pub allowed_hops: Option<u32>,
+    /// Set if the tree has too many messages.
+    pub is_full: bool,
+}
+
+impl TreeHolds {
+    /// The limit that holds a message at this place, if its deliveries may be held.
+    pub fn decide(self, place: Place, max_hops: u32) -> Option<HeldBy> {
+        if place.hop > max_hops && self.allowed_hops.is_none_or(|allowed| place.hop > allowed) {
+            return Some(HeldBy::MaxHops);
+        }
+        self.is_full.then_some(HeldBy::MaxTreeMessages)
+    }
+}
+
+/// The check of the number of messages of a tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CheckTree {
+    /// Its root.
+    pub root: MessageId,
+    /// The limit.
+    pub limit: u32,
+    /// The chat of a message of the tree.
+    pub chat: ChatId,
+    /// This message.
+    pub message: MessageId,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+impl CheckTree {
+    /// The largest number of messages, of which releases allow `allowed`.
+    pub fn bound(&self, allowed: Option<u32>) -> u32 {
+        self.limit.max(allowed.unwrap_or(0))
+    }
+}
+
+/// The largest number of messages of a tree, and those that this process has stored since it last read the true number.
+#[derive(Debug)]
+pub(super) struct TreeCounts {
+    /// 0 for no limit.
+    limit: u32,
+    stored: Mutex<HashMap<MessageId, u32>>,
+}
+
+/// The number of trees of which a process counts the messages. Then it begins anew.
+const COUNTED_TREES: usize = 10_000;
+
+impl TreeCounts {
+    pub(super) fn new(limit: u32) -> Self {
+        Self { limit, stored: Mutex::default() }
+    }
+
+    /// Counts a stored message; returns the limit if the true number is to be read, until it [was](Self::forget).
+    fn count(&self, root: MessageId) -> Option<u32> {
+        if self.limit == 0 {
+            return None;
+        }
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        if stored.len() >= COUNTED_TREES && !stored.contains_key(&root) {
+            stored.clear();
+        }
+        let number = stored.entry(root).or_default();
+        *number += 1;
+        (*number >= (self.limit / 16).max(1)).then_some(self.limit)
+    }
+
+    /// The true number was read.
+    fn forget(&self, root: MessageId) {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner).remove(&root);
+    }
+}
+
+/// Something that is held, and that the humans of the chat were not told of yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DueHold {
+    /// The root of the tree.
+    pub root: MessageId,
+    /// The limit.
+    pub held_by: HeldBy,
+    /// The value of the limit.
+    pub bound: u32,
+    /// The chat of the first message that is held.
+    pub chat: ChatId,
+    /// This message.
+    pub message: MessageId,
+}
+
+/// Telling the humans of a chat that something is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoticeHold {
+    /// What is held.
+    pub due: DueHold,
+    /// The id of the event.
+    pub event: MessageId,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+/// The result of telling the humans.
+#[derive(Clone, PartialEq, Debug)]
+pub enum NoticeOutcome {
+    /// This event was posted.
+    Posted(Box<Message>),
+    /// There was nothing to post: the message or its chat was deleted, or nobody is left who would read the event.
+    Settled,
+    /// The humans have been told before, or what was held has been released.
+    Gone,
+}
+
+impl NoticeHold {
+    /// The event to be posted, if anybody would read it. Pure; the stores call this on the message, and on the
+    /// participants of its chat, oldest first.
+    pub fn event(&self, held: &Message, participants: &[Participant]) -> Option<NewMessage> {
+        let sender = notifier(held.sender, participants)?;
+        let agents = held.deliveries.iter().map(|delivery| delivery.agent().to_string()).collect::<Vec<_>>();
+        let metadata = json!({
+            "kind": "failure",
+            "blocking": true,
+            "message_id": held.id.to_string(),
+            "root_id": self.due.root.to_string(),
+            "held_by": self.due.held_by.as_str(),
+            "agents": agents,
+        });
+        let content = match self.due.held_by {
+            HeldBy::MaxTreeMessages => format!(
+                "More than {} messages have followed from one message. What agents go on to write there is stored, but \
+                 offered to no agent until a human retries it.",
+                self.due.bound
+            ),
+            HeldBy::MaxHops => format!(
+                "These agents may be answering each other for ever: more than {} messages have followed from one \
+                 another. What they go on to write is stored, but offered to no agent until a human retries it.",
+                self.due.bound
+            ),
+        };
+        Some(NewMessage {
+            id: self.event,
+            chat: held.chat_id,
+            sender: sender.id,
+            sender_name: sender.name.clone(),
+            sender_handle: sender.handle.clone(),
+            kind: MessageKind::Attention,
+            content,
+            mentions: Vec::new(),
+            metadata: metadata.as_object().cloned(),
+            cause: Cause::Known(held.place_below()),
+            respond_by: None,
+            max_hops: MaxHops::OFF,
+            is_notice: true,
+            keyed: None,
+            now: self.now,
+        })
+    }
+}
+
+/// The participant in whose name the server posts an event about a message of `sender`: the sender; if it has left,
+/// the human with the highest role, who joined first.
+pub(super) fn notifier(sender: ParticipantId, participants: &[Participant]) -> Option<&Participant> {
+    let humans = participants.iter().filter(|participant| participant.id.user().is_some());
+    let sender = participants.iter().find(|participant| participant.id == sender);
+    // Without a human in the chat, nobody would read it.
+    sender.or_else(|| humans.min_by_key(|human| Reverse(human.role)))
+}
+
+impl MessageService {
+    /// Counts a stored message of a tree, and reads now and then whether the tree has too many. If that fails, it is read
+    /// after the next message: this one is stored.
+    pub(super) async fn count_in_tree(&self, stored: &Message) {
+        let Cause::Known(place) = stored.cause else { return };
+        let Some(limit) = self.trees.count(place.root) else { return };
+        let (root, chat, message, now) = (place.root, stored.chat_id, stored.id, stored.created_at);
+        if self.messages.check_tree(CheckTree { root, limit, chat, message, now }).await.is_ok() {
+            self.trees.forget(root);
+        }
+    }
+
+    /// Tells the humans of chats what is held, if they were not told yet. Several processes may do so at the same
+    /// time. Returns what failed, after the rest is done.
+    pub async fn notice_holds(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let mut failed = None;
+        for due in self.messages.due_holds(STEP).await? {
+            let event = MessageId::new(self.ids.generate(now));
+            let events = self.events.clone();
+            let on_commit = OnCommit::new(move |outcome: &NoticeOutcome| {
+                if let NoticeOutcome::Posted(message) = outcome {
+                    events.publish(DomainEvent::EventCreated { message: (**message).clone() });
+                }
+            });
+            if let Err(error) = self.messages.notice_hold(NoticeHold { due, event, now }, on_commit).await {
+                failed = Some(error);
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chat_is_at_most_as_free_as_its_organization() {
+        let (hops, off) = (|number| MaxHops::new(number).unwrap(), Some(MaxHops::OFF));
+        for (server, organization, chat, limit) in [
+            (64, None, None, Some(64)),
+            (0, None, None, None),
+            (64, Some(hops(100)), None, Some(100)),
+            (64, off, None, None),
+            (64, None, Some(hops(10)), Some(10)),
+            (64, None, Some(hops(100)), Some(64)),
+            (64, off, Some(hops(100)), Some(100)),
+            (0, Some(hops(8)), Some(hops(9)), Some(8)),
+        ] {
+            let found = MaxHops::in_force(hops(server), organization, chat);
+            assert_eq!(found, limit, "{server} {organization:?} {chat:?}");
+        }
+        assert_eq!(MaxHops::new(MaxHops::MAX + 1), None);
+    }
+
+    #[test]
+    fn a_release_allows_more_hops_and_a_full_tree_holds_all() {
+        let root = MessageId::new(uuid::Uuid::from_u128(1));
+        let originator = ParticipantId::User(crate::id::UserId::new(uuid::Uuid::from_u128(2)));
+        let (hops, full) = (Some(HeldBy::MaxHops), Some(HeldBy::MaxTreeMessages));
+        for (hop, max_hops, allowed_hops, is_full, held_by) in [
+            (3, 3, None, false, None),
+            (4, 3, None, false, hops),
+            (4, 3, Some(6), false, None),
+            (7, 3, Some(6), false, hops),
+            (7, 3, Some(6), true, hops),
+            (1, 3, None, true, full),
+            (1, u32::MAX, None, false, None),
+        ] {
+            let place = Place { message: None, root, hop, originator };
+            let found = TreeHolds { allowed_hops, is_full }.decide(place, max_hops);
+            assert_eq!(found, held_by, "{hop} {max_hops} {allowed_hops:?} {is_full}");
+        }
+    }
+
+    #[test]
+    fn the_true_number_is_read_now_and_then() {
+        let root = |number| MessageId::new(uuid::Uuid::from_u128(number));
+        let counts = TreeCounts::new(64);
+        for _ in 0..2 {
+            let read = (0..5).map(|_| counts.count(root(1))).collect::<Vec<_>>();
+            assert_eq!(read, [None, None, None, Some(64), Some(64)], "until it was read");
+            counts.forget(root(1));
+        }
+        assert_eq!(counts.count(root(2)), None);
+        assert_eq!(TreeCounts::new(1).count(root(1)), Some(1));
+        assert_eq!(TreeCounts::new(0).count(root(1)), None);
+    }
+}

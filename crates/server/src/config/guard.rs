@@ -1,0 +1,45 @@
+//! The limits of the loop guard.
+
+use domain::message::MaxHops;
+
+use super::key::Key;
+use super::parse;
+use super::values::Values;
+
+pub(super) fn max_hops(values: &mut Values) -> MaxHops {
+    values.section("Loop guard");
+    let max_hops = Key::number(
+        "max_hops",
+        "NUMBER",
+        "64",
+        "Number of messages that may follow from one another before the next one of an agent is held: it is stored, and \
+         offered to no agent until a human releases it. 0 turns this off. An organization can have another limit, and a \
+         room a stricter one. See *Two agents answer each other for ever* in [operations.md](operations.md).",
+    );
+    MaxHops::new(values.read(max_hops, parse::number(0, MaxHops::MAX))).unwrap_or_default()
+}
+
+pub(super) fn max_tree_messages(values: &mut Values) -> u32 {
+    let max_tree_messages = Key::number(
+        "max_tree_messages",
+        "NUMBER",
+        "10000",
+        "Number of messages, texts and events, that may follow from one message before the next ones of agents are held. \
+         0 turns this off. The number is read now and then, so a tree can exceed it by a sixteenth for each server.",
+    );
+    values.read(max_tree_messages, parse::number(0, 1_000_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::message::MAX_TREE_MESSAGES;
+
+    use super::*;
+
+    /// Services without a configuration use the same.
+    #[test]
+    fn the_defaults_are_those_of_the_domain() {
+        assert_eq!(max_hops(&mut Values::gather_nothing()), MaxHops::default());
+        assert_eq!(max_tree_messages(&mut Values::gather_nothing()), MAX_TREE_MESSAGES);
+    }
+}
