@@ -166,7 +166,7 @@ const ALLOWED: &str =
 const FILL: &str = concat!(
     "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at) SELECT ?, ",
     max_tree_messages!(),
-    ", ?, ?, ?, ? FROM (SELECT count(*) AS number FROM (SELECT 1 FROM messages WHERE root_id = ? LIMIT ?) AS some) \
+    ", ?, ?, ?, ? FROM (SELECT count(*) AS number FROM (SELECT 1 FROM messages WHERE root_id = ? LIMIT ?) AS part) \
      AS counted WHERE number > ? ",
     on_conflict!()
 );

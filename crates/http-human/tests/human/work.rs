@@ -258,9 +258,9 @@ async fn held_work_is_listed_and_released_by_tree() {
         api.world.deliveries.advance(from.caller, chat, begun, DeliveryStep::Begin).await.unwrap();
         last = api.mention(from.caller, chat, to, "and you?").await;
     }
-    let [item] = &api.get(&api.ann, "/work?state=held").await.data().as_array().unwrap()[..] else {
-        panic!("one item")
-    };
+    let held = api.get(&api.ann, "/work?state=held").await;
+    assert_eq!(held.column("message_id"), [last.as_str()]);
+    let item = &held.data()[0];
     assert_eq!((&item["message_id"], &item["state"]), (&json!(last), &json!("held")));
     assert_eq!((&item["flags"], &item["held_by"]), (&json!(["held"]), &json!("max_hops")));
     for (query, found) in [
