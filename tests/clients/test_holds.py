@@ -62,6 +62,19 @@ def test_two_echoes_stop_by_themselves(world):
     assert len(held(world, root)) == 1
 
 
+def test_a_ring_of_three_stops_by_itself(world):
+    ring, room = echoes(world, 3)
+    for credentials, after in zip(ring, ring[1:] + ring[:1], strict=True):
+        world.agent(
+            credentials, script="ring_agent.py", settings={"RING_NEXT": after.agent_id}
+        ).start()
+    root = begin(world, ring[0], room, ring[1])
+    wait_for("the humans are told", lambda: len(told(room)) == 1, 60.0)
+    assert len(held(world, root)) == 1
+    texts = [message for message in room.read() if message["message_type"] == "text"]
+    assert len(texts) == 1 + MAX_HOPS + 1
+
+
 def test_fresh_work_is_never_held(world):
     (one, two), room = echoes(world, 2)
     for credentials in (one, two):
