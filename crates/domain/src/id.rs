@@ -98,7 +98,8 @@ id_type! {
     SignalId,
     /// An entry of the audit log.
     AuditEntryId,
-    /// What an entry of the change log or the audit log is about; a word stored with it says its kind.
+    /// What an entry of the change log or the audit log, or a hold of deliveries, is about; a word stored with it says
+    /// its kind.
     SubjectId,
     /// A record whose kind follows from where the id is used: the last one of a page, what
     /// a repeated request created, or what a caller names as a contact.

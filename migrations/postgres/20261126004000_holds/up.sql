@@ -6,7 +6,8 @@ ALTER TABLE deliveries ADD COLUMN held_by text COLLATE "C";
 ALTER TABLE organizations ADD COLUMN max_hops integer CHECK (max_hops BETWEEN 0 AND 1000000);
 ALTER TABLE chats ADD COLUMN max_hops integer CHECK (max_hops BETWEEN 1 AND 1000000);
 
--- What has been over a limit: for a tree, `subject_id` is its root. `held_at` is null while nothing of it is held, since
+-- What has been over a limit: for a tree, `subject_id` is its root; for the texts of a room whose causes are ambiguous,
+-- the room. `held_at` is null while nothing of it is held, since
 -- what was held has been released. Then `allowed` is what may be reached before something is held again. The room and the
 -- message are those of the first delivery that was held. `bound` is the limit of that time.
 CREATE TABLE holds (

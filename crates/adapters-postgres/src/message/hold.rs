@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::HeldBy;
-use domain::id::{ChatId, MessageId};
+use domain::id::{ChatId, MessageId, SubjectId};
 use domain::message::{Appended, CheckTree, DueHold, Message, NoticeHold, NoticeOutcome, TreeHolds};
 use uuid::Uuid;
 
@@ -50,26 +50,27 @@ macro_rules! max_tree_messages {
 /// Of the inserted messages `message`, those that a limit holds ([`TreeHolds::decide`]). Values: those of
 /// [`bind_limits`].
 pub(super) const HELD: &str = concat!(
-    "SELECT message.id, message.chat_id, message.sequence, message.created_at, message.root_id, limited.max_hops, \
+    "SELECT message.id, message.chat_id, message.sequence, message.created_at, \
+     coalesce(message.root_id, message.chat_id) AS subject_id, limited.max_hops, \
      CASE WHEN message.hop > limited.max_hops AND message.hop > coalesce(deep.allowed, 0) THEN ",
     max_hops!(),
     " ELSE ",
     max_tree_messages!(),
     " END AS held_by FROM message JOIN unnest(?, ?) AS limited (id, max_hops) ON limited.id = message.id \
-     LEFT JOIN holds AS deep ON deep.subject_id = message.root_id AND deep.held_by = ",
+     LEFT JOIN holds AS deep ON deep.subject_id = coalesce(message.root_id, message.chat_id) AND deep.held_by = ",
     max_hops!(),
     " LEFT JOIN holds AS full_tree ON full_tree.subject_id = message.root_id AND full_tree.held_by = ",
     max_tree_messages!(),
-    " AND full_tree.held_at IS NOT NULL WHERE message.root_id IS NOT NULL \
+    " AND full_tree.held_at IS NOT NULL WHERE message.hop IS NOT NULL \
      AND (message.hop > limited.max_hops AND message.hop > coalesce(deep.allowed, 0) OR full_tree.subject_id IS NOT NULL)"
 );
 
-/// Records the holds of `held`, the first of each tree. A full tree is recorded when it is found to be.
+/// Records the holds of `held`, the first of each subject. A full tree is recorded when it is found to be.
 pub(super) const RECORD: &str = concat!(
     "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at) \
-     SELECT DISTINCT ON (root_id) root_id, held_by, chat_id, id, max_hops, created_at FROM held WHERE held_by = ",
+     SELECT DISTINCT ON (subject_id) subject_id, held_by, chat_id, id, max_hops, created_at FROM held WHERE held_by = ",
     max_hops!(),
-    " ORDER BY root_id, created_at, sequence ",
+    " ORDER BY subject_id, created_at, sequence ",
     on_conflict!()
 );
 
@@ -100,18 +101,18 @@ const HOLD: &str = "UPDATE deliveries SET dead_at = messages.created_at, dead_re
 /// Holds the deliveries of those of the written messages that are over a limit. Their causes must be known.
 pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(), Fault> {
     let guarded = |outcome: &Outcome| outcome.as_ref().ok().and_then(Appended::guarded);
-    let roots =
-        outcomes.iter().filter_map(guarded).map(|(place, _)| place.root.uuid()).collect::<HashSet<_>>();
-    if roots.is_empty() {
+    let subjects =
+        outcomes.iter().filter_map(guarded).map(|guarded| guarded.subject.uuid()).collect::<HashSet<_>>();
+    if subjects.is_empty() {
         return Ok(());
     }
     let known = statement::<(SqlUuid, Text, Nullable<Integer>, Bool)>(KNOWN)
-        .bind::<Array<SqlUuid>, _>(roots.into_iter().collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(subjects.into_iter().collect::<Vec<_>>())
         .load::<(Uuid, String, Option<i32>, bool)>(&mut db)
         .await?;
     let mut trees = HashMap::<_, TreeHolds>::new();
-    for (root, held_by, allowed, is_held) in known {
-        let tree = trees.entry(root).or_default();
+    for (subject, held_by, allowed, is_held) in known {
+        let tree = trees.entry(subject).or_default();
         match row::word(&held_by, HeldBy::parse)? {
             HeldBy::MaxHops => tree.allowed_hops = allowed.map(i32::cast_unsigned),
             HeldBy::MaxTreeMessages => tree.is_full = is_held,
@@ -119,16 +120,16 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(),
     }
     let (mut keys, mut words, mut deep) = (RecordKeys::default(), Vec::new(), Vec::new());
     for appended in outcomes.iter_mut().flatten() {
-        let Some((place, limit)) = appended.guarded() else { continue };
-        let tree = trees.get(&place.root.uuid()).copied().unwrap_or_default();
-        let Some(by) = tree.decide(place, limit) else { continue };
+        let Some(guarded) = appended.guarded() else { continue };
+        let tree = trees.get(&guarded.subject.uuid()).copied().unwrap_or_default();
+        let Some(by) = tree.decide(guarded) else { continue };
         appended.hold(by);
         let message = &appended.message;
         let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
         keys.extend(message.deliveries.iter().map(|delivery| (delivery.agent().uuid(), chat, sequence)));
         words.extend(message.deliveries.iter().map(|_| by));
         if by == HeldBy::MaxHops {
-            deep.push((message, place.root.uuid(), column(limit)));
+            deep.push((message, guarded.subject.uuid(), column(guarded.max_hops)));
         }
     }
     if keys.is_empty() {
@@ -145,7 +146,7 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(),
     let all = deep.iter();
     statement::<()>(format!(
         "WITH held AS (SELECT *, 'max_hops' AS held_by FROM unnest(?, ?, ?, ?, ?, ?) \
-         AS new (id, chat_id, sequence, created_at, root_id, max_hops)) {RECORD}"
+         AS new (id, chat_id, sequence, created_at, subject_id, max_hops)) {RECORD}"
     ))
     .bind::<Array<SqlUuid>, _>(all.clone().map(|(message, ..)| message.id.uuid()).collect::<Vec<_>>())
     .bind::<Array<SqlUuid>, _>(all.clone().map(|(message, ..)| message.chat_id.uuid()).collect::<Vec<_>>())
@@ -153,7 +154,7 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(),
     .bind::<Array<Timestamptz>, _>(
         all.clone().map(|(message, ..)| At(message.created_at)).collect::<Vec<_>>(),
     )
-    .bind::<Array<SqlUuid>, _>(all.clone().map(|(_, root, _)| *root).collect::<Vec<_>>())
+    .bind::<Array<SqlUuid>, _>(all.clone().map(|(_, subject, _)| *subject).collect::<Vec<_>>())
     .bind::<Array<Integer>, _>(all.map(|(.., limit)| *limit).collect::<Vec<_>>())
     .execute(&mut db)
     .await?;
@@ -210,14 +211,31 @@ const RELEASE_TREE: &str = "UPDATE holds SET allowed = least(greatest(coalesce(a
      2000000000)::integer, held_at = NULL, noticed_at = NULL \
      WHERE subject_id = ? AND held_by = ? AND held_at IS NOT NULL";
 
+/// What follows from a released text that begins a tree, whose hold was recorded for another subject.
+const ALLOW_OWN_TREE: &str = "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, allowed) \
+     SELECT ?, held_by, ?, ?, bound, ? + bound FROM holds WHERE subject_id = ? AND held_by = ? \
+     ON CONFLICT (subject_id, held_by) DO UPDATE \
+     SET allowed = greatest(coalesce(holds.allowed, 0), excluded.allowed)";
+
 /// Allows the tree of a message whose delivery is released as many hops, or messages, again.
 pub(crate) async fn release_on(mut db: &Db, message: &Message, by: HeldBy) -> Result<(), Fault> {
-    let place = message.place();
+    let (subject, hop) = (message.hold_subject().uuid(), column(message.place().counted_hop()));
     let release = match by {
-        HeldBy::MaxHops => statement::<()>(RELEASE_HOPS).bind::<Integer, _>(column(place.counted_hop())),
+        HeldBy::MaxHops => statement::<()>(RELEASE_HOPS).bind::<Integer, _>(hop),
         HeldBy::MaxTreeMessages => statement::<()>(RELEASE_TREE),
     };
-    release.bind::<SqlUuid, _>(place.root.uuid()).bind::<Text, _>(by.as_str()).execute(&mut db).await?;
+    release.bind::<SqlUuid, _>(subject).bind::<Text, _>(by.as_str()).execute(&mut db).await?;
+    if by == HeldBy::MaxHops && message.place().root.uuid() != subject {
+        statement::<()>(ALLOW_OWN_TREE)
+            .bind::<SqlUuid, _>(message.id.uuid())
+            .bind::<SqlUuid, _>(message.chat_id.uuid())
+            .bind::<SqlUuid, _>(message.id.uuid())
+            .bind::<Integer, _>(hop)
+            .bind::<SqlUuid, _>(subject)
+            .bind::<Text, _>(by.as_str())
+            .execute(&mut db)
+            .await?;
+    }
     Ok(())
 }
 
@@ -229,9 +247,9 @@ pub(super) async fn due_on(mut db: &Db, limit: u32) -> Result<Vec<DueHold>, Faul
         .bind::<BigInt, _>(i64::from(limit))
         .load::<(Uuid, String, i32, Uuid, Uuid)>(&mut db)
         .await?;
-    let due = |(root, held_by, bound, chat, message): (Uuid, String, i32, Uuid, Uuid)| {
+    let due = |(subject, held_by, bound, chat, message): (Uuid, String, i32, Uuid, Uuid)| {
         Ok(DueHold {
-            root: MessageId::new(root),
+            subject: SubjectId::new(subject),
             held_by: row::word(&held_by, HeldBy::parse)?,
             bound: bound.cast_unsigned(),
             chat: ChatId::new(chat),
@@ -248,7 +266,7 @@ pub(super) async fn notice_on(
     let due = command.due;
     let chat = locked_chat_on(db, due.chat).await?;
     let unnoticed = holds::table
-        .find((due.root.uuid(), due.held_by.as_str()))
+        .find((due.subject.uuid(), due.held_by.as_str()))
         .filter(holds::held_at.is_not_null())
         .filter(holds::noticed_at.is_null());
     let marked =

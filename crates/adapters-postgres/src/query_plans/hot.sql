@@ -361,26 +361,26 @@ WITH durable AS MATERIALIZED
     (SELECT may_write
       FROM guard)
     RETURNING id, chat_id, sequence, created_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause), held AS MATERIALIZED
-  (SELECT message.id, message.chat_id, message.sequence, message.created_at, message.root_id, limited.max_hops, CASE WHEN message.hop > limited.max_hops
+  (SELECT message.id, message.chat_id, message.sequence, message.created_at, coalesce(message.root_id, message.chat_id) AS subject_id, limited.max_hops, CASE WHEN message.hop > limited.max_hops
     AND message.hop > coalesce(deep.allowed, 0) THEN 'max_hops' ELSE 'max_tree_messages' END AS held_by
     FROM message
     JOIN unnest($22, $23) AS limited (id, max_hops)
     ON limited.id = message.id
     LEFT JOIN holds AS deep
-    ON deep.subject_id = message.root_id
+    ON deep.subject_id = coalesce(message.root_id, message.chat_id)
     AND deep.held_by = 'max_hops'
     LEFT JOIN holds AS full_tree
     ON full_tree.subject_id = message.root_id
     AND full_tree.held_by = 'max_tree_messages'
     AND full_tree.held_at IS NOT NULL
-    WHERE message.root_id IS NOT NULL
+    WHERE message.hop IS NOT NULL
     AND (message.hop > limited.max_hops
       AND message.hop > coalesce(deep.allowed, 0) OR full_tree.subject_id IS NOT NULL)), hold AS (INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at)
     SELECT DISTINCT
-    ON (root_id) root_id, held_by, chat_id, id, max_hops, created_at
+    ON (subject_id) subject_id, held_by, chat_id, id, max_hops, created_at
     FROM held
     WHERE held_by = 'max_hops'
-    ORDER BY root_id, created_at, sequence
+    ORDER BY subject_id, created_at, sequence
     ON CONFLICT (subject_id, held_by) DO UPDATE
     SET chat_id = excluded.chat_id, message_id = excluded.message_id, bound = excluded.bound, held_at = excluded.held_at, noticed_at = NULL
     WHERE holds.held_at IS NULL), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, dead_at, dead_reason, held_by)

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::HeldBy;
-use domain::id::{ChatId, MessageId};
+use domain::id::{ChatId, MessageId, SubjectId};
 use domain::message::{Appended, CheckTree, DueHold, Message, NoticeHold, NoticeOutcome, TreeHolds};
 use domain::time::Timestamp;
 
@@ -18,13 +18,14 @@ use crate::statement::statement;
 
 /// Holds the deliveries of a new message that is over a limit.
 pub(super) fn hold_on(connection: &mut SqliteConnection, appended: &mut Appended) -> Result<(), Fault> {
-    let Some((place, limit)) = appended.guarded() else { return Ok(()) };
+    let Some(guarded) = appended.guarded() else { return Ok(()) };
     let known = statement!(
         "SELECT held_by, allowed, held_at IS NOT NULL FROM holds WHERE subject_id = ?"
         => (Text, Nullable<Integer>, Bool)
     );
-    let known =
-        known.bind::<Binary, _>(Id(place.root.uuid())).load::<(String, Option<i32>, bool)>(connection)?;
+    let known = known
+        .bind::<Binary, _>(Id(guarded.subject.uuid()))
+        .load::<(String, Option<i32>, bool)>(connection)?;
     let mut holds = TreeHolds::default();
     for (held_by, allowed, is_held) in known {
         match row::word(&held_by, HeldBy::parse)? {
@@ -32,15 +33,13 @@ pub(super) fn hold_on(connection: &mut SqliteConnection, appended: &mut Appended
             HeldBy::MaxTreeMessages => holds.is_full = is_held,
         }
     }
-    let Some(by) = holds.decide(place, limit) else { return Ok(()) };
+    let Some(by) = holds.decide(guarded) else { return Ok(()) };
     appended.hold(by);
     if by == HeldBy::MaxHops {
         let Message { id, chat_id, created_at, .. } = appended.message;
-        record_on(
-            connection,
-            DueHold { root: place.root, held_by: by, bound: limit, chat: chat_id, message: id },
-            created_at,
-        )?;
+        let (subject, bound) = (guarded.subject, guarded.max_hops);
+        let hold = DueHold { subject, held_by: by, bound, chat: chat_id, message: id };
+        record_on(connection, hold, created_at)?;
     }
     Ok(())
 }
@@ -53,7 +52,7 @@ fn record_on(connection: &mut SqliteConnection, hold: DueHold, now: Timestamp) -
          message_id = excluded.message_id, bound = excluded.bound, held_at = excluded.held_at, noticed_at = NULL \
          WHERE holds.held_at IS NULL"
     )
-    .bind::<Binary, _>(Id(hold.root.uuid()))
+    .bind::<Binary, _>(Id(hold.subject.uuid()))
     .bind::<Text, _>(hold.held_by.as_str())
     .bind::<Binary, _>(Id(hold.chat.uuid()))
     .bind::<Binary, _>(Id(hold.message.uuid()))
@@ -75,7 +74,11 @@ pub(super) fn check_tree_on(connection: &mut SqliteConnection, command: CheckTre
     );
     let counted = counted.bind::<Binary, _>(Id(root.uuid())).bind::<BigInt, _>(i64::from(bound) + 1);
     if counted.get_result::<i64>(connection)? > i64::from(bound) {
-        record_on(connection, DueHold { root, held_by: by, bound: limit, chat, message }, now)?;
+        record_on(
+            connection,
+            DueHold { subject: SubjectId::new(root.uuid()), held_by: by, bound: limit, chat, message },
+            now,
+        )?;
     }
     Ok(())
 }
@@ -86,26 +89,54 @@ pub(crate) fn release_on(
     message: &Message,
     by: HeldBy,
 ) -> Result<(), Fault> {
-    let place = message.place();
-    let (root, word) = (Id(place.root.uuid()), by.as_str());
+    let (subject, word) = (Id(message.hold_subject().uuid()), by.as_str());
     match by {
-        HeldBy::MaxHops => statement!(
-            "UPDATE holds SET allowed = max(coalesce(allowed, 0), ? + bound), held_at = NULL, noticed_at = NULL \
-             WHERE subject_id = ? AND held_by = ?"
-        )
-        .bind::<Integer, _>(place.counted_hop().cast_signed())
-        .bind::<Binary, _>(root)
-        .bind::<Text, _>(word)
-        .execute(connection)?,
+        HeldBy::MaxHops => {
+            let hop = message.place().counted_hop().cast_signed();
+            statement!(
+                "UPDATE holds SET allowed = max(coalesce(allowed, 0), ? + bound), held_at = NULL, noticed_at = NULL \
+                 WHERE subject_id = ? AND held_by = ?"
+            )
+            .bind::<Integer, _>(hop)
+            .bind::<Binary, _>(subject)
+            .bind::<Text, _>(word)
+            .execute(connection)?;
+            if message.place().root.uuid() != subject.0 {
+                allow_own_tree_on(connection, message, subject, hop)?;
+            }
+        }
         // The first of those that are released.
         HeldBy::MaxTreeMessages => statement!(
             "UPDATE holds SET allowed = min(max(coalesce(allowed, 0), bound) + bound, 2000000000), held_at = NULL, \
              noticed_at = NULL WHERE subject_id = ? AND held_by = ? AND held_at IS NOT NULL"
         )
-        .bind::<Binary, _>(root)
+        .bind::<Binary, _>(subject)
         .bind::<Text, _>(word)
-        .execute(connection)?,
-    };
+        .execute(connection)
+        .map(drop)?,
+    }
+    Ok(())
+}
+
+/// Allows what follows from a released text that begins a tree, since its hold was recorded for another subject.
+fn allow_own_tree_on(
+    connection: &mut SqliteConnection,
+    message: &Message,
+    subject: Id,
+    hop: i32,
+) -> Result<(), Fault> {
+    statement!(
+        "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, allowed) \
+         SELECT ?, held_by, ?, ?, bound, ? + bound FROM holds WHERE subject_id = ? AND held_by = ? \
+         ON CONFLICT (subject_id, held_by) DO UPDATE SET allowed = max(coalesce(holds.allowed, 0), excluded.allowed)"
+    )
+    .bind::<Binary, _>(Id(message.id.uuid()))
+    .bind::<Binary, _>(Id(message.chat_id.uuid()))
+    .bind::<Binary, _>(Id(message.id.uuid()))
+    .bind::<Integer, _>(hop)
+    .bind::<Binary, _>(subject)
+    .bind::<Text, _>(HeldBy::MaxHops.as_str())
+    .execute(connection)?;
     Ok(())
 }
 
@@ -116,9 +147,9 @@ pub(super) fn due_on(connection: &mut SqliteConnection, limit: u32) -> Result<Ve
         => (Binary, Text, Integer, Binary, Binary)
     );
     let rows = rows.bind::<BigInt, _>(i64::from(limit)).load::<(Id, String, i32, Id, Id)>(connection)?;
-    let due = |(root, held_by, bound, chat, message): (Id, String, i32, Id, Id)| {
+    let due = |(subject, held_by, bound, chat, message): (Id, String, i32, Id, Id)| {
         Ok(DueHold {
-            root: MessageId::new(root.0),
+            subject: SubjectId::new(subject.0),
             held_by: row::word(&held_by, HeldBy::parse)?,
             bound: bound.cast_unsigned(),
             chat: ChatId::new(chat.0),
@@ -134,7 +165,7 @@ pub(super) fn notice_on(
 ) -> Result<NoticeOutcome, Fault> {
     let due = command.due;
     let unnoticed = holds::table
-        .find((row::bytes(due.root.uuid()), due.held_by.as_str()))
+        .find((row::bytes(due.subject.uuid()), due.held_by.as_str()))
         .filter(holds::held_at.is_not_null())
         .filter(holds::noticed_at.is_null());
     let marked =

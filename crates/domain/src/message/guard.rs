@@ -1,10 +1,14 @@
 //! The loop guard: agents that answer each other for ever stop.
 //!
-//! Each answer of an agent is a hop further from the message that began the tree. A text of an agent that is more
-//! hops away than allowed is stored and shown as every other, but its deliveries are *held*: nothing is offered until
-//! a human releases it. So is every text of an agent in a tree that has too many messages. The humans of the chat are
-//! told once for each tree and limit. A release allows the tree as many hops, or messages, again. Texts of humans are
-//! never held.
+//! Each answer of an agent is a hop further from the message that began the tree, or from the last text of a human in
+//! it. A text of an agent that is more hops away than allowed is stored and shown as every other, but its deliveries
+//! are *held*: nothing is offered until a human releases it. So is every text of an agent in a tree that has too many
+//! messages. The humans of the chat are told once for each tree and limit. A release allows the tree as many hops, or
+//! messages, again. Texts of humans are never held.
+//!
+//! A text with an ambiguous cause begins a tree of its own, with the hop that it could have. What holds it is recorded
+//! for its chat, since the humans are not to be told of each such text: a release allows all of them in the chat as
+//! many hops again.
 //!
 //! The messages of a tree are not counted with each one: every process counts those that it has stored, and reads the
 //! true number each time that these are a sixteenth of the limit.
@@ -17,14 +21,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::append::ChatState;
-use super::cause::{Cause, Place};
+use super::cause::Cause;
 use super::model::{Message, MessageKind};
 use super::port::{Appended, NewMessage};
 use super::service::MessageService;
 use crate::chat::Participant;
 use crate::delivery::HeldBy;
 use crate::event::DomainEvent;
-use crate::id::{ChatId, MessageId, ParticipantId};
+use crate::id::{ChatId, MessageId, ParticipantId, SubjectId};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
@@ -84,12 +88,13 @@ impl ChatState {
 }
 
 impl Appended {
-    /// The place of the message in its tree, and its limit of hops, if its deliveries may be held.
-    pub const fn guarded(&self) -> Option<(Place, u32)> {
-        match (self.message.cause, self.hop_limit) {
-            (Cause::Known(place), Some(limit)) => Some((place, limit)),
-            _ => None,
+    /// What limits its deliveries, if they may be held.
+    pub const fn guarded(&self) -> Option<Guarded> {
+        let (message, Some(max_hops)) = (&self.message, self.hop_limit) else { return None };
+        if message.cause.is_none() {
+            return None;
         }
+        Some(Guarded { subject: message.hold_subject(), hop: message.place().hop, max_hops })
     }
 
     /// Holds all its deliveries.
@@ -99,6 +104,27 @@ impl Appended {
         self.message.deliveries = new.into_iter().map(|delivery| delivery.held(by, now)).collect();
         self.recipients.clear();
     }
+}
+
+impl Message {
+    /// What a hold of its deliveries is recorded for: its tree, or its chat if its cause is ambiguous.
+    pub const fn hold_subject(&self) -> SubjectId {
+        SubjectId::new(match self.cause {
+            Cause::Ambiguous { .. } => self.chat_id.uuid(),
+            Cause::None | Cause::Known(_) => self.place().root.uuid(),
+        })
+    }
+}
+
+/// What limits a text of an agent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Guarded {
+    /// See [`Message::hold_subject`].
+    pub subject: SubjectId,
+    /// Its hop.
+    pub hop: u32,
+    /// The largest that is offered.
+    pub max_hops: u32,
 }
 
 /// What is known about the limits that a tree has reached.
@@ -111,9 +137,10 @@ pub struct TreeHolds {
 }
 
 impl TreeHolds {
-    /// The limit that holds a message at this place, if its deliveries may be held.
-    pub fn decide(self, place: Place, max_hops: u32) -> Option<HeldBy> {
-        if place.hop > max_hops && self.allowed_hops.is_none_or(|allowed| place.hop > allowed) {
+    /// The limit that holds a message.
+    pub fn decide(self, guarded: Guarded) -> Option<HeldBy> {
+        let Guarded { hop, max_hops, .. } = guarded;
+        if hop > max_hops && self.allowed_hops.is_none_or(|allowed| hop > allowed) {
             return Some(HeldBy::MaxHops);
         }
         self.is_full.then_some(HeldBy::MaxTreeMessages)
@@ -181,8 +208,8 @@ impl TreeCounts {
 /// Something that is held, and that the humans of the chat were not told of yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DueHold {
-    /// The root of the tree.
-    pub root: MessageId,
+    /// See [`Message::hold_subject`].
+    pub subject: SubjectId,
     /// The limit.
     pub held_by: HeldBy,
     /// The value of the limit.
@@ -225,7 +252,7 @@ impl NoticeHold {
             "kind": "failure",
             "blocking": true,
             "message_id": held.id.to_string(),
-            "root_id": self.due.root.to_string(),
+            "root_id": held.place().root.to_string(),
             "held_by": self.due.held_by.as_str(),
             "agents": agents,
         });
@@ -328,8 +355,6 @@ mod tests {
 
     #[test]
     fn a_release_allows_more_hops_and_a_full_tree_holds_all() {
-        let root = MessageId::new(uuid::Uuid::from_u128(1));
-        let originator = ParticipantId::User(crate::id::UserId::new(uuid::Uuid::from_u128(2)));
         let (hops, full) = (Some(HeldBy::MaxHops), Some(HeldBy::MaxTreeMessages));
         for (hop, max_hops, allowed_hops, is_full, held_by) in [
             (3, 3, None, false, None),
@@ -340,8 +365,8 @@ mod tests {
             (1, 3, None, true, full),
             (1, u32::MAX, None, false, None),
         ] {
-            let place = Place { message: None, root, hop, originator };
-            let found = TreeHolds { allowed_hops, is_full }.decide(place, max_hops);
+            let guarded = Guarded { subject: SubjectId::NIL, hop, max_hops };
+            let found = TreeHolds { allowed_hops, is_full }.decide(guarded);
             assert_eq!(found, held_by, "{hop} {max_hops} {allowed_hops:?} {is_full}");
         }
     }

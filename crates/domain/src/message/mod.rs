@@ -38,7 +38,9 @@ pub use deadline::{
     CheckDeadline, CheckedDeadlines, DeadlineFault, DeadlineOutcome, DeadlineWalk, DueText, RespondWithin,
 };
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
-pub use guard::{CheckTree, DueHold, MAX_TREE_MESSAGES, MaxHops, NoticeHold, NoticeOutcome, TreeHolds};
+pub use guard::{
+    CheckTree, DueHold, Guarded, MAX_TREE_MESSAGES, MaxHops, NoticeHold, NoticeOutcome, TreeHolds,
+};
 pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
 pub use model::{Message, MessageKind, Recipient, RecipientState, SentMessage};

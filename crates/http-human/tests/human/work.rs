@@ -265,7 +265,7 @@ async fn held_work_is_listed_and_released_by_tree() {
     assert_eq!((&item["flags"], &item["held_by"]), (&json!(["held"]), &json!("max_hops")));
     for (query, found) in [
         (format!("root={root}&state=held"), 1),
-        (format!("root={last}&state=held"), 0),
+        (format!("root={chat}&state=held"), 0),
         ("flag=held".to_owned(), 1),
         (format!("root={root}"), 2),
     ] {

@@ -6,7 +6,7 @@ use domain::delivery::{
     AdvanceError, DeadLetterReason, DeliveryFilter, DeliveryStatus, DeliveryStep, HeldBy, Order,
 };
 use domain::event::DomainEvent;
-use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::id::{ChatId, MessageId, ParticipantId, SubjectId};
 use domain::message::{
     Cause, HistoryFilter, MaxHops, MentionKind, Message, MessageContent, MessageKind, RecipientState,
     RequestedMention, SendMessage, SentMessage,
@@ -171,7 +171,10 @@ pub async fn the_humans_are_told_once_for_each_tree(world: World) {
     take(&world, &pair.agents[1], pair.chat, sent[0].id, DeliveryStep::Succeed).await;
     assert_eq!((status(&sent[1]), status(&again)), (Some(DeliveryStatus::Held), Some(DeliveryStatus::Held)));
     let due = world.stores.messages.due_holds(100).await.unwrap();
-    assert_eq!(due.iter().map(|due| (due.root, due.message)).collect::<Vec<_>>(), [(root, sent[1].id)]);
+    assert_eq!(
+        due.iter().map(|due| (due.subject, due.message)).collect::<Vec<_>>(),
+        [(SubjectId::new(root.uuid()), sent[1].id)]
+    );
     world.publisher.take();
     for _ in 0..2 {
         world.messages.notice_holds().await.unwrap();
@@ -303,11 +306,47 @@ pub async fn humans_and_fresh_work_are_never_held(world: World) {
         let command = SendMessage { content, mentions, respond_by: None, in_reply_to: Some(last) };
         let human = world.messages.send(pair.ann.caller, pair.chat, command).await.unwrap();
         assert_eq!(status(&human), Some(DeliveryStatus::New));
-        assert_eq!(pair.stored(&world, human.id).await.place().hop, 3);
+        let place = pair.stored(&world, human.id).await.place();
+        assert_eq!((place.root, place.hop), (root, 0), "hops count from what a human says");
         take(&world, &pair.agents[0], pair.chat, human.id, DeliveryStep::Begin).await;
         take(&world, &pair.agents[0], pair.chat, human.id, DeliveryStep::Succeed).await;
     }
     assert_eq!(listed(&world, pair.scope(), held(None)).await, []);
+}
+
+/// Nor does it tell the humans of each text: one event for the room until something is released.
+pub async fn an_ambiguous_cause_hides_no_hop(world: World) {
+    let pair = pair(&world, 1).await;
+    let [bot, scout] = &pair.agents;
+    for _ in 0..2 {
+        let root = pair.root(&world).await;
+        let asked = pair.talk(&world, 0, root, 1).await[0].id;
+        take(&world, scout, pair.chat, asked, DeliveryStep::Begin).await;
+    }
+    let say = async |from: &TestAgent, to: &TestAgent| {
+        let sent = world.send(from.caller, pair.chat, "and you?", &[ParticipantId::Agent(to.id)]).await;
+        (sent.id, status(&sent).unwrap())
+    };
+    let (first, of_first) = say(scout, bot).await;
+    let (second, of_second) = say(scout, bot).await;
+    assert_eq!((of_first, of_second), (DeliveryStatus::Held, DeliveryStatus::Held));
+    let message = pair.stored(&world, first).await;
+    assert_eq!(message.cause, Cause::Ambiguous { hop: 2 });
+    assert_eq!(message.deliveries[0].held_by(), Some(HeldBy::MaxHops));
+    for _ in 0..2 {
+        world.messages.notice_holds().await.unwrap();
+        let [event] = &pair.events(&world).await[..] else { panic!("one event") };
+        assert_eq!(event.metadata.as_ref().unwrap()["root_id"], first.to_string());
+    }
+
+    let scope = pair.scope();
+    world.work.change(scope, first, bot.id, WorkChange::Retry, None).await.unwrap();
+    assert_eq!(listed(&world, scope, held(None)).await, [second]);
+    take(&world, bot, pair.chat, first, DeliveryStep::Begin).await;
+    assert_eq!(say(bot, scout).await.1, DeliveryStatus::New, "what follows from it");
+    assert_eq!(say(scout, bot).await.1, DeliveryStatus::New, "the next one of its kind");
+    world.messages.notice_holds().await.unwrap();
+    assert_eq!(pair.events(&world).await.len(), 1);
 }
 
 /// Also without a loop: the texts of two agents at one question each time.
