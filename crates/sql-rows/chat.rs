@@ -7,7 +7,7 @@ use domain::chat::{
     Standing,
 };
 use domain::id::{ChatId, ParticipantId, ParticipantKind, TaskId, UserId};
-use domain::message::{MaxHops, RespondWithin};
+use domain::message::{MaxHops, MaxPairMessages, RespondWithin};
 
 use crate::error::Fault;
 use crate::row::{self, At, Id};
@@ -58,6 +58,14 @@ pub(crate) fn respond_within_column(within: RespondWithin) -> i32 {
 /// The limit of hops of a chat or an organization with this column.
 pub(crate) fn max_hops(column: i32) -> Option<MaxHops> {
     u32::try_from(column).ok().and_then(MaxHops::new)
+}
+
+/// The limits of hops and of pairs of an organization.
+pub(crate) type LimitColumns = (Option<i32>, Option<i32>);
+
+/// The limit of pairs of an organization with this column.
+pub(crate) fn max_pair_messages(column: i32) -> Option<MaxPairMessages> {
+    u32::try_from(column).ok().and_then(MaxPairMessages::new)
 }
 
 /// The column of a limit of hops.

@@ -53,9 +53,9 @@ async fn a_pair_stops_and_goes_on_when_it_is_released() {
         Server::start_alone(&[("PARLANCE_MAX_HOPS", "5"), ("PARLANCE_RATE_LIMITS", "false")]).await;
     let cast = Cast::on(&server).await;
     let (pair, room) = ([cast.a1.clone(), cast.a2.clone()], &cast.r1);
-    let (root, status) = say(&cast.u1, room, &pair[0]).await;
+    let (begun, status) = say(&cast.u1, room, &pair[0]).await;
     assert_eq!(status, "new");
-    let texts = echo(&pair, room, &root).await;
+    let texts = echo(&pair, room, &begun).await;
     assert_eq!(texts.len(), 7, "the root, five hops, and one that is held");
     server.kill9();
     server.run().await;
@@ -67,13 +67,13 @@ async fn a_pair_stops_and_goes_on_when_it_is_released() {
     assert_eq!((&item["message_id"], &item["held_by"]), (&json!(last), &json!("max_hops")));
     assert_eq!((&item["state"], &item["flags"]), (&json!("held"), &json!(["held"])));
 
-    let retry = json!({"state": "held", "root": root});
+    let retry = json!({"state": "held", "root": begun});
     assert_eq!(cast.u1.post("/work/retry", retry).await.data()["changed"], 1);
     assert_eq!(held(&cast.u1).await, Vec::<Value>::new());
     let more = echo(&pair, room, last).await;
     assert_eq!(more.len(), 7, "as many hops again");
     until("the humans are told again", async || told(&cast.u1, room).await.len() == 2).await;
-    let end = json!({"state": "held", "root": root, "reason": "a loop"});
+    let end = json!({"state": "held", "root": begun, "reason": "a loop"});
     assert_eq!(cast.u1.post("/work/dead-letter", end).await.data()["changed"], 1);
 
     // Fresh work is not held, however much there is.
@@ -106,8 +106,8 @@ async fn a_ring_of_three_stops_over_two_servers() {
     for socket in &mut sockets {
         socket.join("1", &topic).await;
     }
-    let (root, _) = say(&cast.u1, room, &ring[0]).await;
-    let texts = echo(&ring, room, &root).await;
+    let (begun, _) = say(&cast.u1, room, &ring[0]).await;
+    let texts = echo(&ring, room, &begun).await;
     assert_eq!(texts.len(), 6);
     for socket in &mut sockets {
         let event = loop {
@@ -118,10 +118,42 @@ async fn a_ring_of_three_stops_over_two_servers() {
         };
         assert_eq!(
             (&event["message_type"], &event["metadata"]["root_id"]),
-            (&json!("attention"), &json!(root))
+            (&json!("attention"), &json!(begun))
         );
     }
     let (next, _) = say(&cast.u1, room, &ring[0]).await;
     echo(&ring, room, &next).await;
     until("both trees are told of", async || told(&cast.u1, room).await.len() == 2).await;
+}
+
+/// Their clients tell no server what they work on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pair_that_opens_no_attempts_stops() {
+    let settings = [("PARLANCE_MAX_PAIR_MESSAGES", "32"), ("PARLANCE_RATE_LIMITS", "false")];
+    let server = Server::start_with(&settings).await;
+    let cast = Cast::on(&server).await;
+    let (pair, room) = ([cast.a1.clone(), cast.a2.clone()], &cast.r1);
+    let talk = async || {
+        for turn in 0..100 {
+            let (text, status) = say(&pair[turn % 2], room, &pair[(turn + 1) % 2]).await;
+            if status == "held" {
+                return (turn, text);
+            }
+        }
+        panic!("they go on for ever");
+    };
+    let (number, text) = talk().await;
+    assert!((33..=34).contains(&number), "every second one is counted: {number}");
+    let [item] = &held(&cast.u1).await[..] else { panic!("one item") };
+    assert_eq!((&item["message_id"], &item["held_by"]), (&json!(text), &json!("max_pair_messages")));
+    until("the humans are told", async || {
+        let history = cast.u1.history(room).await;
+        let told = history.iter().filter(|message| message["message_type"] == "attention");
+        told.map(|event| &event["metadata"]["held_by"]).collect::<Vec<_>>() == ["max_pair_messages"]
+    })
+    .await;
+    let retry = json!({"state": "held"});
+    assert_eq!(cast.u1.post("/work/retry", retry).await.data()["changed"], 1);
+    let (number, _) = talk().await;
+    assert!((28..=34).contains(&number), "as many again: {number}");
 }

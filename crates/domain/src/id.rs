@@ -106,6 +106,14 @@ id_type! {
     RecordId,
 }
 
+impl SubjectId {
+    /// Two agents in a chat, in any order. No other pair has the same, since ids are random.
+    pub const fn of_pair(chat: ChatId, agents: [AgentId; 2]) -> Self {
+        let [one, other] = agents;
+        Self(Uuid::from_u128(chat.0.as_u128() ^ one.0.as_u128() ^ other.0.as_u128()))
+    }
+}
+
 impl RecordId {
     /// Follows every other id.
     pub const MAX: Self = Self(Uuid::max());

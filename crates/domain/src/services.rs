@@ -18,7 +18,7 @@ use crate::delivery::{DeliveryRepository, DeliveryService};
 use crate::idempotency::IdempotencyRepository;
 use crate::login::{LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
 use crate::memory::{MemoryRepository, MemoryService};
-use crate::message::{MaxHops, MessageRepository, MessageService};
+use crate::message::{MaxHops, MaxPairMessages, MessageRepository, MessageService};
 use crate::organization::{OrganizationRepository, OrganizationService};
 use crate::peer::{PeerRepository, PeerService};
 use crate::plan::{PlanName, PlanRepository, PlanService};
@@ -99,6 +99,8 @@ pub struct Ports {
     pub max_hops: MaxHops,
     /// The largest number of messages of a tree; 0 for no limit.
     pub max_tree_messages: u32,
+    /// The limit of pairs of organizations that have none of their own.
+    pub max_pair_messages: MaxPairMessages,
 }
 
 /// Every use case, built once.
@@ -215,7 +217,11 @@ impl Services {
             administration: Arc::new(administration),
             tokens: tokens.clone(),
             chats: Arc::new(chats),
-            messages: Arc::new(messages.with_limits(ports.max_hops, ports.max_tree_messages)),
+            messages: Arc::new(messages.with_limits(
+                ports.max_hops,
+                ports.max_tree_messages,
+                ports.max_pair_messages,
+            )),
             deliveries: Arc::new(deliveries),
             activity,
             control: Arc::new(control),

@@ -122,6 +122,7 @@ pub(crate) fn ports(
         prices: config.prices.clone(),
         max_hops: config.max_hops,
         max_tree_messages: config.max_tree_messages,
+        max_pair_messages: config.max_pair_messages,
     })
 }
 

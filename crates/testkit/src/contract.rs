@@ -173,7 +173,8 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, holds:
             agents_that_answer_each_other_stop, the_humans_are_told_once_for_each_tree, a_release_lets_a_tree_go_on,
             work_is_held_and_ended_by_tree, a_limit_counts_from_the_next_text, humans_and_fresh_work_are_never_held,
-            a_tree_with_too_many_messages_is_held, an_ambiguous_cause_hides_no_hop,
+            a_tree_with_too_many_messages_is_held, an_ambiguous_cause_hides_no_hop, a_pair_without_attempts_stops,
+            a_slow_loop_stops,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

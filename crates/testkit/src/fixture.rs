@@ -22,8 +22,8 @@ use domain::memory::{
     StoreMemory,
 };
 use domain::message::{
-    DeadlineWalk, EventContent, EventMetadata, HistoryFilter, MaxHops, MentionKind, MessageContent,
-    MessageKind, PostEvent, RequestedMention, RespondWithin, SendMessage,
+    DeadlineWalk, EventContent, EventMetadata, HistoryFilter, MaxHops, MaxPairMessages, MentionKind,
+    MessageContent, MessageKind, PostEvent, RequestedMention, RespondWithin, SendMessage,
 };
 use domain::organization::{Authority, Invite, OrganizationChanges, PauseReason};
 use domain::page::{PageRequest, Slice};
@@ -132,7 +132,8 @@ impl Fixture {
     /// Two agents that answer each other in a room of their own until the second limit holds them.
     async fn loop_for_ever(&self, world: &World) {
         let (ann, pair) = (&self.users[0], [&self.agents[0], &self.agents[2]]);
-        let own = OrganizationChanges { name: None, max_hops: Some(MaxHops::new(2)) };
+        let max_pair_messages = Some(MaxPairMessages::new(500));
+        let own = OrganizationChanges { name: None, max_hops: Some(MaxHops::new(2)), max_pair_messages };
         world.organizations.rename(Authority::Admin(ann.caller), own).await.unwrap();
         let room = world.chat(ann.caller, &pair.map(|agent| agent.id.into())).await;
         let changes = ChatChanges { max_hops: Some(MaxHops::new(1)), ..ChatChanges::default() };

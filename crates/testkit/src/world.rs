@@ -21,8 +21,8 @@ use domain::idempotency::IdempotencyRepository;
 use domain::login::{LoginRepository, Registration};
 use domain::memory::{MemoryContent, MemoryMetadata, MemoryRepository, MemoryThought, StoreMemory};
 use domain::message::{
-    MAX_TREE_MESSAGES, MaxHops, MentionKind, MessageContent, MessageRepository, RequestedMention,
-    SendMessage, SentMessage,
+    MAX_TREE_MESSAGES, MaxHops, MaxPairMessages, MentionKind, MessageContent, MessageRepository,
+    RequestedMention, SendMessage, SentMessage,
 };
 use domain::organization::{OrganizationRepository, OrganizationRole};
 use domain::peer::PeerRepository;
@@ -222,6 +222,7 @@ impl World {
             prices: Prices::default(),
             max_hops: MaxHops::default(),
             max_tree_messages: MAX_TREE_MESSAGES,
+            max_pair_messages: MaxPairMessages::default(),
         };
         let services = Services::new(ports.clone());
         Self { clock, publisher, presence, stores, ports, hasher, services }

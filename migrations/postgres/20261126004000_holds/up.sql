@@ -4,10 +4,13 @@ ALTER TABLE deliveries ADD COLUMN held_by text COLLATE "C";
 
 -- The largest number of hops from the root of a tree; 0 for no limit, null for that of the organization or the server.
 ALTER TABLE organizations ADD COLUMN max_hops integer CHECK (max_hops BETWEEN 0 AND 1000000);
+-- The largest number of texts without a known cause between two agents of a room within ten minutes, likewise.
+ALTER TABLE organizations ADD COLUMN max_pair_messages integer CHECK (max_pair_messages BETWEEN 0 AND 1000000);
 ALTER TABLE chats ADD COLUMN max_hops integer CHECK (max_hops BETWEEN 1 AND 1000000);
 
 -- What has been over a limit: for a tree, `subject_id` is its root; for the texts of a room whose causes are ambiguous,
--- the room. `held_at` is null while nothing of it is held, since
+-- the room; for two agents, it
+-- stands for both and the room. `held_at` is null while nothing of it is held, since
 -- what was held has been released. Then `allowed` is what may be reached before something is held again. The room and the
 -- message are those of the first delivery that was held. `bound` is the limit of that time.
 CREATE TABLE holds (

@@ -263,7 +263,7 @@ fn organization() -> Vec<Operation> {
     }});
     vec![
         get(&at("")),
-        patch("", json!({"organization": {"name": "Acme", "max_hops": 200}})),
+        patch("", json!({"organization": {"name": "Acme", "max_hops": 200, "max_pair_messages": 500}})),
         get(&at("/members")),
         patch("/members/{member_id}", json!({"member": {"role": "admin"}})),
         delete(&at("/members/{member_id}")),

@@ -27,10 +27,10 @@ use async_trait::async_trait;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, CheckTree,
-    DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld, HistoryFilter, Kinds,
-    Message, MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult, Surroundings,
-    SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, CheckPair,
+    CheckTree, DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld,
+    HistoryFilter, Kinds, Message, MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult,
+    Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -102,6 +102,11 @@ impl MessageRepository for PostgresStore {
 
     async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError> {
         let done = self.change(command, |db, command| hold::check_tree_on(db, command).boxed(), |()| ());
+        done.await?.map_err(|never: Infallible| match never {})
+    }
+
+    async fn check_pair(&self, command: CheckPair) -> Result<(), StoreError> {
+        let done = self.change(command, |db, command| hold::check_pair_on(db, command).boxed(), |()| ());
         done.await?.map_err(|never: Infallible| match never {})
     }
 

@@ -200,8 +200,9 @@ static WRITE: LazyLock<String> = LazyLock::new(|| {
          held AS MATERIALIZED ({held}), hold AS ({record}), \
          delivery AS ({deliveries} WHERE (SELECT may_write FROM guard)), \
          chat AS ({chats} AND (SELECT may_write FROM guard) RETURNING chats.xmin) \
-         SELECT xmin::text, message.id, {columns}, held.held_by FROM (SELECT xmin FROM chat LIMIT 1) AS written \
-         LEFT JOIN message ON {has_cause} LEFT JOIN (SELECT id AS held_id, held_by FROM held) AS held ON held_id = message.id"
+         SELECT xmin::text, message.id, {columns}, message.held_by FROM (SELECT xmin FROM chat LIMIT 1) AS written \
+         LEFT JOIN (SELECT message.*, held.held_by FROM message LEFT JOIN held ON held.id = message.id) AS message \
+         ON {has_cause} OR message.held_by IS NOT NULL"
     )
 });
 

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::member::{check_on, count_on};
 use crate::audit;
 use crate::change;
-use crate::chat::row::{max_hops, max_hops_column};
+use crate::chat::row::{LimitColumns, max_hops, max_hops_column, max_pair_messages};
 use crate::error::Fault;
 use crate::lock;
 use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
@@ -33,8 +33,8 @@ pub(super) async fn find_on(db: &Db, which: &WhichOrganization) -> Result<Option
     }
 }
 
-/// Id, name, creation time, the user's role, the pause, and the limit of hops.
-type OfColumns = (Uuid, String, At, String, PauseColumns, Option<i32>);
+/// Id, name, creation time, the user's role, the pause, and the limits of hops and of pairs.
+type OfColumns = (Uuid, String, At, String, PauseColumns, LimitColumns);
 
 pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<OrganizationOf>, Fault> {
     let found = users::table
@@ -48,14 +48,14 @@ pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<Organizati
                 organizations::created_at,
                 users::organization_role,
                 (organizations::paused_at, organizations::pause_reason),
-                organizations::max_hops,
+                (organizations::max_hops, organizations::max_pair_messages),
             ),
             PlanRow::as_select(),
         ))
         .first::<(OfColumns, PlanRow)>(&mut db)
         .await
         .optional()?;
-    let Some(((id, name, created_at, role, pause, max), plan)) = found else { return Ok(None) };
+    let Some(((id, name, created_at, role, pause, limits), plan)) = found else { return Ok(None) };
     let id = OrganizationId::new(id);
     Ok(Some(OrganizationOf {
         id,
@@ -65,7 +65,8 @@ pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<Organizati
         members: count_on(db, id).await?,
         plan: plan.into_plan(),
         pause: pause_of(pause),
-        max_hops: max.and_then(max_hops),
+        max_hops: limits.0.and_then(max_hops),
+        max_pair_messages: limits.1.and_then(max_pair_messages),
     }))
 }
 
@@ -133,6 +134,10 @@ pub(super) async fn rename_on(
     if let Some(max) = command.changes.max_hops {
         let max_hops = organizations::max_hops.eq(max.map(max_hops_column));
         diesel::update(organization).set(max_hops).execute(&mut db).await?;
+    }
+    if let Some(max) = command.changes.max_pair_messages {
+        let max = organizations::max_pair_messages.eq(max.map(|max| max.get().cast_signed()));
+        diesel::update(organization).set(max).execute(&mut db).await?;
     }
     stored_on(db, id).await.map(Ok)
 }

@@ -362,7 +362,7 @@ WITH durable AS MATERIALIZED
       FROM guard)
     RETURNING id, chat_id, sequence, created_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause), held AS MATERIALIZED
   (SELECT message.id, message.chat_id, message.sequence, message.created_at, coalesce(message.root_id, message.chat_id) AS subject_id, limited.max_hops, CASE WHEN message.hop > limited.max_hops
-    AND message.hop > coalesce(deep.allowed, 0) THEN 'max_hops' ELSE 'max_tree_messages' END AS held_by
+    AND message.hop > coalesce(deep.allowed, 0) THEN 'max_hops' WHEN full_tree.subject_id IS NOT NULL THEN 'max_tree_messages' ELSE 'max_pair_messages' END AS held_by
     FROM message
     JOIN unnest($22, $23) AS limited (id, max_hops)
     ON limited.id = message.id
@@ -373,9 +373,17 @@ WITH durable AS MATERIALIZED
     ON full_tree.subject_id = message.root_id
     AND full_tree.held_by = 'max_tree_messages'
     AND full_tree.held_at IS NOT NULL
-    WHERE message.hop IS NOT NULL
-    AND (message.hop > limited.max_hops
-      AND message.hop > coalesce(deep.allowed, 0) OR full_tree.subject_id IS NOT NULL)), hold AS (INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at)
+    LEFT JOIN
+    (SELECT paired.id, max(holds.held_at) AS held_at
+      FROM unnest($24, $25) AS paired (id, subject_id)
+      JOIN holds
+      ON holds.subject_id = paired.subject_id
+      AND holds.held_by = 'max_pair_messages' GROUP BY paired.id) AS pair
+    ON pair.id = message.id
+    AND message.root_id IS NULL
+    AND pair.held_at > message.created_at - interval '600 seconds'
+    WHERE message.hop > limited.max_hops
+    AND message.hop > coalesce(deep.allowed, 0) OR full_tree.subject_id IS NOT NULL OR pair.id IS NOT NULL), hold AS (INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at)
     SELECT DISTINCT
     ON (subject_id) subject_id, held_by, chat_id, id, max_hops, created_at
     FROM held
@@ -383,9 +391,10 @@ WITH durable AS MATERIALIZED
     ORDER BY subject_id, created_at, sequence
     ON CONFLICT (subject_id, held_by) DO UPDATE
     SET chat_id = excluded.chat_id, message_id = excluded.message_id, bound = excluded.bound, held_at = excluded.held_at, noticed_at = NULL
-    WHERE holds.held_at IS NULL), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, dead_at, dead_reason, held_by)
-    SELECT new.agent_id, new.chat_id, new.sequence, TRUE, 0, held.created_at, CASE held.held_by WHEN 'max_hops' THEN 'held: too many messages lead from the first one to this one' WHEN 'max_tree_messages' THEN 'held: too many messages have followed from the first one' END, held.held_by
-    FROM unnest($24, $25, $26) AS new (agent_id, chat_id, sequence)
+    WHERE holds.held_at IS NULL OR holds.held_by = 'max_pair_messages'
+    AND holds.held_at <= excluded.held_at - interval '600 seconds'), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, dead_at, dead_reason, held_by)
+    SELECT new.agent_id, new.chat_id, new.sequence, TRUE, 0, held.created_at, CASE held.held_by WHEN 'max_hops' THEN 'held: too many messages lead from the first one to this one' WHEN 'max_tree_messages' THEN 'held: too many messages have followed from the first one' WHEN 'max_pair_messages' THEN 'held: two agents have sent each other too many messages' END, held.held_by
+    FROM unnest($26, $27, $28) AS new (agent_id, chat_id, sequence)
     LEFT JOIN held
     ON held.chat_id = new.chat_id
     AND held.sequence = new.sequence
@@ -393,23 +402,23 @@ WITH durable AS MATERIALIZED
     (SELECT may_write
       FROM guard)), chat AS (UPDATE chats
     SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
-    FROM unnest($27, $28, $29, $30) AS new (id, last_sequence, at, bytes)
+    FROM unnest($29, $30, $31, $32) AS new (id, last_sequence, at, bytes)
     WHERE chats.id = new.id
     AND
     (SELECT may_write
       FROM guard)
     RETURNING chats.xmin)
-  SELECT xmin::text, message.id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, held.held_by
+  SELECT xmin::text, message.id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, message.held_by
   FROM
   (SELECT xmin
     FROM chat
     LIMIT 1) AS written
-  LEFT JOIN message
-  ON message.root_id IS NOT NULL OR message.ambiguous_cause
   LEFT JOIN
-  (SELECT id AS held_id, held_by
-    FROM held) AS held
-  ON held_id = message.id;
+  (SELECT message.*, held.held_by
+    FROM message
+    LEFT JOIN held
+    ON held.id = message.id) AS message
+  ON message.root_id IS NOT NULL OR message.ambiguous_cause OR message.held_by IS NOT NULL;
 
 -- mark as delivered
 SELECT id, chat_id, sequence

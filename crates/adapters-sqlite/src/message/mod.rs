@@ -23,10 +23,10 @@ use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, CheckTree,
-    DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld, HistoryFilter, Kinds,
-    Message, MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult, Surroundings,
-    SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, CheckPair,
+    CheckTree, DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld,
+    HistoryFilter, Kinds, Message, MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult,
+    Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -93,6 +93,12 @@ impl MessageRepository for SqliteStore {
 
     async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError> {
         let work = move |connection: &mut SqliteConnection| hold::check_tree_on(connection, command).map(Ok);
+        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn check_pair(&self, command: CheckPair) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| hold::check_pair_on(connection, command).map(Ok);
         let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
         done.map_err(|never| match never {})
     }

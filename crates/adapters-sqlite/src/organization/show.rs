@@ -15,7 +15,7 @@ use domain::time::Timestamp;
 use super::member::{check_on, count_on};
 use crate::audit;
 use crate::change;
-use crate::chat::row::{max_hops, max_hops_column};
+use crate::chat::row::{LimitColumns, max_hops, max_hops_column, max_pair_messages};
 use crate::error::Fault;
 use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
 use crate::plan::list::organization_on;
@@ -30,8 +30,8 @@ pub(super) fn find_on(
     which_on(connection, which)?.map_or(Ok(None), |id| organization_on(connection, &id))
 }
 
-/// Id, name, creation time, the user's role, the pause, and the limit of hops.
-type OfColumns = (Vec<u8>, String, i64, String, PauseColumns, Option<i32>);
+/// Id, name, creation time, the user's role, the pause, and the limits of hops and of pairs.
+type OfColumns = (Vec<u8>, String, i64, String, PauseColumns, LimitColumns);
 
 pub(super) fn of_on(
     connection: &mut SqliteConnection,
@@ -48,13 +48,13 @@ pub(super) fn of_on(
                 organizations::created_at,
                 users::organization_role,
                 (organizations::paused_at, organizations::pause_reason),
-                organizations::max_hops,
+                (organizations::max_hops, organizations::max_pair_messages),
             ),
             PlanRow::as_select(),
         ))
         .get_result::<(OfColumns, PlanRow)>(connection)
         .optional()?;
-    let Some(((id, name, created_at, role, pause, max), plan)) = found else { return Ok(None) };
+    let Some(((id, name, created_at, role, pause, limits), plan)) = found else { return Ok(None) };
     let id = OrganizationId::new(row::uuid(&id)?);
     Ok(Some(OrganizationOf {
         id,
@@ -64,7 +64,8 @@ pub(super) fn of_on(
         members: count_on(connection, id)?,
         plan: plan.into_plan(),
         pause: pause_of(pause),
-        max_hops: max.and_then(max_hops),
+        max_hops: limits.0.and_then(max_hops),
+        max_pair_messages: limits.1.and_then(max_pair_messages),
     }))
 }
 
@@ -123,7 +124,11 @@ pub(super) fn rename_on(
     }
     if let Some(max) = command.changes.max_hops {
         let max_hops = organizations::max_hops.eq(max.map(max_hops_column));
-        diesel::update(organization).set(max_hops).execute(connection)?;
+        diesel::update(organization.clone()).set(max_hops).execute(connection)?;
+    }
+    if let Some(max) = command.changes.max_pair_messages {
+        let max = organizations::max_pair_messages.eq(max.map(|max| max.get().cast_signed()));
+        diesel::update(organization).set(max).execute(connection)?;
     }
     stored_on(connection, id).map(Ok)
 }

@@ -8,7 +8,7 @@ use domain::plan::{Organization, PlanInUse, PlanName};
 
 use super::quota::bytes_of;
 use super::row::{PauseColumns, PlanRow, pause_of};
-use crate::chat::row::max_hops;
+use crate::chat::row::{LimitColumns, max_hops, max_pair_messages};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{organizations, plans, users};
@@ -30,8 +30,8 @@ pub(super) fn plans_on(connection: &mut SqliteConnection) -> Result<Vec<PlanInUs
     Ok(rows.into_iter().map(in_use).collect())
 }
 
-/// Id, name, plan, counted bytes, pause, limit of hops, number of users.
-type OrganizationColumns = (Vec<u8>, String, String, i64, PauseColumns, Option<i32>, i64);
+/// Id, name, plan, counted bytes, pause, limits of hops and of pairs, number of users.
+type OrganizationColumns = (Vec<u8>, String, String, i64, PauseColumns, LimitColumns, i64);
 
 pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<Organization>, Fault> {
     let rows = organizations::table
@@ -47,6 +47,7 @@ pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<
             organizations::paused_at,
             organizations::pause_reason,
             organizations::max_hops,
+            organizations::max_pair_messages,
         ))
         .order(organizations::name)
         .select((
@@ -55,7 +56,7 @@ pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<
             organizations::plan,
             organizations::content_bytes,
             (organizations::paused_at, organizations::pause_reason),
-            organizations::max_hops,
+            (organizations::max_hops, organizations::max_pair_messages),
             diesel::dsl::count(users::id.nullable()),
         ))
         .load::<OrganizationColumns>(connection)?;
@@ -75,18 +76,18 @@ pub(crate) fn organization_on(
             organizations::plan,
             organizations::content_bytes,
             (organizations::paused_at, organizations::pause_reason),
-            organizations::max_hops,
+            (organizations::max_hops, organizations::max_pair_messages),
         ))
-        .get_result::<(Vec<u8>, String, String, i64, PauseColumns, Option<i32>)>(connection)
+        .get_result::<(Vec<u8>, String, String, i64, PauseColumns, LimitColumns)>(connection)
         .optional()?;
-    let Some((id, name, plan, bytes, pause, max)) = found else { return Ok(None) };
+    let Some((id, name, plan, bytes, pause, limits)) = found else { return Ok(None) };
     let members = users::table.filter(users::organization_id.eq(&id)).filter(users::deleted_at.is_null());
     let members = members.count().get_result(connection)?;
-    into_organization((id, name, plan, bytes, pause, max, members)).map(Some)
+    into_organization((id, name, plan, bytes, pause, limits, members)).map(Some)
 }
 
 fn into_organization(
-    (id, name, plan, bytes, pause, max, users): OrganizationColumns,
+    (id, name, plan, bytes, pause, limits, users): OrganizationColumns,
 ) -> Result<Organization, Fault> {
     Ok(Organization {
         id: OrganizationId::new(row::uuid(&id)?),
@@ -95,6 +96,7 @@ fn into_organization(
         users: users.cast_unsigned(),
         bytes: bytes_of(bytes),
         pause: pause_of(pause),
-        max_hops: max.and_then(max_hops),
+        max_hops: limits.0.and_then(max_hops),
+        max_pair_messages: limits.1.and_then(max_pair_messages),
     })
 }

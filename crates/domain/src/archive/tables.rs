@@ -36,6 +36,7 @@ macro_rules! tables {
                     paused_at -> Nullable<Instant>,
                     pause_reason -> Nullable<Text>,
                     max_hops -> Nullable<Small>,
+                    max_pair_messages -> Nullable<Small>,
                 }
                 users (id) {
                     id -> Id,

@@ -47,6 +47,8 @@ words! {
         OrganizationResumed = "organization.resumed",
         /// An organization was given another limit of hops; the detail is the number, or `none`.
         OrganizationMaxHopsSet = "organization.max_hops_set",
+        /// An organization was given another limit of pairs; the detail is the number, or `none`.
+        OrganizationMaxPairMessagesSet = "organization.max_pair_messages_set",
         /// A member was given a role.
         RoleSet = "member.role_set",
         /// A user entered an organization.

@@ -23,6 +23,7 @@ use serde_json::json;
 use super::append::ChatState;
 use super::cause::Cause;
 use super::model::{Message, MessageKind};
+use super::pair::pair_since;
 use super::port::{Appended, NewMessage};
 use super::service::MessageService;
 use crate::chat::Participant;
@@ -90,11 +91,15 @@ impl ChatState {
 impl Appended {
     /// What limits its deliveries, if they may be held.
     pub const fn guarded(&self) -> Option<Guarded> {
-        let (message, Some(max_hops)) = (&self.message, self.hop_limit) else { return None };
-        if message.cause.is_none() {
-            return None;
-        }
-        Some(Guarded { subject: message.hold_subject(), hop: message.place().hop, max_hops })
+        let Some(max_hops) = self.hop_limit else { return None };
+        Some(Guarded { hop: self.message.place().hop, max_hops })
+    }
+
+    /// What the holds are recorded for that may count for it.
+    pub fn hold_subjects(&self) -> Vec<SubjectId> {
+        let own =
+            self.hop_limit.filter(|_| !self.message.cause.is_none()).map(|_| self.message.hold_subject());
+        own.into_iter().chain(self.pairs().map(|pair| pair.subject())).collect()
     }
 
     /// Holds all its deliveries.
@@ -107,7 +112,8 @@ impl Appended {
 }
 
 impl Message {
-    /// What a hold of its deliveries is recorded for: its tree, or its chat if its cause is ambiguous.
+    /// What a hold of its deliveries is recorded for that is not one of a pair: its tree, or its chat if its cause is
+    /// ambiguous.
     pub const fn hold_subject(&self) -> SubjectId {
         SubjectId::new(match self.cause {
             Cause::Ambiguous { .. } => self.chat_id.uuid(),
@@ -119,8 +125,6 @@ impl Message {
 /// What limits a text of an agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Guarded {
-    /// See [`Message::hold_subject`].
-    pub subject: SubjectId,
     /// Its hop.
     pub hop: u32,
     /// The largest that is offered.
@@ -134,16 +138,30 @@ pub struct TreeHolds {
     pub allowed_hops: Option<u32>,
     /// Set if the tree has too many messages.
     pub is_full: bool,
+    /// Set if two agents have sent each other too many texts.
+    pub is_of_held_pair: bool,
 }
 
 impl TreeHolds {
+    /// Adds a hold that may count for a message of `now`: what releases allow, and since when something is held.
+    pub fn add(&mut self, by: HeldBy, allowed: Option<u32>, held_at: Option<Timestamp>, now: Timestamp) {
+        match by {
+            HeldBy::MaxHops => self.allowed_hops = allowed,
+            HeldBy::MaxTreeMessages => self.is_full = held_at.is_some(),
+            HeldBy::MaxPairMessages => self.is_of_held_pair |= held_at.is_some_and(|at| at > pair_since(now)),
+        }
+    }
+
     /// The limit that holds a message.
     pub fn decide(self, guarded: Guarded) -> Option<HeldBy> {
         let Guarded { hop, max_hops, .. } = guarded;
         if hop > max_hops && self.allowed_hops.is_none_or(|allowed| hop > allowed) {
             return Some(HeldBy::MaxHops);
         }
-        self.is_full.then_some(HeldBy::MaxTreeMessages)
+        if self.is_full {
+            return Some(HeldBy::MaxTreeMessages);
+        }
+        self.is_of_held_pair.then_some(HeldBy::MaxPairMessages)
     }
 }
 
@@ -169,40 +187,42 @@ impl CheckTree {
     }
 }
 
-/// The largest number of messages of a tree, and those that this process has stored since it last read the true number.
+/// The messages of trees, or of pairs, that this process has stored since it last read their true number.
 #[derive(Debug)]
-pub(super) struct TreeCounts {
-    /// 0 for no limit.
-    limit: u32,
-    stored: Mutex<HashMap<MessageId, u32>>,
+pub(super) struct Counts {
+    /// The number of messages after which the true number is read.
+    step: u32,
+    stored: Mutex<HashMap<SubjectId, u32>>,
 }
 
-/// The number of trees of which a process counts the messages. Then it begins anew.
-const COUNTED_TREES: usize = 10_000;
+/// The number of trees, or pairs, of which a process counts the messages. Then it begins anew.
+const COUNTED: usize = 10_000;
 
-impl TreeCounts {
-    pub(super) fn new(limit: u32) -> Self {
-        Self { limit, stored: Mutex::default() }
+impl Counts {
+    pub(super) fn new(step: u32) -> Self {
+        Self { step, stored: Mutex::default() }
     }
 
-    /// Counts a stored message; returns the limit if the true number is to be read, until it [was](Self::forget).
-    fn count(&self, root: MessageId) -> Option<u32> {
-        if self.limit == 0 {
-            return None;
-        }
+    /// Counts a stored message; returns whether the true number is to be read, until it [was](Self::forget).
+    pub(super) fn count(&self, subject: SubjectId) -> bool {
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
-        if stored.len() >= COUNTED_TREES && !stored.contains_key(&root) {
+        if stored.len() >= COUNTED && !stored.contains_key(&subject) {
             stored.clear();
         }
-        let number = stored.entry(root).or_default();
+        let number = stored.entry(subject).or_default();
         *number += 1;
-        (*number >= (self.limit / 16).max(1)).then_some(self.limit)
+        *number >= self.step
     }
 
     /// The true number was read.
-    fn forget(&self, root: MessageId) {
-        self.stored.lock().unwrap_or_else(PoisonError::into_inner).remove(&root);
+    pub(super) fn forget(&self, subject: SubjectId) {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner).remove(&subject);
     }
+}
+
+/// The number of messages of a tree after which a process reads the true number.
+pub(super) fn tree_step(limit: u32) -> u32 {
+    (limit / 16).max(1)
 }
 
 /// Something that is held, and that the humans of the chat were not told of yet.
@@ -267,6 +287,12 @@ impl NoticeHold {
                  another. What they go on to write is stored, but offered to no agent until a human retries it.",
                 self.due.bound
             ),
+            HeldBy::MaxPairMessages => format!(
+                "Two agents may be answering each other for ever: they have sent each other more than {} messages within \
+                 ten minutes. What they write to each other in the next ten minutes is stored, but offered to neither \
+                 until a human retries it.",
+                self.due.bound
+            ),
         };
         Some(NewMessage {
             id: self.event,
@@ -301,11 +327,14 @@ impl MessageService {
     /// Counts a stored message of a tree, and reads now and then whether the tree has too many. If that fails, it is read
     /// after the next message: this one is stored.
     pub(super) async fn count_in_tree(&self, stored: &Message) {
-        let Cause::Known(place) = stored.cause else { return };
-        let Some(limit) = self.trees.count(place.root) else { return };
-        let (root, chat, message, now) = (place.root, stored.chat_id, stored.id, stored.created_at);
+        let (limit, Cause::Known(place)) = (self.max_tree_messages, stored.cause) else { return };
+        let (root, subject) = (place.root, stored.hold_subject());
+        if limit == 0 || !self.trees.count(subject) {
+            return;
+        }
+        let (chat, message, now) = (stored.chat_id, stored.id, stored.created_at);
         if self.messages.check_tree(CheckTree { root, limit, chat, message, now }).await.is_ok() {
-            self.trees.forget(root);
+            self.trees.forget(subject);
         }
     }
 
@@ -357,6 +386,7 @@ mod tests {
     fn a_release_allows_more_hops_and_a_full_tree_holds_all() {
         let (hops, full) = (Some(HeldBy::MaxHops), Some(HeldBy::MaxTreeMessages));
         for (hop, max_hops, allowed_hops, is_full, held_by) in [
+            (0, 3, None, false, None),
             (3, 3, None, false, None),
             (4, 3, None, false, hops),
             (4, 3, Some(6), false, None),
@@ -365,23 +395,30 @@ mod tests {
             (1, 3, None, true, full),
             (1, u32::MAX, None, false, None),
         ] {
-            let guarded = Guarded { subject: SubjectId::NIL, hop, max_hops };
-            let found = TreeHolds { allowed_hops, is_full }.decide(guarded);
-            assert_eq!(found, held_by, "{hop} {max_hops} {allowed_hops:?} {is_full}");
+            let (guarded, mut holds) = (Guarded { hop, max_hops }, TreeHolds::default());
+            let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
+            holds.add(HeldBy::MaxHops, allowed_hops, None, at(0));
+            holds.add(HeldBy::MaxTreeMessages, Some(9), Some(at(0)).filter(|_| is_full), at(0));
+            assert_eq!(holds.decide(guarded), held_by, "{hop} {max_hops} {allowed_hops:?} {is_full}");
+            for (held_at, is_held) in [(None, false), (Some(at(400)), false), (Some(at(401)), true)] {
+                let mut holds = holds;
+                holds.add(HeldBy::MaxPairMessages, Some(9), held_at, at(1000));
+                let by_pair = Some(HeldBy::MaxPairMessages).filter(|_| is_held);
+                assert_eq!(holds.decide(guarded), held_by.or(by_pair), "{held_at:?}");
+            }
         }
     }
 
     #[test]
     fn the_true_number_is_read_now_and_then() {
-        let root = |number| MessageId::new(uuid::Uuid::from_u128(number));
-        let counts = TreeCounts::new(64);
+        let tree = |number| SubjectId::new(uuid::Uuid::from_u128(number));
+        let counts = Counts::new(tree_step(64));
         for _ in 0..2 {
-            let read = (0..5).map(|_| counts.count(root(1))).collect::<Vec<_>>();
-            assert_eq!(read, [None, None, None, Some(64), Some(64)], "until it was read");
-            counts.forget(root(1));
+            let read = (0..5).map(|_| counts.count(tree(1))).collect::<Vec<_>>();
+            assert_eq!(read, [false, false, false, true, true], "until it was read");
+            counts.forget(tree(1));
         }
-        assert_eq!(counts.count(root(2)), None);
-        assert_eq!(TreeCounts::new(1).count(root(1)), Some(1));
-        assert_eq!(TreeCounts::new(0).count(root(1)), None);
+        assert!(!counts.count(tree(2)));
+        assert!(Counts::new(tree_step(1)).count(tree(1)));
     }
 }

@@ -24,6 +24,7 @@ mod guard;
 mod history;
 pub mod mention;
 mod model;
+mod pair;
 mod port;
 mod post_event;
 pub mod retention;
@@ -44,6 +45,7 @@ pub use guard::{
 pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
 pub use model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
+pub use pair::{CheckPair, MaxPairMessages, PAIR_WINDOW, Pair, pair_since};
 pub use port::{
     AppendRefused, Appended, ChangedMessage, DeleteMessage, DeletedText, EditMessage, MessageRepository,
     NewMessage, PriorResult, Surroundings, SurroundingsRefused,

@@ -10,6 +10,7 @@ use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::guard::{CheckTree, DueHold, MaxHops, NoticeHold, NoticeOutcome};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
+use super::pair::CheckPair;
 use super::retention::{EraseOld, ErasedOld};
 use crate::chat::ShownChat;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
@@ -257,6 +258,11 @@ pub trait MessageRepository: Send + Sync {
     /// something that is held of it is released, which allows it `limit` messages more, and the hold is due to be
     /// noticed.
     async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError>;
+
+    /// Counts the texts of a pair without a known cause, of those after [`CheckPair::after`] and [`CheckPair::since`].
+    /// If there are more than the limit, or than a release has allowed, the pair is held from now on, and the hold is
+    /// due to be noticed; unless it is held already.
+    async fn check_pair(&self, command: CheckPair) -> Result<(), StoreError>;
 
     /// What is held, and the humans of the chats were not told of yet, oldest first; at most `limit`.
     async fn due_holds(&self, limit: u32) -> Result<Vec<DueHold>, StoreError>;

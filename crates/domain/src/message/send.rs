@@ -160,6 +160,7 @@ impl MessageService {
         let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(appended) => {
                 self.count_in_tree(&appended.message).await;
+                self.count_in_pairs(&appended.message).await;
                 Ok(SentMessage::new(&appended, &platform))
             }
             Err(AppendRefused::Repeated(first)) => Ok(SentMessage::repeats(&first)),

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::guard::{MAX_TREE_MESSAGES, MaxHops, TreeCounts};
+use super::guard::{Counts, MAX_TREE_MESSAGES, MaxHops, tree_step};
 use super::model::{Recipient, RecipientState};
+use super::pair::MaxPairMessages;
 use super::port::MessageRepository;
 use crate::account::cache::CallerCache;
 use crate::chat::{ChatRepository, Names, Roster};
@@ -23,7 +24,10 @@ pub struct MessageService {
     pub(super) cache: Arc<CallerCache>,
     pub(super) reported: Arc<ReportedTokens>,
     pub(super) max_hops: MaxHops,
-    pub(super) trees: TreeCounts,
+    pub(super) max_tree_messages: u32,
+    pub(super) trees: Counts,
+    pub(super) max_pair_messages: MaxPairMessages,
+    pub(super) pairs: Counts,
 }
 
 impl MessageService {
@@ -37,9 +41,23 @@ impl MessageService {
         ids: Arc<dyn IdGenerator>,
         cache: Arc<CallerCache>,
     ) -> Self {
-        let (max_hops, trees) = (MaxHops::default(), TreeCounts::new(MAX_TREE_MESSAGES));
-        let reported = Arc::default();
-        Self { messages, chats, events, presence, clock, ids, cache, reported, max_hops, trees }
+        let (max_hops, max_tree_messages) = (MaxHops::default(), MAX_TREE_MESSAGES);
+        let max_pair_messages = MaxPairMessages::default();
+        Self {
+            messages,
+            chats,
+            events,
+            presence,
+            clock,
+            ids,
+            cache,
+            reported: Arc::default(),
+            max_hops,
+            max_tree_messages,
+            trees: Counts::new(tree_step(max_tree_messages)),
+            max_pair_messages,
+            pairs: Counts::new(max_pair_messages.step()),
+        }
     }
 
     /// The tokens in the reports that were stored since the start.
@@ -47,11 +65,18 @@ impl MessageService {
         &self.reported
     }
 
-    /// Sets the limit of hops of organizations that have none of their own, and the largest number of messages of a
-    /// tree; 0 for no limit.
+    /// Sets the limits of hops and of pairs of organizations that have none of their own, and the largest number of
+    /// messages of a tree; 0 for no limit.
     #[must_use]
-    pub fn with_limits(self, max_hops: MaxHops, max_tree_messages: u32) -> Self {
-        Self { max_hops, trees: TreeCounts::new(max_tree_messages), ..self }
+    pub fn with_limits(self, max_hops: MaxHops, max_tree_messages: u32, pairs: MaxPairMessages) -> Self {
+        Self {
+            max_hops,
+            max_tree_messages,
+            trees: Counts::new(tree_step(max_tree_messages)),
+            max_pair_messages: pairs,
+            pairs: Counts::new(pairs.step()),
+            ..self
+        }
     }
 
     /// Returns whether a recipient in this state is connected; a platform agent always is.

@@ -9,7 +9,7 @@ use super::pause::{Pause, PauseReason};
 use super::role::{NotAdmin, OrganizationRole};
 use crate::account::{KeyDigest, User, UserHandle};
 use crate::id::{InvitationId, OrganizationId, UserId};
-use crate::message::MaxHops;
+use crate::message::{MaxHops, MaxPairMessages};
 use crate::page::{Page, PageRequest};
 use crate::plan::{LimitReached, Organization, OrganizationName, Plan, PlanName, WhichOrganization};
 use crate::store::{OnCommit, StoreError};
@@ -85,6 +85,8 @@ pub struct OrganizationOf {
     pub pause: Option<Pause>,
     /// The limit of hops in its chats; `None` for that of the server.
     pub max_hops: Option<MaxHops>,
+    /// The limit of pairs in its chats; `None` for that of the server.
+    pub max_pair_messages: Option<MaxPairMessages>,
 }
 
 /// A member of an organization, as other members see it.
@@ -151,6 +153,8 @@ pub struct OrganizationChanges {
     pub name: Option<OrganizationName>,
     /// The new limit of hops in its chats; `Some(None)` for that of the server.
     pub max_hops: Option<Option<MaxHops>>,
+    /// The new limit of pairs in its chats; `Some(None)` for that of the server.
+    pub max_pair_messages: Option<Option<MaxPairMessages>>,
 }
 
 impl From<OrganizationName> for OrganizationChanges {
@@ -159,7 +163,7 @@ impl From<OrganizationName> for OrganizationChanges {
     }
 }
 
-/// An organization to be renamed, or to be given a limit of hops.
+/// An organization to be renamed, or to be given limits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RenameOrganization {
     /// The authority, which names the organization.
@@ -353,7 +357,7 @@ pub trait OrganizationRepository: MemberRepository + InvitationRepository {
         new: NewOrganization,
     ) -> Result<Result<Organization, CreateOrganizationRefused>, StoreError>;
 
-    /// Renames an organization, or sets its limit of hops.
+    /// Renames an organization, or sets its limits.
     async fn rename_organization(
         &self,
         command: RenameOrganization,

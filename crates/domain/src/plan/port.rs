@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{Plan, PlanName};
 use crate::id::OrganizationId;
-use crate::message::MaxHops;
+use crate::message::{MaxHops, MaxPairMessages};
 use crate::organization::Pause;
 use crate::store::StoreError;
 use crate::text::{TextFault, display_name};
@@ -43,6 +43,8 @@ pub struct Organization {
     pub pause: Option<Pause>,
     /// The limit of hops in its chats; `None` for that of the server.
     pub max_hops: Option<MaxHops>,
+    /// The limit of pairs in its chats; `None` for that of the server.
+    pub max_pair_messages: Option<MaxPairMessages>,
 }
 
 /// A plan with the number of organizations that have it.

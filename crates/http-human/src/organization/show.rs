@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, web};
 use domain::caller::UserCaller;
-use domain::message::MaxHops;
+use domain::message::{MaxHops, MaxPairMessages};
 use domain::organization::{Authority, OrganizationChanges, OrganizationService};
 use domain::plan::OrganizationName;
 use http_wire::auth::UserAuth;
@@ -23,7 +23,9 @@ impl FromBody for RenameBody {
         body.describe_as_never_empty();
         let name = body.text_if_given("name", line(100), |text| OrganizationName::new(&text));
         let max_hops = body.clearable_number("max_hops", 0..=MaxHops::MAX, MaxHops::new);
-        let changes = OrganizationChanges { name: name?, max_hops: max_hops? };
+        let pairs = 0..=MaxPairMessages::MAX;
+        let max_pair_messages = body.clearable_number("max_pair_messages", pairs, MaxPairMessages::new)?;
+        let changes = OrganizationChanges { name: name?, max_hops: max_hops?, max_pair_messages };
         if changes == OrganizationChanges::default() {
             return Err(body.fault("name", "can't be blank"));
         }

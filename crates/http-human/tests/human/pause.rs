@@ -41,12 +41,17 @@ async fn admins_set_the_limit_of_hops() {
         (json!({"max_hops": 1_000_001}), "/organization/max_hops"),
         (json!({"max_hops": -1}), "/organization/max_hops"),
         (json!({"max_hops": "5"}), "/organization/max_hops"),
+        (json!({"max_pair_messages": 1_000_001}), "/organization/max_pair_messages"),
     ] {
         assert_eq!(patch(&api.ann, body).await.refusal(), (422, "validation_error", vec![pointer]));
     }
     for max in [json!(0), json!(1_000_000), Value::Null] {
         let changed = patch(&api.ann, json!({"max_hops": max})).await;
         assert_eq!((changed.status, &changed.data()["max_hops"]), (200, &max));
+    }
+    for max in [json!(0), json!(500), Value::Null] {
+        let changed = patch(&api.ann, json!({"max_pair_messages": max})).await;
+        assert_eq!((changed.status, &changed.data()["max_pair_messages"]), (200, &max));
     }
     let both = patch(&api.ann, json!({"max_hops": 7, "name": "Acme"})).await;
     assert_eq!((&both.data()["name"], &both.data()["max_hops"]), (&json!("Acme"), &json!(7)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use domain::account::normalize_handle;
-use domain::message::MaxHops;
+use domain::message::{MaxHops, MaxPairMessages};
 use domain::organization::Pause;
 use domain::plan::{
     AssignPlan, AssignRefused, Organization, PlanInUse, PlanName, PlanService, WhichOrganization,
@@ -193,6 +193,7 @@ pub(crate) fn organization_as_json(organization: &Organization) -> Value {
         "bytes": organization.bytes,
         "pause": pause_as_json(organization.pause.as_ref()),
         "max_hops": organization.max_hops.map(MaxHops::get),
+        "max_pair_messages": organization.max_pair_messages.map(MaxPairMessages::get),
     })
 }
 
@@ -214,5 +215,10 @@ pub(crate) fn organization_as_text(organization: &Organization) -> String {
         max => format!(", at most {max} hops"),
     });
     let hops = hops.unwrap_or_default();
-    format!("{}: plan {}, {users}{hops}{pause}", organization.name, organization.plan.as_str())
+    let pairs = organization.max_pair_messages.map(|max| match max.get() {
+        0 => ", no limit of pairs".to_owned(),
+        max => format!(", at most {max} messages of a pair"),
+    });
+    let pairs = pairs.unwrap_or_default();
+    format!("{}: plan {}, {users}{hops}{pairs}{pause}", organization.name, organization.plan.as_str())
 }

@@ -1,6 +1,6 @@
 //! The limits of the loop guard.
 
-use domain::message::MaxHops;
+use domain::message::{MaxHops, MaxPairMessages};
 
 use super::key::Key;
 use super::parse;
@@ -30,6 +30,19 @@ pub(super) fn max_tree_messages(values: &mut Values) -> u32 {
     values.read(max_tree_messages, parse::number(0, 1_000_000_000))
 }
 
+pub(super) fn max_pair_messages(values: &mut Values) -> MaxPairMessages {
+    let max_pair_messages = Key::number(
+        "max_pair_messages",
+        "NUMBER",
+        "200",
+        "Number of texts that two agents of a room may send each other within ten minutes, if it is not known which \
+         messages they answer, before the next ones between them are held for ten minutes. 0 turns this off. An \
+         organization can have another limit. The number is read now and then, so each server may allow ten more.",
+    );
+    let number = values.read(max_pair_messages, parse::number(0, MaxPairMessages::MAX));
+    MaxPairMessages::new(number).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use domain::message::MAX_TREE_MESSAGES;
@@ -41,5 +54,6 @@ mod tests {
     fn the_defaults_are_those_of_the_domain() {
         assert_eq!(max_hops(&mut Values::gather_nothing()), MaxHops::default());
         assert_eq!(max_tree_messages(&mut Values::gather_nothing()), MAX_TREE_MESSAGES);
+        assert_eq!(max_pair_messages(&mut Values::gather_nothing()), MaxPairMessages::default());
     }
 }

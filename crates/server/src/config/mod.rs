@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use crate::bus::Settings as BusSettings;
 use domain::login::Registration;
-use domain::message::{MaxHops, Retention};
+use domain::message::{MaxHops, MaxPairMessages, Retention};
 use domain::plan::{Plan, PlanName};
 use domain::usage::Prices;
 use domain::work::WorkThresholds;
@@ -99,6 +99,8 @@ pub struct Config {
     pub max_hops: MaxHops,
     /// The largest number of messages of a tree; 0 for no limit.
     pub max_tree_messages: u32,
+    /// The limit of pairs of organizations that have none of their own.
+    pub max_pair_messages: MaxPairMessages,
     /// The number of days after which a contact request expires; 0 for never.
     pub contact_request_days: u32,
     /// The number of days after which a new key expires if no expiry is requested; 0 for never.
@@ -231,6 +233,7 @@ impl Config {
         let work = work::read(values);
         let max_hops = guard::max_hops(values);
         let max_tree_messages = guard::max_tree_messages(values);
+        let max_pair_messages = guard::max_pair_messages(values);
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
         let prices = prices::read(values);
@@ -256,6 +259,7 @@ impl Config {
             work,
             max_hops,
             max_tree_messages,
+            max_pair_messages,
             contact_request_days,
             key_ttl_days,
             retention,

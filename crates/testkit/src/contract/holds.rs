@@ -1,5 +1,7 @@
 //! Texts over a limit, whose deliveries are held.
 
+use std::time::Duration;
+
 use domain::audit::AuditAction;
 use domain::chat::{ChatChanges, Role};
 use domain::delivery::{
@@ -8,8 +10,8 @@ use domain::delivery::{
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId, SubjectId};
 use domain::message::{
-    Cause, HistoryFilter, MaxHops, MentionKind, Message, MessageContent, MessageKind, RecipientState,
-    RequestedMention, SendMessage, SentMessage,
+    Cause, HistoryFilter, MaxHops, MaxPairMessages, MentionKind, Message, MessageContent, MessageKind,
+    PAIR_WINDOW, RecipientState, RequestedMention, SendMessage, SentMessage,
 };
 use domain::organization::{Authority, OrganizationChanges};
 use domain::services::{Ports, Services};
@@ -116,11 +118,11 @@ pub async fn agents_that_answer_each_other_stop(world: World) {
     let new = Some(DeliveryStatus::New);
     assert_eq!(states, [new, new, new, Some(DeliveryStatus::Held)]);
     let last = sent[3].id;
-    let pushed = world.publisher.take().into_iter().filter_map(|event| match event {
+    let mut pushed = world.publisher.take().into_iter().filter_map(|event| match event {
         DomainEvent::MessageCreated { message, recipients } => Some((message.id, recipients.len())),
         _ => None,
     });
-    assert_eq!(pushed.last(), Some((last, 0)), "humans see it, no agent");
+    assert_eq!(pushed.next_back(), Some((last, 0)), "humans see it, no agent");
     let message = pair.stored(&world, last).await;
     let Cause::Known(place) = message.cause else { panic!("{message:?}") };
     assert_eq!((place.root, place.hop), (root, 4));
@@ -157,6 +159,22 @@ pub async fn agents_that_answer_each_other_stop(world: World) {
     assert_eq!(world.work.flags(&item, world.work.now()), [WorkFlag::Held]);
     let totals = world.work.totals().await.unwrap();
     assert_eq!((totals.held, totals.dead, totals.open()), (1, 0, 0));
+}
+
+/// So do those that answer once a minute.
+pub async fn a_slow_loop_stops(world: World) {
+    let pair = pair(&world, 5).await;
+    let mut last = pair.root(&world).await;
+    for turn in 0..50 {
+        world.clock.advance(Duration::from_secs(60));
+        let sent = pair.talk(&world, turn, last, 1).await;
+        last = sent[0].id;
+        if status(&sent[0]) == Some(DeliveryStatus::Held) {
+            assert_eq!(turn, 5);
+            return;
+        }
+    }
+    panic!("they go on for ever");
 }
 
 /// One event for a tree, whoever looks for it, and another one for the next tree.
@@ -256,9 +274,9 @@ pub async fn a_limit_counts_from_the_next_text(world: World) {
     let by = Authority::Admin(pair.ann.caller);
     let organization = async |max_hops: Option<u32>| {
         let max_hops = Some(max_hops.map(|max| MaxHops::new(max).unwrap()));
-        let changes = OrganizationChanges { name: None, max_hops };
-        let changed = world.organizations.rename(by, changes).await.unwrap();
-        assert_eq!(Some(changed.max_hops), max_hops);
+        let changes = OrganizationChanges { max_hops, ..OrganizationChanges::default() };
+        let stored = world.organizations.rename(by, changes).await.unwrap();
+        assert_eq!(Some(stored.max_hops), max_hops);
     };
     let texts = async || {
         let root = pair.root(&world).await;
@@ -347,6 +365,72 @@ pub async fn an_ambiguous_cause_hides_no_hop(world: World) {
     assert_eq!(say(scout, bot).await.1, DeliveryStatus::New, "the next one of its kind");
     world.messages.notice_holds().await.unwrap();
     assert_eq!(pair.events(&world).await.len(), 1);
+}
+
+/// Their clients open no attempts, so each text begins a tree. The pair is held for ten minutes; a release allows it as
+/// many texts again.
+pub async fn a_pair_without_attempts_stops(world: World) {
+    let pair = pair(&world, 1).await;
+    let limit = async |max: Option<u32>| {
+        let max_pair_messages = Some(max.map(|max| MaxPairMessages::new(max).unwrap()));
+        let changes = OrganizationChanges { max_pair_messages, ..OrganizationChanges::default() };
+        let stored = world.organizations.rename(Authority::Admin(pair.ann.caller), changes).await.unwrap();
+        assert_eq!(Some(stored.max_pair_messages), max_pair_messages);
+    };
+    let server = MaxPairMessages::new(6).unwrap();
+    let services = Services::new(Ports { max_pair_messages: server, ..world.ports.clone() });
+    let to = |agent: &TestAgent| [ParticipantId::Agent(agent.id)];
+    let say = async |from: &TestAgent, to: &[ParticipantId]| {
+        services.messages.send(from.caller, pair.chat, text("and you?", to)).await.unwrap()
+    };
+    let [bot, scout] = &pair.agents;
+    // The number of texts of the pair until one is held.
+    let talk = async || {
+        for turn in 0..30 {
+            let (from, other) = (&pair.agents[turn % 2], &pair.agents[(turn + 1) % 2]);
+            let sent = say(from, &to(other)).await;
+            if status(&sent) == Some(DeliveryStatus::Held) {
+                return (turn, sent.id);
+            }
+        }
+        panic!("they go on for ever");
+    };
+    let (number, first) = talk().await;
+    assert_eq!(number, 7, "with the seventh, there are too many");
+    let delivery = pair.stored(&world, first).await.deliveries.remove(0);
+    assert_eq!(delivery.held_by(), Some(HeldBy::MaxPairMessages));
+    for _ in 0..2 {
+        world.messages.notice_holds().await.unwrap();
+        let [event] = &pair.events(&world).await[..] else { panic!("one event") };
+        assert_eq!(event.metadata.as_ref().unwrap()["held_by"], "max_pair_messages");
+    }
+
+    // Others are not held, nor is work with a cause.
+    let third = world.agent(&pair.ann, "Third").await;
+    world.add(pair.ann.caller, pair.chat, third.id.into(), Role::Member).await;
+    assert_eq!(status(&say(&third, &to(bot)).await), Some(DeliveryStatus::New));
+    assert_eq!(status(&say(bot, &to(&third)).await), Some(DeliveryStatus::New));
+    let root = pair.root(&world).await;
+    take(&world, bot, pair.chat, root, DeliveryStep::Begin).await;
+    assert_eq!(status(&say(bot, &to(scout)).await), Some(DeliveryStatus::New), "its cause is known");
+    take(&world, bot, pair.chat, root, DeliveryStep::Succeed).await;
+
+    let scope = pair.scope();
+    let to_whom = delivery.agent();
+    world.work.change(scope, first, to_whom, WorkChange::Retry, None).await.unwrap();
+    let (number, _) = talk().await;
+    assert_eq!(number, 5, "twelve are allowed, eight were sent");
+    world.clock.advance(2 * PAIR_WINDOW);
+    limit(Some(3)).await;
+    let (number, _) = talk().await;
+    assert_eq!(number, 13, "a release counts on");
+    world.clock.advance(2 * PAIR_WINDOW);
+    limit(Some(0)).await;
+    for turn in 0..30 {
+        let (from, other) = (&pair.agents[turn % 2], &pair.agents[(turn + 1) % 2]);
+        assert_eq!(status(&say(from, &to(other)).await), Some(DeliveryStatus::New));
+    }
+    limit(None).await;
 }
 
 /// Also without a loop: the texts of two agents at one question each time.

@@ -67,6 +67,9 @@ words! {
         MaxHops = "max_hops",
         /// Its tree has too many messages.
         MaxTreeMessages = "max_tree_messages",
+        /// Two agents have sent each other too many texts without a known cause
+        /// ([`MaxPairMessages`](crate::message::MaxPairMessages)).
+        MaxPairMessages = "max_pair_messages",
     }
 }
 
@@ -76,6 +79,7 @@ impl HeldBy {
         match self {
             Self::MaxHops => "held: too many messages lead from the first one to this one",
             Self::MaxTreeMessages => "held: too many messages have followed from the first one",
+            Self::MaxPairMessages => "held: two agents have sent each other too many messages",
         }
     }
 }
