@@ -10,7 +10,7 @@ use super::service::{ListWorkError, WorkFilter, WorkService};
 use crate::audit::Actor;
 use crate::change::Change;
 use crate::delivery::{
-    AttemptNumber, AttemptOutcome, DeadLetterReason, Delivery, DeliveryStatus, InterventionRefused,
+    AttemptNumber, AttemptOutcome, DeadLetterReason, Delivery, DeliveryStatus, HeldBy, InterventionRefused,
 };
 use crate::event::DomainEvent;
 use crate::id::{AgentId, ChatId, MessageId};
@@ -154,6 +154,11 @@ impl ChangeWork {
         }
     }
 
+    /// The limit that holds the delivery before the change, if the change lets its tree go on.
+    pub fn releases(&self, before: &Delivery) -> Option<HeldBy> {
+        before.held_by().filter(|_| !matches!(self.step, WorkStep::DeadLetter(_)))
+    }
+
     /// The entries of the change log. A command publishes no events: the servers announce what it changes and
     /// sends.
     pub fn logged(&self, chat: ChatId) -> Vec<Change> {
@@ -194,7 +199,9 @@ pub enum ChangeAllError {
     #[error("the filter is empty")]
     NoFilter,
     /// A retry of several items needs a state or a flag of items that can be retried.
-    #[error("a retry needs the state delivered, failed, or dead, or the flag stuck, failing, or dead")]
+    #[error(
+        "a retry needs the state delivered, failed, dead, or held, or the flag stuck, failing, dead, or held"
+    )]
     NotRetryable,
     /// Several items are only sent again to an agent that does not have them: what is sent would match as
     /// before.
@@ -379,9 +386,13 @@ struct PassedOver {
 fn is_of_retryable(filter: &WorkFilter) -> bool {
     let state = matches!(
         filter.state,
-        Some(DeliveryStatus::Delivered | DeliveryStatus::Failed | DeliveryStatus::Dead)
+        Some(
+            DeliveryStatus::Delivered | DeliveryStatus::Failed | DeliveryStatus::Dead | DeliveryStatus::Held
+        )
     );
-    state || matches!(filter.flag, Some(WorkFlag::Stuck | WorkFlag::Failing | WorkFlag::Dead))
+    let flag =
+        matches!(filter.flag, Some(WorkFlag::Stuck | WorkFlag::Failing | WorkFlag::Dead | WorkFlag::Held));
+    state || flag
 }
 
 #[cfg(test)]

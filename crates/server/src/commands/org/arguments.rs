@@ -33,6 +33,21 @@ pub enum OrgCommand {
     /// Resume a paused organization.
     #[command(after_help = "Example:\n  parlance org resume acme")]
     Resume(ResumeOrgArguments),
+    /// Set how many messages may follow from one another in the chats of an organization before the next one of an
+    /// agent is held.
+    ///
+    /// What is held is stored, and offered to no agent until a human retries it; see `parlance work`. A chat can have a
+    /// stricter limit.
+    #[command(after_help = "Examples:\n  parlance org set-max-hops acme 200\n  \
+        parlance org set-max-hops acme default")]
+    SetMaxHops(SetMaxHopsArguments),
+    /// Set how many messages two agents of a chat of an organization may send each other within ten minutes before the
+    /// next ones are held.
+    ///
+    /// Only messages count of which it is not known what they answer, since the agents do not say what they work on.
+    #[command(after_help = "Examples:\n  parlance org set-max-pair-messages acme 500\n  \
+        parlance org set-max-pair-messages acme default")]
+    SetMaxPairMessages(SetMaxPairMessagesArguments),
     /// Delete an organization without members permanently.
     ///
     /// Also deletes its memories and open invitations. Move or delete its members first: `org move`,
@@ -153,6 +168,30 @@ pub struct PauseOrgArguments {
 pub struct ResumeOrgArguments {
     /// Name of the organization.
     pub name: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The organization, and its limit of hops.
+#[derive(Args, Debug)]
+pub struct SetMaxHopsArguments {
+    /// Name of the organization.
+    pub name: String,
+    /// Number of messages; 0 for no limit, `default` for the limit of the server.
+    pub max_hops: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The organization, and its limit of pairs.
+#[derive(Args, Debug)]
+pub struct SetMaxPairMessagesArguments {
+    /// Name of the organization.
+    pub name: String,
+    /// Number of messages; 0 for no limit, `default` for the limit of the server.
+    pub max_pair_messages: String,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

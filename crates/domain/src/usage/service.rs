@@ -1,0 +1,67 @@
+//! Use cases on usage.
+
+use std::sync::Arc;
+
+use super::day::Day;
+use super::port::{TreeUsage, UsageGroup, UsageList, UsageRepository, UsageSearch, UsageSum};
+use super::price::Prices;
+use crate::id::{AgentId, ChatId, MessageId};
+use crate::page::PageRequest;
+use crate::store::StoreError;
+use crate::work::{ListWorkError, WorkScope};
+
+/// The filters of a list of usage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct UsageFilter {
+    /// The first day.
+    pub since: Option<Day>,
+    /// The last day.
+    pub until: Option<Day>,
+    /// Only that of this agent.
+    pub agent: Option<AgentId>,
+    /// Only that in this chat.
+    pub chat: Option<ChatId>,
+    /// Only that in the tree that this message began.
+    pub root: Option<MessageId>,
+}
+
+/// Use cases on usage.
+pub struct UsageService {
+    usage: Arc<dyn UsageRepository>,
+    prices: Prices,
+}
+
+impl UsageService {
+    /// Wires the area to its port.
+    pub fn new(usage: Arc<dyn UsageRepository>, prices: Prices) -> Self {
+        Self { usage, prices }
+    }
+
+    /// The prices of models.
+    pub const fn prices(&self) -> &Prices {
+        &self.prices
+    }
+
+    /// Usage, summed by `group`; see [`UsageRepository::list_usage`].
+    pub async fn list(
+        &self,
+        scope: WorkScope,
+        filter: UsageFilter,
+        group: UsageGroup,
+        page: PageRequest,
+    ) -> Result<UsageList, ListWorkError> {
+        let UsageFilter { since, until, agent, chat, root } = filter;
+        let (since, until) = (since.unwrap_or(Day::FIRST), until.unwrap_or(Day::LAST));
+        let search = UsageSearch { scope, since, until, agent, chat, root, priced: self.priced() };
+        Ok(self.usage.list_usage(search, group, page).await??)
+    }
+
+    /// The usage of a tree in the chat. Whether the caller may see it must be known.
+    pub async fn of_tree(&self, chat: ChatId, root: MessageId) -> Result<Vec<UsageSum>, StoreError> {
+        self.usage.usage_of_tree(TreeUsage { root, chat, priced: self.priced() }).await
+    }
+
+    fn priced(&self) -> Vec<String> {
+        self.prices.models.keys().cloned().collect()
+    }
+}

@@ -1,0 +1,27 @@
+-- A held delivery is dead, and names the limit that holds it, until somebody retries it.
+ALTER TABLE deliveries ADD COLUMN held_by TEXT;
+
+-- The largest number of hops from the root of a tree; 0 for no limit, null for that of the organization or the server.
+ALTER TABLE organizations ADD COLUMN max_hops INTEGER CHECK (max_hops BETWEEN 0 AND 1000000);
+-- The largest number of texts without a known cause between two agents of a room within ten minutes, likewise.
+ALTER TABLE organizations ADD COLUMN max_pair_messages INTEGER CHECK (max_pair_messages BETWEEN 0 AND 1000000);
+ALTER TABLE chats ADD COLUMN max_hops INTEGER CHECK (max_hops BETWEEN 1 AND 1000000);
+
+-- What has been over a limit: for a tree, `subject_id` is its root; for the texts of a room whose causes are ambiguous,
+-- the room; for two agents, it
+-- stands for both and the room. `held_at` is null while nothing of it is held, since
+-- what was held has been released. Then `allowed` is what may be reached before something is held again. The room and the
+-- message are those of the first delivery that was held. `bound` is the limit of that time.
+CREATE TABLE holds (
+    subject_id BLOB NOT NULL,
+    held_by    TEXT NOT NULL,
+    chat_id    BLOB NOT NULL,
+    message_id BLOB NOT NULL,
+    bound      INTEGER NOT NULL,
+    allowed    INTEGER,
+    held_at    INTEGER,
+    noticed_at INTEGER,
+    PRIMARY KEY (subject_id, held_by)
+) STRICT, WITHOUT ROWID;
+-- Those that the humans of the room are still to be told of.
+CREATE INDEX holds_to_notice ON holds (held_at, subject_id) WHERE held_at IS NOT NULL AND noticed_at IS NULL;
