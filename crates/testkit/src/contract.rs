@@ -37,6 +37,7 @@ pub mod plans;
 pub mod receipts;
 pub mod redelivery;
 pub mod registering;
+pub mod releases;
 pub mod resends;
 pub mod retention;
 pub mod secrets;
@@ -171,10 +172,14 @@ macro_rules! contract_tests {
             tokens_have_the_price_of_their_model,
         }
         $crate::contract_tests! { @area $make, holds:
-            agents_that_answer_each_other_stop, the_humans_are_told_once_for_each_tree, a_release_lets_a_tree_go_on,
-            work_is_held_and_ended_by_tree, a_limit_counts_from_the_next_text, humans_and_fresh_work_are_never_held,
+            agents_that_answer_each_other_stop, the_humans_are_told_once_for_each_tree,
+            a_limit_counts_from_the_next_text, humans_and_fresh_work_are_never_held,
             a_tree_with_too_many_messages_is_held, an_ambiguous_cause_hides_no_hop, a_pair_without_attempts_stops,
             a_slow_loop_stops,
+        }
+        $crate::contract_tests! { @area $make, releases:
+            a_release_lets_a_tree_go_on, work_is_held_and_ended_by_tree, what_is_held_after_an_end_is_told_again,
+            strangers_lift_no_limit,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

@@ -4,7 +4,7 @@ use diesel::sql_types::{BigInt, Integer, Nullable, Text, Timestamptz, Uuid as Sq
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::id::ChatId;
-use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkStep};
+use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkScope, WorkStep};
 
 use super::check_on;
 use super::find::key_on;
@@ -52,7 +52,7 @@ pub(super) async fn change_on(
             before = before.without_replacement();
         }
     }
-    let held_by = command.releases(&before);
+    let ended = command.ends_hold(&before);
     let after = match command.decide(before) {
         Ok(after) => after,
         Err(refused) => return Ok(Err(refused)),
@@ -86,8 +86,21 @@ pub(super) async fn change_on(
     change::append_on(db, command.logged(chat_id), command.now).await?;
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
-    if let Some(by) = held_by {
-        hold::release_on(db, &message, by).await?;
+    if let Some(ended) = ended
+        && may_end_hold_on(db, item.scope, chat_id).await?
+    {
+        hold::end_on(db, &message, ended).await?;
     }
     Ok(Ok(ChangedItem { message, new }))
+}
+
+/// Returns whether the limits of the chat are those of whoever this is; see [`ChangeWork::ends_hold`].
+async fn may_end_hold_on(mut db: &Db, scope: WorkScope, chat: ChatId) -> Result<bool, Fault> {
+    let Some(user) = scope.reader() else { return Ok(true) };
+    let found = statement::<BigInt>(
+        "SELECT count(*) FROM chats JOIN users ON users.organization_id = chats.organization_id \
+         WHERE chats.id = ? AND users.id = ?",
+    );
+    let found = found.bind::<SqlUuid, _>(chat.uuid()).bind::<SqlUuid, _>(user.uuid());
+    Ok(found.get_result::<i64>(&mut db).await? > 0)
 }

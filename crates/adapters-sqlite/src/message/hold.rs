@@ -6,11 +6,13 @@ use diesel::sqlite::SqliteConnection;
 use domain::delivery::HeldBy;
 use domain::id::{ChatId, MessageId, SubjectId};
 use domain::message::{
-    Appended, CheckPair, CheckTree, DueHold, Message, NoticeHold, NoticeOutcome, TreeHolds, pair_since,
+    Appended, CheckPair, CheckTree, DueHold, EndedHold, Message, NoticeHold, NoticeOutcome, TreeHolds,
+    pair_since,
 };
 use domain::time::Timestamp;
 
 use super::append::append_on;
+use super::history::floor_on;
 use super::load::message_on;
 use crate::chat::load::{chat_on, participants_on};
 use crate::chat::row::max_pair_messages;
@@ -83,26 +85,27 @@ pub(super) fn check_pair_on(connection: &mut SqliteConnection, command: CheckPai
     let Some((own, allowed)) = own else { return Ok(()) };
     let Some(limit) = command.limit(own.and_then(max_pair_messages)) else { return Ok(()) };
     let bound = limit.max(allowed.map_or(0, i32::cast_unsigned));
+    let floor = floor_on(connection, pair.chat, command.since())?;
     let [one, other] = pair.agents.map(|agent| Id(agent.uuid()));
-    let counted = statement!(
-        "SELECT count(*) FROM (SELECT 1 FROM messages INDEXED BY messages_order CROSS JOIN deliveries \
-             ON deliveries.agent_id = CASE sender_id WHEN ? THEN ? ELSE ? END \
-             AND deliveries.chat_id = messages.chat_id AND deliveries.sequence = messages.sequence \
-         WHERE messages.chat_id = ? AND messages.sequence > ? AND created_at > ? AND sender_id IN (?, ?) \
-         AND root_id IS NULL LIMIT ? + 0)"
-        => BigInt
-    );
-    let counted = counted
-        .bind::<Binary, _>(one)
-        .bind::<Binary, _>(other)
-        .bind::<Binary, _>(one)
-        .bind::<Binary, _>(Id(pair.chat.uuid()))
-        .bind::<BigInt, _>(command.after(bound).get())
-        .bind::<BigInt, _>(command.since().micros())
-        .bind::<Binary, _>(one)
-        .bind::<Binary, _>(other)
-        .bind::<BigInt, _>(i64::from(bound) + 1);
-    if counted.get_result::<i64>(connection)? > i64::from(bound) {
+    let mut sent = [0, 0];
+    for (number, (from, to)) in sent.iter_mut().zip([(one, other), (other, one)]) {
+        let texts = statement!(
+            "SELECT count(*) FROM (SELECT 1 FROM messages INDEXED BY messages_by_sender CROSS JOIN deliveries \
+                 ON deliveries.agent_id = ? AND deliveries.chat_id = messages.chat_id \
+                 AND deliveries.sequence = messages.sequence \
+             WHERE messages.chat_id = ? AND sender_id = ? AND sender_kind = 'Agent' AND messages.sequence > ? \
+             AND root_id IS NULL LIMIT ? + 0)"
+            => BigInt
+        );
+        let texts = texts
+            .bind::<Binary, _>(to)
+            .bind::<Binary, _>(Id(pair.chat.uuid()))
+            .bind::<Binary, _>(from)
+            .bind::<BigInt, _>(floor)
+            .bind::<BigInt, _>(i64::from(bound) + 1);
+        *number = u32::try_from(texts.get_result::<i64>(connection)?).unwrap_or(u32::MAX);
+    }
+    if CheckPair::is_over(bound, sent[0], sent[1]) {
         let hold = DueHold { subject, held_by: by, bound: limit, chat: pair.chat, message };
         record_on(connection, hold, now)?;
     }
@@ -116,7 +119,7 @@ pub(super) fn check_tree_on(connection: &mut SqliteConnection, command: CheckTre
     let allowed = known.get_result::<Option<i32>>(connection).optional()?.flatten().map(i32::cast_unsigned);
     let bound = command.bound(allowed);
     let counted = statement!(
-        "SELECT count(*) FROM (SELECT 1 FROM messages INDEXED BY messages_of_tree WHERE root_id = ? LIMIT ? + 0)"
+        "SELECT count(*) FROM (SELECT 1 FROM messages INDEXED BY messages_of_tree WHERE root_id = ? AND kind = 'text' LIMIT ? + 0)"
         => BigInt
     );
     let counted = counted.bind::<Binary, _>(Id(root.uuid())).bind::<BigInt, _>(i64::from(bound) + 1);
@@ -130,33 +133,42 @@ pub(super) fn check_tree_on(connection: &mut SqliteConnection, command: CheckTre
     Ok(())
 }
 
-/// Allows the tree of a message whose delivery is released as many hops, or messages, again.
-pub(crate) fn release_on(
+/// Ends what is recorded for a message whose delivery was changed.
+pub(crate) fn end_on(
     connection: &mut SqliteConnection,
     message: &Message,
-    by: HeldBy,
+    ended: EndedHold,
 ) -> Result<(), Fault> {
-    let subject = Id(message.hold_subject().uuid());
-    match by {
-        HeldBy::MaxHops => {
-            let hop = message.place().counted_hop().cast_signed();
-            statement!(
-                "UPDATE holds SET allowed = max(coalesce(allowed, 0), ? + bound), held_at = NULL, noticed_at = NULL \
-                 WHERE subject_id = ? AND held_by = ?"
-            )
-            .bind::<Integer, _>(hop)
-            .bind::<Binary, _>(subject)
-            .bind::<Text, _>(by.as_str())
-            .execute(connection)?;
-            if message.place().root.uuid() != subject.0 {
-                allow_own_tree_on(connection, message, subject, hop)?;
+    let EndedHold { by, is_released } = ended;
+    let subjects = match by {
+        HeldBy::MaxHops | HeldBy::MaxTreeMessages => vec![message.hold_subject()],
+        HeldBy::MaxPairMessages => message.pairs().map(|pair| pair.subject()).collect(),
+    };
+    for subject in subjects.into_iter().map(|subject| Id(subject.uuid())) {
+        match by {
+            _ if !is_released => {
+                statement!(
+                    "UPDATE holds SET held_at = NULL, noticed_at = NULL WHERE subject_id = ? AND held_by = ?"
+                )
+                .bind::<Binary, _>(subject)
+                .bind::<Text, _>(by.as_str())
+                .execute(connection)?;
             }
-        }
-        HeldBy::MaxTreeMessages => allow_again_on(connection, subject, by)?,
-        HeldBy::MaxPairMessages => {
-            for pair in message.pairs() {
-                allow_again_on(connection, Id(pair.subject().uuid()), by)?;
+            HeldBy::MaxHops => {
+                let hop = message.place().counted_hop().cast_signed();
+                statement!(
+                    "UPDATE holds SET allowed = max(coalesce(allowed, 0), ? + bound), held_at = NULL, \
+                     noticed_at = NULL WHERE subject_id = ? AND held_by = ?"
+                )
+                .bind::<Integer, _>(hop)
+                .bind::<Binary, _>(subject)
+                .bind::<Text, _>(by.as_str())
+                .execute(connection)?;
+                if message.place().root.uuid() != subject.0 {
+                    allow_own_tree_on(connection, message, subject, hop)?;
+                }
             }
+            HeldBy::MaxTreeMessages | HeldBy::MaxPairMessages => allow_again_on(connection, subject, by)?,
         }
     }
     Ok(())
@@ -239,6 +251,7 @@ pub(super) fn notice_on(
     let Some(event) = command.event(&message, &participants) else { return Ok(NoticeOutcome::Settled) };
     match append_on(connection, event)? {
         Ok(appended) => Ok(NoticeOutcome::Posted(Box::new(appended.message))),
-        Err(refused) => Err(Fault::Row(format!("the event of a hold was refused: {refused:?}"))),
+        // It is not tried again, so that no other is held up.
+        Err(_) => Ok(NoticeOutcome::Settled),
     }
 }

@@ -5,7 +5,7 @@ use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
 use domain::id::ChatId;
-use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkStep};
+use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkScope, WorkStep};
 
 use super::check_on;
 use super::find::key_on;
@@ -41,7 +41,7 @@ pub(super) fn change_on(
             before = before.without_replacement();
         }
     }
-    let held_by = command.releases(&before);
+    let ended = command.ends_hold(&before);
     let after = match command.decide(before) {
         Ok(after) => after,
         Err(refused) => return Ok(Err(refused)),
@@ -79,8 +79,22 @@ pub(super) fn change_on(
     let message = message_on(connection, chat_id, item.message)?;
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
-    if let Some(by) = held_by {
-        hold::release_on(connection, &message, by)?;
+    if let Some(ended) = ended
+        && may_end_hold_on(connection, item.scope, chat_id)?
+    {
+        hold::end_on(connection, &message, ended)?;
     }
     Ok(Ok(ChangedItem { message, new }))
+}
+
+/// Returns whether the limits of the chat are those of whoever this is; see [`ChangeWork::ends_hold`].
+fn may_end_hold_on(connection: &mut SqliteConnection, scope: WorkScope, chat: ChatId) -> Result<bool, Fault> {
+    let Some(user) = scope.reader() else { return Ok(true) };
+    let found = statement!(
+        "SELECT count(*) FROM chats JOIN users ON users.organization_id = chats.organization_id \
+         WHERE chats.id = ? AND users.id = ?"
+        => BigInt
+    );
+    let found = found.bind::<Binary, _>(Id(chat.uuid())).bind::<Binary, _>(Id(user.uuid()));
+    Ok(found.get_result::<i64>(connection)? > 0)
 }

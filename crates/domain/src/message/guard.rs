@@ -165,7 +165,16 @@ impl TreeHolds {
     }
 }
 
-/// The check of the number of messages of a tree.
+/// The end of a hold of deliveries: somebody changed one of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndedHold {
+    /// The limit.
+    pub by: HeldBy,
+    /// Set if as many hops, or messages, are allowed again; else what is held next is told again.
+    pub is_released: bool,
+}
+
+/// The check of the number of texts of a tree. Events do not count, since they ask nobody.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CheckTree {
     /// Its root.
@@ -203,7 +212,7 @@ impl Counts {
         Self { step, stored: Mutex::default() }
     }
 
-    /// Counts a stored message; returns whether the true number is to be read, until it [was](Self::forget).
+    /// Counts a stored message; returns whether the true number is to be read.
     pub(super) fn count(&self, subject: SubjectId) -> bool {
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         if stored.len() >= COUNTED && !stored.contains_key(&subject) {
@@ -211,12 +220,11 @@ impl Counts {
         }
         let number = stored.entry(subject).or_default();
         *number += 1;
-        *number >= self.step
-    }
-
-    /// The true number was read.
-    pub(super) fn forget(&self, subject: SubjectId) {
-        self.stored.lock().unwrap_or_else(PoisonError::into_inner).remove(&subject);
+        let is_due = *number >= self.step;
+        if is_due {
+            stored.remove(&subject);
+        }
+        is_due
     }
 }
 
@@ -276,22 +284,25 @@ impl NoticeHold {
             "held_by": self.due.held_by.as_str(),
             "agents": agents,
         });
+        let to = held.mentions.iter().filter(|mention| mention.addressed_agent().is_some());
+        let handles =
+            held.sender_handle.as_deref().into_iter().chain(to.map(|mention| mention.handle.as_str()));
+        let handles = handles.map(|handle| format!("@{handle}")).collect::<Vec<_>>().join(", ");
+        let (bound, until) =
+            (self.due.bound, "until the owner of the addressed agent or an admin retries it");
         let content = match self.due.held_by {
             HeldBy::MaxTreeMessages => format!(
-                "More than {} messages have followed from one message. What agents go on to write there is stored, but \
-                 offered to no agent until a human retries it.",
-                self.due.bound
+                "Agents have written more than {bound} messages that follow from one message, the last one by: {handles}. \
+                 What they go on to write there is stored, but not delivered {until}."
             ),
             HeldBy::MaxHops => format!(
-                "These agents may be answering each other for ever: more than {} messages have followed from one \
-                 another. What they go on to write is stored, but offered to no agent until a human retries it.",
-                self.due.bound
+                "Agents may be replying to each other endlessly: {handles}. More than {bound} messages have followed \
+                 from one another. What they go on to write is stored, but not delivered {until}."
             ),
             HeldBy::MaxPairMessages => format!(
-                "Two agents may be answering each other for ever: they have sent each other more than {} messages within \
-                 ten minutes. What they write to each other in the next ten minutes is stored, but offered to neither \
-                 until a human retries it.",
-                self.due.bound
+                "Agents may be replying to each other endlessly: {handles}. Two of them have sent each other more than \
+                 {bound} messages within ten minutes. What they write to each other in the next ten minutes is stored, \
+                 but not delivered {until}."
             ),
         };
         Some(NewMessage {
@@ -324,8 +335,7 @@ pub(super) fn notifier(sender: ParticipantId, participants: &[Participant]) -> O
 }
 
 impl MessageService {
-    /// Counts a stored message of a tree, and reads now and then whether the tree has too many. If that fails, it is read
-    /// after the next message: this one is stored.
+    /// Counts a stored text of a tree, and reads now and then whether the tree has too many.
     pub(super) async fn count_in_tree(&self, stored: &Message) {
         let (limit, Cause::Known(place)) = (self.max_tree_messages, stored.cause) else { return };
         let (root, subject) = (place.root, stored.hold_subject());
@@ -333,9 +343,8 @@ impl MessageService {
             return;
         }
         let (chat, message, now) = (stored.chat_id, stored.id, stored.created_at);
-        if self.messages.check_tree(CheckTree { root, limit, chat, message, now }).await.is_ok() {
-            self.trees.forget(subject);
-        }
+        // If it fails, the number is read after as many more texts.
+        drop(self.messages.check_tree(CheckTree { root, limit, chat, message, now }).await);
     }
 
     /// Tells the humans of chats what is held, if they were not told yet. Several processes may do so at the same
@@ -415,8 +424,8 @@ mod tests {
         let counts = Counts::new(tree_step(64));
         for _ in 0..2 {
             let read = (0..5).map(|_| counts.count(tree(1))).collect::<Vec<_>>();
-            assert_eq!(read, [false, false, false, true, true], "until it was read");
-            counts.forget(tree(1));
+            assert_eq!(read, [false, false, false, true, false], "then it begins anew");
+            assert!((0..3).map(|_| counts.count(tree(1))).any(|is_due| is_due));
         }
         assert!(!counts.count(tree(2)));
         assert!(Counts::new(tree_step(1)).count(tree(1)));

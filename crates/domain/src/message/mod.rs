@@ -40,7 +40,7 @@ pub use deadline::{
 };
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
 pub use guard::{
-    CheckTree, DueHold, Guarded, MAX_TREE_MESSAGES, MaxHops, NoticeHold, NoticeOutcome, TreeHolds,
+    CheckTree, DueHold, EndedHold, Guarded, MAX_TREE_MESSAGES, MaxHops, NoticeHold, NoticeOutcome, TreeHolds,
 };
 pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};

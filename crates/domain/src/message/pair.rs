@@ -12,23 +12,20 @@ use super::cause::Cause;
 use super::model::Message;
 use super::port::Appended;
 use super::service::MessageService;
-use crate::id::{AgentId, ChatId, MessageId, Sequence, SubjectId};
+use crate::id::{AgentId, ChatId, MessageId, SubjectId};
 use crate::time::Timestamp;
 
 /// The time within which the texts of two agents are counted, and for which they are held then.
 pub const PAIR_WINDOW: Duration = Duration::from_secs(600);
 
-/// For each text that is allowed, this number of the newest messages of the chat is examined.
-const EXAMINED: u32 = 16;
-
 /// The largest number of texts without a known cause that two agents of a chat may send each other within
-/// [`PAIR_WINDOW`]: at most 1,000,000, and no limit if it is 0.
+/// [`PAIR_WINDOW`]: at most 10,000, and no limit if it is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MaxPairMessages(u32);
 
 impl MaxPairMessages {
     /// The largest number.
-    pub const MAX: u32 = 1_000_000;
+    pub const MAX: u32 = 10_000;
 
     /// `None` if it is more than [`Self::MAX`].
     pub const fn new(number: u32) -> Option<Self> {
@@ -77,8 +74,6 @@ pub struct CheckPair {
     pub pair: Pair,
     /// The newest text between them.
     pub message: MessageId,
-    /// Its sequence.
-    pub sequence: Sequence,
     /// Its time.
     pub now: Timestamp,
     /// The limit of organizations that have none of their own.
@@ -91,9 +86,10 @@ impl CheckPair {
         Some(organization.unwrap_or(self.server).get()).filter(|limit| *limit > 0)
     }
 
-    /// Texts up to this sequence do not count, if a pair may send `bound`.
-    pub fn after(&self, bound: u32) -> Sequence {
-        Sequence::new(self.sequence.get().saturating_sub(i64::from(bound.saturating_mul(EXAMINED))))
+    /// Returns whether a pair that may send `bound` has sent too many: this number by each of the agents. An agent that
+    /// gets hardly an answer is in no loop.
+    pub fn is_over(bound: u32, by_one: u32, by_other: u32) -> bool {
+        by_one.saturating_add(by_other) > bound && by_one.min(by_other) > bound / 4
     }
 
     /// The time before which texts do not count.
@@ -127,18 +123,12 @@ impl Appended {
 }
 
 impl MessageService {
-    /// Counts a stored text of an agent, and reads now and then whether a pair has too many. If that fails, it is read
-    /// after the next text: this one is stored.
+    /// Counts a stored text of an agent, and reads now and then whether a pair has too many.
     pub(super) async fn count_in_pairs(&self, stored: &Message) {
-        let (message, sequence, now, server) =
-            (stored.id, stored.sequence, stored.created_at, self.max_pair_messages);
-        for pair in stored.pairs() {
-            if !self.pairs.count(pair.subject()) {
-                continue;
-            }
-            if self.messages.check_pair(CheckPair { pair, message, sequence, now, server }).await.is_ok() {
-                self.pairs.forget(pair.subject());
-            }
+        let (message, now, server) = (stored.id, stored.created_at, self.max_pair_messages);
+        for pair in stored.pairs().filter(|pair| self.pairs.count(pair.subject())) {
+            // If it fails, the number is read after as many more texts.
+            drop(self.messages.check_pair(CheckPair { pair, message, now, server }).await);
         }
     }
 }
@@ -161,6 +151,21 @@ mod tests {
     }
 
     #[test]
+    fn both_agents_must_write() {
+        for (bound, by_one, by_other, is_over) in [
+            (200, 101, 100, true),
+            (200, 100, 100, false),
+            (200, 150, 51, true),
+            (200, 500, 50, false),
+            (1, 1, 1, true),
+            (1, 2, 0, false),
+        ] {
+            assert_eq!(CheckPair::is_over(bound, by_one, by_other), is_over, "{bound} {by_one} {by_other}");
+            assert_eq!(CheckPair::is_over(bound, by_other, by_one), is_over, "{bound} {by_other} {by_one}");
+        }
+    }
+
+    #[test]
     fn an_organization_has_its_own_limit() {
         let limit = |number| MaxPairMessages::new(number).unwrap();
         let id = Uuid::nil();
@@ -168,7 +173,6 @@ mod tests {
         let check = |server| CheckPair {
             pair,
             message: MessageId::new(id),
-            sequence: Sequence::new(100),
             now: Timestamp::from_micros(700_000_000),
             server: limit(server),
         };
@@ -182,7 +186,6 @@ mod tests {
             assert_eq!(check(server).limit(organization.map(limit)), found, "{server} {organization:?}");
         }
         assert_eq!(check(1).since(), Timestamp::from_micros(100_000_000));
-        assert_eq!((check(1).after(5).get(), check(1).after(u32::MAX).get() < 0), (20, true));
         assert_eq!([0, 1, 32, 200].map(|number| limit(number).step()), [10, 1, 2, 10]);
         assert_eq!(MaxPairMessages::new(MaxPairMessages::MAX + 1), None);
     }

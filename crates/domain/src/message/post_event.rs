@@ -138,10 +138,7 @@ impl MessageService {
             events.publish(DomainEvent::EventCreated { message: appended.message.clone() });
         });
         match self.messages.append(new, on_commit).await? {
-            Ok(appended) => {
-                self.count_in_tree(&appended.message).await;
-                Ok(appended.message)
-            }
+            Ok(appended) => Ok(appended.message),
             Err(AppendRefused::Repeated(first)) => Ok(*first),
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(PostEventError::KeyReused),

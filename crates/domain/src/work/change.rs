@@ -10,11 +10,11 @@ use super::service::{ListWorkError, WorkFilter, WorkService};
 use crate::audit::Actor;
 use crate::change::Change;
 use crate::delivery::{
-    AttemptNumber, AttemptOutcome, DeadLetterReason, Delivery, DeliveryStatus, HeldBy, InterventionRefused,
+    AttemptNumber, AttemptOutcome, DeadLetterReason, Delivery, DeliveryStatus, InterventionRefused,
 };
 use crate::event::DomainEvent;
 use crate::id::{AgentId, ChatId, MessageId};
-use crate::message::{AppendRefused, Appended, Message};
+use crate::message::{AppendRefused, Appended, EndedHold, Message};
 use crate::organization::NotAdmin;
 use crate::page::{PageRequest, Position, Slice};
 use crate::plan::LimitReached;
@@ -154,9 +154,11 @@ impl ChangeWork {
         }
     }
 
-    /// The limit that holds the delivery before the change, if the change lets its tree go on.
-    pub fn releases(&self, before: &Delivery) -> Option<HeldBy> {
-        before.held_by().filter(|_| !matches!(self.step, WorkStep::DeadLetter(_)))
+    /// The hold that the change ends, if a limit holds the delivery before it. That is only for the operator, and for
+    /// users of the organization of the chat: others change their delivery, and no limit of another organization.
+    pub fn ends_hold(&self, before: &Delivery) -> Option<EndedHold> {
+        let is_released = !matches!(self.step, WorkStep::DeadLetter(_));
+        before.held_by().map(|by| EndedHold { by, is_released })
     }
 
     /// The entries of the change log. A command publishes no events: the servers announce what it changes and

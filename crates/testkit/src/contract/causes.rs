@@ -45,7 +45,7 @@ async fn stored(world: &World, reader: &TestUser, chat: ChatId, message: Message
     page.rows.into_iter().find(|row| row.id == message).unwrap()
 }
 
-fn a_thought() -> PostEvent {
+pub(super) fn a_thought() -> PostEvent {
     let content = EventContent::new("hm".to_owned()).unwrap();
     PostEvent { kind: MessageKind::Thought, content, metadata: EventMetadata::default(), in_reply_to: None }
 }
