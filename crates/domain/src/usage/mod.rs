@@ -11,7 +11,7 @@ mod port;
 mod price;
 mod service;
 
-pub use counts::{MAX_TOKENS, ReportedTokens, TokenCounts, TokenKind, UsageReport};
+pub use counts::{MAX_REPORT_TOKENS, MAX_TOKENS, ReportedTokens, TokenCounts, TokenKind, UsageReport};
 pub use day::Day;
 pub use port::{
     TreeUsage, UsageGroup, UsageKey, UsageList, UsageRepository, UsageRow, UsageSearch, UsageSum,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::account::{AgentChanges, ModelType};
+use domain::archive::{TABLES, Value};
 use domain::delivery::DeliveryStep;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
@@ -11,11 +12,11 @@ use domain::organization::Authority;
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
 use domain::usage::{
-    Day, MAX_TOKENS, ModelPrice, Prices, TokenCounts, UsageFilter, UsageGroup, UsageKey, UsageList, UsageRow,
-    UsageService, UsageSum,
+    Day, MAX_REPORT_TOKENS, MAX_TOKENS, ModelPrice, Prices, TokenCounts, UsageFilter, UsageGroup, UsageKey,
+    UsageList, UsageRow, UsageService, UsageSum,
 };
 use domain::work::{ListWorkError, WorkScope};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::control::take;
 use super::messages::{ann_and_bot, first};
@@ -23,7 +24,7 @@ use crate::{TestAgent, TestUser, World};
 
 const ALL: UsageFilter = UsageFilter { since: None, until: None, agent: None, chat: None, root: None };
 
-fn event(kind: MessageKind, usage: Value) -> PostEvent {
+fn event(kind: MessageKind, usage: serde_json::Value) -> PostEvent {
     let metadata = json!({ "band_usage": usage }).as_object().unwrap().clone();
     let content = EventContent::new("Token usage: input=1 output=1".to_owned()).unwrap();
     PostEvent { kind, content, metadata: EventMetadata::new(metadata).unwrap(), in_reply_to: None }
@@ -130,7 +131,7 @@ pub async fn only_reports_count_and_each_once(world: World) {
         (MessageKind::ToolResult, report_of_one.clone()),
         (MessageKind::Task, json!({"input_tokens": -1, "output_tokens": "5", "cache_read_tokens": 1.5})),
         (MessageKind::Task, json!([1])),
-        (MessageKind::Task, json!({"input_tokens": u64::MAX})),
+        (MessageKind::Task, json!({"input_tokens": u64::MAX, "output_tokens": MAX_REPORT_TOKENS + 1})),
     ] {
         world.messages.post_event(bot.caller, chat, event(kind, usage)).await.unwrap();
     }
@@ -155,15 +156,44 @@ pub async fn only_reports_count_and_each_once(world: World) {
     assert_eq!(total(&all), (counts([22, 20, 20, 20]), 21), "at the same time");
 }
 
+/// Stores a sum of nearly as many tokens as a sum can hold, in one report.
+async fn store_sum(
+    world: &World,
+    user: &TestUser,
+    agent: &TestAgent,
+    (chat, root): (ChatId, MessageId),
+    model: &str,
+) {
+    let tokens = Value::Integer((MAX_TOKENS - MAX_REPORT_TOKENS).cast_signed());
+    let row = vec![
+        Value::Id(user.caller.organization.uuid()),
+        Value::Integer(Day::of(world.clock.now()).number()),
+        Value::Id(user.id.uuid()),
+        Value::Id(agent.id.uuid()),
+        Value::Id(chat.uuid()),
+        Value::Id(root.uuid()),
+        Value::Text(model.to_owned()),
+        tokens.clone(),
+        tokens.clone(),
+        tokens.clone(),
+        tokens,
+        Value::Integer(1),
+    ];
+    let table = TABLES.iter().find(|table| table.name == "token_usage").unwrap();
+    world.stores.archive.write(table, vec![row]).await.unwrap().unwrap();
+}
+
 /// The largest numbers in one row, in several, and in the sums of lists.
 pub async fn sums_of_tokens_saturate(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let most = [MAX_TOKENS; 4];
+    let report_most = [MAX_REPORT_TOKENS; 4];
     for model in ["one", "two"] {
         state_model(&world, &ann, &bot, model).await;
         let root = world.send(ann.caller, chat, "go", &[ParticipantId::Agent(bot.id)]).await.id;
         take(&world, &bot, chat, root, DeliveryStep::Begin).await;
-        for tokens in [most, [1, 1, 1, 1], most] {
+        store_sum(&world, &ann, &bot, (chat, root), model).await;
+        for tokens in [report_most, [1, 1, 1, 1], report_most] {
             report(&world, &bot, chat, tokens).await;
         }
         take(&world, &bot, chat, root, DeliveryStep::Succeed).await;
@@ -171,7 +201,7 @@ pub async fn sums_of_tokens_saturate(world: World) {
     for group in UsageGroup::ALL {
         let all = list(&world, &ann, ALL, group).await;
         assert!(all.page.rows.iter().all(|row| row.tokens() == counts(most)), "{group:?}");
-        assert_eq!(total(&all), (counts(most), 6), "{group:?}");
+        assert_eq!(total(&all), (counts(most), 8), "{group:?}");
     }
 }
 
