@@ -14,7 +14,7 @@ mod service;
 pub use counts::{MAX_REPORT_TOKENS, MAX_TOKENS, ReportedTokens, TokenCounts, TokenKind, UsageReport};
 pub use day::Day;
 pub use port::{
-    TreeUsage, UsageGroup, UsageKey, UsageList, UsageRepository, UsageRow, UsageSearch, UsageSum,
+    UsageGroup, UsageKey, UsageList, UsageRepository, UsageRow, UsageSearch, UsageSum,
 };
 pub use price::{Cost, ModelPrice, Money, Prices};
 pub use service::{UsageFilter, UsageService};

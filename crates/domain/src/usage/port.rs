@@ -83,7 +83,7 @@ pub struct UsageRow {
     pub name: Option<String>,
     /// The handle of the agent or owner.
     pub handle: Option<String>,
-    /// The chat of the message that began the tree, if the store holds it.
+    /// The chat of the message that began the tree, if the store holds it, and the reader could see the chat's title.
     pub chat: Option<ChatId>,
     /// Its sums, one for each model that has a price, and one for all others.
     pub sums: Vec<UsageSum>,
@@ -123,17 +123,6 @@ pub struct UsageList {
     pub sums: Vec<UsageSum>,
 }
 
-/// A requested tree.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TreeUsage {
-    /// The message that began it.
-    pub root: MessageId,
-    /// The chat: only the part of the tree there counts.
-    pub chat: ChatId,
-    /// The models that have a price.
-    pub priced: Vec<String>,
-}
-
 /// Sums of reported usage.
 ///
 /// They are written by [`MessageRepository::append`](crate::message::MessageRepository::append), in the change that
@@ -153,6 +142,6 @@ pub trait UsageRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Result<UsageList, NotAdmin>, StoreError>;
 
-    /// The sums of a tree, by model like those of a row.
-    async fn usage_of_tree(&self, tree: TreeUsage) -> Result<Vec<UsageSum>, StoreError>;
+    /// The sum of the part of a tree that is in the chat, of all models together: `model` is `None`.
+    async fn usage_of_tree(&self, chat: ChatId, root: MessageId) -> Result<UsageSum, StoreError>;
 }

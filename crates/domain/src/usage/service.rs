@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::day::Day;
-use super::port::{TreeUsage, UsageGroup, UsageList, UsageRepository, UsageSearch, UsageSum};
+use super::port::{UsageGroup, UsageList, UsageRepository, UsageSearch, UsageSum};
 use super::price::Prices;
 use crate::id::{AgentId, ChatId, MessageId};
 use crate::page::PageRequest;
@@ -52,16 +52,13 @@ impl UsageService {
     ) -> Result<UsageList, ListWorkError> {
         let UsageFilter { since, until, agent, chat, root } = filter;
         let (since, until) = (since.unwrap_or(Day::FIRST), until.unwrap_or(Day::LAST));
-        let search = UsageSearch { scope, since, until, agent, chat, root, priced: self.priced() };
+        let priced = self.prices.models.keys().cloned().collect();
+        let search = UsageSearch { scope, since, until, agent, chat, root, priced };
         Ok(self.usage.list_usage(search, group, page).await??)
     }
 
-    /// The usage of a tree in the chat. Whether the caller may see it must be known.
-    pub async fn of_tree(&self, chat: ChatId, root: MessageId) -> Result<Vec<UsageSum>, StoreError> {
-        self.usage.usage_of_tree(TreeUsage { root, chat, priced: self.priced() }).await
-    }
-
-    fn priced(&self) -> Vec<String> {
-        self.prices.models.keys().cloned().collect()
+    /// The usage of the part of a tree that is in the chat. Whether the caller may see it must be known.
+    pub async fn of_tree(&self, chat: ChatId, root: MessageId) -> Result<UsageSum, StoreError> {
+        self.usage.usage_of_tree(chat, root).await
     }
 }

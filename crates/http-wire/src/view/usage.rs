@@ -9,7 +9,7 @@ use crate::page::PageMetadata;
 
 /// Sums of reported tokens.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct UsageSumView {
+pub struct TokensView {
     /// As the providers count them: some include cached tokens. No number of tokens exceeds 2^53 - 1.
     input_tokens: u64,
     output_tokens: u64,
@@ -17,6 +17,27 @@ struct UsageSumView {
     cache_write_tokens: u64,
     /// The number of reports: one for each turn of an agent.
     reports: u64,
+}
+
+impl TokensView {
+    /// Shows these sums together.
+    pub fn new(sums: &[UsageSum]) -> Self {
+        let tokens = sums.iter().fold(TokenCounts::default(), |all, sum| all.plus(sum.tokens));
+        Self {
+            input_tokens: tokens.input,
+            output_tokens: tokens.output,
+            cache_read_tokens: tokens.cache_read,
+            cache_write_tokens: tokens.cache_write,
+            reports: sums.iter().fold(0, |all, sum| all.saturating_add(sum.reports)),
+        }
+    }
+}
+
+/// Sums of reported tokens with their cost.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct UsageSumView {
+    #[serde(flatten)]
+    tokens: TokensView,
     /// What the tokens with a price cost, in `currency`, with six decimals. Null if none of them has a price.
     #[schema(value_type = Option<String>)]
     cost: Option<Shown<Money>>,
@@ -26,14 +47,9 @@ struct UsageSumView {
 
 impl UsageSumView {
     fn new(sums: &[UsageSum], prices: &Prices) -> Self {
-        let tokens = sums.iter().fold(TokenCounts::default(), |all, sum| all.plus(sum.tokens));
         let cost = prices.cost(sums);
         Self {
-            input_tokens: tokens.input,
-            output_tokens: tokens.output,
-            cache_read_tokens: tokens.cache_read,
-            cache_write_tokens: tokens.cache_write,
-            reports: sums.iter().fold(0, |all, sum| all.saturating_add(sum.reports)),
+            tokens: TokensView::new(sums),
             cost: cost.amount.map(Shown),
             unpriced_tokens: cost.unpriced_tokens,
         }
@@ -51,7 +67,7 @@ pub struct UsageView<'a> {
     name: Option<&'a str>,
     /// The handle of the agent or owner.
     handle: Option<&'a str>,
-    /// The room of the message that began the tree.
+    /// The room of the message that began the tree, if the caller may see its title.
     #[schema(value_type = Option<super::Id>)]
     chat_room_id: Option<Shown<ChatId>>,
     #[serde(flatten)]
@@ -97,35 +113,19 @@ impl<'a> UsageMetadata<'a> {
     }
 }
 
-/// The usage of a tree.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct TreeUsageView {
-    #[serde(flatten)]
-    sums: UsageSumView,
-    /// The currency of the cost. Null if no model has a price.
-    currency: Option<String>,
-}
-
-impl TreeUsageView {
-    /// Shows these sums with their cost.
-    pub fn new(sums: &[UsageSum], prices: &Prices) -> Self {
-        Self { sums: UsageSumView::new(sums, prices), currency: prices.currency.clone() }
-    }
-}
-
 /// Metadata of a page of a tree.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct TreeMetadata {
     #[serde(flatten)]
     page: PageMetadata,
-    /// What agents reported in the whole tree, as far as it is in this room. Absent from a page without messages.
+    /// What agents reported in the part of the tree that is in this room. Absent from a page without messages.
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<TreeUsageView>,
+    usage: Option<TokensView>,
 }
 
 impl TreeMetadata {
     /// The metadata of a page.
-    pub const fn new(page: PageMetadata, usage: Option<TreeUsageView>) -> Self {
+    pub const fn new(page: PageMetadata, usage: Option<TokensView>) -> Self {
         Self { page, usage }
     }
 }

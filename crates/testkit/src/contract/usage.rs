@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::account::{AgentChanges, ModelType};
 use domain::archive::{TABLES, Value};
+use domain::chat::{AddParticipantCommand, Role};
 use domain::delivery::DeliveryStep;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
@@ -118,8 +119,9 @@ pub async fn reports_are_summed_by_everything(world: World) {
         assert_eq!(found.page.rows.len(), usize::from(expected != TokenCounts::default()), "{filter:?}");
     }
     let of_tree = world.usage.of_tree(chat, root).await.unwrap();
-    assert_eq!(of_tree, [UsageSum { model: None, tokens: of_bot, reports: 2 }]);
-    assert!(world.usage.of_tree(other, root).await.unwrap().is_empty(), "nothing of it is there");
+    assert_eq!(of_tree, UsageSum { model: None, tokens: of_bot, reports: 2 });
+    let elsewhere = world.usage.of_tree(other, root).await.unwrap();
+    assert_eq!(elsewhere, UsageSum::default(), "nothing of it is there");
 }
 
 /// Only a `task` event with a report of tokens, however wrong the rest of it is; and only once.
@@ -228,6 +230,31 @@ pub async fn usage_is_for_those_who_answer_for_it(world: World) {
     }
     let refused = world.usage.list(of(&cai), ALL, UsageGroup::Agent, first(9)).await;
     assert!(matches!(refused, Err(ListWorkError::NotAdmin(_))), "no admin");
+}
+
+/// An agent works in a room that its owner is not in: the owner pays, and learns nothing of the room.
+pub async fn rooms_of_others_are_not_named(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let bot = world.agent(&ann, "Bot").await;
+    world.make_global(&bot).await;
+    let room = world.chat(ben.caller, &[bot.id.into()]).await;
+    let root = world.send(ben.caller, room, "ben's secret", &[ParticipantId::Agent(bot.id)]).await.id;
+    take(&world, &bot, room, root, DeliveryStep::Begin).await;
+    report(&world, &bot, room, [1, 0, 0, 0]).await;
+    let shown = async |scope| {
+        let trees = world.usage.list(scope, ALL, UsageGroup::Tree, first(9)).await.unwrap();
+        let rooms = world.usage.list(scope, ALL, UsageGroup::Room, first(9)).await.unwrap();
+        let (tree, of_room) = (&trees.page.rows[0], &rooms.page.rows[0]);
+        (tree.name.is_some(), tree.chat, of_room.name.is_some())
+    };
+    for scope in [WorkScope::OwnedBy(ann.id), WorkScope::Of(Authority::Admin(ann.caller))] {
+        assert_eq!(shown(scope).await, (false, None, false), "{scope:?}");
+    }
+    assert_eq!(shown(WorkScope::Everything).await, (false, Some(room), true));
+    world.connect((ann.caller, "ann"), (ben.caller, "ben")).await;
+    let command = AddParticipantCommand { candidate: ann.id.into(), role: Role::Member };
+    world.chats.add_participant(ben.caller, room, command).await.unwrap();
+    assert_eq!(shown(WorkScope::OwnedBy(ann.id)).await, (true, Some(room), true));
 }
 
 /// What it refers to may be deleted: the sums stay. Names are shown to those who may see them.
