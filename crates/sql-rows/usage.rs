@@ -150,6 +150,7 @@ pub(crate) fn list(search: &UsageSearch, group: UsageGroup, page: &PageRequest) 
         UsageGroup::Room => "chat_id",
         UsageGroup::Agent => "agent_id",
         UsageGroup::Owner => "owner_id",
+        UsageGroup::Organization => "organization_id",
         UsageGroup::Day => "day",
         UsageGroup::Model => "model",
     };
@@ -164,8 +165,7 @@ pub(crate) fn list(search: &UsageSearch, group: UsageGroup, page: &PageRequest) 
             let readable = is_readable("messages.chat_id");
             let text = format!("CASE WHEN {readable} THEN substr(messages.content, 1, ?) END");
             let chat = format!("CASE WHEN {} THEN chats.id END", is_known(search.scope));
-            let messages =
-                "LEFT JOIN messages ON messages.id = pages.key LEFT JOIN chats ON chats.id = messages.chat_id";
+            let messages = "LEFT JOIN messages ON messages.id = pages.key LEFT JOIN chats ON chats.id = messages.chat_id";
             (messages, text, NO_TEXT, chat)
         }
         UsageGroup::Room => {
@@ -178,6 +178,10 @@ pub(crate) fn list(search: &UsageSearch, group: UsageGroup, page: &PageRequest) 
         UsageGroup::Owner => {
             let name = "trim(users.first_name || ' ' || users.last_name)".to_owned();
             ("LEFT JOIN users ON users.id = pages.key", name, "users.handle", no_chat)
+        }
+        UsageGroup::Organization => {
+            let name = "organizations.name".to_owned();
+            ("LEFT JOIN organizations ON organizations.id = pages.key", name, NO_TEXT, no_chat)
         }
         UsageGroup::Day | UsageGroup::Model => ("", NO_TEXT.to_owned(), NO_TEXT, no_chat),
     };

@@ -12,9 +12,7 @@ use domain::message::Message;
 use domain::organization::NotAdmin;
 use domain::page::PageRequest;
 use domain::store::StoreError;
-use domain::usage::{
-    Day, UsageGroup, UsageList, UsageReport, UsageRepository, UsageSearch, UsageSum,
-};
+use domain::usage::{Day, UsageGroup, UsageList, UsageReport, UsageRepository, UsageSearch, UsageSum};
 use domain::work::SHOWN_TEXT_CHARS;
 use futures_util::FutureExt;
 use row::{ListedRow, SumRow, add_to_existing, bind_list, bind_matching, page_of, sums_of};
@@ -72,11 +70,15 @@ async fn list_on(
     if let Err(refused) = check_on(db, search.scope).await? {
         return Ok(Err(refused));
     }
-    let sums = statement::<Sums>(row::totals(search)).bind::<Array<Text>, _>(&search.priced);
-    let sums = bind_matching!(sums, search).load::<SumRow>(&mut db).await?;
+    let sums = if page.slice.after().is_none() {
+        let sums = statement::<Sums>(row::totals(search)).bind::<Array<Text>, _>(&search.priced);
+        Some(sums_of(bind_matching!(sums, search).load::<SumRow>(&mut db).await?))
+    } else {
+        None
+    };
     let rows = statement::<Listed>(row::list(search, group, page)).bind::<Array<Text>, _>(&search.priced);
     let rows = bind_list!(rows, search, group, page).load::<ListedRow>(&mut db).await?;
-    Ok(Ok(UsageList { page: page_of(rows, group, page), sums: sums_of(sums) }))
+    Ok(Ok(UsageList { page: page_of(rows, group, page), sums }))
 }
 
 const ADD: &str = concat!(

@@ -12,9 +12,7 @@ use domain::message::Message;
 use domain::organization::NotAdmin;
 use domain::page::PageRequest;
 use domain::store::StoreError;
-use domain::usage::{
-    Day, UsageGroup, UsageList, UsageReport, UsageRepository, UsageSearch, UsageSum,
-};
+use domain::usage::{Day, UsageGroup, UsageList, UsageReport, UsageRepository, UsageSearch, UsageSum};
 use domain::work::SHOWN_TEXT_CHARS;
 use row::{ListedRow, SumRow, add_to_existing, bind_list, bind_matching, page_of, sums_of};
 
@@ -67,11 +65,15 @@ fn list_on(
         return Ok(Err(refused));
     }
     let priced = to_json(&search.priced)?;
-    let query = diesel::sql_query(row::totals(search)).into_boxed().bind::<Text, _>(priced.clone());
-    let sums = bind_matching!(query, search).load::<SumRow>(connection)?;
+    let sums = if page.slice.after().is_none() {
+        let query = diesel::sql_query(row::totals(search)).into_boxed().bind::<Text, _>(priced.clone());
+        Some(sums_of(bind_matching!(query, search).load::<SumRow>(connection)?))
+    } else {
+        None
+    };
     let query = diesel::sql_query(row::list(search, group, page)).into_boxed().bind::<Text, _>(priced);
     let rows = bind_list!(query, search, group, page).load::<ListedRow>(connection)?;
-    Ok(Ok(UsageList { page: page_of(rows, group, page), sums: sums_of(sums) }))
+    Ok(Ok(UsageList { page: page_of(rows, group, page), sums }))
 }
 
 /// Adds the report that a stored message contains, if it contains one.

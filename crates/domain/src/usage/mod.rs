@@ -13,8 +13,6 @@ mod service;
 
 pub use counts::{MAX_REPORT_TOKENS, MAX_TOKENS, ReportedTokens, TokenCounts, TokenKind, UsageReport};
 pub use day::Day;
-pub use port::{
-    UsageGroup, UsageKey, UsageList, UsageRepository, UsageRow, UsageSearch, UsageSum,
-};
+pub use port::{UsageGroup, UsageKey, UsageList, UsageRepository, UsageRow, UsageSearch, UsageSum};
 pub use price::{Cost, ModelPrice, Money, Prices};
 pub use service::{UsageFilter, UsageService};

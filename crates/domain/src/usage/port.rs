@@ -24,6 +24,8 @@ words! {
         Agent = "agent",
         /// The owner of agents.
         Owner = "owner",
+        /// The organization to which the owner belonged.
+        Organization = "organization",
         /// A day in UTC.
         Day = "day",
         /// A model.
@@ -65,7 +67,7 @@ pub struct UsageSum {
 /// What identifies a row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum UsageKey {
-    /// A message that began a tree, a chat, an agent, or a user.
+    /// A message that began a tree, a chat, an agent, a user, or an organization.
     Record(RecordId),
     /// A day.
     Day(Day),
@@ -78,7 +80,7 @@ pub enum UsageKey {
 pub struct UsageRow {
     /// What it is about.
     pub key: UsageKey,
-    /// The name of the agent or owner, also of one that was deleted; the title of the room, or the beginning of the
+    /// The name of the agent, owner, or organization, also of a deleted agent or owner; the title of the room, or the beginning of the
     /// message, if the reader may see it. `None` for other keys, and for what the store does not hold any more.
     pub name: Option<String>,
     /// The handle of the agent or owner.
@@ -114,13 +116,13 @@ impl UsageRow {
     }
 }
 
-/// A page of a list, and the sums of the whole list.
+/// A page of a list, and on the first page the sums of the whole list.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UsageList {
     /// The rows.
     pub page: Page<UsageRow>,
-    /// The sums of all rows of all pages, by model like those of a row.
-    pub sums: Vec<UsageSum>,
+    /// The sums of all rows of all pages, by model like those of a row; `None` on later pages.
+    pub sums: Option<Vec<UsageSum>>,
 }
 
 /// Sums of reported usage.

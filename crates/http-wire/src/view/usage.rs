@@ -56,13 +56,13 @@ impl UsageSumView {
     }
 }
 
-/// The usage of one tree, room, agent, owner, day, or model.
+/// The usage of one tree, room, agent, owner, organization, day, or model.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct UsageView<'a> {
-    /// The id of the message that began the tree, of the room, the agent, or the owner; the day; or the name of the model.
-    /// Null for reports without a model.
+    /// The id of the message that began the tree, of the room, the agent, the owner, or the organization; the day; or the
+    /// name of the model. Null for reports without a model.
     id: Option<String>,
-    /// The name of the agent or owner. The title of the room, or the first 200 characters of the message, if the caller may
+    /// The name of the agent, owner, or organization. The title of the room, or the first 200 characters of the message, if the caller may
     /// see it.
     name: Option<&'a str>,
     /// The handle of the agent or owner.
@@ -101,14 +101,14 @@ pub struct UsageMetadata<'a> {
     group_by: &'static str,
     /// The currency of every cost. Null if no model has a price.
     currency: Option<&'a str>,
-    /// The sums of all rows of all pages.
-    totals: UsageSumView,
+    /// The sums of all rows of all pages. Null if a cursor is given.
+    totals: Option<UsageSumView>,
 }
 
 impl<'a> UsageMetadata<'a> {
     /// The metadata of a page of a list.
     pub fn new(page: PageMetadata, list: &UsageList, group: UsageGroup, prices: &'a Prices) -> Self {
-        let totals = UsageSumView::new(&list.sums, prices);
+        let totals = list.sums.as_ref().map(|sums| UsageSumView::new(sums, prices));
         Self { page, group_by: group.as_str(), currency: prices.currency.as_deref(), totals }
     }
 }
