@@ -242,8 +242,8 @@ fn total_as_text(sums: &[UsageSum], prices: &Prices) -> String {
         (Some(amount), Some(currency)) => format!(" Cost: {amount} {currency}."),
         _ => String::new(),
     };
-    let unpriced = if prices.currency.is_some() && cost.unpriced_tokens > 0 {
-        format!("\n{} tokens have no price, and are not part of it.", short(cost.unpriced_tokens))
+    let unpriced = if !amount.is_empty() && cost.unpriced_tokens > 0 {
+        format!("\nThe cost excludes {} tokens without a price.", short(cost.unpriced_tokens))
     } else {
         String::new()
     };
