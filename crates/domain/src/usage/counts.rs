@@ -26,8 +26,8 @@ use crate::words::words;
 /// The largest sum of tokens: what every reader of JSON can hold, 2^53 - 1.
 pub const MAX_TOKENS: u64 = (1 << 53) - 1;
 
-/// The largest number of tokens of one kind in a report. It is more than a turn can use, and a wrong report cannot bring
-/// a sum near to [`MAX_TOKENS`].
+/// The largest number of tokens of one kind in a report. It is more than a turn can use, and a wrong report cannot
+/// bring a sum near to [`MAX_TOKENS`].
 pub const MAX_REPORT_TOKENS: u64 = 1_000_000_000;
 
 /// The member of an event's metadata that contains a report.

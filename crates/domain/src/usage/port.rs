@@ -80,8 +80,9 @@ pub enum UsageKey {
 pub struct UsageRow {
     /// What it is about.
     pub key: UsageKey,
-    /// The name of the agent, owner, or organization, also of a deleted agent or owner; the title of the room, or the beginning of the
-    /// message, if the reader may see it. `None` for other keys, and for what the store does not hold any more.
+    /// The name of the agent, owner, or organization, also of a deleted agent or owner; the title of the room, or
+    /// the beginning of the message, if the reader may see it. `None` for other keys, and for what the store does
+    /// not hold any more.
     pub name: Option<String>,
     /// The handle of the agent or owner.
     pub handle: Option<String>,

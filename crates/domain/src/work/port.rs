@@ -339,8 +339,8 @@ pub trait WorkRepository: Send + Sync {
     /// [`MessageRepository::append`](crate::message::MessageRepository::append) stores it. All of this
     /// happens, or nothing.
     ///
-    /// A change that [releases](ChangeWork::releases) a held delivery allows its tree as many hops again, from the hop of
-    /// its message.
+    /// A change that [releases](ChangeWork::releases) a held delivery allows its tree as many hops again, from the
+    /// hop of its message.
     async fn change_work(
         &self,
         command: ChangeWork,

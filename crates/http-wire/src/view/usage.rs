@@ -59,11 +59,11 @@ impl UsageSumView {
 /// The usage of one tree, room, agent, owner, organization, day, or model.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct UsageView<'a> {
-    /// The id of the message that began the tree, of the room, the agent, the owner, or the organization; the day; or the
-    /// name of the model. Null for reports without a model.
+    /// The id of the message that began the tree, of the room, the agent, the owner, or the organization; the day;
+    /// or the name of the model. Null for reports without a model.
     id: Option<String>,
-    /// The name of the agent, owner, or organization. The title of the room, or the first 200 characters of the message, if the caller may
-    /// see it.
+    /// The name of the agent, owner, or organization. The title of the room, or the first 200 characters of the
+    /// message, if the caller may see it.
     name: Option<&'a str>,
     /// The handle of the agent or owner.
     handle: Option<&'a str>,
