@@ -68,19 +68,22 @@ macro_rules! bind_list {
         }
         query = query.bind::<BigInt, _>(i64::from(page.slice.limit()) + 1);
         let reader = $crate::work::row::reader(search.scope);
+        let organization = $crate::work::row::organization(search.scope);
         match group {
-            UsageGroup::Room => {
-                let organization = $crate::work::row::organization(search.scope);
-                query.bind::<IdType, _>(reader).bind::<IdType, _>(organization)
-            }
-            UsageGroup::Tree => {
-                query.bind::<IdType, _>(reader).bind::<Integer, _>(SHOWN_TEXT_CHARS.cast_signed())
-            }
+            UsageGroup::Room => query.bind::<IdType, _>(reader).bind::<IdType, _>(organization),
+            UsageGroup::Tree => query
+                .bind::<IdType, _>(reader)
+                .bind::<Integer, _>(SHOWN_TEXT_CHARS.cast_signed())
+                .bind::<IdType, _>(reader)
+                .bind::<IdType, _>(organization),
             _ => query,
         }
     }};
 }
 pub(crate) use bind_list;
+
+const NO_ID: &str = "CAST(NULL AS uuid)";
+const NO_TEXT: &str = "CAST(NULL AS text)";
 
 /// The condition on the rows of a search.
 fn matching(search: &UsageSearch) -> String {
@@ -108,19 +111,19 @@ fn sums() -> String {
     columns.map(|column| format!("{} AS {column}", sum(&format!("token_usage.{column}")))).join(", ")
 }
 
-/// The sums by priced model of the rows of a condition, with its values after the priced models: [`SumRow`].
-fn by_model(condition: &str) -> String {
-    format!("SELECT {PRICED} AS priced, {} FROM token_usage WHERE {condition} GROUP BY 1", sums())
-}
-
-/// The sums of all that match.
+/// The sums by priced model of all that match: [`SumRow`]. Values: the priced models, and those of [`matching`].
 pub(crate) fn totals(search: &UsageSearch) -> String {
-    by_model(&matching(search))
+    let (sums, matching) = (sums(), matching(search));
+    format!("SELECT {PRICED} AS priced, {sums} FROM token_usage WHERE {matching} GROUP BY 1")
 }
 
-/// The sums of a tree. Values: the priced models, the root, and the chat.
+/// The sums of a tree, of all models together: a [`SumRow`], or none. Values: the root, and the chat.
 pub(crate) fn tree() -> String {
-    by_model("token_usage.root_id = ? AND token_usage.chat_id = ?")
+    format!(
+        "SELECT {NO_TEXT} AS priced, {} FROM token_usage WHERE token_usage.root_id = ? AND token_usage.chat_id = ? \
+         GROUP BY token_usage.root_id",
+        sums()
+    )
 }
 
 /// Whether the reader may read the chat with this id. Value: the reader.
@@ -132,16 +135,22 @@ fn is_readable(chat: &str) -> String {
     )
 }
 
+/// Whether the reader may know of the joined chat. Values: the reader, and the organization.
+fn is_known(scope: WorkScope) -> String {
+    let by_operator = if scope == WorkScope::Everything { " OR 1 = 1" } else { "" };
+    let readable = is_readable("chats.id");
+    format!("({readable} OR coalesce(chats.organization_id = ?, 1 = 0){by_operator})")
+}
+
 /// A page of a list: rows of [`ListedRow`], those of one key together. The sums of each key come first, then those of
 /// the page are read with their names.
 pub(crate) fn list(search: &UsageSearch, group: UsageGroup, page: &PageRequest) -> String {
-    const NO_ID: &str = "CAST(NULL AS uuid)";
-    const NO_TEXT: &str = "CAST(NULL AS text)";
     let column = match group {
         UsageGroup::Tree => "root_id",
         UsageGroup::Room => "chat_id",
         UsageGroup::Agent => "agent_id",
         UsageGroup::Owner => "owner_id",
+        UsageGroup::Organization => "organization_id",
         UsageGroup::Day => "day",
         UsageGroup::Model => "model",
     };
@@ -150,28 +159,31 @@ pub(crate) fn list(search: &UsageSearch, group: UsageGroup, page: &PageRequest) 
         UsageGroup::Model => (NO_ID, "CAST(0 AS bigint)", "pages.key"),
         _ => ("pages.key", "CAST(0 AS bigint)", "CAST('' AS text)"),
     };
+    let no_chat = NO_ID.to_owned();
     let (names, name, handle, chat) = match group {
         UsageGroup::Tree => {
             let readable = is_readable("messages.chat_id");
             let text = format!("CASE WHEN {readable} THEN substr(messages.content, 1, ?) END");
-            ("LEFT JOIN messages ON messages.id = pages.key", text, NO_TEXT, "messages.chat_id")
+            let chat = format!("CASE WHEN {} THEN chats.id END", is_known(search.scope));
+            let messages = "LEFT JOIN messages ON messages.id = pages.key LEFT JOIN chats ON chats.id = messages.chat_id";
+            (messages, text, NO_TEXT, chat)
         }
         UsageGroup::Room => {
-            let by_operator = if search.scope == WorkScope::Everything { " OR 1 = 1" } else { "" };
-            let readable = is_readable("chats.id");
-            let title = format!(
-                "CASE WHEN {readable} OR coalesce(chats.organization_id = ?, 1 = 0){by_operator} THEN chats.title END"
-            );
-            ("LEFT JOIN chats ON chats.id = pages.key", title, NO_TEXT, NO_ID)
+            let title = format!("CASE WHEN {} THEN chats.title END", is_known(search.scope));
+            ("LEFT JOIN chats ON chats.id = pages.key", title, NO_TEXT, no_chat)
         }
         UsageGroup::Agent => {
-            ("LEFT JOIN agents ON agents.id = pages.key", "agents.name".to_owned(), "agents.handle", NO_ID)
+            ("LEFT JOIN agents ON agents.id = pages.key", "agents.name".to_owned(), "agents.handle", no_chat)
         }
         UsageGroup::Owner => {
             let name = "trim(users.first_name || ' ' || users.last_name)".to_owned();
-            ("LEFT JOIN users ON users.id = pages.key", name, "users.handle", NO_ID)
+            ("LEFT JOIN users ON users.id = pages.key", name, "users.handle", no_chat)
         }
-        UsageGroup::Day | UsageGroup::Model => ("", NO_TEXT.to_owned(), NO_TEXT, NO_ID),
+        UsageGroup::Organization => {
+            let name = "organizations.name".to_owned();
+            ("LEFT JOIN organizations ON organizations.id = pages.key", name, NO_TEXT, no_chat)
+        }
+        UsageGroup::Day | UsageGroup::Model => ("", NO_TEXT.to_owned(), NO_TEXT, no_chat),
     };
     let (order, after) = match group {
         UsageGroup::Day => ("pages.key DESC", "pages.key < ?"),
@@ -221,7 +233,7 @@ pub(crate) fn sums_of(rows: Vec<SumRow>) -> Vec<UsageSum> {
 }
 
 impl SumRow {
-    fn into_sum(self) -> UsageSum {
+    pub(crate) fn into_sum(self) -> UsageSum {
         let number = |column: i64| u64::try_from(column).unwrap_or(0);
         UsageSum {
             model: self.priced,

@@ -4,15 +4,15 @@
 mod row;
 
 use async_trait::async_trait;
+use diesel::OptionalExtension;
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use domain::id::{ChatId, MessageId};
 use domain::message::Message;
 use domain::organization::NotAdmin;
 use domain::page::PageRequest;
 use domain::store::StoreError;
-use domain::usage::{
-    Day, TreeUsage, UsageGroup, UsageList, UsageReport, UsageRepository, UsageSearch, UsageSum,
-};
+use domain::usage::{Day, UsageGroup, UsageList, UsageReport, UsageRepository, UsageSearch, UsageSum};
 use domain::work::SHOWN_TEXT_CHARS;
 use futures_util::FutureExt;
 use row::{ListedRow, SumRow, add_to_existing, bind_list, bind_matching, page_of, sums_of};
@@ -50,17 +50,15 @@ impl UsageRepository for PostgresStore {
         self.read(given, |db, (search, group, page)| list_on(db, search, *group, page).boxed()).await
     }
 
-    async fn usage_of_tree(&self, tree: TreeUsage) -> Result<Vec<UsageSum>, StoreError> {
-        self.query(tree, |db, tree| tree_on(db, tree).boxed()).await
+    async fn usage_of_tree(&self, chat: ChatId, root: MessageId) -> Result<UsageSum, StoreError> {
+        self.query((chat, root), |db, tree| tree_on(db, *tree).boxed()).await
     }
 }
 
-async fn tree_on(mut db: &Db, tree: &TreeUsage) -> Result<Vec<UsageSum>, Fault> {
-    let sums = statement::<Sums>(row::tree())
-        .bind::<Array<Text>, _>(&tree.priced)
-        .bind::<SqlUuid, _>(tree.root.uuid())
-        .bind::<SqlUuid, _>(tree.chat.uuid());
-    Ok(sums_of(sums.load::<SumRow>(&mut db).await?))
+async fn tree_on(mut db: &Db, (chat, root): (ChatId, MessageId)) -> Result<UsageSum, Fault> {
+    let sums = statement::<Sums>(row::tree()).bind::<SqlUuid, _>(root.uuid()).bind::<SqlUuid, _>(chat.uuid());
+    let sums = sums.get_result::<SumRow>(&mut db).await.optional()?;
+    Ok(sums.map(SumRow::into_sum).unwrap_or_default())
 }
 
 async fn list_on(
@@ -72,11 +70,15 @@ async fn list_on(
     if let Err(refused) = check_on(db, search.scope).await? {
         return Ok(Err(refused));
     }
-    let sums = statement::<Sums>(row::totals(search)).bind::<Array<Text>, _>(&search.priced);
-    let sums = bind_matching!(sums, search).load::<SumRow>(&mut db).await?;
+    let sums = if page.slice.after().is_none() {
+        let sums = statement::<Sums>(row::totals(search)).bind::<Array<Text>, _>(&search.priced);
+        Some(sums_of(bind_matching!(sums, search).load::<SumRow>(&mut db).await?))
+    } else {
+        None
+    };
     let rows = statement::<Listed>(row::list(search, group, page)).bind::<Array<Text>, _>(&search.priced);
     let rows = bind_list!(rows, search, group, page).load::<ListedRow>(&mut db).await?;
-    Ok(Ok(UsageList { page: page_of(rows, group, page), sums: sums_of(sums) }))
+    Ok(Ok(UsageList { page: page_of(rows, group, page), sums }))
 }
 
 const ADD: &str = concat!(

@@ -7,13 +7,12 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
+use domain::id::{ChatId, MessageId};
 use domain::message::Message;
 use domain::organization::NotAdmin;
 use domain::page::PageRequest;
 use domain::store::StoreError;
-use domain::usage::{
-    Day, TreeUsage, UsageGroup, UsageList, UsageReport, UsageRepository, UsageSearch, UsageSum,
-};
+use domain::usage::{Day, UsageGroup, UsageList, UsageReport, UsageRepository, UsageSearch, UsageSum};
 use domain::work::SHOWN_TEXT_CHARS;
 use row::{ListedRow, SumRow, add_to_existing, bind_list, bind_matching, page_of, sums_of};
 
@@ -44,13 +43,13 @@ impl UsageRepository for SqliteStore {
         self.read(move |connection| list_on(connection, &search, group, &page)).await
     }
 
-    async fn usage_of_tree(&self, tree: TreeUsage) -> Result<Vec<UsageSum>, StoreError> {
+    async fn usage_of_tree(&self, chat: ChatId, root: MessageId) -> Result<UsageSum, StoreError> {
         self.read(move |connection| {
             let query = diesel::sql_query(row::tree())
-                .bind::<Text, _>(to_json(&tree.priced)?)
-                .bind::<Binary, _>(Id(tree.root.uuid()))
-                .bind::<Binary, _>(Id(tree.chat.uuid()));
-            Ok(sums_of(query.load::<SumRow>(connection)?))
+                .bind::<Binary, _>(Id(root.uuid()))
+                .bind::<Binary, _>(Id(chat.uuid()));
+            let sums = query.get_result::<SumRow>(connection).optional()?;
+            Ok(sums.map(SumRow::into_sum).unwrap_or_default())
         })
         .await
     }
@@ -66,11 +65,15 @@ fn list_on(
         return Ok(Err(refused));
     }
     let priced = to_json(&search.priced)?;
-    let query = diesel::sql_query(row::totals(search)).into_boxed().bind::<Text, _>(priced.clone());
-    let sums = bind_matching!(query, search).load::<SumRow>(connection)?;
+    let sums = if page.slice.after().is_none() {
+        let query = diesel::sql_query(row::totals(search)).into_boxed().bind::<Text, _>(priced.clone());
+        Some(sums_of(bind_matching!(query, search).load::<SumRow>(connection)?))
+    } else {
+        None
+    };
     let query = diesel::sql_query(row::list(search, group, page)).into_boxed().bind::<Text, _>(priced);
     let rows = bind_list!(query, search, group, page).load::<ListedRow>(connection)?;
-    Ok(Ok(UsageList { page: page_of(rows, group, page), sums: sums_of(sums) }))
+    Ok(Ok(UsageList { page: page_of(rows, group, page), sums }))
 }
 
 /// Adds the report that a stored message contains, if it contains one.

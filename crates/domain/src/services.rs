@@ -232,7 +232,7 @@ impl Services {
             organizations: Arc::new(organizations),
             contacts: Arc::new(contacts),
             work: Arc::new(work),
-            usage: Arc::new(UsageService::new(store.clone(), ports.prices)),
+            usage: Arc::new(UsageService::new(store.clone(), ports.prices, clock.clone())),
             logins: Arc::new(LoginService::new(LoginPorts {
                 logins: store.clone(),
                 users: store.clone(),

@@ -16,6 +16,9 @@ use http_wire::view::{UsageMetadata, UsageView};
 
 use crate::work::Scope;
 
+const SINCE: &str = "Only reports from this day on (UTC), such as 2026-07-01. By default, the list has the 30 days that \
+    end with `until`, or with today.";
+
 pub(crate) struct ListUsageQuery {
     page: CursorQuery,
     filter: UsageFilter,
@@ -25,7 +28,7 @@ pub(crate) struct ListUsageQuery {
 impl FromQuery for ListUsageQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = CursorQuery::from_query(query);
-        let since = day(query, "since", "Only reports from this day on (UTC), such as 2026-07-01.");
+        let since = day(query, "since", SINCE);
         let until = day(query, "until", "Only reports up to and including this day (UTC).");
         let agent = query.id("agent_id", "Only reports of this agent.", AgentId::parse);
         let chat = query.id("chat_id", "Only reports in this room.", ChatId::parse);

@@ -355,11 +355,7 @@ async fn notice_holds(messages: Arc<MessageService>) {
     let mut outage = Outage::default();
     loop {
         ticks.tick().await;
-        outage.log(
-            &messages.notice_holds().await,
-            "humans cannot be told what is held, retrying",
-            "humans told again what is held",
-        );
+        outage.log(&messages.notice_holds().await, "hold notices failing, retrying", "hold notices restored");
     }
 }
 

@@ -156,7 +156,7 @@ pub(crate) fn work(config: &Config, store: Arc<dyn Store>) -> WorkService {
 
 /// The use cases on usage alone, for commands.
 pub(crate) fn usage(config: &Config, store: Arc<dyn Store>) -> UsageService {
-    UsageService::new(store, config.prices.clone())
+    UsageService::new(store, config.prices.clone(), Arc::new(SystemClock))
 }
 
 /// The use cases of operators on chats.

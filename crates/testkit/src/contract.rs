@@ -169,7 +169,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, usage:
             reports_are_summed_by_everything, only_reports_count_and_each_once, sums_of_tokens_saturate,
             usage_is_for_those_who_answer_for_it, sums_outlive_what_they_are_about, pages_of_usage_are_exact,
-            tokens_have_the_price_of_their_model,
+            tokens_have_the_price_of_their_model, rooms_of_others_are_not_named, lists_of_usage_have_thirty_days,
         }
         $crate::contract_tests! { @area $make, holds:
             agents_that_answer_each_other_stop, the_humans_are_told_once_for_each_tree,

@@ -8,11 +8,10 @@ ALTER TABLE organizations ADD COLUMN max_hops integer CHECK (max_hops BETWEEN 0 
 ALTER TABLE organizations ADD COLUMN max_pair_messages integer CHECK (max_pair_messages BETWEEN 0 AND 1000000);
 ALTER TABLE chats ADD COLUMN max_hops integer CHECK (max_hops BETWEEN 1 AND 1000000);
 
--- What has been over a limit: for a tree, `subject_id` is its root; for the texts of a room whose causes are ambiguous,
--- the room; for two agents, it
--- stands for both and the room. `held_at` is null while nothing of it is held, since
--- what was held has been released. Then `allowed` is what may be reached before something is held again. The room and the
--- message are those of the first delivery that was held. `bound` is the limit of that time.
+-- What has been over a limit. `subject_id` is the root of a tree; the room, for its texts whose causes are ambiguous; or
+-- an id that stands for two agents and their room. `held_at` is null after all that was held has been released; then
+-- `allowed` is what may be reached before something is held again. The room and the message are those of the first
+-- delivery that was held. `bound` is the limit at that time.
 CREATE TABLE holds (
     subject_id uuid NOT NULL,
     held_by    text COLLATE "C" NOT NULL,

@@ -86,7 +86,7 @@ impl OrganizationService {
         }
     }
 
-    /// Renames an organization, or sets its limit of hops, which counts for texts from then on.
+    /// Renames an organization, or changes its limits, which apply to texts sent after the change.
     pub async fn rename(
         &self,
         by: Authority,

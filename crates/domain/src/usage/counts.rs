@@ -23,8 +23,12 @@ use crate::account::ModelType;
 use crate::message::{Message, MessageKind};
 use crate::words::words;
 
-/// The largest number of tokens of a report and of a sum: what every reader of JSON can hold, 2^53 - 1.
+/// The largest sum of tokens: what every reader of JSON can hold, 2^53 - 1.
 pub const MAX_TOKENS: u64 = (1 << 53) - 1;
+
+/// The largest number of tokens of one kind in a report. It is more than a turn can use, and a wrong report cannot
+/// bring a sum near to [`MAX_TOKENS`].
+pub const MAX_REPORT_TOKENS: u64 = 1_000_000_000;
 
 /// The member of an event's metadata that contains a report.
 const MEMBER: &str = "band_usage";
@@ -109,14 +113,14 @@ impl UsageReport {
         Self::in_metadata(message.metadata.as_ref()?)
     }
 
-    /// Reads it member by member. What is no whole number from 0 to [`MAX_TOKENS`], such as a negative number, a
-    /// fraction, or a text, counts as 0, as band-sdk itself reads the numbers of providers. Without any token there
+    /// Reads it member by member. What is no whole number from 0 to [`MAX_REPORT_TOKENS`], such as a negative number,
+    /// a fraction, or a text, counts as 0, as band-sdk itself reads the numbers of providers. Without any token there
     /// is no report.
     fn in_metadata(metadata: &Map<String, Value>) -> Option<Self> {
         let report = metadata.get(MEMBER)?.as_object()?;
         let number = |name| {
             let given = report.get(name).and_then(Value::as_u64);
-            given.filter(|number| *number <= MAX_TOKENS).unwrap_or(0)
+            given.filter(|number| *number <= MAX_REPORT_TOKENS).unwrap_or(0)
         };
         let tokens = TokenCounts {
             input: number("input_tokens"),
@@ -177,12 +181,13 @@ mod tests {
 
     #[test]
     fn hostile_numbers_count_as_nothing() {
-        let most = MAX_TOKENS;
+        let most = MAX_REPORT_TOKENS;
         for (given, number) in [
             (json!(0), 0),
             (json!(1), 1),
             (json!(most), most),
             (json!(most + 1), 0),
+            (json!(MAX_TOKENS), 0),
             (json!(u64::MAX), 0),
             (json!(-1), 0),
             (json!(1.5), 0),

@@ -14,9 +14,6 @@ const SECONDS: i64 = 24 * 60 * 60;
 pub struct Day(i64);
 
 impl Day {
-    /// The first day of all.
-    pub const FIRST: Self = Self(i64::MIN);
-
     /// The last day of all.
     pub const LAST: Self = Self(i64::MAX);
 
@@ -33,6 +30,12 @@ impl Day {
     /// The number of days since 1970-01-01.
     pub const fn number(self) -> i64 {
         self.0
+    }
+
+    /// The day this many days before.
+    #[must_use]
+    pub const fn minus(self, days: i64) -> Self {
+        Self(self.0.saturating_sub(days))
     }
 
     /// Reads `2026-07-01`; anything else is `None`.

@@ -11,10 +11,8 @@ mod port;
 mod price;
 mod service;
 
-pub use counts::{MAX_TOKENS, ReportedTokens, TokenCounts, TokenKind, UsageReport};
+pub use counts::{MAX_REPORT_TOKENS, MAX_TOKENS, ReportedTokens, TokenCounts, TokenKind, UsageReport};
 pub use day::Day;
-pub use port::{
-    TreeUsage, UsageGroup, UsageKey, UsageList, UsageRepository, UsageRow, UsageSearch, UsageSum,
-};
+pub use port::{UsageGroup, UsageKey, UsageList, UsageRepository, UsageRow, UsageSearch, UsageSum};
 pub use price::{Cost, ModelPrice, Money, Prices};
 pub use service::{UsageFilter, UsageService};

@@ -24,6 +24,8 @@ words! {
         Agent = "agent",
         /// The owner of agents.
         Owner = "owner",
+        /// The organization to which the owner belonged.
+        Organization = "organization",
         /// A day in UTC.
         Day = "day",
         /// A model.
@@ -65,7 +67,7 @@ pub struct UsageSum {
 /// What identifies a row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum UsageKey {
-    /// A message that began a tree, a chat, an agent, or a user.
+    /// A message that began a tree, a chat, an agent, a user, or an organization.
     Record(RecordId),
     /// A day.
     Day(Day),
@@ -78,12 +80,13 @@ pub enum UsageKey {
 pub struct UsageRow {
     /// What it is about.
     pub key: UsageKey,
-    /// The name of the agent or owner, also of one that was deleted; the title of the room, or the beginning of the
-    /// message, if the reader may see it. `None` for other keys, and for what the store does not hold any more.
+    /// The name of the agent, owner, or organization, also of a deleted agent or owner; the title of the room, or
+    /// the beginning of the message, if the reader may see it. `None` for other keys, and for what the store does
+    /// not hold any more.
     pub name: Option<String>,
     /// The handle of the agent or owner.
     pub handle: Option<String>,
-    /// The chat of the message that began the tree, if the store holds it.
+    /// The chat of the message that began the tree, if the store holds it, and the reader could see the chat's title.
     pub chat: Option<ChatId>,
     /// Its sums, one for each model that has a price, and one for all others.
     pub sums: Vec<UsageSum>,
@@ -114,24 +117,13 @@ impl UsageRow {
     }
 }
 
-/// A page of a list, and the sums of the whole list.
+/// A page of a list, and on the first page the sums of the whole list.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UsageList {
     /// The rows.
     pub page: Page<UsageRow>,
-    /// The sums of all rows of all pages, by model like those of a row.
-    pub sums: Vec<UsageSum>,
-}
-
-/// A requested tree.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TreeUsage {
-    /// The message that began it.
-    pub root: MessageId,
-    /// The chat: only the part of the tree there counts.
-    pub chat: ChatId,
-    /// The models that have a price.
-    pub priced: Vec<String>,
+    /// The sums of all rows of all pages, by model like those of a row; `None` on later pages.
+    pub sums: Option<Vec<UsageSum>>,
 }
 
 /// Sums of reported usage.
@@ -153,6 +145,6 @@ pub trait UsageRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Result<UsageList, NotAdmin>, StoreError>;
 
-    /// The sums of a tree, by model like those of a row.
-    async fn usage_of_tree(&self, tree: TreeUsage) -> Result<Vec<UsageSum>, StoreError>;
+    /// The sum of the part of a tree that is in the chat, of all models together: `model` is `None`.
+    async fn usage_of_tree(&self, chat: ChatId, root: MessageId) -> Result<UsageSum, StoreError>;
 }

@@ -3,17 +3,21 @@
 use std::sync::Arc;
 
 use super::day::Day;
-use super::port::{TreeUsage, UsageGroup, UsageList, UsageRepository, UsageSearch, UsageSum};
+use super::port::{UsageGroup, UsageList, UsageRepository, UsageSearch, UsageSum};
 use super::price::Prices;
 use crate::id::{AgentId, ChatId, MessageId};
 use crate::page::PageRequest;
+use crate::ports::Clock;
 use crate::store::StoreError;
 use crate::work::{ListWorkError, WorkScope};
+
+/// The number of days in a list without a first day.
+const DEFAULT_DAYS: i64 = 30;
 
 /// The filters of a list of usage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UsageFilter {
-    /// The first day.
+    /// The first day; by default, the list has the 30 days that end with `until`, or with today.
     pub since: Option<Day>,
     /// The last day.
     pub until: Option<Day>,
@@ -29,12 +33,13 @@ pub struct UsageFilter {
 pub struct UsageService {
     usage: Arc<dyn UsageRepository>,
     prices: Prices,
+    clock: Arc<dyn Clock>,
 }
 
 impl UsageService {
-    /// Wires the area to its port.
-    pub fn new(usage: Arc<dyn UsageRepository>, prices: Prices) -> Self {
-        Self { usage, prices }
+    /// Wires the area to its ports.
+    pub fn new(usage: Arc<dyn UsageRepository>, prices: Prices, clock: Arc<dyn Clock>) -> Self {
+        Self { usage, prices, clock }
     }
 
     /// The prices of models.
@@ -51,17 +56,16 @@ impl UsageService {
         page: PageRequest,
     ) -> Result<UsageList, ListWorkError> {
         let UsageFilter { since, until, agent, chat, root } = filter;
-        let (since, until) = (since.unwrap_or(Day::FIRST), until.unwrap_or(Day::LAST));
-        let search = UsageSearch { scope, since, until, agent, chat, root, priced: self.priced() };
+        let last = until.unwrap_or_else(|| Day::of(self.clock.now()));
+        let since = since.unwrap_or_else(|| last.minus(DEFAULT_DAYS - 1));
+        let until = until.unwrap_or(Day::LAST);
+        let priced = self.prices.models.keys().cloned().collect();
+        let search = UsageSearch { scope, since, until, agent, chat, root, priced };
         Ok(self.usage.list_usage(search, group, page).await??)
     }
 
-    /// The usage of a tree in the chat. Whether the caller may see it must be known.
-    pub async fn of_tree(&self, chat: ChatId, root: MessageId) -> Result<Vec<UsageSum>, StoreError> {
-        self.usage.usage_of_tree(TreeUsage { root, chat, priced: self.priced() }).await
-    }
-
-    fn priced(&self) -> Vec<String> {
-        self.prices.models.keys().cloned().collect()
+    /// The usage of the part of a tree that is in the chat. Whether the caller may see it must be known.
+    pub async fn of_tree(&self, chat: ChatId, root: MessageId) -> Result<UsageSum, StoreError> {
+        self.usage.usage_of_tree(chat, root).await
     }
 }

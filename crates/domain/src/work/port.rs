@@ -334,13 +334,13 @@ pub trait WorkRepository: Send + Sync {
         flags: FlagBounds,
     ) -> Result<Vec<AgentWork>, StoreError>;
 
-    /// A change that [releases](ChangeWork::releases) a held delivery allows its tree as many hops again, from the hop of
-    /// its message.
-    ///
     /// Changes one item as [`ChangeWork::decide`] decides, on the locked record, with an audit entry and the
     /// entry of the change log ([`ChangeWork::logged`]). A message that replaces it is stored as
     /// [`MessageRepository::append`](crate::message::MessageRepository::append) stores it. All of this
     /// happens, or nothing.
+    ///
+    /// A change that [releases](ChangeWork::releases) a held delivery allows its tree as many hops again, from the
+    /// hop of its message.
     async fn change_work(
         &self,
         command: ChangeWork,

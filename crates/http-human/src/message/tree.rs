@@ -10,7 +10,7 @@ use http_wire::error::ApiError;
 use http_wire::page::CursorQuery;
 use http_wire::path::MessagePath;
 use http_wire::query::StrictQuery;
-use http_wire::view::{MessageView, TreeMessageView, TreeMetadata, TreeUsageView};
+use http_wire::view::{MessageView, TokensView, TreeMessageView, TreeMetadata};
 
 pub(crate) async fn tree(
     UserAuth(caller): UserAuth,
@@ -24,8 +24,8 @@ pub(crate) async fn tree(
     let page = messages.tree(caller, path.chat, path.message, window.request.clone()).await?;
     let usage = match page.rows.first() {
         Some(part) => {
-            let sums = usage.of_tree(path.chat, part.place().root).await?;
-            Some(TreeUsageView::new(&sums, usage.prices()))
+            let sum = usage.of_tree(path.chat, part.place().root).await?;
+            Some(TokensView::new(&[sum]))
         }
         None => None,
     };

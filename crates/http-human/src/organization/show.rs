@@ -27,7 +27,7 @@ impl FromBody for RenameBody {
         let max_pair_messages = body.clearable_number("max_pair_messages", pairs, MaxPairMessages::new)?;
         let changes = OrganizationChanges { name: name?, max_hops: max_hops?, max_pair_messages };
         if changes == OrganizationChanges::default() {
-            return Err(body.fault("name", "can't be blank"));
+            return Err(body.fault("name", "must name at least one field to change"));
         }
         Ok(Self(changes))
     }

@@ -71,7 +71,10 @@ async fn usage_is_listed_with_totals_and_shown_with_its_tree() {
         assert_eq!(answer.body["metadata"]["group_by"], group);
     }
     let tree = api.get(&api.ann, &format!("/chats/{chat}/messages/{asked}/tree?limit=1")).await;
-    assert_eq!(tree.body["metadata"]["usage"], with(all, &json!({"currency": null})));
+    let tokens = json!({
+        "input_tokens": 120, "output_tokens": 35, "cache_read_tokens": 7, "cache_write_tokens": 0, "reports": 2,
+    });
+    assert_eq!(tree.body["metadata"]["usage"], tokens, "the cost is for those who pay");
     assert_eq!(tree.body["metadata"]["has_more"], true);
 }
 
@@ -103,6 +106,10 @@ async fn usage_is_filtered_and_paged() {
     let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
     let second = api.get(&api.ann, &format!("/usage?group_by=tree&cursor={cursor}")).await;
     assert_eq!(second.column("id"), [roots[1].to_string()]);
+    assert_eq!(
+        (&first.body["metadata"]["totals"]["reports"], &second.body["metadata"]["totals"]),
+        (&json!(2), &json!(null))
+    );
     for other in ["/usage?", "/usage?group_by=room&", "/usage?group_by=tree&since=2000-01-01&"] {
         let refused = api.get(&api.ann, &format!("{other}cursor={cursor}")).await;
         assert_eq!(refused.code(), (422, "cursor_filter_mismatch"), "{other}");
@@ -117,7 +124,7 @@ async fn usage_is_filtered_and_paged() {
         ("agent_id=helper", "/agent_id"),
         ("chat_id=1", "/chat_id"),
         ("root_id=", "/root_id"),
-        ("group_by=organization", "/group_by"),
+        ("group_by=org", "/group_by"),
         ("group_by=agent&group_by=day", "/group_by"),
         ("limit=0", "/limit"),
         ("page=1", "/page"),

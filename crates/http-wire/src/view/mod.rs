@@ -45,7 +45,7 @@ pub use outcome::{PostedEventView, ReceiptView, SentMessageView, StepView};
 pub use participant::{ParticipantView, PresenceView};
 pub use peer::{ListedAgentView, PeerView};
 pub use session::{OpenSessionView, SessionView};
-pub use usage::{TreeMetadata, TreeUsageView, UsageMetadata, UsageView};
+pub use usage::{TokensView, TreeMetadata, UsageMetadata, UsageView};
 pub use user::ProfileView;
 pub use work::{ChangedWorkView, RetriedWorkView, WorkItemView};
 

@@ -9,7 +9,7 @@ use crate::page::PageMetadata;
 
 /// Sums of reported tokens.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct UsageSumView {
+pub struct TokensView {
     /// As the providers count them: some include cached tokens. No number of tokens exceeds 2^53 - 1.
     input_tokens: u64,
     output_tokens: u64,
@@ -17,6 +17,27 @@ struct UsageSumView {
     cache_write_tokens: u64,
     /// The number of reports: one for each turn of an agent.
     reports: u64,
+}
+
+impl TokensView {
+    /// Shows these sums together.
+    pub fn new(sums: &[UsageSum]) -> Self {
+        let tokens = sums.iter().fold(TokenCounts::default(), |all, sum| all.plus(sum.tokens));
+        Self {
+            input_tokens: tokens.input,
+            output_tokens: tokens.output,
+            cache_read_tokens: tokens.cache_read,
+            cache_write_tokens: tokens.cache_write,
+            reports: sums.iter().fold(0, |all, sum| all.saturating_add(sum.reports)),
+        }
+    }
+}
+
+/// Sums of reported tokens with their cost.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct UsageSumView {
+    #[serde(flatten)]
+    tokens: TokensView,
     /// What the tokens with a price cost, in `currency`, with six decimals. Null if none of them has a price.
     #[schema(value_type = Option<String>)]
     cost: Option<Shown<Money>>,
@@ -26,32 +47,27 @@ struct UsageSumView {
 
 impl UsageSumView {
     fn new(sums: &[UsageSum], prices: &Prices) -> Self {
-        let tokens = sums.iter().fold(TokenCounts::default(), |all, sum| all.plus(sum.tokens));
         let cost = prices.cost(sums);
         Self {
-            input_tokens: tokens.input,
-            output_tokens: tokens.output,
-            cache_read_tokens: tokens.cache_read,
-            cache_write_tokens: tokens.cache_write,
-            reports: sums.iter().fold(0, |all, sum| all.saturating_add(sum.reports)),
+            tokens: TokensView::new(sums),
             cost: cost.amount.map(Shown),
             unpriced_tokens: cost.unpriced_tokens,
         }
     }
 }
 
-/// The usage of one tree, room, agent, owner, day, or model.
+/// The usage of one tree, room, agent, owner, organization, day, or model.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct UsageView<'a> {
-    /// The id of the message that began the tree, of the room, the agent, or the owner; the day; or the name of the model.
-    /// Null for reports without a model.
+    /// The id of the message that began the tree, of the room, the agent, the owner, or the organization; the day;
+    /// or the name of the model. Null for reports without a model.
     id: Option<String>,
-    /// The name of the agent or owner. The title of the room, or the first 200 characters of the message, if the caller may
-    /// see it.
+    /// The name of the agent, owner, or organization. The title of the room, or the first 200 characters of the
+    /// message, if the caller may see it.
     name: Option<&'a str>,
     /// The handle of the agent or owner.
     handle: Option<&'a str>,
-    /// The room of the message that began the tree.
+    /// The room of the message that began the tree, if the caller may see its title.
     #[schema(value_type = Option<super::Id>)]
     chat_room_id: Option<Shown<ChatId>>,
     #[serde(flatten)]
@@ -85,31 +101,15 @@ pub struct UsageMetadata<'a> {
     group_by: &'static str,
     /// The currency of every cost. Null if no model has a price.
     currency: Option<&'a str>,
-    /// The sums of all rows of all pages.
-    totals: UsageSumView,
+    /// The sums of all rows of all pages. Null if a cursor is given.
+    totals: Option<UsageSumView>,
 }
 
 impl<'a> UsageMetadata<'a> {
     /// The metadata of a page of a list.
     pub fn new(page: PageMetadata, list: &UsageList, group: UsageGroup, prices: &'a Prices) -> Self {
-        let totals = UsageSumView::new(&list.sums, prices);
+        let totals = list.sums.as_ref().map(|sums| UsageSumView::new(sums, prices));
         Self { page, group_by: group.as_str(), currency: prices.currency.as_deref(), totals }
-    }
-}
-
-/// The usage of a tree.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct TreeUsageView {
-    #[serde(flatten)]
-    sums: UsageSumView,
-    /// The currency of the cost. Null if no model has a price.
-    currency: Option<String>,
-}
-
-impl TreeUsageView {
-    /// Shows these sums with their cost.
-    pub fn new(sums: &[UsageSum], prices: &Prices) -> Self {
-        Self { sums: UsageSumView::new(sums, prices), currency: prices.currency.clone() }
     }
 }
 
@@ -118,14 +118,14 @@ impl TreeUsageView {
 pub struct TreeMetadata {
     #[serde(flatten)]
     page: PageMetadata,
-    /// What agents reported in the whole tree, as far as it is in this room. Absent from a page without messages.
+    /// What agents reported in the part of the tree that is in this room. Absent from a page without messages.
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<TreeUsageView>,
+    usage: Option<TokensView>,
 }
 
 impl TreeMetadata {
     /// The metadata of a page.
-    pub const fn new(page: PageMetadata, usage: Option<TreeUsageView>) -> Self {
+    pub const fn new(page: PageMetadata, usage: Option<TokensView>) -> Self {
         Self { page, usage }
     }
 }

@@ -30,7 +30,7 @@ pub struct UsageArguments {
     /// What each row is about.
     #[arg(long, value_enum, default_value_t = GroupArgument::Agent)]
     pub by: GroupArgument,
-    /// Only reports from this day on (UTC), such as 2026-11-01.
+    /// Only reports from this day on (UTC), such as 2026-11-01 [default: the 30 days up to --until or today].
     #[arg(long, value_name = "DAY")]
     pub since: Option<String>,
     /// Only reports up to and including this day (UTC).
@@ -67,6 +67,8 @@ pub enum GroupArgument {
     Agent,
     /// The owner of agents.
     Owner,
+    /// The organization to which the owner belonged.
+    Organization,
     /// A day in UTC.
     Day,
     /// A model.
@@ -80,6 +82,7 @@ impl From<GroupArgument> for UsageGroup {
             GroupArgument::Room => Self::Room,
             GroupArgument::Agent => Self::Agent,
             GroupArgument::Owner => Self::Owner,
+            GroupArgument::Organization => Self::Organization,
             GroupArgument::Day => Self::Day,
             GroupArgument::Model => Self::Model,
         }
@@ -133,18 +136,21 @@ fn day(option: &str, given: Option<&str>) -> Result<Option<Day>, Failure> {
 async fn list(config: &Config, store: &Arc<dyn Store>, arguments: &UsageArguments) -> Result<(), Failure> {
     let (scope, filter) = filter(config, store, arguments).await?;
     let (usage, group) = (wiring::usage(config, store.clone()), arguments.by.into());
-    let (mut rows, mut after) = (Vec::new(), None);
-    let sums = loop {
+    let (mut rows, mut after, mut sums) = (Vec::new(), None, None);
+    loop {
         let left = arguments.limit - u32::try_from(rows.len()).unwrap_or(arguments.limit);
         let request = PageRequest { slice: Slice::After { after, limit: left.min(AT_ONCE) }, count: false };
         let part = usage.list(scope, filter, group, request).await;
         let part = part.map_err(|cause| Failure::new("cannot read usage", cause).next(store::NEXT))?;
         rows.extend(part.page.rows);
+        // Only the first page has them.
+        sums = sums.or(part.sums);
         after = part.page.next;
         if after.is_none() || rows.len() >= arguments.limit as usize {
-            break part.sums;
+            break;
         }
-    };
+    }
+    let sums = sums.unwrap_or_default();
     let prices = usage.prices();
     if arguments.json {
         let listed = rows.iter().map(|row| as_json(row, prices)).collect::<Vec<_>>();
@@ -153,7 +159,7 @@ async fn list(config: &Config, store: &Arc<dyn Store>, arguments: &UsageArgument
         return print(&all.to_string());
     }
     let empty = if filter == UsageFilter::default() && arguments.org.is_none() {
-        "No agent has reported usage."
+        "No agent has reported usage in the last 30 days."
     } else {
         "No such usage."
     };
@@ -162,6 +168,7 @@ async fn list(config: &Config, store: &Arc<dyn Store>, arguments: &UsageArgument
         UsageGroup::Room => &["INPUT", "OUTPUT", "CACHED", "REPORTS", "COST", "ROOM"],
         UsageGroup::Agent => &["INPUT", "OUTPUT", "CACHED", "REPORTS", "COST", "AGENT"],
         UsageGroup::Owner => &["INPUT", "OUTPUT", "CACHED", "REPORTS", "COST", "OWNER"],
+        UsageGroup::Organization => &["INPUT", "OUTPUT", "CACHED", "REPORTS", "COST", "ORGANIZATION"],
         UsageGroup::Day => &["INPUT", "OUTPUT", "CACHED", "REPORTS", "COST", "DAY"],
         UsageGroup::Model => &["INPUT", "OUTPUT", "CACHED", "REPORTS", "COST", "MODEL"],
     };
@@ -235,8 +242,8 @@ fn total_as_text(sums: &[UsageSum], prices: &Prices) -> String {
         (Some(amount), Some(currency)) => format!(" Cost: {amount} {currency}."),
         _ => String::new(),
     };
-    let unpriced = if prices.currency.is_some() && cost.unpriced_tokens > 0 {
-        format!("\n{} tokens have no price, and are not part of it.", short(cost.unpriced_tokens))
+    let unpriced = if !amount.is_empty() && cost.unpriced_tokens > 0 {
+        format!("\nThe cost excludes {} tokens without a price.", short(cost.unpriced_tokens))
     } else {
         String::new()
     };

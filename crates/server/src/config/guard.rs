@@ -14,7 +14,7 @@ pub(super) fn max_hops(values: &mut Values) -> MaxHops {
         "64",
         "Number of messages that may follow from one another before the next one of an agent is held: it is stored, and \
          offered to no agent until a human releases it. 0 turns this off. An organization can have another limit, and a \
-         room a stricter one. See *Two agents answer each other for ever* in [operations.md](operations.md).",
+         room a stricter one. See *Two agents reply to each other endlessly* in [operations.md](operations.md).",
     );
     MaxHops::new(values.read(max_hops, parse::number(0, MaxHops::MAX))).unwrap_or_default()
 }
@@ -24,8 +24,8 @@ pub(super) fn max_tree_messages(values: &mut Values) -> u32 {
         "max_tree_messages",
         "NUMBER",
         "10000",
-        "Number of messages, texts and events, that may follow from one message before the next ones of agents are held. \
-         0 turns this off. The number is read now and then, so a tree can exceed it by a sixteenth for each server.",
+        "Number of messages (texts and events) that may follow from one message before the next ones of agents are held. \
+         0 turns this off. The number is checked periodically, so a tree can exceed it by a sixteenth for each server.",
     );
     values.read(max_tree_messages, parse::number(0, 1_000_000_000))
 }
@@ -35,9 +35,9 @@ pub(super) fn max_pair_messages(values: &mut Values) -> MaxPairMessages {
         "max_pair_messages",
         "NUMBER",
         "200",
-        "Number of texts that two agents of a room may send each other within ten minutes, if it is not known which \
-         messages they answer, before the next ones between them are held for ten minutes. 0 turns this off. An \
-         organization can have another limit. The number is read now and then, so each server may allow ten more.",
+        "Number of texts that two agents of a room may send each other within ten minutes before those that they send \
+         each other in the next ten minutes are held. Counts only texts without a known cause. 0 turns this off. An \
+         organization can have another limit. The number is checked periodically, so each server may allow ten more.",
     );
     let number = values.read(max_pair_messages, parse::number(0, MaxPairMessages::MAX));
     MaxPairMessages::new(number).unwrap_or_default()

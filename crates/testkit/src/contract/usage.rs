@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use domain::account::{AgentChanges, ModelType};
+use domain::archive::{TABLES, Value};
+use domain::chat::{AddParticipantCommand, Role};
 use domain::delivery::DeliveryStep;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
@@ -11,11 +13,11 @@ use domain::organization::Authority;
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
 use domain::usage::{
-    Day, MAX_TOKENS, ModelPrice, Prices, TokenCounts, UsageFilter, UsageGroup, UsageKey, UsageList, UsageRow,
-    UsageService, UsageSum,
+    Day, MAX_REPORT_TOKENS, MAX_TOKENS, ModelPrice, Prices, TokenCounts, UsageFilter, UsageGroup, UsageKey,
+    UsageList, UsageRow, UsageService, UsageSum,
 };
 use domain::work::{ListWorkError, WorkScope};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::control::take;
 use super::messages::{ann_and_bot, first};
@@ -23,7 +25,7 @@ use crate::{TestAgent, TestUser, World};
 
 const ALL: UsageFilter = UsageFilter { since: None, until: None, agent: None, chat: None, root: None };
 
-fn event(kind: MessageKind, usage: Value) -> PostEvent {
+fn event(kind: MessageKind, usage: serde_json::Value) -> PostEvent {
     let metadata = json!({ "band_usage": usage }).as_object().unwrap().clone();
     let content = EventContent::new("Token usage: input=1 output=1".to_owned()).unwrap();
     PostEvent { kind, content, metadata: EventMetadata::new(metadata).unwrap(), in_reply_to: None }
@@ -61,7 +63,7 @@ fn read(list: &UsageList) -> Vec<(String, TokenCounts, u64)> {
 }
 
 fn total(list: &UsageList) -> (TokenCounts, u64) {
-    list.sums.iter().fold((TokenCounts::default(), 0), |(tokens, reports), sum| {
+    list.sums.iter().flatten().fold((TokenCounts::default(), 0), |(tokens, reports), sum| {
         (tokens.plus(sum.tokens), reports + sum.reports)
     })
 }
@@ -95,6 +97,7 @@ pub async fn reports_are_summed_by_everything(world: World) {
         (UsageGroup::Room, vec![(id(other.uuid()), of_scout, 1), (id(chat.uuid()), of_bot, 2)]),
         (UsageGroup::Tree, vec![(id(alone.uuid()), of_scout, 1), (id(root.uuid()), of_bot, 2)]),
         (UsageGroup::Owner, vec![(id(ann.id.uuid()), together, 3)]),
+        (UsageGroup::Organization, vec![(id(ann.caller.organization.uuid()), together, 3)]),
         (UsageGroup::Day, vec![(tomorrow.clone(), of_scout, 1), (today.clone(), of_bot, 2)]),
         (UsageGroup::Model, vec![("large".to_owned(), of_scout, 1), (String::new(), of_bot, 2)]),
     ] {
@@ -117,8 +120,9 @@ pub async fn reports_are_summed_by_everything(world: World) {
         assert_eq!(found.page.rows.len(), usize::from(expected != TokenCounts::default()), "{filter:?}");
     }
     let of_tree = world.usage.of_tree(chat, root).await.unwrap();
-    assert_eq!(of_tree, [UsageSum { model: None, tokens: of_bot, reports: 2 }]);
-    assert!(world.usage.of_tree(other, root).await.unwrap().is_empty(), "nothing of it is there");
+    assert_eq!(of_tree, UsageSum { model: None, tokens: of_bot, reports: 2 });
+    let elsewhere = world.usage.of_tree(other, root).await.unwrap();
+    assert_eq!(elsewhere, UsageSum::default(), "nothing of it is there");
 }
 
 /// Only a `task` event with a report of tokens, however wrong the rest of it is; and only once.
@@ -130,7 +134,7 @@ pub async fn only_reports_count_and_each_once(world: World) {
         (MessageKind::ToolResult, report_of_one.clone()),
         (MessageKind::Task, json!({"input_tokens": -1, "output_tokens": "5", "cache_read_tokens": 1.5})),
         (MessageKind::Task, json!([1])),
-        (MessageKind::Task, json!({"input_tokens": u64::MAX})),
+        (MessageKind::Task, json!({"input_tokens": u64::MAX, "output_tokens": MAX_REPORT_TOKENS + 1})),
     ] {
         world.messages.post_event(bot.caller, chat, event(kind, usage)).await.unwrap();
     }
@@ -155,15 +159,44 @@ pub async fn only_reports_count_and_each_once(world: World) {
     assert_eq!(total(&all), (counts([22, 20, 20, 20]), 21), "at the same time");
 }
 
+/// Stores a sum of nearly as many tokens as a sum can hold, in one report.
+async fn store_sum(
+    world: &World,
+    user: &TestUser,
+    agent: &TestAgent,
+    (chat, root): (ChatId, MessageId),
+    model: &str,
+) {
+    let tokens = Value::Integer((MAX_TOKENS - MAX_REPORT_TOKENS).cast_signed());
+    let row = vec![
+        Value::Id(user.caller.organization.uuid()),
+        Value::Integer(Day::of(world.clock.now()).number()),
+        Value::Id(user.id.uuid()),
+        Value::Id(agent.id.uuid()),
+        Value::Id(chat.uuid()),
+        Value::Id(root.uuid()),
+        Value::Text(model.to_owned()),
+        tokens.clone(),
+        tokens.clone(),
+        tokens.clone(),
+        tokens,
+        Value::Integer(1),
+    ];
+    let table = TABLES.iter().find(|table| table.name == "token_usage").unwrap();
+    world.stores.archive.write(table, vec![row]).await.unwrap().unwrap();
+}
+
 /// The largest numbers in one row, in several, and in the sums of lists.
 pub async fn sums_of_tokens_saturate(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let most = [MAX_TOKENS; 4];
+    let report_most = [MAX_REPORT_TOKENS; 4];
     for model in ["one", "two"] {
         state_model(&world, &ann, &bot, model).await;
         let root = world.send(ann.caller, chat, "go", &[ParticipantId::Agent(bot.id)]).await.id;
         take(&world, &bot, chat, root, DeliveryStep::Begin).await;
-        for tokens in [most, [1, 1, 1, 1], most] {
+        store_sum(&world, &ann, &bot, (chat, root), model).await;
+        for tokens in [report_most, [1, 1, 1, 1], report_most] {
             report(&world, &bot, chat, tokens).await;
         }
         take(&world, &bot, chat, root, DeliveryStep::Succeed).await;
@@ -171,7 +204,7 @@ pub async fn sums_of_tokens_saturate(world: World) {
     for group in UsageGroup::ALL {
         let all = list(&world, &ann, ALL, group).await;
         assert!(all.page.rows.iter().all(|row| row.tokens() == counts(most)), "{group:?}");
-        assert_eq!(total(&all), (counts(most), 6), "{group:?}");
+        assert_eq!(total(&all), (counts(most), 8), "{group:?}");
     }
 }
 
@@ -193,11 +226,36 @@ pub async fn usage_is_for_those_who_answer_for_it(world: World) {
         for group in UsageGroup::ALL {
             let found = world.usage.list(scope, ALL, group, first(9)).await.unwrap();
             assert_eq!(!found.page.rows.is_empty(), is_seen, "{scope:?} {group:?}");
-            assert_eq!(!found.sums.is_empty(), is_seen);
+            assert_eq!(!found.sums.unwrap().is_empty(), is_seen);
         }
     }
     let refused = world.usage.list(of(&cai), ALL, UsageGroup::Agent, first(9)).await;
     assert!(matches!(refused, Err(ListWorkError::NotAdmin(_))), "no admin");
+}
+
+/// An agent works in a room that its owner is not in: the owner pays, and learns nothing of the room.
+pub async fn rooms_of_others_are_not_named(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let bot = world.agent(&ann, "Bot").await;
+    world.make_global(&bot).await;
+    let room = world.chat(ben.caller, &[bot.id.into()]).await;
+    let root = world.send(ben.caller, room, "ben's secret", &[ParticipantId::Agent(bot.id)]).await.id;
+    take(&world, &bot, room, root, DeliveryStep::Begin).await;
+    report(&world, &bot, room, [1, 0, 0, 0]).await;
+    let shown = async |scope| {
+        let trees = world.usage.list(scope, ALL, UsageGroup::Tree, first(9)).await.unwrap();
+        let rooms = world.usage.list(scope, ALL, UsageGroup::Room, first(9)).await.unwrap();
+        let (tree, of_room) = (&trees.page.rows[0], &rooms.page.rows[0]);
+        (tree.name.is_some(), tree.chat, of_room.name.is_some())
+    };
+    for scope in [WorkScope::OwnedBy(ann.id), WorkScope::Of(Authority::Admin(ann.caller))] {
+        assert_eq!(shown(scope).await, (false, None, false), "{scope:?}");
+    }
+    assert_eq!(shown(WorkScope::Everything).await, (false, Some(room), true));
+    world.connect((ann.caller, "ann"), (ben.caller, "ben")).await;
+    let command = AddParticipantCommand { candidate: ann.id.into(), role: Role::Member };
+    world.chats.add_participant(ben.caller, room, command).await.unwrap();
+    assert_eq!(shown(WorkScope::OwnedBy(ann.id)).await, (true, Some(room), true));
 }
 
 /// What it refers to may be deleted: the sums stay. Names are shown to those who may see them.
@@ -217,6 +275,8 @@ pub async fn sums_outlive_what_they_are_about(world: World) {
     let operators = WorkScope::Everything;
     assert_eq!(names(own, UsageGroup::Agent).await, (Some("Bot".to_owned()), Some(bot.handle.clone()), None));
     assert_eq!(names(admins, UsageGroup::Owner).await.1, Some(ann.handle.clone()));
+    let name = world.organizations.show(ann.caller).await.unwrap().unwrap().name;
+    assert_eq!(names(operators, UsageGroup::Organization).await, (Some(name), None, None));
     for scope in [own, admins, operators] {
         assert!(names(scope, UsageGroup::Room).await.0.is_some(), "{scope:?}");
         let (text, _, at) = names(scope, UsageGroup::Tree).await;
@@ -257,9 +317,15 @@ pub async fn pages_of_usage_are_exact(world: World) {
         assert_eq!(whole.len(), number, "{group:?}");
         let (mut parts, mut after) = (Vec::new(), None);
         loop {
+            let is_first = after.is_none();
             let page = PageRequest { slice: Slice::After { after, limit: 2 }, count: false };
             let part = world.usage.list(WorkScope::OwnedBy(ann.id), ALL, group, page).await.unwrap();
-            assert_eq!(total(&part).1, 7, "the sums are those of the whole list");
+            let sums = is_first.then(|| total(&part).1);
+            assert_eq!(
+                (sums.unwrap_or(7), part.sums.is_some()),
+                (7, is_first),
+                "those of the whole list, once"
+            );
             parts.extend(read(&part));
             after = part.page.next;
             if after.is_none() {
@@ -271,6 +337,23 @@ pub async fn pages_of_usage_are_exact(world: World) {
     let models = read(&list(&world, &ann, ALL, UsageGroup::Model).await);
     let models = models.iter().map(|(model, ..)| model.as_str()).collect::<Vec<_>>();
     assert_eq!(models, ["model-6", "model-4", "model-5", "model-2", "model-3", "model-0", "model-1"]);
+}
+
+/// Without a first day, a list has 30 days.
+pub async fn lists_of_usage_have_thirty_days(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let day = Day::of(world.clock.now());
+    report(&world, &bot, chat, [1, 0, 0, 0]).await;
+    let found = async |filter| total(&list(&world, &ann, filter, UsageGroup::Agent).await).1;
+    world.clock.advance(Duration::from_secs(29 * 24 * 60 * 60));
+    assert_eq!(found(ALL).await, 1);
+    world.clock.advance(Duration::from_secs(24 * 60 * 60));
+    assert_eq!(found(ALL).await, 0);
+    assert_eq!(found(UsageFilter { since: Some(day), ..ALL }).await, 1);
+    for (days, number) in [(0, 1), (29, 1), (30, 0)] {
+        let until = Some(Day::new(day.number() + days));
+        assert_eq!(found(UsageFilter { until, ..ALL }).await, number, "{days}");
+    }
 }
 
 /// The model at the time of the report counts, and only those with a price are kept apart.
@@ -294,7 +377,7 @@ pub async fn tokens_have_the_price_of_their_model(world: World) {
         [("small", price(100_000, 200_000)), ("large", price(3_000_000, 15_000_000)), ("other", price(1, 1))];
     let models = models.into_iter().map(|(name, price)| (name.to_owned(), price)).collect();
     let prices = Prices { currency: Some("EUR".to_owned()), models };
-    let usage = UsageService::new(world.stores.all.clone(), prices.clone());
+    let usage = UsageService::new(world.stores.all.clone(), prices.clone(), world.clock.clone());
     let all = usage.list(WorkScope::OwnedBy(ann.id), ALL, UsageGroup::Agent, first(9)).await.unwrap();
     let sum = |model: Option<&str>, input, output, reports| UsageSum {
         model: model.map(str::to_owned),
@@ -306,7 +389,7 @@ pub async fn tokens_have_the_price_of_their_model(world: World) {
         sum(Some("large"), 2_000_000, 2_000_000, 2),
         sum(Some("small"), 1_000_000, 1_500_000, 2),
     ];
-    assert_eq!((all.sums.as_slice(), all.page.rows[0].sums.as_slice()), (&sums[..], &sums[..]));
-    let cost = prices.cost(&all.sums);
+    assert_eq!((all.sums.as_deref(), all.page.rows[0].sums.as_slice()), (Some(&sums[..]), &sums[..]));
+    let cost = prices.cost(&sums);
     assert_eq!((cost.amount.unwrap().to_string(), cost.unpriced_tokens), ("36.400000".to_owned(), 3_000_000));
 }

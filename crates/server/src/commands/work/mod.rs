@@ -87,7 +87,7 @@ async fn filter(store: &Arc<dyn Store>, arguments: &FilterWorkArguments) -> Resu
     let root = arguments.root.as_deref().map(|root| {
         let next = "see `metadata.cause.root_id` of a message of the tree";
         MessageId::parse(root.trim())
-            .ok_or_else(|| Failure::plain(format!("--root: '{root}' is no id of a message")).next(next))
+            .ok_or_else(|| Failure::plain(format!("--root: '{root}' is not the id of a message")).next(next))
     });
     Ok(WorkFilter {
         agent,
