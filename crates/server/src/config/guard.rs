@@ -24,8 +24,9 @@ pub(super) fn max_tree_messages(values: &mut Values) -> u32 {
         "max_tree_messages",
         "NUMBER",
         "10000",
-        "Number of messages (texts and events) that may follow from one message before the next ones of agents are held. \
-         0 turns this off. The number is checked periodically, so a tree can exceed it by a sixteenth for each server.",
+        "Number of texts that may follow from one message before the next ones of agents are held. 0 turns this off for \
+         trees that are not full yet. The number is checked periodically, so a tree can exceed it by a sixteenth for each \
+         server.",
     );
     values.read(max_tree_messages, parse::number(0, 1_000_000_000))
 }
@@ -36,7 +37,7 @@ pub(super) fn max_pair_messages(values: &mut Values) -> MaxPairMessages {
         "NUMBER",
         "200",
         "Number of texts that two agents of a room may send each other within ten minutes before those that they send \
-         each other in the next ten minutes are held. Counts only texts without a known cause. 0 turns this off. An \
+         each other in the next ten minutes are held. Counts only texts without a known cause, if each agent sends more than a quarter. 0 turns this off. An \
          organization can have another limit. The number is checked periodically, so each server may allow ten more.",
     );
     let number = values.read(max_pair_messages, parse::number(0, MaxPairMessages::MAX));
