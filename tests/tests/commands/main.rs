@@ -41,7 +41,7 @@ const WRONG: [(&[&str], &[&[&str]]); 47] = [
     (
         &["usage"],
         &[
-            &["--by", "organization"],
+            &["--by", "hour"],
             &["--since", "yesterday"],
             &["--until", "2026-02-30"],
             &["--org", "nobody"],

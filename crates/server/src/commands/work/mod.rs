@@ -85,7 +85,7 @@ async fn filter(store: &Arc<dyn Store>, arguments: &FilterWorkArguments) -> Resu
         None => None,
     };
     let root = arguments.root.as_deref().map(|root| {
-        let next = "see `metadata.cause.root_id` of a message of the tree";
+        let next = "take `metadata.cause.root_id` of a message of the tree; see `parlance work list --help`";
         MessageId::parse(root.trim())
             .ok_or_else(|| Failure::plain(format!("--root: '{root}' is not the id of a message")).next(next))
     });
