@@ -425,7 +425,7 @@ mod tests {
         for _ in 0..2 {
             let read = (0..5).map(|_| counts.count(tree(1))).collect::<Vec<_>>();
             assert_eq!(read, [false, false, false, true, false], "then it begins anew");
-            assert!((0..3).map(|_| counts.count(tree(1))).any(|is_due| is_due));
+            assert!((0..3).any(|_| counts.count(tree(1))));
         }
         assert!(!counts.count(tree(2)));
         assert!(Counts::new(tree_step(1)).count(tree(1)));

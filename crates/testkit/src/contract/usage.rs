@@ -238,8 +238,8 @@ pub async fn rooms_of_others_are_not_named(world: World) {
     let bot = world.agent(&ann, "Bot").await;
     world.make_global(&bot).await;
     let room = world.chat(ben.caller, &[bot.id.into()]).await;
-    let root = world.send(ben.caller, room, "ben's secret", &[ParticipantId::Agent(bot.id)]).await.id;
-    take(&world, &bot, room, root, DeliveryStep::Begin).await;
+    let asked = world.send(ben.caller, room, "ben's secret", &[ParticipantId::Agent(bot.id)]).await.id;
+    take(&world, &bot, room, asked, DeliveryStep::Begin).await;
     report(&world, &bot, room, [1, 0, 0, 0]).await;
     let shown = async |scope| {
         let trees = world.usage.list(scope, ALL, UsageGroup::Tree, first(9)).await.unwrap();
