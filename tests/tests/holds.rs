@@ -143,7 +143,7 @@ async fn a_pair_that_opens_no_attempts_stops() {
         panic!("they go on for ever");
     };
     let (number, text) = talk().await;
-    assert!((33..=34).contains(&number), "every second one is counted: {number}");
+    assert!((33..=40).contains(&number), "they are counted after every eight: {number}");
     let [item] = &held(&cast.u1).await[..] else { panic!("one item") };
     assert_eq!((&item["message_id"], &item["held_by"]), (&json!(text), &json!("max_pair_messages")));
     until("the humans are told", async || {
@@ -155,5 +155,5 @@ async fn a_pair_that_opens_no_attempts_stops() {
     let retry = json!({"state": "held"});
     assert_eq!(cast.u1.post("/work/retry", retry).await.data()["changed"], 1);
     let (number, _) = talk().await;
-    assert!((28..=34).contains(&number), "as many again: {number}");
+    assert!((24..=40).contains(&number), "as many again: {number}");
 }

@@ -219,7 +219,8 @@ pub(super) async fn check_pair_on(mut db: &Db, command: &CheckPair) -> Result<Re
     let floor = floor_on(db, chat, command.since()).await?;
     let [one, other] = agents.map(AgentId::uuid);
     let mut sent = [0, 0];
-    for (number, (from, to)) in sent.iter_mut().zip([(one, other), (other, one)]) {
+    // The answers first: an agent that gets none is in no loop.
+    for (number, (from, to)) in sent.iter_mut().zip([(other, one), (one, other)]) {
         let texts = statement::<BigInt>(TEXTS_TO_AGENT)
             .bind::<SqlUuid, _>(to)
             .bind::<SqlUuid, _>(chat.uuid())
@@ -227,6 +228,9 @@ pub(super) async fn check_pair_on(mut db: &Db, command: &CheckPair) -> Result<Re
             .bind::<BigInt, _>(floor)
             .bind::<BigInt, _>(i64::from(bound) + 1);
         *number = u32::try_from(texts.get_result::<i64>(&mut db).await?).unwrap_or(u32::MAX);
+        if CheckPair::is_below(bound, *number) {
+            return Ok(Ok(()));
+        }
     }
     if CheckPair::is_over(bound, sent[0], sent[1]) {
         let held_by = HeldBy::MaxPairMessages;

@@ -88,7 +88,8 @@ pub(super) fn check_pair_on(connection: &mut SqliteConnection, command: CheckPai
     let floor = floor_on(connection, pair.chat, command.since())?;
     let [one, other] = pair.agents.map(|agent| Id(agent.uuid()));
     let mut sent = [0, 0];
-    for (number, (from, to)) in sent.iter_mut().zip([(one, other), (other, one)]) {
+    // The answers first: an agent that gets none is in no loop.
+    for (number, (from, to)) in sent.iter_mut().zip([(other, one), (one, other)]) {
         let texts = statement!(
             "SELECT count(*) FROM (SELECT 1 FROM messages INDEXED BY messages_by_sender CROSS JOIN deliveries \
                  ON deliveries.agent_id = ? AND deliveries.chat_id = messages.chat_id \
@@ -104,6 +105,9 @@ pub(super) fn check_pair_on(connection: &mut SqliteConnection, command: CheckPai
             .bind::<BigInt, _>(floor)
             .bind::<BigInt, _>(i64::from(bound) + 1);
         *number = u32::try_from(texts.get_result::<i64>(connection)?).unwrap_or(u32::MAX);
+        if CheckPair::is_below(bound, *number) {
+            return Ok(());
+        }
     }
     if CheckPair::is_over(bound, sent[0], sent[1]) {
         let hold = DueHold { subject, held_by: by, bound: limit, chat: pair.chat, message };

@@ -16,6 +16,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -201,24 +202,30 @@ impl CheckTree {
 pub(super) struct Counts {
     /// The number of messages after which the true number is read.
     step: u32,
-    stored: Mutex<HashMap<SubjectId, u32>>,
+    /// The time after which a number begins anew, if only the newest messages count.
+    window: Duration,
+    /// The numbers, and since when they are counted.
+    stored: Mutex<HashMap<SubjectId, (u32, Timestamp)>>,
 }
 
 /// The number of trees, or pairs, of which a process counts the messages. Then it begins anew.
 const COUNTED: usize = 10_000;
 
 impl Counts {
-    pub(super) fn new(step: u32) -> Self {
-        Self { step, stored: Mutex::default() }
+    pub(super) fn new(step: u32, window: Duration) -> Self {
+        Self { step, window, stored: Mutex::default() }
     }
 
-    /// Counts a stored message; returns whether the true number is to be read.
-    pub(super) fn count(&self, subject: SubjectId) -> bool {
+    /// Counts a message that was stored now; returns whether the true number is to be read.
+    pub(super) fn count(&self, subject: SubjectId, now: Timestamp) -> bool {
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         if stored.len() >= COUNTED && !stored.contains_key(&subject) {
             stored.clear();
         }
-        let number = stored.entry(subject).or_default();
+        let (number, since) = stored.entry(subject).or_insert((0, now));
+        if *since < now.minus(self.window) {
+            (*number, *since) = (0, now);
+        }
         *number += 1;
         let is_due = *number >= self.step;
         if is_due {
@@ -228,9 +235,9 @@ impl Counts {
     }
 }
 
-/// The number of messages of a tree after which a process reads the true number.
-pub(super) fn tree_step(limit: u32) -> u32 {
-    (limit / 16).max(1)
+/// Counts the messages of trees with this limit.
+pub(super) fn tree_counts(limit: u32) -> Counts {
+    Counts::new((limit / 16).max(1), Duration::MAX)
 }
 
 /// Something that is held, and that the humans of the chat were not told of yet.
@@ -339,7 +346,7 @@ impl MessageService {
     pub(super) async fn count_in_tree(&self, stored: &Message) {
         let (limit, Cause::Known(place)) = (self.max_tree_messages, stored.cause) else { return };
         let (root, subject) = (place.root, stored.hold_subject());
-        if limit == 0 || !self.trees.count(subject) {
+        if limit == 0 || !self.trees.count(subject, stored.created_at) {
             return;
         }
         let (chat, message, now) = (stored.chat_id, stored.id, stored.created_at);
@@ -421,13 +428,18 @@ mod tests {
     #[test]
     fn the_true_number_is_read_now_and_then() {
         let tree = |number| SubjectId::new(uuid::Uuid::from_u128(number));
-        let counts = Counts::new(tree_step(64));
+        let (counts, now) = (tree_counts(64), Timestamp::from_micros(700_000_000));
         for _ in 0..2 {
-            let read = (0..5).map(|_| counts.count(tree(1))).collect::<Vec<_>>();
+            let read = (0..5).map(|_| counts.count(tree(1), now)).collect::<Vec<_>>();
             assert_eq!(read, [false, false, false, true, false], "then it begins anew");
-            assert!((0..3).any(|_| counts.count(tree(1))));
+            assert!((0..3).any(|_| counts.count(tree(1), now)));
         }
-        assert!(!counts.count(tree(2)));
-        assert!(Counts::new(tree_step(1)).count(tree(1)));
+        assert!(!counts.count(tree(2), now));
+        assert!(tree_counts(1).count(tree(1), now));
+        let newest = Counts::new(2, Duration::from_secs(10));
+        for (seconds, is_due) in [(0, false), (11, false), (21, true), (22, false)] {
+            let at = Timestamp::from_micros(now.micros() + seconds * 1_000_000);
+            assert_eq!(newest.count(tree(1), at), is_due, "{seconds}");
+        }
     }
 }

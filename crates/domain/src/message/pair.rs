@@ -9,6 +9,7 @@
 use std::time::Duration;
 
 use super::cause::Cause;
+use super::guard::Counts;
 use super::model::Message;
 use super::port::Appended;
 use super::service::MessageService;
@@ -37,10 +38,10 @@ impl MaxPairMessages {
         self.0
     }
 
-    /// The number of texts after which a process reads the true number: a sixteenth of the limit, but an organization
-    /// may have a stricter one.
-    pub(super) fn step(self) -> u32 {
-        if self.0 == 0 { 10 } else { (self.0 / 16).clamp(1, 10) }
+    /// Counts the texts of pairs. The true number is read after a quarter of the limit, and often enough for an
+    /// organization with a stricter one: honest agents send fewer texts within the time.
+    pub(super) fn counts(self) -> Counts {
+        Counts::new(if self.0 == 0 { 50 } else { (self.0 / 4).clamp(1, 50) }, PAIR_WINDOW)
     }
 }
 
@@ -89,7 +90,12 @@ impl CheckPair {
     /// Returns whether a pair that may send `bound` has sent too many: this number by each of the agents. An agent that
     /// gets hardly an answer is in no loop.
     pub fn is_over(bound: u32, by_one: u32, by_other: u32) -> bool {
-        by_one.saturating_add(by_other) > bound && by_one.min(by_other) > bound / 4
+        by_one.saturating_add(by_other) > bound && !Self::is_below(bound, by_one.min(by_other))
+    }
+
+    /// Returns whether one agent has sent so little that there are not too many, whatever the other has sent.
+    pub const fn is_below(bound: u32, by_one: u32) -> bool {
+        by_one <= bound / 4
     }
 
     /// The time before which texts do not count.
@@ -126,7 +132,7 @@ impl MessageService {
     /// Counts a stored text of an agent, and reads now and then whether a pair has too many.
     pub(super) async fn count_in_pairs(&self, stored: &Message) {
         let (message, now, server) = (stored.id, stored.created_at, self.max_pair_messages);
-        for pair in stored.pairs().filter(|pair| self.pairs.count(pair.subject())) {
+        for pair in stored.pairs().filter(|pair| self.pairs.count(pair.subject(), now)) {
             // If it fails, the number is read after as many more texts.
             drop(self.messages.check_pair(CheckPair { pair, message, now, server }).await);
         }
@@ -186,7 +192,6 @@ mod tests {
             assert_eq!(check(server).limit(organization.map(limit)), found, "{server} {organization:?}");
         }
         assert_eq!(check(1).since(), Timestamp::from_micros(100_000_000));
-        assert_eq!([0, 1, 32, 200].map(|number| limit(number).step()), [10, 1, 2, 10]);
         assert_eq!(MaxPairMessages::new(MaxPairMessages::MAX + 1), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::guard::{Counts, MAX_TREE_MESSAGES, MaxHops, tree_step};
+use super::guard::{Counts, MAX_TREE_MESSAGES, MaxHops, tree_counts};
 use super::model::{Recipient, RecipientState};
 use super::pair::MaxPairMessages;
 use super::port::MessageRepository;
@@ -54,9 +54,9 @@ impl MessageService {
             reported: Arc::default(),
             max_hops,
             max_tree_messages,
-            trees: Counts::new(tree_step(max_tree_messages)),
+            trees: tree_counts(max_tree_messages),
             max_pair_messages,
-            pairs: Counts::new(max_pair_messages.step()),
+            pairs: max_pair_messages.counts(),
         }
     }
 
@@ -72,9 +72,9 @@ impl MessageService {
         Self {
             max_hops,
             max_tree_messages,
-            trees: Counts::new(tree_step(max_tree_messages)),
+            trees: tree_counts(max_tree_messages),
             max_pair_messages: pairs,
-            pairs: Counts::new(pairs.step()),
+            pairs: pairs.counts(),
             ..self
         }
     }
