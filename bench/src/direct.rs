@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use adapters_postgres::{PostgresConfig, PostgresStore};
 use adapters_sqlite::{Location, SqliteStore};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
-use domain::message::{Cause, Mention, MentionKind, MessageKind, MessageRepository, NewMessage};
+use domain::message::{Cause, MaxHops, Mention, MentionKind, MessageKind, MessageRepository, NewMessage};
 use domain::store::OnCommit;
 use domain::time::Timestamp;
 use e2e::Api;
@@ -66,6 +66,7 @@ impl Direct {
                         metadata: None,
                         cause: Cause::None,
                         respond_by: None,
+                        max_hops: MaxHops::default(),
                         is_notice: false,
                         keyed: None,
                         now: now(),

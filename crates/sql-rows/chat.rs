@@ -7,7 +7,7 @@ use domain::chat::{
     Standing,
 };
 use domain::id::{ChatId, ParticipantId, ParticipantKind, TaskId, UserId};
-use domain::message::RespondWithin;
+use domain::message::{MaxHops, MaxPairMessages, RespondWithin};
 
 use crate::error::Fault;
 use crate::row::{self, At, Id};
@@ -25,6 +25,7 @@ pub(crate) struct ChatRow {
     updated_at: At,
     last_message_at: Option<At>,
     respond_within: Option<i32>,
+    max_hops: Option<i32>,
 }
 
 impl ChatRow {
@@ -39,6 +40,7 @@ impl ChatRow {
             updated_at: self.updated_at.0,
             last_message_at: self.last_message_at.map(|at| at.0),
             respond_within: self.respond_within.and_then(respond_within),
+            max_hops: self.max_hops.and_then(max_hops),
         })
     }
 }
@@ -51,6 +53,24 @@ pub(crate) fn respond_within(column: i32) -> Option<RespondWithin> {
 /// The column of a default deadline.
 pub(crate) fn respond_within_column(within: RespondWithin) -> i32 {
     within.seconds().cast_signed()
+}
+
+/// The limit of hops of a chat or an organization with this column.
+pub(crate) fn max_hops(column: i32) -> Option<MaxHops> {
+    u32::try_from(column).ok().and_then(MaxHops::new)
+}
+
+/// The limits of hops and of pairs of an organization.
+pub(crate) type LimitColumns = (Option<i32>, Option<i32>);
+
+/// The limit of pairs of an organization with this column.
+pub(crate) fn max_pair_messages(column: i32) -> Option<MaxPairMessages> {
+    u32::try_from(column).ok().and_then(MaxPairMessages::new)
+}
+
+/// The column of a limit of hops.
+pub(crate) fn max_hops_column(max: MaxHops) -> i32 {
+    max.get().cast_signed()
 }
 
 /// A membership of a viewer, or of a user's own agent.

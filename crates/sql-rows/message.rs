@@ -7,8 +7,8 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::QueryResult;
 use diesel::sql_types::{Nullable, Text};
 use domain::delivery::{
-    Attempt, AttemptNumber, AttemptState, AttemptStatus, DeadLetter, Delivery, Restart, SHOWN_ATTEMPTS,
-    shown_error,
+    Attempt, AttemptNumber, AttemptState, AttemptStatus, DeadLetter, Delivery, HeldBy, Restart,
+    SHOWN_ATTEMPTS, shown_error,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
 use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place};
@@ -195,7 +195,8 @@ pub(crate) mod status {
 
     /// The word of the status of a delivery that is not processed.
     pub(crate) fn word() -> String {
-        let [dead, new, processing, failed, delivered] = [
+        let [held, dead, new, processing, failed, delivered] = [
+            DeliveryStatus::Held,
             DeliveryStatus::Dead,
             DeliveryStatus::New,
             DeliveryStatus::Processing,
@@ -204,7 +205,8 @@ pub(crate) mod status {
         ]
         .map(DeliveryStatus::as_str);
         format!(
-            "(CASE WHEN deliveries.dead_at IS NOT NULL THEN '{dead}' WHEN {NEW} THEN '{new}' \
+            "(CASE WHEN deliveries.dead_at IS NOT NULL AND deliveries.held_by IS NOT NULL THEN '{held}' \
+             WHEN deliveries.dead_at IS NOT NULL THEN '{dead}' WHEN {NEW} THEN '{new}' \
              WHEN {PROCESSING} THEN '{processing}' WHEN {FAILED} THEN '{failed}' ELSE '{delivered}' END)"
         )
     }
@@ -225,6 +227,7 @@ pub(crate) struct DeliveryRow {
     restarted_after: Option<i32>,
     restarted_at: Option<At>,
     replaced_by: Option<Id>,
+    held_by: Option<String>,
     error: Option<Vec<u8>>,
 }
 
@@ -233,7 +236,7 @@ impl DeliveryRow {
     pub(crate) const COLUMNS: &'static str = "deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, \
          deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, \
          deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, \
-         deliveries.replaced_by";
+         deliveries.replaced_by, deliveries.held_by";
 
     /// The approximate size in an answer.
     pub(crate) fn weight(&self) -> usize {
@@ -262,8 +265,9 @@ impl DeliveryRow {
             attempts.push(Attempt { number: attempt_number(self.current_attempt)?, started_at, state });
         }
         let replaced_by = self.replaced_by.map(|Id(id)| MessageId::new(id));
+        let held_by = self.held_by.map(|word| row::word(&word, HeldBy::parse)).transpose()?;
         let dead = self.dead_at.zip(self.dead_reason);
-        let dead = dead.map(|(At(at), reason)| DeadLetter { at, reason, replaced_by });
+        let dead = dead.map(|(At(at), reason)| DeadLetter { at, reason, replaced_by, held_by });
         let restart = self.restarted_after.zip(self.restarted_at).map(|(after, At(at))| {
             let after = if after == 0 { None } else { Some(attempt_number(after)?) };
             Ok::<_, Fault>(Restart { after, at })
@@ -323,6 +327,7 @@ pub(crate) struct InterventionColumns<'d> {
     pub(crate) restarted_after: Option<i32>,
     pub(crate) restarted_at: Option<At>,
     pub(crate) replaced_by: Option<Id>,
+    pub(crate) held_by: Option<&'static str>,
 }
 
 impl<'d> InterventionColumns<'d> {
@@ -339,6 +344,7 @@ impl<'d> InterventionColumns<'d> {
             restarted_after: delivery.restart().map(after).transpose()?,
             restarted_at: delivery.restart().map(|restart| At(restart.at)),
             replaced_by: delivery.replaced_by().map(|id| Id(id.uuid())),
+            held_by: delivery.held_by().map(HeldBy::as_str),
         })
     }
 }

@@ -155,6 +155,11 @@ pub(crate) fn state(search: &WorkSearch) -> &'static str {
     search.state.map_or("", |state| state.as_str())
 }
 
+/// The root of the tree of a search, if it has one.
+pub(crate) fn root(search: &WorkSearch) -> Option<Id> {
+    search.root.map(|root| Id(root.uuid()))
+}
+
 /// The text that an error must contain, in lower case; empty for any.
 pub(crate) fn error(search: &WorkSearch) -> String {
     search.error.as_ref().map(|text| text.to_ascii_lowercase()).unwrap_or_default()
@@ -186,7 +191,7 @@ fn failures() -> String {
     )
 }
 
-/// The columns of an item that is open or dead, to be counted: `state`, `created_at`, and whether it has each
+/// The columns of an item that is open, dead, or held, to be counted: `state`, `created_at`, and whether it has each
 /// flag, as 1 or 0. They need [`BOUNDS`].
 pub(crate) static COUNTED: LazyLock<String> = LazyLock::new(|| {
     format!(
@@ -337,7 +342,12 @@ pub(crate) const fn counts(part: WorkPart) -> &'static str {
 
 /// The condition on the deliveries of a part that a search examines.
 pub(crate) fn examined(part: WorkPart, search: &WorkSearch) -> &'static str {
-    if part == WorkPart::Dead && !search.includes_replaced() { counts(part) } else { "TRUE" }
+    match part {
+        WorkPart::Waiting | WorkPart::Begun => "TRUE",
+        WorkPart::Dead if search.is_of_held() => "deliveries.held_by IS NOT NULL",
+        WorkPart::Dead if search.includes_replaced() => "deliveries.held_by IS NULL",
+        WorkPart::Dead => "deliveries.held_by IS NULL AND deliveries.replaced_by IS NULL",
+    }
 }
 
 /// The error of the newest attempt that has ended.

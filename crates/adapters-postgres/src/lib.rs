@@ -37,6 +37,7 @@ mod statement;
 mod status;
 mod store_lock;
 mod tls;
+mod usage;
 mod work;
 #[cfg(test)]
 mod writes;

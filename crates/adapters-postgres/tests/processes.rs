@@ -15,8 +15,8 @@ use domain::delivery::{AdvanceDelivery, DeliveryFilter, DeliveryRepository, Deli
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::message::{
-    Cause, HistoryFilter, Mention, MentionKind, MessageContent, MessageKind, MessageRepository, NewMessage,
-    SendMessage, SendMessageError,
+    Cause, HistoryFilter, MaxHops, Mention, MentionKind, MessageContent, MessageKind, MessageRepository,
+    NewMessage, SendMessage, SendMessageError,
 };
 use domain::page::{Order, PageRequest, Slice};
 use domain::plan::{Plan, PlanName};
@@ -252,6 +252,7 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         metadata: None,
         cause: Cause::None,
         respond_by: None,
+        max_hops: MaxHops::default(),
         is_notice: false,
         keyed: None,
         now: Timestamp::from_micros(NOON),

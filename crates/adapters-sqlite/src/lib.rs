@@ -29,6 +29,7 @@ mod schema;
 mod secret;
 mod statement;
 mod status;
+mod usage;
 mod work;
 mod writer;
 

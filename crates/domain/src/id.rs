@@ -98,11 +98,20 @@ id_type! {
     SignalId,
     /// An entry of the audit log.
     AuditEntryId,
-    /// What an entry of the change log or the audit log is about; a word stored with it says its kind.
+    /// What an entry of the change log or the audit log, or a hold of deliveries, is about; a word stored with it says
+    /// its kind.
     SubjectId,
     /// A record whose kind follows from where the id is used: the last one of a page, what
     /// a repeated request created, or what a caller names as a contact.
     RecordId,
+}
+
+impl SubjectId {
+    /// Two agents in a chat, in any order. No other pair has the same, since ids are random.
+    pub const fn of_pair(chat: ChatId, agents: [AgentId; 2]) -> Self {
+        let [one, other] = agents;
+        Self(Uuid::from_u128(chat.0.as_u128() ^ one.0.as_u128() ^ other.0.as_u128()))
+    }
 }
 
 impl RecordId {

@@ -17,6 +17,7 @@
 //! - [`control`]: stopping agents in a chat, and interrupting them;
 //! - [`idempotency`]: repeated requests with one effect;
 //! - [`activity`]: the short-lived "is working" indicator;
+//! - [`usage`]: the tokens that agents report, and what they cost;
 //! - [`audit`]: who made, removed, revoked, or deleted what.
 //!
 //! What several areas share: [`caller`], the authenticated caller of a use case; [`event`], what is
@@ -66,5 +67,6 @@ pub mod store;
 pub mod tally;
 pub mod text;
 pub mod time;
+pub mod usage;
 mod words;
 pub mod work;

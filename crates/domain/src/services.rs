@@ -18,13 +18,14 @@ use crate::delivery::{DeliveryRepository, DeliveryService};
 use crate::idempotency::IdempotencyRepository;
 use crate::login::{LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
 use crate::memory::{MemoryRepository, MemoryService};
-use crate::message::{MessageRepository, MessageService};
+use crate::message::{MaxHops, MaxPairMessages, MessageRepository, MessageService};
 use crate::organization::{OrganizationRepository, OrganizationService};
 use crate::peer::{PeerRepository, PeerService};
 use crate::plan::{PlanName, PlanRepository, PlanService};
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
 use crate::secret::SecretRepository;
 use crate::status::StatusRepository;
+use crate::usage::{Prices, UsageRepository, UsageService};
 use crate::work::{WorkPorts, WorkRepository, WorkService, WorkThresholds};
 
 /// Declares a trait that every store with all of these ports has.
@@ -57,6 +58,7 @@ repositories!(
     PlanRepository,
     SecretRepository,
     StatusRepository,
+    UsageRepository,
     WorkRepository,
 );
 
@@ -91,6 +93,14 @@ pub struct Ports {
     pub requests: RequestLifetime,
     /// The thresholds of the flags of work.
     pub work: WorkThresholds,
+    /// The prices of models.
+    pub prices: Prices,
+    /// The limit of hops of organizations that have none of their own.
+    pub max_hops: MaxHops,
+    /// The largest number of messages of a tree; 0 for no limit.
+    pub max_tree_messages: u32,
+    /// The limit of pairs of organizations that have none of their own.
+    pub max_pair_messages: MaxPairMessages,
 }
 
 /// Every use case, built once.
@@ -130,6 +140,8 @@ pub struct Services {
     pub contacts: Arc<ContactService>,
     /// The work that agents owe.
     pub work: Arc<WorkService>,
+    /// The tokens that agents report.
+    pub usage: Arc<UsageService>,
 }
 
 impl Services {
@@ -205,7 +217,11 @@ impl Services {
             administration: Arc::new(administration),
             tokens: tokens.clone(),
             chats: Arc::new(chats),
-            messages: Arc::new(messages),
+            messages: Arc::new(messages.with_limits(
+                ports.max_hops,
+                ports.max_tree_messages,
+                ports.max_pair_messages,
+            )),
             deliveries: Arc::new(deliveries),
             activity,
             control: Arc::new(control),
@@ -216,6 +232,7 @@ impl Services {
             organizations: Arc::new(organizations),
             contacts: Arc::new(contacts),
             work: Arc::new(work),
+            usage: Arc::new(UsageService::new(store.clone(), ports.prices, clock.clone())),
             logins: Arc::new(LoginService::new(LoginPorts {
                 logins: store.clone(),
                 users: store.clone(),

@@ -19,6 +19,7 @@ mod organization;
 mod participant;
 pub mod routes;
 mod session;
+mod usage;
 mod work;
 
 pub use routes::{configure, interfaces};

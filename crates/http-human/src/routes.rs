@@ -15,12 +15,13 @@ use http_wire::view::{
     DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView, ListedChatView, MemberView,
     MemoryView, MessageView, OpenSessionView, OrganizationView, ParticipantView, PeerView, ProfileView,
     ReceiptView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, SentMessageView,
-    SessionView, TreeMessageView,
+    SessionView, TreeMessageView, TreeMetadata, UsageMetadata, UsageView,
 };
 
+use crate::work::{OfOrganization, Own};
 use crate::{
     account, api_key, audit, auth, chat, contact, generic, memory, message, organization, participant,
-    session,
+    session, usage,
 };
 
 /// The base path of the human interface.
@@ -80,6 +81,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(audit_endpoints());
     all.extend(organization_endpoints());
     all.extend(work::endpoints());
+    all.extend(usage_endpoints());
     all.extend(control::endpoints());
     all.extend(chat_endpoints());
     all.extend(contact_endpoints());
@@ -136,6 +138,27 @@ fn account_endpoints() -> Vec<Endpoint> {
             .named("listDirectory", "List the agents in the directory")
             .query::<NumberedQuery>()
             .lists::<ListedAgentView<'_>, NumberedMetadata>(),
+    ]
+}
+
+fn usage_endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/usage", usage::list::<Own>)
+            .named(
+                "listUsage",
+                "List the tokens that the caller's agents reported, the largest sums first, or by day, the newest first",
+            )
+            .query::<usage::ListUsageQuery>()
+            .lists::<UsageView<'_>, UsageMetadata<'_>>(),
+        get("/organization/usage", usage::list::<OfOrganization>)
+            .named(
+                "listOrganizationUsage",
+                "List the tokens that the organization's agents reported, the largest sums first, or by day, the newest \
+                 first (admins only)",
+            )
+            .query::<usage::ListUsageQuery>()
+            .lists::<UsageView<'_>, UsageMetadata<'_>>()
+            .refuses(&[403]),
     ]
 }
 
@@ -332,7 +355,7 @@ fn chat_endpoints() -> Vec<Endpoint> {
         get("/chats/{chat_id}/messages/{message_id}/tree", message::tree)
             .named("listMessageTree", "List the tree of which a message is part, the root first")
             .query::<CursorQuery>()
-            .lists::<TreeMessageView<'_>, PageMetadata>(),
+            .lists::<TreeMessageView<'_>, TreeMetadata>(),
         patch("/chats/{chat_id}/messages/{message_id}", message::edit)
             .named("editMessage", "Edit one of the caller's messages")
             .body::<EditMessageBody>()

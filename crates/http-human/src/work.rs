@@ -8,7 +8,7 @@ use actix_web::rt::time::sleep;
 use actix_web::{HttpResponse, web};
 use domain::caller::UserCaller;
 use domain::delivery::{DeadLetterReason, DeliveryStatus};
-use domain::id::{AgentId, ChatId};
+use domain::id::{AgentId, ChatId, MessageId};
 use domain::organization::Authority;
 use domain::text::bounded;
 use domain::work::{Resend, WorkChange, WorkFilter, WorkFlag, WorkItem, WorkScope, WorkService};
@@ -24,16 +24,17 @@ use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson, id, k
 use http_wire::view::{ChangedWorkView, RetriedWorkView, WorkItemView};
 
 /// The states of work that is not processed.
-const STATES: [(&str, DeliveryStatus); 5] = [
+const STATES: [(&str, DeliveryStatus); 6] = [
     (DeliveryStatus::New.as_str(), DeliveryStatus::New),
     (DeliveryStatus::Delivered.as_str(), DeliveryStatus::Delivered),
     (DeliveryStatus::Processing.as_str(), DeliveryStatus::Processing),
     (DeliveryStatus::Failed.as_str(), DeliveryStatus::Failed),
     (DeliveryStatus::Dead.as_str(), DeliveryStatus::Dead),
+    (DeliveryStatus::Held.as_str(), DeliveryStatus::Held),
 ];
 
 /// The words of [`STATES`].
-const STATE_WORDS: &[&str] = &[STATES[0].0, STATES[1].0, STATES[2].0, STATES[3].0, STATES[4].0];
+const STATE_WORDS: &[&str] = &[STATES[0].0, STATES[1].0, STATES[2].0, STATES[3].0, STATES[4].0, STATES[5].0];
 
 /// The maximum number of characters of the text that an error must contain.
 const MAX_ERROR_CHARS: usize = 200;
@@ -73,6 +74,7 @@ impl ListWorkQuery {
         let page = CursorQuery::from_query(query);
         let agent = query.id("agent_id", "Only work of this agent.", AgentId::parse);
         let chat = query.id("chat_id", "Only work in this room.", ChatId::parse);
+        let root = query.id("root", "Only messages of the tree that this message began.", MessageId::parse);
         let state = query.named("state", &STATES, "Only work in this state.");
         let flag = query.word("flag", WorkFlag::WORDS, "Only work with this flag.", WorkFlag::parse);
         let age = query.positive("min_age_seconds", "Only messages that are at least this old.");
@@ -80,6 +82,7 @@ impl ListWorkQuery {
         let filter = WorkFilter {
             agent: agent?,
             chat: chat?,
+            root: root?,
             state: state?.map(|(_, state)| state),
             flag: flag?,
             min_age: age?.map(|seconds| Duration::from_secs(seconds.into())),
@@ -91,12 +94,12 @@ impl ListWorkQuery {
 }
 
 /// A cursor is only valid for the same filters.
-fn cursor_scope(list: &str, filter: &WorkFilter) -> CursorScope {
-    let WorkFilter { agent, chat, state, flag, min_age, min_attempts, error } = filter;
+fn cursor_scope(list: CursorScope, filter: &WorkFilter) -> CursorScope {
+    let WorkFilter { agent, chat, root, state, flag, min_age, min_attempts, error } = filter;
     let text = |id: Option<String>| id.unwrap_or_default();
-    CursorScope::list(list)
-        .filtered("agent_id", &text(agent.map(|id| id.to_string())))
+    list.filtered("agent_id", &text(agent.map(|id| id.to_string())))
         .filtered("chat_id", &text(chat.map(|id| id.to_string())))
+        .filtered("root", &text(root.map(|id| id.to_string())))
         .filtered("state", state.map_or("", DeliveryStatus::as_str))
         .filtered("flag", flag.map_or("", WorkFlag::as_str))
         .filtered("min_age_seconds", &text(min_age.map(|age| age.as_secs().to_string())))
@@ -235,6 +238,7 @@ impl FromBody for ManyBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         let agent = body.text_if_given("agent_id", uuid(), id(AgentId::parse));
         let chat = body.text_if_given("chat_id", uuid(), id(ChatId::parse));
+        let root = body.text_if_given("root", uuid(), id(MessageId::parse));
         let state = state_of_body(body, "state");
         let flag = body.text_if_given("flag", word(WorkFlag::WORDS), known(WorkFlag::parse));
         let age = body.positive_if_given("min_age_seconds");
@@ -244,6 +248,7 @@ impl FromBody for ManyBody {
         let filter = WorkFilter {
             agent: agent?,
             chat: chat?,
+            root: root?,
             state: state?,
             flag: flag?,
             min_age: age?.map(|seconds| Duration::from_secs(seconds.into())),
@@ -266,8 +271,13 @@ pub(crate) trait Scope: 'static {
     /// The scope for this caller.
     fn of(caller: UserCaller) -> WorkScope;
 
-    /// The scope of the cursors of a list with this filter.
-    fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope;
+    /// The scope of the cursors of a list with this name, without its filters.
+    fn list(name: &str, caller: UserCaller) -> CursorScope;
+
+    /// The scope of the cursors of a list of work with this filter.
+    fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope {
+        cursor_scope(Self::list("work", caller), filter)
+    }
 }
 
 /// The work of the caller's agents.
@@ -281,8 +291,8 @@ impl Scope for Own {
         WorkScope::OwnedBy(caller.user)
     }
 
-    fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope {
-        cursor_scope("me/work", filter).of(caller.user.uuid())
+    fn list(name: &str, caller: UserCaller) -> CursorScope {
+        CursorScope::list(&format!("me/{name}")).of(caller.user.uuid())
     }
 }
 
@@ -291,8 +301,8 @@ impl Scope for OfOrganization {
         WorkScope::Of(Authority::Admin(caller))
     }
 
-    fn cursors(caller: UserCaller, filter: &WorkFilter) -> CursorScope {
-        cursor_scope("me/organization/work", filter).of(caller.organization.uuid())
+    fn list(name: &str, caller: UserCaller) -> CursorScope {
+        CursorScope::list(&format!("me/organization/{name}")).of(caller.organization.uuid())
     }
 }
 

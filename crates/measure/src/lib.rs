@@ -85,8 +85,8 @@ figures! {
         "Sockets closed because their client fell too far behind.";
     SOCKETS_ENDED = "parlance_sockets_ended_total", Kind::Counter, "Sockets that have ended, by reason.";
     OPEN_DELIVERIES = "parlance_open_deliveries", Kind::Gauge,
-        "Messages that agents have not processed, by state; dead ones have left the queue. All servers on one \
-         database report the same numbers: aggregate with max.";
+        "Messages that agents have not processed, by state; dead ones have left the queue, and held ones wait for a \
+         human. All servers on one database report the same numbers: aggregate with max.";
     FLAGGED_DELIVERIES = "parlance_flagged_deliveries", Kind::Gauge,
         "Messages in the queues of agents that need attention, by flag. All servers on one database report the same \
          numbers: aggregate with max.";
@@ -99,6 +99,8 @@ figures! {
         "Attempts of agents at messages that have ended, by outcome.";
     OVERDUE_TEXTS = "parlance_overdue_texts_total", Kind::Counter,
         "Messages whose deadline passed before all agents had processed them.";
+    REPORTED_TOKENS = "parlance_reported_tokens_total", Kind::Counter,
+        "Tokens of language models that agents reported, by kind.";
     CALLER_CACHE = "parlance_caller_cache_requests_total", Kind::Counter,
         "Lookups in the cache of callers, by result: hit, or miss with a read from the store.";
     CHANGES_UNKNOWN = "parlance_changes_unknown_total", Kind::Counter,

@@ -14,6 +14,7 @@ use crate::commands::key::KeyCommand;
 use crate::commands::org::OrgCommand;
 use crate::commands::plan::PlanCommand;
 use crate::commands::token::TokenCommand;
+use crate::commands::usage::UsageArguments;
 use crate::commands::user::UserCommand;
 use crate::commands::work::WorkCommand;
 use crate::config::{LeadingFlags, ServerFlags};
@@ -136,6 +137,14 @@ pub enum Command {
         #[command(subcommand)]
         command: WorkCommand,
     },
+    /// List the tokens that agents reported, and what they cost.
+    ///
+    /// The largest sums come first; with `--by day`, the newest day. CACHED are tokens that were read from the
+    /// provider's cache or written to it. What tokens cost is known for the models in the configuration. Rooms and
+    /// agents that were deleted count too.
+    #[command(after_help = "Examples:\n  parlance usage --by owner --since 2026-11-01\n  \
+        parlance usage --org acme --by model --json | jq .totals.cost")]
+    Usage(UsageArguments),
     /// List plans, and assign them to organizations.
     Plan {
         /// What to do.

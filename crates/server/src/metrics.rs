@@ -103,6 +103,9 @@ async fn answer(data: web::Data<(Metrics, Wiring)>) -> HttpResponse {
     for (outcome, count) in wiring.services.deliveries.attempts().read() {
         counter!(measure::ATTEMPTS, "outcome" => outcome.as_str()).absolute(count);
     }
+    for (kind, count) in wiring.services.messages.reported_tokens().read() {
+        counter!(measure::REPORTED_TOKENS, "kind" => kind.as_str()).absolute(count);
+    }
     gauge!(measure::UPTIME).set(metrics.since.elapsed().as_secs_f64());
     HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"))
@@ -155,8 +158,9 @@ pub(crate) fn take_up_work(totals: WorkTotals, now: Timestamp) {
     for (state, count) in totals.by_state() {
         gauge!(measure::OPEN_DELIVERIES, "state" => state.as_str()).set(whole(count));
     }
-    // Dead is a state as well.
-    for (flag, count) in totals.by_flag().into_iter().filter(|(flag, _)| *flag != WorkFlag::Dead) {
+    // Dead and held are states as well.
+    let is_state = |flag: WorkFlag| matches!(flag, WorkFlag::Dead | WorkFlag::Held);
+    for (flag, count) in totals.by_flag().into_iter().filter(|(flag, _)| !is_state(*flag)) {
         gauge!(measure::FLAGGED_DELIVERIES, "flag" => flag.as_str()).set(whole(count));
     }
     gauge!(measure::OLDEST_OPEN_DELIVERY).set(oldest.as_secs_f64());

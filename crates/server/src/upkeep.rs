@@ -65,6 +65,7 @@ pub(crate) fn start(
     tasks.spawn(report_failures(wiring.limits.clone()));
     tasks.spawn(expire_requests(wiring.services.contacts.clone(), clock.clone()));
     tasks.spawn(check_deadlines(wiring.services.messages.clone()));
+    tasks.spawn(notice_holds(wiring.services.messages.clone()));
     tasks.spawn(change_feed.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.services.accounts.clone()));
@@ -344,6 +345,17 @@ async fn check_deadlines(messages: Arc<MessageService>) {
             sleep(ERASE_PAUSE).await;
         };
         outage.log(&checked, "deadlines cannot be checked, retrying", "deadlines checked again");
+    }
+}
+
+/// Tells the humans of chats what is held, once a second. All servers on one store do so; the first one posts the event.
+async fn notice_holds(messages: Arc<MessageService>) {
+    let mut ticks = interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut outage = Outage::default();
+    loop {
+        ticks.tick().await;
+        outage.log(&messages.notice_holds().await, "hold notices failing, retrying", "hold notices restored");
     }
 }
 

@@ -15,6 +15,7 @@ use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, Presence, TokenMint};
 use domain::secret::Secret;
 use domain::services::{Ports, Services};
+use domain::usage::UsageService;
 use domain::work::{WorkPorts, WorkService};
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
@@ -118,6 +119,10 @@ pub(crate) fn ports(
         key_days: config.key_ttl_days,
         requests: RequestLifetime::days(config.contact_request_days),
         work: config.work,
+        prices: config.prices.clone(),
+        max_hops: config.max_hops,
+        max_tree_messages: config.max_tree_messages,
+        max_pair_messages: config.max_pair_messages,
     })
 }
 
@@ -147,6 +152,11 @@ pub(crate) fn work(config: &Config, store: Arc<dyn Store>) -> WorkService {
         attempts: Arc::default(),
     };
     WorkService::new(ports, config.work)
+}
+
+/// The use cases on usage alone, for commands.
+pub(crate) fn usage(config: &Config, store: Arc<dyn Store>) -> UsageService {
+    UsageService::new(store, config.prices.clone(), Arc::new(SystemClock))
 }
 
 /// The use cases of operators on chats.

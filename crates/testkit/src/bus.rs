@@ -231,6 +231,7 @@ pub fn chat(id: ChatId) -> Chat {
         updated_at: at,
         last_message_at: Some(at),
         respond_within: None,
+        max_hops: None,
     }
 }
 

@@ -22,6 +22,7 @@ pub mod deliveries;
 pub mod edits;
 pub mod effects;
 pub mod history;
+pub mod holds;
 pub mod invitations;
 pub mod keys;
 pub mod logins;
@@ -36,10 +37,12 @@ pub mod plans;
 pub mod receipts;
 pub mod redelivery;
 pub mod registering;
+pub mod releases;
 pub mod resends;
 pub mod retention;
 pub mod secrets;
 pub mod status;
+pub mod usage;
 pub mod work;
 
 /// Expands to one `#[tokio::test]` for every case of the contract.
@@ -162,6 +165,21 @@ macro_rules! contract_tests {
             what_an_agent_writes_follows_from_what_it_works_on, only_open_attempts_are_causes,
             an_agent_with_much_failed_work_has_no_clear_cause, a_sender_may_name_the_cause,
             a_tree_is_read_from_its_root, what_is_sent_again_stays_in_its_tree,
+        }
+        $crate::contract_tests! { @area $make, usage:
+            reports_are_summed_by_everything, only_reports_count_and_each_once, sums_of_tokens_saturate,
+            usage_is_for_those_who_answer_for_it, sums_outlive_what_they_are_about, pages_of_usage_are_exact,
+            tokens_have_the_price_of_their_model, rooms_of_others_are_not_named, lists_of_usage_have_thirty_days,
+        }
+        $crate::contract_tests! { @area $make, holds:
+            agents_that_answer_each_other_stop, the_humans_are_told_once_for_each_tree,
+            a_limit_counts_from_the_next_text, humans_and_fresh_work_are_never_held,
+            a_tree_with_too_many_messages_is_held, an_ambiguous_cause_hides_no_hop, a_pair_without_attempts_stops,
+            a_slow_loop_stops,
+        }
+        $crate::contract_tests! { @area $make, releases:
+            a_release_lets_a_tree_go_on, work_is_held_and_ended_by_tree, what_is_held_after_an_end_is_told_again,
+            strangers_lift_no_limit,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

@@ -22,15 +22,16 @@ use domain::memory::{
     StoreMemory,
 };
 use domain::message::{
-    DeadlineWalk, EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind,
-    PostEvent, RequestedMention, RespondWithin, SendMessage,
+    DeadlineWalk, EventContent, EventMetadata, HistoryFilter, MaxHops, MaxPairMessages, MentionKind,
+    MessageContent, MessageKind, PostEvent, RequestedMention, RespondWithin, SendMessage,
 };
-use domain::organization::{Authority, Invite, PauseReason};
+use domain::organization::{Authority, Invite, OrganizationChanges, PauseReason};
 use domain::page::{PageRequest, Slice};
 use domain::peer::ListPeers;
 use domain::plan::{OrganizationName, Plan, PlanName};
 use domain::ports::Clock;
 use domain::secret::Secret;
+use domain::usage::{UsageFilter, UsageGroup};
 use domain::work::{Resend, WorkChange, WorkScope};
 use serde_json::json;
 
@@ -59,6 +60,7 @@ impl Fixture {
         fixture.describe_agents(world).await;
         fixture.talk(world).await;
         fixture.work(world).await;
+        fixture.loop_for_ever(world).await;
         fixture.take_back(world).await;
         fixture.make_contacts(world).await;
         fixture.remember(world).await;
@@ -116,7 +118,7 @@ impl Fixture {
         world.chats.remove_participant(ann.caller, chat, cai.id).await.unwrap();
         world.chats.delete(ann.caller, deleted).await.unwrap();
         let stopped = world.chat(ann.caller, &[self.agents[0].id.into(), self.agents[2].id.into()]).await;
-        let changes = ChatChanges { title: None, respond_within: RespondWithin::new(1).into() };
+        let changes = ChatChanges { respond_within: Some(RespondWithin::new(1)), ..ChatChanges::default() };
         world.chats.rename(ann.caller, stopped, changes).await.unwrap();
         for text in ["late", "not late yet"] {
             world.messages.check_deadlines(&mut DeadlineWalk::default()).await.unwrap();
@@ -125,6 +127,32 @@ impl Fixture {
         }
         world.control.stop(ann.caller, stopped).await.unwrap();
         self.chats = vec![chat, left, deleted, stopped];
+    }
+
+    /// Two agents that answer each other in a room of their own until the second limit holds them.
+    async fn loop_for_ever(&self, world: &World) {
+        let (ann, pair) = (&self.users[0], [&self.agents[0], &self.agents[2]]);
+        let max_pair_messages = Some(MaxPairMessages::new(500));
+        let own = OrganizationChanges { name: None, max_hops: Some(MaxHops::new(2)), max_pair_messages };
+        world.organizations.rename(Authority::Admin(ann.caller), own).await.unwrap();
+        let room = world.chat(ann.caller, &pair.map(|agent| agent.id.into())).await;
+        let changes = ChatChanges { max_hops: Some(MaxHops::new(1)), ..ChatChanges::default() };
+        world.chats.rename(ann.caller, room, changes).await.unwrap();
+        let mut last = world.send(ann.caller, room, "go", &[ParticipantId::Agent(pair[0].id)]).await.id;
+        // The second answer is held and released, the fourth is held.
+        for (turn, [from, to]) in [pair, [pair[1], pair[0]], pair, [pair[1], pair[0]]].into_iter().enumerate()
+        {
+            world.deliveries.advance(from.caller, room, last, DeliveryStep::Begin).await.unwrap();
+            let begun = last;
+            last = world.send(from.caller, room, "and you?", &[ParticipantId::Agent(to.id)]).await.id;
+            let done = world.deliveries.advance(from.caller, room, begun, DeliveryStep::Succeed).await;
+            done.unwrap();
+            world.messages.notice_holds().await.unwrap();
+            if turn == 1 {
+                let scope = WorkScope::OwnedBy(ann.id);
+                world.work.change(scope, last, to.id, WorkChange::Retry, None).await.unwrap();
+            }
+        }
     }
 
     /// Deliveries in every state, with attempts.
@@ -151,6 +179,8 @@ impl Fixture {
             let agent = &self.agents[2];
             world.deliveries.advance(agent.caller, chat, message.id, DeliveryStep::Begin).await.unwrap();
             think(world, agent, chat).await;
+            let usage = json!({"band_usage": {"input_tokens": 12, "output_tokens": 3, "model": "mödel"}});
+            post(world, agent, chat, MessageKind::Task, usage).await;
         }
         let taken = DeliveryKey { message: messages[0].id, agent: self.agents[2].id };
         world.deliveries.mark_delivered(vec![taken]).await.unwrap();
@@ -315,6 +345,10 @@ impl Fixture {
             note(seen, world.messages.history(caller, *chat, HistoryFilter::default(), ALL).await);
         }
         note(seen, world.peers.list(caller, ListPeers::default(), ALL).await);
+        for group in UsageGroup::ALL {
+            let scope = WorkScope::OwnedBy(user.id);
+            note(seen, world.usage.list(scope, UsageFilter::default(), group, ALL).await);
+        }
         note(seen, world.contacts.list(caller, ALL).await);
         note(seen, world.contacts.received_by_user(caller, ALL).await);
         note(seen, world.contacts.sent(caller, SentFilter::All, ALL).await);
@@ -349,11 +383,20 @@ fn note<T: Debug, E: Debug>(seen: &mut Vec<String>, read: Result<T, E>) {
 }
 
 async fn think(world: &World, agent: &TestAgent, chat: ChatId) {
-    let metadata = json!({"deep": [1.5, null, "\0"]}).as_object().unwrap().clone();
+    post(world, agent, chat, MessageKind::Thought, json!({"deep": [1.5, null, "\0"]})).await;
+}
+
+async fn post(
+    world: &World,
+    agent: &TestAgent,
+    chat: ChatId,
+    kind: MessageKind,
+    metadata: serde_json::Value,
+) {
     let event = PostEvent {
-        kind: MessageKind::Thought,
+        kind,
         content: EventContent::new("hm".to_owned()).unwrap(),
-        metadata: EventMetadata::new(metadata).unwrap(),
+        metadata: EventMetadata::new(metadata.as_object().unwrap().clone()).unwrap(),
         in_reply_to: None,
     };
     world.messages.post_event(agent.caller, chat, event).await.unwrap();

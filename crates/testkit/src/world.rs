@@ -21,7 +21,8 @@ use domain::idempotency::IdempotencyRepository;
 use domain::login::{LoginRepository, Registration};
 use domain::memory::{MemoryContent, MemoryMetadata, MemoryRepository, MemoryThought, StoreMemory};
 use domain::message::{
-    MentionKind, MessageContent, MessageRepository, RequestedMention, SendMessage, SentMessage,
+    MAX_TREE_MESSAGES, MaxHops, MaxPairMessages, MentionKind, MessageContent, MessageRepository,
+    RequestedMention, SendMessage, SentMessage,
 };
 use domain::organization::{OrganizationRepository, OrganizationRole};
 use domain::peer::PeerRepository;
@@ -31,6 +32,7 @@ use domain::secret::SecretRepository;
 use domain::services::{Ports, Repositories, Services};
 use domain::status::StatusRepository;
 use domain::time::Timestamp;
+use domain::usage::Prices;
 use domain::work::WorkThresholds;
 
 use crate::fakes::{
@@ -217,6 +219,10 @@ impl World {
             key_days: 0,
             requests: RequestLifetime::default(),
             work: WorkThresholds::default(),
+            prices: Prices::default(),
+            max_hops: MaxHops::default(),
+            max_tree_messages: MAX_TREE_MESSAGES,
+            max_pair_messages: MaxPairMessages::default(),
         };
         let services = Services::new(ports.clone());
         Self { clock, publisher, presence, stores, ports, hasher, services }

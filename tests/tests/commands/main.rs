@@ -37,7 +37,20 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 44] = [
+const WRONG: [(&[&str], &[&[&str]]); 47] = [
+    (
+        &["usage"],
+        &[
+            &["--by", "hour"],
+            &["--since", "yesterday"],
+            &["--until", "2026-02-30"],
+            &["--org", "nobody"],
+            &["--agent", "ann/nobody"],
+            &["--room", "019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"],
+            &["--root", "here"],
+            &["--limit", "0"],
+        ],
+    ),
     (
         &["work", "retry"],
         &[
@@ -47,6 +60,7 @@ const WRONG: [(&[&str], &[&[&str]]); 44] = [
             &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/nobody"],
             &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77", "ann/bot", "--flag", "failing"],
             &["--flag", "odd"],
+            &["--state", "held", "--root", "odd"],
         ],
     ),
     (
@@ -104,6 +118,8 @@ const WRONG: [(&[&str], &[&[&str]]); 44] = [
     (&["org", "create"], &[&[], &[" "], &["ANN"], &["new", "--plan", "none"]]),
     (&["org", "show"], &[&[], &["nobodys"]]),
     (&["org", "pause"], &[&["ann"], &["nobodys", "--reason", "x"], &["ann", "--reason", " "]]),
+    (&["org", "set-max-hops"], &[&["ann"], &["nobodys", "5"], &["ann", "many"], &["ann", "1000001"]]),
+    (&["org", "set-max-pair-messages"], &[&["ann"], &["nobodys", "5"], &["ann", "many"], &["ann", "-1"]]),
     (&["org", "resume"], &[&[], &["nobodys"]]),
     (&["org", "rename"], &[&["ann"], &["nobodys", "x"], &["ann", " "]]),
     (&["org", "delete"], &[&[], &["nobodys", "--force"], &["ann", "--force"]]),

@@ -67,7 +67,7 @@ async fn accounts_are_made_seen_and_deleted() {
     let mut shown = listed["agents"][1].clone();
     assert_eq!(
         shown["work"],
-        json!({"open": 0, "unanswered": 0, "stuck": 0, "failing": 0, "dead": 0, "oldest_at": null})
+        json!({"open": 0, "unanswered": 0, "stuck": 0, "failing": 0, "dead": 0, "held": 0, "oldest_at": null})
     );
     assert_eq!((&shown["last_taken_at"], &shown["last_finished_at"]), (&Value::Null, &Value::Null));
     (shown["owner_disabled_at"], shown["organization_pause"]) = (Value::Null, Value::Null);

@@ -114,6 +114,7 @@ pub(crate) fn operations() -> Vec<Operation> {
     all.extend(rooms("/api/v1/agent"));
     all.extend(ledger("/api/v1/me/work"));
     all.extend(ledger("/api/v1/me/organization/work"));
+    all.extend(["/api/v1/me/usage", "/api/v1/me/organization/usage"].map(get));
     all.extend(work());
     all.extend(control());
     all.extend(contacts("/api/v1/me"));
@@ -262,7 +263,7 @@ fn organization() -> Vec<Operation> {
     }});
     vec![
         get(&at("")),
-        patch("", json!({"organization": {"name": "Acme"}})),
+        patch("", json!({"organization": {"name": "Acme", "max_hops": 200, "max_pair_messages": 500}})),
         get(&at("/members")),
         patch("/members/{member_id}", json!({"member": {"role": "admin"}})),
         delete(&at("/members/{member_id}")),
@@ -297,7 +298,7 @@ fn rooms(base: &str) -> Vec<Operation> {
     all.push(operation(
         Method::PATCH,
         &at("/chats/{chat_id}"),
-        json!({"chat": {"title": "Plan", "respond_within": 60}}),
+        json!({"chat": {"title": "Plan", "respond_within": 60, "max_hops": 10}}),
     ));
     if base.ends_with("me") {
         all.push(delete(&at("/chats/{chat_id}")));

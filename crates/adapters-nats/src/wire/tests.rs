@@ -72,6 +72,7 @@ fn chat() -> Chat {
         updated_at: at(2),
         last_message_at: Some(at(3)),
         respond_within: RespondWithin::new(60),
+        max_hops: None,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::schema::{agents, chats, organizations, participants, users};
 
 /// The columns of [`ChatRow`], and their types.
 pub(super) const CHAT_COLUMNS: &str = "chats.id, chats.title, chats.task_id, chats.kind, chats.status, \
-     chats.created_at, chats.updated_at, chats.last_message_at, chats.respond_within";
+     chats.created_at, chats.updated_at, chats.last_message_at, chats.respond_within, chats.max_hops";
 pub(super) type SqlChat = (
     SqlUuid,
     Nullable<Text>,
@@ -23,6 +23,7 @@ pub(super) type SqlChat = (
     Timestamptz,
     Timestamptz,
     Nullable<Timestamptz>,
+    Nullable<Integer>,
     Nullable<Integer>,
 );
 

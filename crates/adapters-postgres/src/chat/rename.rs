@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::details::details_on;
 use super::load::{locked_chat_on, standing_on};
-use super::row::respond_within_column;
+use super::row::{max_hops_column, respond_within_column};
 use crate::audit;
 use crate::error::Fault;
 use crate::row::At;
@@ -32,6 +32,7 @@ pub(super) async fn rename_on(
     diesel::update(chats::table.find(command.chat.uuid()))
         .set((
             chats::respond_within.eq(chat.respond_within.map(respond_within_column)),
+            chats::max_hops.eq(chat.max_hops.map(max_hops_column)),
             chats::updated_at.eq(At(command.now)),
             command
                 .changes

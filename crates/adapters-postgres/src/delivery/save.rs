@@ -87,7 +87,7 @@ const SAVE_RECORDS: &str = "INSERT INTO deliveries (agent_id, chat_id, sequence,
      started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, \
      error = CASE WHEN deliveries.current_attempt = excluded.current_attempt THEN coalesce(deliveries.error, excluded.error) \
          ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, \
-     replaced_by = NULL";
+     replaced_by = NULL, held_by = NULL";
 
 async fn save_records_on(mut db: &Db, records: &BTreeMap<RecordKey, Delivery>) -> Result<(), Fault> {
     let columns = records.values().map(StepColumns::of).collect::<Result<Vec<_>, _>>()?;

@@ -10,8 +10,8 @@ use domain::message::{AppendRefused, Appended, NewMessage};
 use uuid::Uuid;
 
 use super::batch::{self, DecidedAppends};
-use super::cause;
 use super::optimistic::{self, VersionCache};
+use super::{cause, hold};
 use crate::error::Fault;
 use crate::group_commit::{self, BatchOutcome, BatchWork, LockWait};
 use crate::run::Db;
@@ -62,8 +62,9 @@ impl BatchWork for Messages {
         if let Some(before) = in_doubt {
             let stored = cause::stored_on(db, before.messages()).await?;
             if !stored.is_empty() {
-                // Their causes may be in the lost answer.
-                before.follow(&stored);
+                // Their causes, and what is held, may be in the lost answer.
+                let held = hold::stored_on(db, before.messages()).await?;
+                before.follow(&stored, &held);
                 return Ok(None);
             }
         }

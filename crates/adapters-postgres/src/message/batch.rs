@@ -10,14 +10,16 @@ use domain::chat::{MemberState, ParticipantStatus};
 use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, RecordId, Sequence};
 use domain::idempotency::{StoredAnswer, Verdict};
 use domain::message::{
-    AppendDecision, AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult, Titling,
+    AppendDecision, AppendRefused, Appended, ChatPlan, ChatState, MaxHops, Message, NewMessage, PriorResult,
+    Titling,
 };
 use futures_util::future::{join, join3};
 use uuid::Uuid;
 
 use super::cause::Causes;
-use super::{insert, title};
-use crate::chat::row::{member_state, respond_within};
+use super::hold::Holds;
+use super::{hold, insert, title};
+use crate::chat::row::{max_hops, member_state, respond_within};
 use crate::error::Fault;
 use crate::group_commit::LockWait;
 use crate::idempotency_record::{self, Key, key};
@@ -26,6 +28,7 @@ use crate::row::At;
 use crate::run::{Db, execute};
 use crate::schema::participants;
 use crate::statement::statement;
+use crate::usage;
 
 /// The outcome of one message.
 pub(crate) type Outcome = Result<Appended, AppendRefused>;
@@ -76,16 +79,16 @@ pub(crate) type Members = HashMap<MemberKey, MemberState>;
 
 /// Reads and locks chats that are not deleted, in the order of their ids.
 const LOCK_CHATS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, \
-     content_bytes, respond_within, xmin::text FROM chats \
+     content_bytes, respond_within, max_hops, xmin::text FROM chats \
      WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE";
 
-/// The plans that limit them, and pauses of their organizations.
+/// The plans that limit them, and pauses and limits of hops of their organizations.
 const PLANS: &str = "SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes, \
-     organizations.paused_at IS NOT NULL FROM chats \
+     organizations.paused_at IS NOT NULL, organizations.max_hops FROM chats \
      JOIN organizations ON organizations.id = chats.organization_id \
      JOIN plans ON plans.name = organizations.plan \
      WHERE chats.id = ANY(?) AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes \
-     OR organizations.paused_at IS NOT NULL)";
+     OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS NOT NULL)";
 
 /// One seek per pair: the statement is planned while the tables are empty, and must not scan all
 /// participants later. `$paused` is whether the chat's organization is paused.
@@ -142,10 +145,12 @@ async fn locked_rows_on(db: &Db, news: &[NewMessage]) -> Result<LockedRows, Faul
     // The other reads are pipelined behind the locks, so they see all commits before the locks were granted.
     let (chats, plans, members) = join3(chats_on(db, news), plans_on(db, news), members_on(db, news)).await;
     let (mut chats, members) = (chats?, members?);
-    for (chat, plan, is_paused) in plans? {
+    for (chat, plan, is_paused, max_hops) in plans? {
         if let Some(chat) = chats.get_mut(&chat) {
-            chat.state.plan = Some(plan);
+            // Others are not to be read again with each message.
+            chat.state.plan = Some(plan).filter(|plan| plan.limits() || is_paused);
             chat.state.is_paused = is_paused;
+            chat.state.organization_max_hops = max_hops;
         }
     }
     Ok((chats, members))
@@ -221,28 +226,39 @@ async fn earlier_on(
 }
 
 async fn chats_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, BatchChat>, Fault> {
-    type Row = (Uuid, bool, i64, i64, Option<At>, i64, Option<i32>, String);
-    type SqlRow = (SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, BigInt, Nullable<Integer>, Text);
+    type Row = (Uuid, bool, i64, i64, Option<At>, i64, (Option<i32>, Option<i32>), String);
+    type Limits = (Nullable<Integer>, Nullable<Integer>);
+    type SqlRow = (SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, BigInt, Limits, Text);
     let rows = statement::<SqlRow>(LOCK_CHATS)
         .bind::<Array<SqlUuid>, _>(chats_of(news))
         .load::<Row>(&mut db)
         .await?;
-    let chat =
-        |(id, awaits_title, last_sequence, deleted_messages, newest, content_bytes, within, version): Row| {
-            let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(|at| at.0));
-            let (is_paused, plan, respond_within) = (false, None, within.and_then(respond_within));
-            let state = ChatState {
-                awaits_title,
-                last_sequence,
-                deleted_messages,
-                newest,
-                content_bytes,
-                is_paused,
-                respond_within,
-                plan,
-            };
-            (ChatId::new(id), BatchChat::at(state, version))
+    let chat = |(
+        id,
+        awaits_title,
+        last_sequence,
+        deleted_messages,
+        newest,
+        content_bytes,
+        (within, max),
+        version,
+    ): Row| {
+        let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(|at| at.0));
+        let (is_paused, plan, respond_within) = (false, None, within.and_then(respond_within));
+        let state = ChatState {
+            awaits_title,
+            last_sequence,
+            deleted_messages,
+            newest,
+            content_bytes,
+            is_paused,
+            respond_within,
+            max_hops: max.and_then(max_hops),
+            organization_max_hops: None,
+            plan,
         };
+        (ChatId::new(id), BatchChat::at(state, version))
+    };
     Ok(rows.into_iter().map(chat).collect())
 }
 
@@ -268,16 +284,19 @@ async fn agents_on(mut db: &Db, chats: &mut HashMap<ChatId, BatchChat>) -> Resul
     Ok(())
 }
 
-async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(ChatId, ChatPlan, bool)>, Fault> {
-    type Row = (Uuid, String, Option<i64>, Option<i64>, i64, bool);
-    let rows = statement::<(SqlUuid, Text, Nullable<BigInt>, Nullable<BigInt>, BigInt, Bool)>(PLANS)
-        .bind::<Array<SqlUuid>, _>(chats_of(news))
-        .load::<Row>(&mut db)
-        .await?;
-    let plan = |(chat, name, messages, bytes, organization_bytes, is_paused): Row| {
+/// A chat, the plan of its organization, whether that is paused, and its limit of hops.
+type OfOrganization = (ChatId, ChatPlan, bool, Option<MaxHops>);
+
+async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<OfOrganization>, Fault> {
+    type Row = (Uuid, String, Option<i64>, Option<i64>, i64, bool, Option<i32>);
+    type SqlRow = (SqlUuid, Text, Nullable<BigInt>, Nullable<BigInt>, BigInt, Bool, Nullable<Integer>);
+    let rows =
+        statement::<SqlRow>(PLANS).bind::<Array<SqlUuid>, _>(chats_of(news)).load::<Row>(&mut db).await?;
+    let plan = |(chat, name, messages, bytes, organization_bytes, is_paused, max): Row| {
         let (messages, bytes) = (messages.map(limit_of), bytes.map(bytes_of));
         let organization_bytes = bytes_of(organization_bytes);
-        (ChatId::new(chat), ChatPlan { name, messages, bytes, organization_bytes }, is_paused)
+        let plan = ChatPlan { name, messages, bytes, organization_bytes };
+        (ChatId::new(chat), plan, is_paused, max.and_then(max_hops))
     };
     Ok(rows.into_iter().map(plan).collect())
 }
@@ -346,16 +365,25 @@ impl DecidedAppends {
 
     /// The ids of the messages that are written.
     pub(super) fn messages(&self) -> Vec<Uuid> {
-        self.outcomes.iter().flatten().map(|appended| appended.message.id.uuid()).collect()
+        self.stored().map(|message| message.id.uuid()).collect()
     }
 
-    /// Gives these causes to its messages.
-    pub(super) fn follow(&mut self, causes: &Causes) {
+    /// Gives these causes to its messages, and holds the deliveries of those in `held`.
+    pub(super) fn follow(&mut self, causes: &Causes, held: &Holds) {
         for appended in self.outcomes.iter_mut().flatten() {
-            if let Some(cause) = causes.get(&appended.message.id.uuid()) {
+            let id = appended.message.id.uuid();
+            if let Some(cause) = causes.get(&id) {
                 appended.message.cause = *cause;
             }
+            if let Some(by) = held.get(&id) {
+                appended.hold(*by);
+            }
         }
+    }
+
+    /// The messages that are written.
+    fn stored(&self) -> impl Iterator<Item = &Message> {
+        self.outcomes.iter().flatten().map(|appended| &appended.message)
     }
 
     /// Returns whether only messages, deliveries, and the sequences of chats are written.
@@ -364,6 +392,7 @@ impl DecidedAppends {
         self.outcomes.iter().all(Result::is_ok)
             && self.activated.is_empty()
             && self.chats.values().all(keeps_title)
+            && !usage::has_report(self.stored())
     }
 
     /// Decides one message, after all before it.
@@ -378,8 +407,9 @@ impl DecidedAppends {
         if let Some(titling) = decision.titling {
             chat.titling = Some((index, titling));
         }
-        let AppendDecision { message, recipients, stopped, .. } = decision;
-        Ok(Appended { message, recipients, stopped, is_paused: chat.state.is_paused, titled: None })
+        let AppendDecision { message, recipients, stopped, hop_limit, .. } = decision;
+        let is_paused = chat.state.is_paused;
+        Ok(Appended { message, recipients, stopped, is_paused, hop_limit, titled: None })
     }
 }
 
@@ -393,8 +423,8 @@ pub(super) async fn write_on(
     let made = accepted.filter_map(|(new, _)| Some((new.keyed.as_ref()?, RecordId::from(new.id), new.now)));
     idempotency_record::record_all_on(db, &made.collect::<Vec<_>>()).await?;
     activate_on(db, &decided.activated).await?;
-    let kept = decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<_>>();
     let titlings = decided.chats.values_mut().filter_map(|chat| chat.titling.take()).collect::<Vec<_>>();
+    let kept = decided.stored().collect::<Vec<_>>();
     let messages = insert::messages_on(db, &kept);
     let deliveries = insert::deliveries_on(db, &kept);
     let chats = insert::update_chats_on(db, decided.written().map(|(id, chat)| (id, &chat.state)));
@@ -405,7 +435,9 @@ pub(super) async fn write_on(
     let causes = messages?;
     deliveries?;
     decided.version = chats?;
-    decided.follow(&causes);
+    decided.follow(&causes, &Holds::new());
+    usage::add_on(db, decided.stored()).await?;
+    hold::hold_on(db, &mut decided.outcomes).await?;
     for (index, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {
             let Message { id, chat_id, .. } = appended.message;

@@ -91,7 +91,7 @@ const FLOOR: &str = "WITH RECURSIVE search (low, high) AS (\
 
 /// A sequence between the last message at `since` or before and the next one: times follow the order
 /// of the chat.
-async fn floor_on(mut db: &Db, chat: ChatId, since: Timestamp) -> Result<i64, Fault> {
+pub(super) async fn floor_on(mut db: &Db, chat: ChatId, since: Timestamp) -> Result<i64, Fault> {
     let floor = statement::<BigInt>(FLOOR)
         .bind::<SqlUuid, _>(chat.uuid())
         .bind::<Timestamptz, _>(At(since))

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use domain::delivery::HeldBy;
 use domain::id::ChatId;
 use domain::message::{ChatState, Message};
 use uuid::Uuid;
@@ -54,6 +55,18 @@ static MESSAGES_WITH_CAUSES: LazyLock<String> = LazyLock::new(|| {
 /// Inserts their deliveries; [`bind_deliveries`] binds the values.
 pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt) \
      SELECT agent_id, chat_id, sequence, TRUE, 0 FROM unnest(?, ?, ?) AS new (agent_id, chat_id, sequence)";
+
+/// Like [`DELIVERIES`], and holds those of the messages `held`.
+pub(super) static GUARDED_DELIVERIES: LazyLock<String> = LazyLock::new(|| {
+    let reasons = HeldBy::ALL.map(|by| format!("WHEN '{}' THEN '{}'", by.as_str(), by.reason())).join(" ");
+    format!(
+        "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, dead_at, dead_reason, held_by) \
+         SELECT new.agent_id, new.chat_id, new.sequence, TRUE, 0, held.created_at, \
+         CASE held.held_by {reasons} END, held.held_by \
+         FROM unnest(?, ?, ?) AS new (agent_id, chat_id, sequence) \
+         LEFT JOIN held ON held.chat_id = new.chat_id AND held.sequence = new.sequence"
+    )
+});
 
 /// Updates the last sequences of chats; [`bind_chats`] binds the values.
 pub(super) const UPDATE_CHATS: &str = "UPDATE chats SET last_sequence = new.last_sequence, \

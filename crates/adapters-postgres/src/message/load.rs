@@ -103,6 +103,7 @@ pub(crate) type RecordColumns = (
     Nullable<Integer>,
     Nullable<Timestamptz>,
     Nullable<SqlUuid>,
+    Nullable<Text>,
     Nullable<Binary>,
 );
 

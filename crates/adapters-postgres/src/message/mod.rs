@@ -8,6 +8,7 @@ mod context;
 mod deadline;
 pub(crate) mod erase;
 mod history;
+pub(crate) mod hold;
 mod insert;
 pub(crate) mod load;
 mod optimistic;
@@ -26,9 +27,10 @@ use async_trait::async_trait;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, DeadlineOutcome,
-    DeleteMessage, DueText, EditMessage, EraseOld, ErasedOld, HistoryFilter, Kinds, Message,
-    MessageRepository, NewMessage, PriorResult, Surroundings, SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, CheckPair,
+    CheckTree, DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld,
+    HistoryFilter, Kinds, Message, MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult,
+    Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -95,6 +97,30 @@ impl MessageRepository for PostgresStore {
     ) -> Result<DeadlineOutcome, StoreError> {
         let announcing = move |outcome: &DeadlineOutcome| on_commit.run(outcome);
         let done = self.change(command, |db, command| deadline::check_on(db, command).boxed(), announcing);
+        done.await?.map_err(|never: Infallible| match never {})
+    }
+
+    async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError> {
+        let done = self.change(command, |db, command| hold::check_tree_on(db, command).boxed(), |()| ());
+        done.await?.map_err(|never: Infallible| match never {})
+    }
+
+    async fn check_pair(&self, command: CheckPair) -> Result<(), StoreError> {
+        let done = self.change(command, |db, command| hold::check_pair_on(db, command).boxed(), |()| ());
+        done.await?.map_err(|never: Infallible| match never {})
+    }
+
+    async fn due_holds(&self, limit: u32) -> Result<Vec<DueHold>, StoreError> {
+        self.query(limit, |db, limit| hold::due_on(db, *limit).boxed()).await
+    }
+
+    async fn notice_hold(
+        &self,
+        command: NoticeHold,
+        on_commit: OnCommit<NoticeOutcome>,
+    ) -> Result<NoticeOutcome, StoreError> {
+        let announcing = move |outcome: &NoticeOutcome| on_commit.run(outcome);
+        let done = self.change(command, |db, command| hold::notice_on(db, command).boxed(), announcing);
         done.await?.map_err(|never: Infallible| match never {})
     }
 

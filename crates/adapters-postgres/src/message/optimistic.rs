@@ -15,9 +15,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use diesel::sql_types::{Array, BigInt, Nullable, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::MemberState;
+use domain::delivery::HeldBy;
 use domain::id::ChatId;
 use domain::message::{ChatState, Message, NewMessage};
 use tokio::time::Instant;
@@ -25,8 +26,10 @@ use uuid::Uuid;
 
 use super::batch::{BatchChat, DecidedAppends, MemberKey, wanted};
 use super::row::CauseColumns;
-use super::{cause, insert};
+use super::{cause, hold, insert};
+use crate::chat::row::max_hops_column;
 use crate::error::Fault;
+use crate::row;
 use crate::run::{Db, durable};
 use crate::statement::statement;
 
@@ -170,32 +173,36 @@ impl VersionCache {
 
 /// Locks the rows of the chats to the end of the statement, without waiting: a locked row and a row
 /// with another version are conflicts.
-const LOCKED: &str = "locked AS MATERIALIZED (SELECT chats.id, chats.organization_id \
-     FROM unnest(?, ?) AS seen (id, version) JOIN chats ON chats.id = seen.id \
+const LOCKED: &str = "locked AS MATERIALIZED (SELECT chats.id, chats.organization_id, seen.max_hops \
+     FROM unnest(?, ?, ?) AS seen (id, version, max_hops) JOIN chats ON chats.id = seen.id \
      WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
 /// Checks that all rows are locked, that no plan limits messages or forbids more bytes, and that no organization
-/// is paused. `durable` is counted only because PostgreSQL does not run a part of a statement that nothing refers to.
+/// is paused or has another limit of hops than it had. `durable` is counted only because PostgreSQL does not run a part of a statement that nothing refers to.
 const GUARD: &str = "guard AS MATERIALIZED (SELECT (SELECT count(*) FROM locked) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
-     SELECT 1 FROM (SELECT DISTINCT organization_id AS id FROM locked) AS own \
+     SELECT 1 FROM (SELECT DISTINCT organization_id AS id, max_hops FROM locked) AS own \
      JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \
      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes \
-     OR organizations.paused_at IS NOT NULL) AS may_write)";
+     OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS DISTINCT FROM own.max_hops) AS may_write)";
 
 /// The statement is a transaction of its own, and requests a durable commit like every other (`begin!`).
 const DURABLE: &str = concat!("durable AS MATERIALIZED (", durable!("true"), ")");
 
 static WRITE: LazyLock<String> = LazyLock::new(|| {
-    let (messages, deliveries, chats) = (&*insert::MESSAGES, insert::DELIVERIES, insert::UPDATE_CHATS);
+    let (messages, deliveries, chats) =
+        (&*insert::MESSAGES, &*insert::GUARDED_DELIVERIES, insert::UPDATE_CHATS);
+    let (held, record) = (hold::HELD, hold::RECORD);
     let (columns, has_cause) = (cause::COLUMNS, insert::HAS_CAUSE);
     format!(
         "WITH {DURABLE}, {LOCKED}, {GUARD}, \
-         message AS ({messages} WHERE (SELECT may_write FROM guard) RETURNING id, {columns}), \
+         message AS ({messages} WHERE (SELECT may_write FROM guard) RETURNING id, chat_id, sequence, created_at, {columns}), \
+         held AS MATERIALIZED ({held}), hold AS ({record}), \
          delivery AS ({deliveries} WHERE (SELECT may_write FROM guard)), \
          chat AS ({chats} AND (SELECT may_write FROM guard) RETURNING chats.xmin) \
-         SELECT xmin::text, id, {columns} FROM (SELECT xmin FROM chat LIMIT 1) AS written \
-         LEFT JOIN message ON {has_cause}"
+         SELECT xmin::text, message.id, {columns}, message.held_by FROM (SELECT xmin FROM chat LIMIT 1) AS written \
+         LEFT JOIN (SELECT message.*, held.held_by FROM message LEFT JOIN held ON held.id = message.id) AS message \
+         ON {has_cause} OR message.held_by IS NOT NULL"
     )
 });
 
@@ -208,17 +215,25 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
         .written()
         .map(|(id, chat)| (id.uuid(), chat.version.as_str()))
         .unzip::<_, _, Vec<_>, Vec<_>>();
+    let max_hops = decided.written().map(|(_, chat)| chat.state.organization_max_hops.map(max_hops_column));
     let count = i64::try_from(ids.len()).unwrap_or(i64::MAX);
-    let statement = statement::<(Text, Nullable<SqlUuid>, cause::Types)>(WRITE.as_str())
+    let statement = statement::<(Text, Nullable<SqlUuid>, cause::Types, Nullable<Text>)>(WRITE.as_str())
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Array<Text>, _>(versions)
+        .bind::<Array<Nullable<Integer>>, _>(max_hops.collect::<Vec<_>>())
         .bind::<BigInt, _>(count);
-    let statement = insert::bind_deliveries(insert::bind_messages(statement, &messages)?, &messages);
+    let statement = insert::bind_messages(statement, &messages)?;
+    let statement = hold::bind_limits(statement, decided.outcomes.iter().flatten());
+    let statement = insert::bind_deliveries(statement, &messages);
     let statement = insert::bind_chats(statement, decided.written().map(|(id, chat)| (id, &chat.state)));
-    let written = statement.load::<(String, Option<Uuid>, CauseColumns)>(&mut db).await?;
+    let written = statement.load::<(String, Option<Uuid>, CauseColumns, Option<String>)>(&mut db).await?;
     decided.version = written.as_slice().first().map(|(version, ..)| version.clone());
-    let causes = written.into_iter().filter_map(|(_, message, cause)| Some((message?, cause)));
-    decided.follow(&cause::by_message(causes)?);
+    let held =
+        written.iter().filter_map(|(_, message, _, held_by)| Some((*message.as_ref()?, held_by.as_ref()?)));
+    let held = held.map(|(message, by)| Ok((message, row::word(by, HeldBy::parse)?)));
+    let held = held.collect::<Result<_, Fault>>()?;
+    let causes = written.into_iter().filter_map(|(_, message, cause, _)| Some((message?, cause)));
+    decided.follow(&cause::by_message(causes)?, &held);
     Ok(decided.version.is_some())
 }
 
@@ -227,7 +242,7 @@ mod tests {
     use domain::chat::ParticipantStatus;
     use domain::id::{MessageId, ParticipantId, Sequence, UserId};
     use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, KeyedRequest, Operation};
-    use domain::message::{Cause, ChatPlan, Mention, MentionKind, MessageKind};
+    use domain::message::{Cause, ChatPlan, MaxHops, Mention, MentionKind, MessageKind};
     use domain::time::Timestamp;
 
     use super::*;
@@ -244,6 +259,8 @@ mod tests {
             content_bytes: 0,
             is_paused: false,
             respond_within: None,
+            max_hops: None,
+            organization_max_hops: None,
             plan: None,
         }
     }
@@ -267,6 +284,7 @@ mod tests {
             metadata: None,
             cause: Cause::None,
             respond_by: None,
+            max_hops: MaxHops::default(),
             is_notice: false,
             keyed: None,
             now: Timestamp::from_micros(100),

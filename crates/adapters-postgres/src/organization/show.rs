@@ -9,13 +9,14 @@ use domain::organization::{
     CreateOrganizationRefused, NewOrganization, NotAdmin, OrganizationOf, OrganizationRole, PauseReason,
     RenameOrganization, RenameOrganizationRefused, SetPaused,
 };
-use domain::plan::{Organization, PlanName, WhichOrganization};
+use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::member::{check_on, count_on};
 use crate::audit;
 use crate::change;
+use crate::chat::row::{LimitColumns, max_hops, max_hops_column, max_pair_messages};
 use crate::error::Fault;
 use crate::lock;
 use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
@@ -32,8 +33,8 @@ pub(super) async fn find_on(db: &Db, which: &WhichOrganization) -> Result<Option
     }
 }
 
-/// Id, name, creation time, the user's role, and the pause.
-type OfColumns = (Uuid, String, At, String, PauseColumns);
+/// Id, name, creation time, the user's role, the pause, and the limits of hops and of pairs.
+type OfColumns = (Uuid, String, At, String, PauseColumns, LimitColumns);
 
 pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<OrganizationOf>, Fault> {
     let found = users::table
@@ -47,13 +48,14 @@ pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<Organizati
                 organizations::created_at,
                 users::organization_role,
                 (organizations::paused_at, organizations::pause_reason),
+                (organizations::max_hops, organizations::max_pair_messages),
             ),
             PlanRow::as_select(),
         ))
         .first::<(OfColumns, PlanRow)>(&mut db)
         .await
         .optional()?;
-    let Some(((id, name, created_at, role, pause), plan)) = found else { return Ok(None) };
+    let Some(((id, name, created_at, role, pause, limits), plan)) = found else { return Ok(None) };
     let id = OrganizationId::new(id);
     Ok(Some(OrganizationOf {
         id,
@@ -63,6 +65,8 @@ pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<Organizati
         members: count_on(db, id).await?,
         plan: plan.into_plan(),
         pause: pause_of(pause),
+        max_hops: limits.0.and_then(max_hops),
+        max_pair_messages: limits.1.and_then(max_pair_messages),
     }))
 }
 
@@ -113,16 +117,28 @@ pub(super) async fn rename_on(
     if check_on(db, command.by).await? == Err(NotAdmin) {
         return Ok(Err(RenameOrganizationRefused::NotAdmin));
     }
-    let of_name = organization_named_on(db, command.name.as_str()).await?;
+    let name = command.changes.name.as_ref().map(OrganizationName::as_str);
+    let of_name = match name {
+        Some(name) => organization_named_on(db, name).await?,
+        None => None,
+    };
     if of_name.is_some_and(|other| other != id.uuid()) {
         return Ok(Err(RenameOrganizationRefused::NameTaken));
     }
     // Before the change, since the entry keeps the old name.
-    audit::append_on(db, [AuditEntry::organization_renamed(command)]).await?;
-    diesel::update(organizations::table.find(id.uuid()))
-        .set(organizations::name.eq(command.name.as_str()))
-        .execute(&mut db)
-        .await?;
+    audit::append_on(db, AuditEntry::organization_renamed(command)).await?;
+    let organization = organizations::table.find(id.uuid());
+    if let Some(name) = name {
+        diesel::update(organization).set(organizations::name.eq(name)).execute(&mut db).await?;
+    }
+    if let Some(max) = command.changes.max_hops {
+        let max_hops = organizations::max_hops.eq(max.map(max_hops_column));
+        diesel::update(organization).set(max_hops).execute(&mut db).await?;
+    }
+    if let Some(max) = command.changes.max_pair_messages {
+        let max = organizations::max_pair_messages.eq(max.map(|max| max.get().cast_signed()));
+        diesel::update(organization).set(max).execute(&mut db).await?;
+    }
     stored_on(db, id).await.map(Ok)
 }
 

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::quota::bytes_of;
 use super::row::{PauseColumns, PlanRow, pause_of};
+use crate::chat::row::{LimitColumns, max_hops, max_pair_messages};
 use crate::error::Fault;
 use crate::run::Db;
 use crate::schema::{organizations, plans, users};
@@ -31,8 +32,8 @@ pub(super) async fn plans_on(mut db: &Db) -> Result<Vec<PlanInUse>, Fault> {
     Ok(rows.into_iter().map(in_use).collect())
 }
 
-/// Id, name, plan, counted bytes, pause, number of users.
-type OrganizationColumns = (Uuid, String, String, i64, PauseColumns, i64);
+/// Id, name, plan, counted bytes, pause, limits of hops and of pairs, number of users.
+type OrganizationColumns = (Uuid, String, String, i64, PauseColumns, LimitColumns, i64);
 
 pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, Fault> {
     let rows = organizations::table
@@ -47,6 +48,8 @@ pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, F
             organizations::content_bytes,
             organizations::paused_at,
             organizations::pause_reason,
+            organizations::max_hops,
+            organizations::max_pair_messages,
         ))
         .order(organizations::name)
         .select((
@@ -55,6 +58,7 @@ pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, F
             organizations::plan,
             organizations::content_bytes,
             (organizations::paused_at, organizations::pause_reason),
+            (organizations::max_hops, organizations::max_pair_messages),
             diesel::dsl::count(users::id.nullable()),
         ))
         .load::<OrganizationColumns>(&mut db)
@@ -72,17 +76,18 @@ pub(crate) async fn organization_on(mut db: &Db, id: Uuid) -> Result<Option<Orga
             organizations::plan,
             organizations::content_bytes,
             (organizations::paused_at, organizations::pause_reason),
+            (organizations::max_hops, organizations::max_pair_messages),
         ))
-        .first::<(Uuid, String, String, i64, PauseColumns)>(&mut db)
+        .first::<(Uuid, String, String, i64, PauseColumns, LimitColumns)>(&mut db)
         .await
         .optional()?;
-    let Some((id, name, plan, bytes, pause)) = found else { return Ok(None) };
+    let Some((id, name, plan, bytes, pause, limits)) = found else { return Ok(None) };
     let members = users::table.filter(users::organization_id.eq(id)).filter(users::deleted_at.is_null());
     let members = members.count().get_result(&mut db).await?;
-    Ok(Some(into_organization((id, name, plan, bytes, pause, members))))
+    Ok(Some(into_organization((id, name, plan, bytes, pause, limits, members))))
 }
 
-fn into_organization((id, name, plan, bytes, pause, users): OrganizationColumns) -> Organization {
+fn into_organization((id, name, plan, bytes, pause, limits, users): OrganizationColumns) -> Organization {
     Organization {
         id: OrganizationId::new(id),
         name,
@@ -90,5 +95,7 @@ fn into_organization((id, name, plan, bytes, pause, users): OrganizationColumns)
         users: users.cast_unsigned(),
         bytes: bytes_of(bytes),
         pause: pause_of(pause),
+        max_hops: limits.0.and_then(max_hops),
+        max_pair_messages: limits.1.and_then(max_pair_messages),
     }
 }

@@ -28,20 +28,20 @@ SELECT "participants"."participant_id", "participants"."kind", "participants"."r
     AND ("participants"."left_at" IS NULL))
   ORDER BY "participants"."joined_at", "participants"."participant_id";
 SELECT id, title IS NULL
-  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, respond_within, xmin::text
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, respond_within, max_hops, xmin::text
   FROM chats
   WHERE id = ANY($1)
   AND deleted_at IS NULL
   ORDER BY id
   FOR NO KEY UPDATE;
-SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes, organizations.paused_at IS NOT NULL
+SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes, organizations.paused_at IS NOT NULL, organizations.max_hops
   FROM chats
   JOIN organizations
   ON organizations.id = chats.organization_id
   JOIN plans
   ON plans.name = organizations.plan
   WHERE chats.id = ANY($1)
-  AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL);
+  AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS NOT NULL);
 SELECT member.chat_id, member.participant_id, member.status, member.stopped_at IS NOT NULL OR FALSE
   FROM unnest($1, $2) AS wanted (chat_id, participant_id)
   CROSS JOIN LATERAL
@@ -138,7 +138,7 @@ UPDATE chats
   FROM unnest($1, $2, $3, $4) AS new (id, last_sequence, at, bytes)
   WHERE chats.id = new.id
   RETURNING chats.xmin::text;
-SELECT "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."respond_within"
+SELECT "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."respond_within", "chats"."max_hops"
   FROM "chats"
   WHERE (("chats"."id" = $1)
     AND ("chats"."deleted_at" IS NULL))
@@ -263,8 +263,8 @@ SELECT "participants"."participant_id", "participants"."kind", "participants"."r
 WITH durable AS MATERIALIZED
   (SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off'), locked AS MATERIALIZED
-  (SELECT chats.id, chats.organization_id
-    FROM unnest($1, $2) AS seen (id, version)
+  (SELECT chats.id, chats.organization_id, seen.max_hops
+    FROM unnest($1, $2, $3) AS seen (id, version, max_hops)
     JOIN chats
     ON chats.id = seen.id
     WHERE chats.xmin::text = seen.version
@@ -272,22 +272,23 @@ WITH durable AS MATERIALIZED
     FOR NO KEY UPDATE OF chats SKIP LOCKED), guard AS MATERIALIZED
   (SELECT
     (SELECT count(*)
-      FROM locked) = $3
+      FROM locked) = $4
     AND
     (SELECT count(*)
       FROM durable) >= 0
     AND NOT EXISTS
     (SELECT 1
       FROM
-      (SELECT DISTINCT organization_id AS id
+      (SELECT DISTINCT organization_id AS id, max_hops
         FROM locked) AS own
       JOIN organizations
       ON organizations.id = own.id
       JOIN plans
       ON plans.name = organizations.plan
-      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause)
+      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS DISTINCT
+      FROM own.max_hops) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause)
     SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, CASE WHEN new.root_id IS NULL THEN found.cause_id ELSE new.cause_id END, CASE WHEN new.root_id IS NULL THEN found.root_id ELSE new.root_id END, greatest(new.hop, found.hop), CASE WHEN new.root_id IS NULL THEN found.originator_id ELSE new.originator_id END, CASE WHEN new.root_id IS NULL THEN found.originator_kind ELSE new.originator_kind END, CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END
-    FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind)
+    FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind)
     CROSS JOIN LATERAL (WITH here AS MATERIALIZED
       (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
           AND deliveries.current_attempt > 0
@@ -359,26 +360,65 @@ WITH durable AS MATERIALIZED
     WHERE
     (SELECT may_write
       FROM guard)
-    RETURNING id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
-    SELECT agent_id, chat_id, sequence, TRUE, 0
-    FROM unnest($21, $22, $23) AS new (agent_id, chat_id, sequence)
+    RETURNING id, chat_id, sequence, created_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause), held AS MATERIALIZED
+  (SELECT message.id, message.chat_id, message.sequence, message.created_at, coalesce(message.root_id, message.chat_id) AS subject_id, limited.max_hops, CASE WHEN message.hop > limited.max_hops
+    AND message.hop > coalesce(deep.allowed, 0) THEN 'max_hops' WHEN full_tree.subject_id IS NOT NULL THEN 'max_tree_messages' ELSE 'max_pair_messages' END AS held_by
+    FROM message
+    JOIN unnest($22, $23) AS limited (id, max_hops)
+    ON limited.id = message.id
+    LEFT JOIN holds AS deep
+    ON deep.subject_id = coalesce(message.root_id, message.chat_id)
+    AND deep.held_by = 'max_hops'
+    LEFT JOIN holds AS full_tree
+    ON full_tree.subject_id = message.root_id
+    AND full_tree.held_by = 'max_tree_messages'
+    AND full_tree.held_at IS NOT NULL
+    LEFT JOIN
+    (SELECT paired.id, max(holds.held_at) AS held_at
+      FROM unnest($24, $25) AS paired (id, subject_id)
+      JOIN holds
+      ON holds.subject_id = paired.subject_id
+      AND holds.held_by = 'max_pair_messages' GROUP BY paired.id) AS pair
+    ON pair.id = message.id
+    AND message.root_id IS NULL
+    AND pair.held_at > message.created_at - interval '600 seconds'
+    WHERE message.hop > limited.max_hops
+    AND message.hop > coalesce(deep.allowed, 0) OR full_tree.subject_id IS NOT NULL OR pair.id IS NOT NULL), hold AS (INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at)
+    SELECT DISTINCT
+    ON (subject_id) subject_id, held_by, chat_id, id, max_hops, created_at
+    FROM held
+    WHERE held_by = 'max_hops'
+    ORDER BY subject_id, created_at, sequence
+    ON CONFLICT (subject_id, held_by) DO UPDATE
+    SET chat_id = excluded.chat_id, message_id = excluded.message_id, bound = excluded.bound, held_at = excluded.held_at, noticed_at = NULL
+    WHERE holds.held_at IS NULL OR holds.held_by = 'max_pair_messages'
+    AND holds.held_at <= excluded.held_at - interval '600 seconds'), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, dead_at, dead_reason, held_by)
+    SELECT new.agent_id, new.chat_id, new.sequence, TRUE, 0, held.created_at, CASE held.held_by WHEN 'max_hops' THEN 'held: too many messages lead from the first one to this one' WHEN 'max_tree_messages' THEN 'held: too many messages have followed from the first one' WHEN 'max_pair_messages' THEN 'held: two agents have sent each other too many messages' END, held.held_by
+    FROM unnest($26, $27, $28) AS new (agent_id, chat_id, sequence)
+    LEFT JOIN held
+    ON held.chat_id = new.chat_id
+    AND held.sequence = new.sequence
     WHERE
     (SELECT may_write
       FROM guard)), chat AS (UPDATE chats
     SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
-    FROM unnest($24, $25, $26, $27) AS new (id, last_sequence, at, bytes)
+    FROM unnest($29, $30, $31, $32) AS new (id, last_sequence, at, bytes)
     WHERE chats.id = new.id
     AND
     (SELECT may_write
       FROM guard)
     RETURNING chats.xmin)
-  SELECT xmin::text, id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause
+  SELECT xmin::text, message.id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, message.held_by
   FROM
   (SELECT xmin
     FROM chat
     LIMIT 1) AS written
-  LEFT JOIN message
-  ON message.root_id IS NOT NULL OR message.ambiguous_cause;
+  LEFT JOIN
+  (SELECT message.*, held.held_by
+    FROM message
+    LEFT JOIN held
+    ON held.id = message.id) AS message
+  ON message.root_id IS NOT NULL OR message.ambiguous_cause OR message.held_by IS NOT NULL;
 
 -- mark as delivered
 SELECT id, chat_id, sequence
@@ -412,7 +452,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
   FROM messages
   WHERE id = ANY($1)
   ORDER BY chat_id, sequence;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -437,7 +477,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
   ORDER BY deliveries.agent_id;
 
 -- next message
-SELECT participants.status, coalesce(participants.stopped_at, organizations.paused_at) IS NOT NULL, message.*, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substring(convert_to(deliveries.error, 'UTF8')
+SELECT participants.status, coalesce(participants.stopped_at, organizations.paused_at) IS NOT NULL, message.*, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513), earlier.*
   FROM participants
@@ -489,7 +529,7 @@ SELECT participants.status, coalesce(participants.stopped_at, organizations.paus
   AND participants.left_at IS NULL;
 
 -- begin
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -554,7 +594,7 @@ INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt,
   SELECT agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason
   FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS new (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN deliveries.current_attempt = excluded.current_attempt THEN coalesce(deliveries.error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN deliveries.current_attempt = excluded.current_attempt THEN coalesce(deliveries.error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL;
 
 -- context
 SELECT "participants"."kind", "participants"."role", "participants"."status", "participants"."stopped_at", "participants"."joined_at", "organizations"."paused_at"
@@ -603,7 +643,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
     AND sequence = ANY($3)) AS part
   WHERE coalesce(before, 0) <= $4
   ORDER BY sequence ASC;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages
@@ -618,7 +658,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
   ORDER BY deliveries.agent_id;
 
 -- a page of messages
-SELECT "participants"."chat_id", "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."respond_within", "chats"."last_sequence"
+SELECT "participants"."chat_id", "participants"."participant_id", "participants"."kind", "participants"."role", "participants"."status", "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."respond_within", "chats"."max_hops", "chats"."last_sequence"
   FROM ("participants"
     INNER JOIN "chats"
     ON ("participants"."chat_id" = "chats"."id"))
@@ -650,7 +690,7 @@ SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name
     AND sequence = ANY($3)) AS part
   WHERE coalesce(before, 0) <= $4
   ORDER BY sequence DESC;
-SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substring(convert_to(deliveries.error, 'UTF8')
+SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substring(convert_to(deliveries.error, 'UTF8')
     FROM 1
     FOR 513)
   FROM messages

@@ -61,6 +61,7 @@ impl Watched {
             scope: WorkScope::OwnedBy(owner),
             agent: None,
             chat: None,
+            root: None,
             state: None,
             flag: None,
             written_by: None,

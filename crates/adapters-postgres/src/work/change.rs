@@ -4,7 +4,7 @@ use diesel::sql_types::{BigInt, Integer, Nullable, Text, Timestamptz, Uuid as Sq
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::id::ChatId;
-use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkStep};
+use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkScope, WorkStep};
 
 use super::check_on;
 use super::find::key_on;
@@ -12,6 +12,7 @@ use super::row::REPLACEMENT_STANDS;
 use crate::delivery::advance::record_on;
 use crate::error::Fault;
 use crate::message::batch;
+use crate::message::hold;
 use crate::message::load::message_on;
 use crate::message::row::InterventionColumns;
 use crate::run::Db;
@@ -20,7 +21,8 @@ use crate::{audit, change, lock};
 
 /// Writes [`InterventionColumns`]. The error of an attempt that had ended before is complete in its row.
 const SAVE: &str = "UPDATE deliveries SET delivered_at = ?, failed_at = coalesce(failed_at, ?), \
-     error = coalesce(error, ?), dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ?, replaced_by = ? \
+     error = coalesce(error, ?), dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ?, replaced_by = ?, \
+     held_by = ? \
      WHERE agent_id = ? AND chat_id = ? AND sequence = ?";
 
 pub(super) async fn change_on(
@@ -50,6 +52,7 @@ pub(super) async fn change_on(
             before = before.without_replacement();
         }
     }
+    let ended = command.ends_hold(&before);
     let after = match command.decide(before) {
         Ok(after) => after,
         Err(refused) => return Ok(Err(refused)),
@@ -64,6 +67,7 @@ pub(super) async fn change_on(
         .bind::<Nullable<Integer>, _>(columns.restarted_after)
         .bind::<Nullable<Timestamptz>, _>(columns.restarted_at)
         .bind::<Nullable<SqlUuid>, _>(columns.replaced_by)
+        .bind::<Nullable<Text>, _>(columns.held_by)
         .bind::<SqlUuid, _>(agent)
         .bind::<SqlUuid, _>(chat)
         .bind::<BigInt, _>(sequence)
@@ -82,5 +86,21 @@ pub(super) async fn change_on(
     change::append_on(db, command.logged(chat_id), command.now).await?;
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
+    if let Some(ended) = ended
+        && may_end_hold_on(db, item.scope, chat_id).await?
+    {
+        hold::end_on(db, &message, ended).await?;
+    }
     Ok(Ok(ChangedItem { message, new }))
+}
+
+/// Returns whether the limits of the chat are those of whoever this is; see [`ChangeWork::ends_hold`].
+async fn may_end_hold_on(mut db: &Db, scope: WorkScope, chat: ChatId) -> Result<bool, Fault> {
+    let Some(user) = scope.reader() else { return Ok(true) };
+    let found = statement::<BigInt>(
+        "SELECT count(*) FROM chats JOIN users ON users.organization_id = chats.organization_id \
+         WHERE chats.id = ? AND users.id = ?",
+    );
+    let found = found.bind::<SqlUuid, _>(chat.uuid()).bind::<SqlUuid, _>(user.uuid());
+    Ok(found.get_result::<i64>(&mut db).await? > 0)
 }

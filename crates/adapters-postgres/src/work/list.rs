@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::check_on;
 use super::find::items_on;
-use super::row::{CONDITIONS, LAST_ERROR, account, agents, belongs, error, examined, state};
+use super::row::{CONDITIONS, LAST_ERROR, account, agents, belongs, error, examined, root, state};
 use crate::error::Fault;
 use crate::row::{At, Id, can_be_stored};
 use crate::run::Db;
@@ -89,9 +89,10 @@ fn items(part: WorkPart, search: &WorkSearch) -> String {
          FROM (SELECT * FROM deliveries WHERE deliveries.agent_id = queues.agent_id \
              AND deliveries.chat_id = queues.chat_id AND {} AND {} \
              ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_QUEUE}) AS deliveries \
-         CROSS JOIN LATERAL (SELECT messages.created_at FROM messages WHERE messages.chat_id = deliveries.chat_id \
-             AND messages.sequence = deliveries.sequence OFFSET 0) AS message \
+         CROSS JOIN LATERAL (SELECT messages.id, messages.root_id, messages.created_at FROM messages \
+             WHERE messages.chat_id = deliveries.chat_id AND messages.sequence = deliveries.sequence OFFSET 0) AS message \
          WHERE {} AND {} AND (? = '' OR position(? IN lower({LAST_ERROR})) > 0) \
+         AND (? IS NULL OR message.root_id = ? OR message.id = ?) \
          AND message.created_at <= ? \
          AND (message.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
          ORDER BY deliveries.sequence LIMIT ?",
@@ -121,6 +122,9 @@ fn bound<'v, Row>(
         .bind::<Integer, _>(failures)
         .bind::<Text, _>(error(search))
         .bind::<Text, _>(error(search))
+        .bind::<Nullable<SqlUuid>, _>(root(search))
+        .bind::<Nullable<SqlUuid>, _>(root(search))
+        .bind::<Nullable<SqlUuid>, _>(root(search))
         .bind::<Timestamptz, _>(At(search.written_by()))
         .bind::<Timestamptz, _>(At(after.written_at))
         .bind::<SqlUuid, _>(after.agent.uuid())

@@ -5,7 +5,7 @@ mod count;
 mod find;
 mod list;
 #[path = "../../../sql-rows/work.rs"]
-mod row;
+pub(crate) mod row;
 
 use async_trait::async_trait;
 use domain::id::AgentId;
@@ -61,7 +61,7 @@ impl WorkRepository for PostgresStore {
 }
 
 /// Checks that the scope is that of the reader.
-async fn check_on(db: &Db, scope: WorkScope) -> Result<Result<(), NotAdmin>, Fault> {
+pub(crate) async fn check_on(db: &Db, scope: WorkScope) -> Result<Result<(), NotAdmin>, Fault> {
     match scope {
         WorkScope::Of(by) => member::check_on(db, by).await,
         WorkScope::Everything | WorkScope::OwnedBy(_) => Ok(Ok(())),

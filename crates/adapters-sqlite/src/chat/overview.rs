@@ -22,6 +22,7 @@ type SqlOverview = (
         BigInt,
         Nullable<BigInt>,
         Nullable<Integer>,
+        Nullable<Integer>,
     ),
     Nullable<Text>,
     BigInt,
@@ -37,7 +38,7 @@ macro_rules! chats_where {
         statement!(
             concat!(
                 "SELECT chats.id, chats.title, chats.task_id, chats.kind, chats.status, chats.created_at, \
-                 chats.updated_at, chats.last_message_at, chats.respond_within, organizations.name, \
+                 chats.updated_at, chats.last_message_at, chats.respond_within, chats.max_hops, organizations.name, \
                  (SELECT count(*) FROM participants INDEXED BY participants_of_account \
                   WHERE participants.chat_id = chats.id AND participants.left_at IS NULL), \
                  chats.last_sequence - chats.deleted_messages, chats.content_bytes \

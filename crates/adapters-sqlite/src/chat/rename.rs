@@ -7,7 +7,7 @@ use domain::chat::{Chat, RenameChat, RenameChatRefused, ShownChat};
 
 use super::details::details_on;
 use super::load::{chat_on, standing_on};
-use super::row::respond_within_column;
+use super::row::{max_hops_column, respond_within_column};
 use crate::audit;
 use crate::error::Fault;
 use crate::row;
@@ -29,6 +29,7 @@ pub(super) fn rename_on(
     diesel::update(chats::table.find(&column))
         .set((
             chats::respond_within.eq(chat.respond_within.map(respond_within_column)),
+            chats::max_hops.eq(chat.max_hops.map(max_hops_column)),
             chats::updated_at.eq(command.now.micros()),
             command
                 .changes

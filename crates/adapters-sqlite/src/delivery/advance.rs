@@ -111,7 +111,7 @@ fn save_on(connection: &mut SqliteConnection, message: &MessageRow, after: &Deli
          started_at = excluded.started_at, processed_at = excluded.processed_at, \
          failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt \
              THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, \
-         dead_reason = excluded.dead_reason, replaced_by = NULL"
+         dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL"
     )
     .bind::<Binary, _>(Id(after.agent().uuid()))
     .bind::<Binary, _>(message.chat_id)

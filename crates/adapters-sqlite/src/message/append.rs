@@ -6,20 +6,22 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::MemberState;
+use domain::delivery::HeldBy;
 use domain::id::{AgentId, ChatId, ParticipantKind, Sequence};
 use domain::message::{AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult};
 use uuid::Uuid;
 
 use super::row::{CauseColumns, mentions_column};
-use super::{cause, title};
+use super::{cause, hold, title};
 use crate::chat::activate_on;
-use crate::chat::row::{member_state, respond_within};
+use crate::chat::row::{max_hops, member_state, respond_within};
 use crate::error::Fault;
 use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
 use crate::row::{self, At, Id};
 use crate::schema::participants;
 use crate::statement::{self, Statement, statement};
+use crate::usage;
 
 pub(crate) fn append_on(
     connection: &mut SqliteConnection,
@@ -48,8 +50,18 @@ pub(crate) fn append_on(
         Ok(decision) => decision,
         Err(refused) => return Ok(Err(refused)),
     };
-    let message = decision.message;
-    if decision.activates {
+    let (activates, titling) = (decision.activates, decision.titling);
+    let mut appended = Appended {
+        message: decision.message,
+        recipients: decision.recipients,
+        stopped: decision.stopped,
+        is_paused: state.is_paused,
+        hop_limit: decision.hop_limit,
+        titled: None,
+    };
+    hold::hold_on(connection, &mut appended)?;
+    let message = &appended.message;
+    if activates {
         activate_on(connection, message.sender, message.chat_id)?;
     }
     let at = message.created_at.micros();
@@ -60,14 +72,13 @@ pub(crate) fn append_on(
         .bind::<BigInt, _>(state.content_bytes)
         .bind::<Binary, _>(row::bytes(message.chat_id.uuid()))
         .execute(connection)?;
-    insert_on(connection, &message)?;
-    deliver_on(connection, &message)?;
-    let titled = match decision.titling {
-        Some(titling) => title::give_on(connection, &message, titling)?,
-        None => None,
-    };
-    let (recipients, stopped, is_paused) = (decision.recipients, decision.stopped, state.is_paused);
-    Ok(Ok(Appended { message, recipients, stopped, is_paused, titled }))
+    insert_on(connection, message)?;
+    deliver_on(connection, message)?;
+    usage::add_on(connection, message)?;
+    if let Some(titling) = titling {
+        appended.titled = title::give_on(connection, message, titling)?;
+    }
+    Ok(Ok(appended))
 }
 
 /// The agents in a chat.
@@ -85,10 +96,13 @@ fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<Agen
 type Plan = (String, Option<i64>, Option<i64>, i64);
 
 /// Status of a membership, its stop, and a pause of the organization; whether the chat has no title yet, its last
-/// sequence, number of deleted messages, newest time, bytes, and default deadline; whether the sender has work that it
-/// has begun.
+/// sequence, number of deleted messages, newest time, and bytes; the limits; whether the sender has work that it has
+/// begun.
 type Sender =
-    (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Option<i32>, Option<Plan>, bool);
+    (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Limits, Option<Plan>, bool);
+
+/// The default deadline of a chat, its limit of hops, and that of its organization.
+type Limits = (Option<i32>, Option<i32>, Option<i32>);
 
 /// The SQL types of a [`Sender`].
 type SenderColumns = (
@@ -100,7 +114,7 @@ type SenderColumns = (
     BigInt,
     Nullable<BigInt>,
     BigInt,
-    Nullable<Integer>,
+    (Nullable<Integer>, Nullable<Integer>, Nullable<Integer>),
     Nullable<(Text, Nullable<BigInt>, Nullable<BigInt>, BigInt)>,
     Bool,
 );
@@ -112,7 +126,8 @@ fn sender_on(
 ) -> Result<Option<(MemberState, ChatState, bool)>, Fault> {
     let found = statement!(
         "SELECT participants.status, stopped_at, paused_at, title IS NULL AND titled_by IS NULL, last_sequence, \
-             deleted_messages, last_message_at, chats.content_bytes, respond_within, plans.name, plans.messages, plans.bytes, \
+             deleted_messages, last_message_at, chats.content_bytes, respond_within, \
+             chats.max_hops, organizations.max_hops, plans.name, plans.messages, plans.bytes, \
              organizations.content_bytes, EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_at_work \
              WHERE agent_id = participant_id AND ", cause::BEGUN, ") \
          FROM participants CROSS JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
@@ -134,7 +149,7 @@ fn sender_on(
         deleted_messages,
         newest,
         content_bytes,
-        within,
+        (within, max, organization_max),
         plan,
         has_begun,
     )) = found
@@ -157,6 +172,8 @@ fn sender_on(
         content_bytes,
         is_paused,
         respond_within,
+        max_hops: max.and_then(max_hops),
+        organization_max_hops: organization_max.and_then(max_hops),
         plan,
     };
     Ok(Some((member_state(&status, stop.is_some())?, state, has_begun)))
@@ -235,6 +252,22 @@ fn with_values<T: statement::Text>(
 
 fn deliver_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {
     for record in &message.deliveries {
+        if let Some(dead) = record.dead() {
+            let insert = statement!(
+                "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, dead_at, dead_reason, \
+                 held_by) VALUES (?, ?, ?, ?, 0, ?, ?, ?)"
+            );
+            insert
+                .bind::<Binary, _>(Id(record.agent().uuid()))
+                .bind::<Binary, _>(Id(message.chat_id.uuid()))
+                .bind::<BigInt, _>(message.sequence.get())
+                .bind::<Bool, _>(record.is_addressed())
+                .bind::<BigInt, _>(At(dead.at))
+                .bind::<Text, _>(dead.reason.as_str())
+                .bind::<Nullable<Text>, _>(dead.held_by.map(HeldBy::as_str))
+                .execute(connection)?;
+            continue;
+        }
         let insert = statement!(
             "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt) VALUES (?, ?, ?, ?, 0)"
         );

@@ -92,7 +92,7 @@ mod tests {
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
         let chat = world.chat(ann.caller, &[bot.id.into()]).await;
-        let changes = ChatChanges { title: None, respond_within: RespondWithin::new(1).into() };
+        let changes = ChatChanges { respond_within: Some(RespondWithin::new(1)), ..ChatChanges::default() };
         world.chats.rename(ann.caller, chat, changes).await.unwrap();
         let broken = world.send(ann.caller, chat, "broken", &[ParticipantId::Agent(bot.id)]).await.id;
         world.send(ann.caller, chat, "behind it", &[ParticipantId::Agent(bot.id)]).await;

@@ -66,7 +66,11 @@ pub(super) fn history_on(
 /// Halves the part that contains the boundary: all messages up to `low` are at `since` or before, all
 /// after `high` are later. Deleted messages leave gaps, so each step looks at the next message from
 /// the middle on.
-fn floor_on(connection: &mut SqliteConnection, chat: ChatId, since: Timestamp) -> Result<i64, Fault> {
+pub(super) fn floor_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+    since: Timestamp,
+) -> Result<i64, Fault> {
     let chat = row::bytes(chat.uuid());
     let last = chats::table.find(&chat).select(chats::last_sequence);
     let (mut low, mut high) = (0, last.get_result::<i64>(connection)?);

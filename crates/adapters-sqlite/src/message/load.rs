@@ -121,6 +121,7 @@ pub(crate) type RecordColumns = (
     Nullable<Integer>,
     Nullable<BigInt>,
     Nullable<Binary>,
+    Nullable<Text>,
     Nullable<Binary>,
 );
 

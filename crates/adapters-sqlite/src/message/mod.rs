@@ -6,6 +6,7 @@ mod cause;
 mod context;
 mod deadline;
 mod history;
+pub(crate) mod hold;
 pub(crate) mod load;
 mod retention;
 #[path = "../../../sql-rows/message.rs"]
@@ -22,9 +23,10 @@ use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::KeyedRequest;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, DeadlineOutcome,
-    DeleteMessage, DueText, EditMessage, EraseOld, ErasedOld, HistoryFilter, Kinds, Message,
-    MessageRepository, NewMessage, PriorResult, Surroundings, SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeMessageRefused, ChangedMessage, CheckDeadline, CheckPair,
+    CheckTree, DeadlineOutcome, DeleteMessage, DueHold, DueText, EditMessage, EraseOld, ErasedOld,
+    HistoryFilter, Kinds, Message, MessageRepository, NewMessage, NoticeHold, NoticeOutcome, PriorResult,
+    Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
@@ -85,6 +87,32 @@ impl MessageRepository for SqliteStore {
         on_commit: OnCommit<DeadlineOutcome>,
     ) -> Result<DeadlineOutcome, StoreError> {
         let work = move |connection: &mut SqliteConnection| deadline::check_on(connection, &command).map(Ok);
+        let done: Result<_, Infallible> = self.change(work, |outcome| on_commit.run(outcome)).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| hold::check_tree_on(connection, command).map(Ok);
+        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn check_pair(&self, command: CheckPair) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| hold::check_pair_on(connection, command).map(Ok);
+        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn due_holds(&self, limit: u32) -> Result<Vec<DueHold>, StoreError> {
+        self.read(move |connection| hold::due_on(connection, limit)).await
+    }
+
+    async fn notice_hold(
+        &self,
+        command: NoticeHold,
+        on_commit: OnCommit<NoticeOutcome>,
+    ) -> Result<NoticeOutcome, StoreError> {
+        let work = move |connection: &mut SqliteConnection| hold::notice_on(connection, &command).map(Ok);
         let done: Result<_, Infallible> = self.change(work, |outcome| on_commit.run(outcome)).await?;
         done.map_err(|never| match never {})
     }

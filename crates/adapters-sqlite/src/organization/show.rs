@@ -15,6 +15,7 @@ use domain::time::Timestamp;
 use super::member::{check_on, count_on};
 use crate::audit;
 use crate::change;
+use crate::chat::row::{LimitColumns, max_hops, max_hops_column, max_pair_messages};
 use crate::error::Fault;
 use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
 use crate::plan::list::organization_on;
@@ -29,8 +30,8 @@ pub(super) fn find_on(
     which_on(connection, which)?.map_or(Ok(None), |id| organization_on(connection, &id))
 }
 
-/// Id, name, creation time, the user's role, and the pause.
-type OfColumns = (Vec<u8>, String, i64, String, PauseColumns);
+/// Id, name, creation time, the user's role, the pause, and the limits of hops and of pairs.
+type OfColumns = (Vec<u8>, String, i64, String, PauseColumns, LimitColumns);
 
 pub(super) fn of_on(
     connection: &mut SqliteConnection,
@@ -47,12 +48,13 @@ pub(super) fn of_on(
                 organizations::created_at,
                 users::organization_role,
                 (organizations::paused_at, organizations::pause_reason),
+                (organizations::max_hops, organizations::max_pair_messages),
             ),
             PlanRow::as_select(),
         ))
         .get_result::<(OfColumns, PlanRow)>(connection)
         .optional()?;
-    let Some(((id, name, created_at, role, pause), plan)) = found else { return Ok(None) };
+    let Some(((id, name, created_at, role, pause, limits), plan)) = found else { return Ok(None) };
     let id = OrganizationId::new(row::uuid(&id)?);
     Ok(Some(OrganizationOf {
         id,
@@ -62,6 +64,8 @@ pub(super) fn of_on(
         members: count_on(connection, id)?,
         plan: plan.into_plan(),
         pause: pause_of(pause),
+        max_hops: limits.0.and_then(max_hops),
+        max_pair_messages: limits.1.and_then(max_pair_messages),
     }))
 }
 
@@ -107,15 +111,25 @@ pub(super) fn rename_on(
         return Ok(Err(RenameOrganizationRefused::NotAdmin));
     }
     let id = command.by.organization();
-    let of_name = organization_named_on(connection, OrganizationName::as_str(&command.name))?;
+    let name = command.changes.name.as_ref().map(OrganizationName::as_str);
+    let of_name = name.map_or(Ok(None), |name| organization_named_on(connection, name))?;
     if of_name.is_some_and(|other| other != row::bytes(id.uuid())) {
         return Ok(Err(RenameOrganizationRefused::NameTaken));
     }
     // Before the change, since the entry keeps the old name.
-    audit::append_on(connection, [AuditEntry::organization_renamed(command)])?;
-    diesel::update(organizations::table.find(row::bytes(id.uuid())))
-        .set(organizations::name.eq(command.name.as_str()))
-        .execute(connection)?;
+    audit::append_on(connection, AuditEntry::organization_renamed(command))?;
+    let organization = organizations::table.find(row::bytes(id.uuid()));
+    if let Some(name) = name {
+        diesel::update(organization.clone()).set(organizations::name.eq(name)).execute(connection)?;
+    }
+    if let Some(max) = command.changes.max_hops {
+        let max_hops = organizations::max_hops.eq(max.map(max_hops_column));
+        diesel::update(organization.clone()).set(max_hops).execute(connection)?;
+    }
+    if let Some(max) = command.changes.max_pair_messages {
+        let max = organizations::max_pair_messages.eq(max.map(|max| max.get().cast_signed()));
+        diesel::update(organization).set(max).execute(connection)?;
+    }
     stored_on(connection, id).map(Ok)
 }
 

@@ -8,6 +8,7 @@ use domain::plan::{Organization, PlanInUse, PlanName};
 
 use super::quota::bytes_of;
 use super::row::{PauseColumns, PlanRow, pause_of};
+use crate::chat::row::{LimitColumns, max_hops, max_pair_messages};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{organizations, plans, users};
@@ -29,8 +30,8 @@ pub(super) fn plans_on(connection: &mut SqliteConnection) -> Result<Vec<PlanInUs
     Ok(rows.into_iter().map(in_use).collect())
 }
 
-/// Id, name, plan, counted bytes, pause, number of users.
-type OrganizationColumns = (Vec<u8>, String, String, i64, PauseColumns, i64);
+/// Id, name, plan, counted bytes, pause, limits of hops and of pairs, number of users.
+type OrganizationColumns = (Vec<u8>, String, String, i64, PauseColumns, LimitColumns, i64);
 
 pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<Organization>, Fault> {
     let rows = organizations::table
@@ -45,6 +46,8 @@ pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<
             organizations::content_bytes,
             organizations::paused_at,
             organizations::pause_reason,
+            organizations::max_hops,
+            organizations::max_pair_messages,
         ))
         .order(organizations::name)
         .select((
@@ -53,6 +56,7 @@ pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<
             organizations::plan,
             organizations::content_bytes,
             (organizations::paused_at, organizations::pause_reason),
+            (organizations::max_hops, organizations::max_pair_messages),
             diesel::dsl::count(users::id.nullable()),
         ))
         .load::<OrganizationColumns>(connection)?;
@@ -72,17 +76,18 @@ pub(crate) fn organization_on(
             organizations::plan,
             organizations::content_bytes,
             (organizations::paused_at, organizations::pause_reason),
+            (organizations::max_hops, organizations::max_pair_messages),
         ))
-        .get_result::<(Vec<u8>, String, String, i64, PauseColumns)>(connection)
+        .get_result::<(Vec<u8>, String, String, i64, PauseColumns, LimitColumns)>(connection)
         .optional()?;
-    let Some((id, name, plan, bytes, pause)) = found else { return Ok(None) };
+    let Some((id, name, plan, bytes, pause, limits)) = found else { return Ok(None) };
     let members = users::table.filter(users::organization_id.eq(&id)).filter(users::deleted_at.is_null());
     let members = members.count().get_result(connection)?;
-    into_organization((id, name, plan, bytes, pause, members)).map(Some)
+    into_organization((id, name, plan, bytes, pause, limits, members)).map(Some)
 }
 
 fn into_organization(
-    (id, name, plan, bytes, pause, users): OrganizationColumns,
+    (id, name, plan, bytes, pause, limits, users): OrganizationColumns,
 ) -> Result<Organization, Fault> {
     Ok(Organization {
         id: OrganizationId::new(row::uuid(&id)?),
@@ -91,5 +96,7 @@ fn into_organization(
         users: users.cast_unsigned(),
         bytes: bytes_of(bytes),
         pause: pause_of(pause),
+        max_hops: limits.0.and_then(max_hops),
+        max_pair_messages: limits.1.and_then(max_pair_messages),
     })
 }

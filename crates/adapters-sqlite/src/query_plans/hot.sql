@@ -42,7 +42,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
 ROLLBACK;
 BEGIN IMMEDIATE;
 SELECT participants.status, stopped_at, paused_at, title IS NULL
-  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, chats.max_hops, organizations.max_hops, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
   (SELECT 1
     FROM deliveries INDEXED BY deliveries_at_work
     WHERE agent_id = participant_id
@@ -100,7 +100,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
 ROLLBACK;
 BEGIN IMMEDIATE;
 SELECT participants.status, stopped_at, paused_at, title IS NULL
-  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, chats.max_hops, organizations.max_hops, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
   (SELECT 1
     FROM deliveries INDEXED BY deliveries_at_work
     WHERE agent_id = participant_id
@@ -181,7 +181,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -212,7 +212,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -248,7 +248,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`chat_id` = ?)
     AND (`messages`.`sequence` = ?));
-SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
+SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS message
   CROSS JOIN deliveries
   ON agent_id = ?
@@ -278,7 +278,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
@@ -289,7 +289,7 @@ SELECT max_attempts
 INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL;
 WITH wanted AS
   (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
@@ -302,7 +302,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 COMMIT;
@@ -329,7 +329,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
@@ -346,7 +346,7 @@ INSERT INTO attempts (agent_id, chat_id, sequence, number, started_at, completed
 INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL;
 WITH wanted AS
   (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
@@ -359,7 +359,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
@@ -394,7 +394,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
   FROM `messages`
   WHERE ((`messages`.`id` = ?)
     AND (`messages`.`chat_id` = ?));
-SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
+SELECT deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
   FROM deliveries
   WHERE agent_id = ?
   AND chat_id = ?
@@ -405,7 +405,7 @@ SELECT max_attempts
 INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, started_at, processed_at, failed_at, error, dead_at, dead_reason)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (agent_id, chat_id, sequence) DO UPDATE
-  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL;
+  SET current_attempt = excluded.current_attempt, started_at = excluded.started_at, processed_at = excluded.processed_at, failed_at = excluded.failed_at, error = CASE WHEN current_attempt = excluded.current_attempt THEN coalesce(error, excluded.error) ELSE excluded.error END, dead_at = excluded.dead_at, dead_reason = excluded.dead_reason, replaced_by = NULL, held_by = NULL;
 WITH wanted AS
   (SELECT key AS ordinal, unhex(value ->> 0) AS chat_id, value ->> 1 AS sequence, value ->> 2 AS mentions
     FROM json_each(?)), record (ordinal, agent_id, chat_id, sequence) AS
@@ -418,7 +418,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)
@@ -477,7 +477,7 @@ SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.
     (SELECT value
       FROM json_each(?)))
   ORDER BY `messages`.`sequence` ASC;
-SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
+SELECT message.key, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
   FROM json_each(?) AS message
   CROSS JOIN deliveries
   ON agent_id = ?
@@ -542,7 +542,7 @@ WITH wanted AS
     FROM wanted
     CROSS JOIN deliveries INDEXED BY deliveries_unaddressed USING (chat_id, sequence)
     WHERE addressed = 0)
-  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, substr(CAST(error AS BLOB), 1, ?)
+  SELECT record.ordinal, deliveries.agent_id, deliveries.addressed, deliveries.current_attempt, deliveries.delivered_at, deliveries.started_at, deliveries.processed_at, deliveries.failed_at, deliveries.dead_at, deliveries.dead_reason, deliveries.restarted_after, deliveries.restarted_at, deliveries.replaced_by, deliveries.held_by, substr(CAST(error AS BLOB), 1, ?)
   FROM record
   CROSS JOIN deliveries USING (agent_id, chat_id, sequence);
 SELECT record.key, number, started_at, completed_at, substr(CAST(error AS BLOB), 1, ?)

@@ -8,6 +8,7 @@ use domain::chat::{
 use domain::control::ControlRepository;
 use domain::delivery::DeliveryStatus;
 use domain::message::{Anchor, Kinds, MessageKind, MessageRepository};
+use domain::usage::{Day, UsageFilter, UsageGroup};
 use domain::work::{FindWork, FlagCondition, WorkRepository, WorkScope, WorkSearch};
 
 const ALL_PARTS: ChatParts =
@@ -59,6 +60,7 @@ async fn work_runs_along_the_indexes_of_what_is_open() {
         scope: WorkScope::OwnedBy(ann.id),
         agent: None,
         chat: None,
+        root: None,
         state: None,
         flag: None,
         written_by: None,
@@ -131,6 +133,34 @@ async fn texts_with_deadlines_are_found_by_their_index() {
         heard.store.due_texts(now, after, 100).await.unwrap();
         heard.expect("due texts", &["messages_with_deadline"]);
     }
+}
+
+/// All sums that match are read, but no others; then those of one page are joined to their names.
+#[tokio::test]
+async fn usage_runs_along_the_indexes_of_its_sums() {
+    let mut heard = Overheard::open();
+    let (ann, bot, chat, message) = at_work(&heard).await;
+    let expect = |heard: &mut Overheard, index: &str| {
+        let steps = heard.steps();
+        for (step, query) in &steps {
+            let is_made_up =
+                ["counted", "pages", "(", "listed"].iter().any(|of| step.starts_with(&format!("SCAN {of}")));
+            assert!(!step.starts_with("SCAN") || is_made_up || is_list(step), "{step}\n{query}");
+        }
+        assert!(steps.iter().any(|(step, _)| step.contains(index)), "{index}: {steps:#?}");
+    };
+    let (own, admin) = (WorkScope::OwnedBy(ann.id), WorkScope::Of(Authority::Admin(ann.caller)));
+    let filter = UsageFilter { since: Some(Day::new(0)), agent: Some(bot.id), ..UsageFilter::default() };
+    let (of_owner, of_organization) =
+        ("token_usage_of_owner (owner_id=? AND day>?", "PRIMARY KEY (organization_id=? AND day>?");
+    for (scope, index) in [(own, of_owner), (admin, of_organization)] {
+        for group in UsageGroup::ALL {
+            heard.world.usage.list(scope, filter, group, FIRST).await.unwrap();
+            expect(&mut heard, index);
+        }
+    }
+    heard.world.usage.of_tree(chat, message).await.unwrap();
+    expect(&mut heard, "token_usage_of_tree (root_id=? AND chat_id=?)");
 }
 
 #[tokio::test]

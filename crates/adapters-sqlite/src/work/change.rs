@@ -5,7 +5,7 @@ use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
 use domain::id::ChatId;
-use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkStep};
+use domain::work::{ChangeWork, ChangeWorkRefused, ChangedItem, WorkScope, WorkStep};
 
 use super::check_on;
 use super::find::key_on;
@@ -13,6 +13,7 @@ use super::row::REPLACEMENT_STANDS;
 use crate::delivery::advance::record_on;
 use crate::error::Fault;
 use crate::message::append::append_on;
+use crate::message::hold;
 use crate::message::load::{message_on, message_row_on};
 use crate::message::row::InterventionColumns;
 use crate::row::Id;
@@ -40,6 +41,7 @@ pub(super) fn change_on(
             before = before.without_replacement();
         }
     }
+    let ended = command.ends_hold(&before);
     let after = match command.decide(before) {
         Ok(after) => after,
         Err(refused) => return Ok(Err(refused)),
@@ -48,7 +50,7 @@ pub(super) fn change_on(
     // The error of an attempt that had ended before is complete in its row.
     statement!(
         "UPDATE deliveries SET delivered_at = ?, failed_at = coalesce(failed_at, ?), error = coalesce(error, ?), \
-         dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ?, replaced_by = ? \
+         dead_at = ?, dead_reason = ?, restarted_after = ?, restarted_at = ?, replaced_by = ?, held_by = ? \
          WHERE agent_id = ? AND chat_id = ? AND sequence = ?"
     )
     .bind::<Nullable<BigInt>, _>(columns.delivered_at)
@@ -59,6 +61,7 @@ pub(super) fn change_on(
     .bind::<Nullable<Integer>, _>(columns.restarted_after)
     .bind::<Nullable<BigInt>, _>(columns.restarted_at)
     .bind::<Nullable<Binary>, _>(columns.replaced_by)
+    .bind::<Nullable<Text>, _>(columns.held_by)
     .bind::<Binary, _>(Id(agent))
     .bind::<Binary, _>(Id(chat))
     .bind::<BigInt, _>(sequence)
@@ -76,5 +79,22 @@ pub(super) fn change_on(
     let message = message_on(connection, chat_id, item.message)?;
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
+    if let Some(ended) = ended
+        && may_end_hold_on(connection, item.scope, chat_id)?
+    {
+        hold::end_on(connection, &message, ended)?;
+    }
     Ok(Ok(ChangedItem { message, new }))
+}
+
+/// Returns whether the limits of the chat are those of whoever this is; see [`ChangeWork::ends_hold`].
+fn may_end_hold_on(connection: &mut SqliteConnection, scope: WorkScope, chat: ChatId) -> Result<bool, Fault> {
+    let Some(user) = scope.reader() else { return Ok(true) };
+    let found = statement!(
+        "SELECT count(*) FROM chats JOIN users ON users.organization_id = chats.organization_id \
+         WHERE chats.id = ? AND users.id = ?"
+        => BigInt
+    );
+    let found = found.bind::<Binary, _>(Id(chat.uuid())).bind::<Binary, _>(Id(user.uuid()));
+    Ok(found.get_result::<i64>(connection)? > 0)
 }

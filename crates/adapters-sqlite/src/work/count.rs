@@ -18,7 +18,7 @@ fn counted(of: &str) -> String {
     let part = |part| {
         format!(
             "SELECT agent_id, chat_id, sequence, current_attempt, delivered_at, started_at, failed_at, dead_at, \
-             restarted_after, restarted_at {} AND {}",
+             restarted_after, restarted_at, held_by {} AND {}",
             open(part, of),
             counts(part),
         )

@@ -16,7 +16,7 @@ use domain::work::{EXAMINED_PER_QUEUE, WorkItem, WorkKey, WorkPart, WorkSearch};
 
 use super::check_on;
 use super::find::items_on;
-use super::row::{CONDITIONS, LAST_ERROR, account, agents, belongs, error, examined, state};
+use super::row::{CONDITIONS, LAST_ERROR, account, agents, belongs, error, examined, root, state};
 use crate::error::Fault;
 use crate::row::{self, At, Id};
 
@@ -110,11 +110,12 @@ fn items(part: WorkPart, search: &WorkSearch, limit: usize) -> String {
          ON item.chat_id = queues.chat_id AND item.sequence IN (\
              SELECT deliveries.sequence FROM (\
                  SELECT agent_id, chat_id, sequence, current_attempt, delivered_at, started_at, failed_at, error, dead_at, \
-                     restarted_after, restarted_at \
+                     restarted_after, restarted_at, held_by \
                  {open} AND {} ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_QUEUE}) AS deliveries \
              CROSS JOIN messages INDEXED BY messages_order ON messages.chat_id = deliveries.chat_id \
                  AND messages.sequence = deliveries.sequence \
              WHERE {} AND {} AND (? = '' OR instr(lower({LAST_ERROR}), ?) > 0) \
+             AND (? IS NULL OR messages.root_id = ? OR messages.id = ?) \
              AND messages.created_at <= ? \
              AND (messages.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
              ORDER BY deliveries.sequence LIMIT {limit}) \
@@ -142,6 +143,9 @@ fn bound<'q>(query: Boxed<'q>, search: &WorkSearch, after: Option<WorkKey>, limi
         .bind::<Integer, _>(failures)
         .bind::<Text, _>(error(search))
         .bind::<Text, _>(error(search))
+        .bind::<Nullable<Binary>, _>(root(search))
+        .bind::<Nullable<Binary>, _>(root(search))
+        .bind::<Nullable<Binary>, _>(root(search))
         .bind::<BigInt, _>(At(search.written_by()))
         .bind::<BigInt, _>(At(after.written_at))
         .bind::<Binary, _>(Id(after.agent.uuid()))

@@ -5,7 +5,7 @@ mod count;
 mod find;
 mod list;
 #[path = "../../../sql-rows/work.rs"]
-mod row;
+pub(crate) mod row;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
@@ -59,7 +59,10 @@ impl WorkRepository for SqliteStore {
 }
 
 /// Checks that the scope is that of the reader.
-fn check_on(connection: &mut SqliteConnection, scope: WorkScope) -> Result<Result<(), NotAdmin>, Fault> {
+pub(crate) fn check_on(
+    connection: &mut SqliteConnection,
+    scope: WorkScope,
+) -> Result<Result<(), NotAdmin>, Fault> {
     match scope {
         WorkScope::Of(by) => member::check_on(connection, by),
         WorkScope::Everything | WorkScope::OwnedBy(_) => Ok(Ok(())),

@@ -35,6 +35,8 @@ macro_rules! tables {
                     deleted_at -> Nullable<Instant>,
                     paused_at -> Nullable<Instant>,
                     pause_reason -> Nullable<Text>,
+                    max_hops -> Nullable<Small>,
+                    max_pair_messages -> Nullable<Small>,
                 }
                 users (id) {
                     id -> Id,
@@ -126,6 +128,7 @@ macro_rules! tables {
                     titled_by -> Nullable<Id>,
                     content_bytes -> Integer,
                     respond_within -> Nullable<Small>,
+                    max_hops -> Nullable<Small>,
                 }
                 participants (chat_id, participant_id) {
                     chat_id -> Id,
@@ -177,6 +180,7 @@ macro_rules! tables {
                     restarted_after -> Nullable<Small>,
                     restarted_at -> Nullable<Instant>,
                     replaced_by -> Nullable<Id>,
+                    held_by -> Nullable<Text>,
                 }
                 attempts (agent_id, chat_id, sequence, number) {
                     agent_id -> Id,
@@ -186,6 +190,30 @@ macro_rules! tables {
                     started_at -> Instant,
                     completed_at -> Instant,
                     error -> Nullable<Text>,
+                }
+                token_usage (organization_id, day, owner_id, agent_id, chat_id, root_id, model) {
+                    organization_id -> Id,
+                    day -> Integer,
+                    owner_id -> Id,
+                    agent_id -> Id,
+                    chat_id -> Id,
+                    root_id -> Id,
+                    model -> Text,
+                    input_tokens -> Integer,
+                    output_tokens -> Integer,
+                    cache_read_tokens -> Integer,
+                    cache_write_tokens -> Integer,
+                    reports -> Integer,
+                }
+                holds (subject_id, held_by) {
+                    subject_id -> Id,
+                    held_by -> Text,
+                    chat_id -> Id,
+                    message_id -> Id,
+                    bound -> Small,
+                    allowed -> Nullable<Small>,
+                    held_at -> Nullable<Instant>,
+                    noticed_at -> Nullable<Instant>,
                 }
                 contact_requests (id) {
                     id -> Id,

@@ -45,6 +45,10 @@ words! {
         OrganizationPaused = "organization.paused",
         /// An organization was resumed.
         OrganizationResumed = "organization.resumed",
+        /// An organization was given another limit of hops; the detail is the number, or `none`.
+        OrganizationMaxHopsSet = "organization.max_hops_set",
+        /// An organization was given another limit of pairs; the detail is the number, or `none`.
+        OrganizationMaxPairMessagesSet = "organization.max_pair_messages_set",
         /// A member was given a role.
         RoleSet = "member.role_set",
         /// A user entered an organization.
@@ -63,6 +67,8 @@ words! {
         ChatRenamed = "chat.renamed",
         /// A chat was given another default deadline; the detail is the seconds, or `none`.
         ChatDeadlineSet = "chat.deadline_set",
+        /// A chat was given another limit of hops; the detail is the number, or `none`.
+        ChatMaxHopsSet = "chat.max_hops_set",
         /// A chat was deleted.
         ChatDeleted = "chat.deleted",
         /// The agents of a chat were stopped.

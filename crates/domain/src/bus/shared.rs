@@ -115,6 +115,7 @@ mod tests {
             updated_at: at,
             last_message_at: None,
             respond_within: None,
+            max_hops: None,
         };
         DomainEvent::RoomUpdated { to, chat, details: ChatDetails::default() }
     }

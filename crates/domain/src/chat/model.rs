@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ChatId, TaskId};
-use crate::message::RespondWithin;
+use crate::message::{MaxHops, RespondWithin};
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -58,6 +58,9 @@ pub struct Chat {
     /// The deadline of texts that mention agents and have none of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub respond_within: Option<RespondWithin>,
+    /// Its own limit of hops; a limit of its organization or of the server that is stricter counts nevertheless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_hops: Option<MaxHops>,
 }
 
 impl Chat {

@@ -12,7 +12,7 @@ use super::title::ChatTitle;
 use crate::caller::Caller;
 use crate::id::{AccountId, AgentId, ChatId, ParticipantId, TaskId, UserId};
 use crate::idempotency::{KeyedRequest, StoredAnswer};
-use crate::message::RespondWithin;
+use crate::message::{MaxHops, RespondWithin};
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
@@ -51,6 +51,7 @@ impl NewChat {
             updated_at: self.now,
             last_message_at: None,
             respond_within: None,
+            max_hops: None,
         }
     }
 }
@@ -124,11 +125,13 @@ pub struct ChatChanges {
     pub title: Option<ChatTitle>,
     /// The new deadline of texts that mention agents and have none of their own; `Some(None)` for no deadline.
     pub respond_within: Option<Option<RespondWithin>>,
+    /// The new limit of hops; `Some(None)` for that of the organization.
+    pub max_hops: Option<Option<MaxHops>>,
 }
 
 impl From<ChatTitle> for ChatChanges {
     fn from(title: ChatTitle) -> Self {
-        Self { title: Some(title), respond_within: None }
+        Self { title: Some(title), ..Self::default() }
     }
 }
 
@@ -138,13 +141,14 @@ impl ChatChanges {
         Chat {
             title: self.title.as_ref().map(|title| title.as_str().to_owned()).or(chat.title),
             respond_within: self.respond_within.unwrap_or(chat.respond_within),
+            max_hops: self.max_hops.unwrap_or(chat.max_hops),
             updated_at: now,
             ..chat
         }
     }
 }
 
-/// A chat to be renamed, or to be given a default deadline.
+/// A chat to be renamed, or to be given a default deadline or a limit of hops.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RenameChat {
     /// The chat.

@@ -1,4 +1,4 @@
-//! Renaming a chat, and setting its default deadline.
+//! Renaming a chat, and setting its default deadline and its limit of hops.
 
 use super::port::{ChatChanges, RenameChat, RenameChatRefused, ShownChat};
 use super::service::ChatService;
@@ -20,8 +20,8 @@ pub enum RenameChatError {
 }
 
 impl ChatService {
-    /// Sets the title of the chat, which stays from then on: no message ever replaces it; or its default
-    /// deadline, which counts for texts from then on. The time of the last message does not change.
+    /// Sets the title of the chat, which stays from then on: no message ever replaces it; its default
+    /// deadline, or its limit of hops, which count for texts from then on. The time of the last message does not change.
     pub async fn rename(
         &self,
         caller: impl Into<Caller>,

@@ -41,8 +41,8 @@ pub use redelivery::{
 pub use service::DeliveryService;
 pub use state::{
     Attempt, AttemptNumber, AttemptState, AttemptStatus, DeadLetter, DeadLetterReason, Delivery,
-    DeliveryStatus, FailureText, Inconsistent, InterventionRefused, MaxAttempts, NoActiveAttempt, Restart,
-    StepRefused,
+    DeliveryStatus, FailureText, HeldBy, Inconsistent, InterventionRefused, MaxAttempts, NoActiveAttempt,
+    Restart, StepRefused,
 };
 
 /// The number of attempts of a delivery that are shown, the newest ones; all are counted.

@@ -68,7 +68,8 @@ impl DeliveryReceipt {
             delivery.dead().map(|dead| dead.at),
         ];
         let changed_at = times.into_iter().flatten().fold(written_at, Timestamp::max);
-        let is_open = !matches!(status, DeliveryStatus::Processed | DeliveryStatus::Dead);
+        let is_open =
+            !matches!(status, DeliveryStatus::Processed | DeliveryStatus::Dead | DeliveryStatus::Held);
         let before = (is_open && agent.in_chat).then_some(before);
         Self { agent, status, changed_at, before, replaced_by: delivery.replaced_by(), respond_by }
     }

@@ -14,7 +14,7 @@ use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
 use crate::words::words;
 pub(super) use intervention::NO_RESULT;
-pub use intervention::{DeadLetter, DeadLetterReason, InterventionRefused, MaxAttempts, Restart};
+pub use intervention::{DeadLetter, DeadLetterReason, HeldBy, InterventionRefused, MaxAttempts, Restart};
 
 words! {
     /// The status of a delivery.
@@ -31,6 +31,8 @@ words! {
         Failed = "failed",
         /// Taken out of the queue; it is not offered any more until somebody retries it.
         Dead = "dead",
+        /// Held by a limit; it is not offered until somebody retries it.
+        Held = "held",
     }
 }
 
@@ -214,7 +216,7 @@ pub struct NoActiveAttempt;
 pub enum StepRefused {
     /// There is no open attempt to close.
     NoActiveAttempt,
-    /// The delivery is dead, so no attempt can be opened.
+    /// The delivery is dead or held, so no attempt can be opened.
     Dead,
 }
 
@@ -346,8 +348,10 @@ impl Delivery {
 
     /// Its status.
     pub fn status(&self) -> DeliveryStatus {
-        if self.dead.is_some() {
-            return DeliveryStatus::Dead;
+        match &self.dead {
+            Some(dead) if dead.held_by.is_some() => return DeliveryStatus::Held,
+            Some(_) => return DeliveryStatus::Dead,
+            None => {}
         }
         match self.counted_attempt().map(Attempt::status) {
             None if self.delivered_at.is_none() => DeliveryStatus::New,
@@ -384,7 +388,7 @@ impl Delivery {
         self
     }
 
-    /// Opens the next attempt in any state but *dead*: an open one is closed as superseded, and a
+    /// Opens the next attempt in any state but *dead* and *held*: an open one is closed as superseded, and a
     /// processed message is opened again.
     pub(crate) fn begin_attempt(mut self, now: Timestamp) -> Self {
         let number = self.current_attempt().map_or(AttemptNumber::FIRST, AttemptNumber::next);
@@ -414,7 +418,7 @@ impl Delivery {
     ///
     /// # Errors
     /// [`StepRefused`] if an attempt is to be closed and none is open, or if one is to be opened and the
-    /// delivery is dead already.
+    /// delivery is dead already, or held.
     pub fn step(
         self,
         step: &DeliveryStep,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{AppendRefused, Message, NewMessage, RespondWithin};
+use super::{AppendRefused, MaxHops, Message, NewMessage, RespondWithin};
 use crate::chat::{ChatTitle, MemberState, ParticipantStatus};
 use crate::delivery::Delivery;
 use crate::id::{AgentId, ChatId, ParticipantId, Sequence};
@@ -27,6 +27,10 @@ pub struct ChatState {
     pub is_paused: bool,
     /// The deadline of texts that have none of their own.
     pub respond_within: Option<RespondWithin>,
+    /// Its own limit of hops.
+    pub max_hops: Option<MaxHops>,
+    /// That of its organization.
+    pub organization_max_hops: Option<MaxHops>,
     /// The plan of the chat's organization; `None` without a plan.
     pub plan: Option<ChatPlan>,
 }
@@ -46,6 +50,11 @@ pub struct ChatPlan {
 }
 
 impl ChatPlan {
+    /// Returns whether it limits the number of messages, or allows no more bytes.
+    pub fn limits(&self) -> bool {
+        self.messages.is_some() || self.bytes.is_some_and(|bytes| self.organization_bytes >= bytes)
+    }
+
     /// Checks that a chat with `messages` may have one more.
     fn check(&self, messages: u64, chat: ChatId) -> Result<(), LimitReached> {
         check(Resource::Messages, self.messages.map(u64::from), messages, &self.name, Some(chat))?;
@@ -64,6 +73,8 @@ pub struct AppendDecision {
     pub stopped: Vec<AgentId>,
     /// Set if the sender's membership becomes active.
     pub activates: bool,
+    /// See [`Appended::hop_limit`](super::Appended::hop_limit).
+    pub hop_limit: Option<u32>,
     /// Set for the first text of a chat without a title.
     pub titling: Option<Titling>,
 }
@@ -96,6 +107,7 @@ impl ChatState {
             let messages = (self.last_sequence.get() - self.deleted_messages).cast_unsigned();
             plan.check(messages, new.chat).map_err(AppendRefused::Limit)?;
         }
+        let hop_limit = self.hop_limit(&new);
         let (mut addressed, mut stopped) = (Vec::with_capacity(new.mentions.len()), Vec::new());
         for (index, mention) in new.mentions.iter().enumerate() {
             let Some(state) = member(mention.id) else { return Err(AppendRefused::MentionLeft { index }) };
@@ -139,6 +151,7 @@ impl ChatState {
             message,
             recipients,
             stopped,
+            hop_limit,
             activates: sender.status == ParticipantStatus::Inactive && !new.is_notice,
             titling,
         })
@@ -176,6 +189,8 @@ mod tests {
             content_bytes: 40,
             is_paused: false,
             respond_within: None,
+            max_hops: None,
+            organization_max_hops: None,
             plan: None,
         }
     }
@@ -218,6 +233,7 @@ mod tests {
             metadata: None,
             cause: Cause::None,
             respond_by: None,
+            max_hops: MaxHops::default(),
             is_notice: false,
             keyed: None,
             now: Timestamp::from_micros(now),

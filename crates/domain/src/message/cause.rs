@@ -74,8 +74,8 @@ pub struct Place {
     pub message: Option<MessageId>,
     /// The message that began the tree. It may have been deleted since, like every other.
     pub root: MessageId,
-    /// The number of causes up to the root: 0 at the root. Larger after an ambiguous cause, and if the sender named a
-    /// cause nearer to its root than what it worked on.
+    /// The number of causes up to the root, or to the last text of a human: 0 at these. Larger after an ambiguous cause,
+    /// and if the sender named a cause nearer to its root than what it worked on.
     pub hop: u32,
     /// Who wrote the root.
     pub originator: ParticipantId,
@@ -86,6 +86,11 @@ impl Place {
     #[must_use]
     pub const fn below(self, message: MessageId) -> Self {
         Self { message: Some(message), hop: self.hop.saturating_add(1), ..self }
+    }
+
+    /// The hop, or a larger number than any limit if it is still larger, so that a limit can be added.
+    pub fn counted_hop(self) -> u32 {
+        self.hop.min(1 << 30)
     }
 }
 
@@ -125,6 +130,16 @@ impl Message {
     pub const fn place_below(&self) -> Place {
         self.place().below(self.id)
     }
+
+    /// The place of a text of `sender` that names it as its cause. A human who answers has read what was said, so
+    /// hops count from the answer; it stays in the tree.
+    const fn place_of_answer(&self, sender: ParticipantId) -> Place {
+        let below = self.place_below();
+        match sender {
+            ParticipantId::User(_) => Place { hop: 0, ..below },
+            ParticipantId::Agent(_) => below,
+        }
+    }
 }
 
 impl MessageService {
@@ -138,7 +153,7 @@ impl MessageService {
     ) -> Result<Option<Cause>, StoreError> {
         let Some(named) = in_reply_to else { return Ok(Some(Cause::None)) };
         let found = self.messages.find_readable(sender, chat, named).await?;
-        Ok(found.map(|message| Cause::Known(message.place_below())))
+        Ok(found.map(|message| Cause::Known(message.place_of_answer(sender))))
     }
 
     /// The part in the chat of the tree to which a message belongs, oldest first.

@@ -5,13 +5,13 @@
 //! server posts the event in the name of the sender, so that a late agent does not take it for its own words; see
 //! [`CheckDeadline::event`].
 
-use std::cmp::Reverse;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::cause::Cause;
+use super::guard::{MaxHops, notifier};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use super::port::NewMessage;
@@ -135,8 +135,7 @@ impl CheckDeadline {
         if late.is_empty() {
             return None;
         }
-        let humans = || participants.iter().filter(|participant| participant.id.user().is_some());
-        let sender = present(text.sender).or_else(|| humans().min_by_key(|human| Reverse(human.role)))?;
+        let sender = notifier(text.sender, participants)?;
         let agents = late.iter().map(|agent| agent.id.to_string()).collect::<Vec<_>>();
         let metadata = json!({
             "kind": "failure",
@@ -157,6 +156,7 @@ impl CheckDeadline {
             metadata: metadata.as_object().cloned(),
             cause: Cause::Known(text.place_below()),
             respond_by: None,
+            max_hops: MaxHops::OFF,
             is_notice: true,
             keyed: None,
             now: self.now,

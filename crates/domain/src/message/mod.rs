@@ -5,7 +5,7 @@
 //! names a participant who is to answer; a *reference* names one without a delivery.
 //!
 //! Rules: [`mention`] resolves mentions, [`content`] checks and rewrites texts, [`ChatState`]
-//! assigns sequences, [`amend`] decides on edits and deletions, [`retention`] limits the age of
+//! assigns sequences, [`MaxHops`] ends loops, [`amend`] decides on edits and deletions, [`retention`] limits the age of
 //! messages.
 //!
 //! Invariants: an accepted message is stored with all its deliveries or not at all; the chat's
@@ -20,9 +20,11 @@ pub mod deadline;
 mod delete;
 mod edit;
 pub mod filter;
+mod guard;
 mod history;
 pub mod mention;
 mod model;
+mod pair;
 mod port;
 mod post_event;
 pub mod retention;
@@ -37,9 +39,13 @@ pub use deadline::{
     CheckDeadline, CheckedDeadlines, DeadlineFault, DeadlineOutcome, DeadlineWalk, DueText, RespondWithin,
 };
 pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
+pub use guard::{
+    CheckTree, DueHold, EndedHold, Guarded, MAX_TREE_MESSAGES, MaxHops, NoticeHold, NoticeOutcome, TreeHolds,
+};
 pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
 pub use model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
+pub use pair::{CheckPair, MaxPairMessages, PAIR_WINDOW, Pair, pair_since};
 pub use port::{
     AppendRefused, Appended, ChangedMessage, DeleteMessage, DeletedText, EditMessage, MessageRepository,
     NewMessage, PriorResult, Surroundings, SurroundingsRefused,

@@ -7,8 +7,10 @@ use super::cause::Cause;
 use super::content::MessageContent;
 use super::deadline::{CheckDeadline, DeadlineOutcome, DueText};
 use super::filter::{Anchor, HistoryFilter, Kinds};
+use super::guard::{CheckTree, DueHold, MaxHops, NoticeHold, NoticeOutcome};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
+use super::pair::CheckPair;
 use super::retention::{EraseOld, ErasedOld};
 use crate::chat::ShownChat;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
@@ -47,6 +49,9 @@ pub struct NewMessage {
     /// The deadline of a text; `None` for that of the chat ([`ChatState::respond_within`](super::ChatState)),
     /// if it has one.
     pub respond_by: Option<Timestamp>,
+    /// The number of hops above which the server holds the deliveries of an agent's text, unless the organization or
+    /// the chat has another limit.
+    pub max_hops: MaxHops,
     /// Set for an event of the server in the name of the sender: it is stored although the sender is stopped,
     /// or the chat is full.
     pub is_notice: bool,
@@ -70,12 +75,15 @@ impl NewMessage {
 pub struct Appended {
     /// The message with its new deliveries.
     pub message: Message,
-    /// The addressed agents that are neither stopped nor paused, by agent id: the message is pushed to them.
+    /// The addressed agents that are neither stopped nor paused, by agent id: the message is pushed to them. None if
+    /// it is held.
     pub recipients: Vec<AgentId>,
     /// The addressed agents that are stopped in the chat, by agent id.
     pub stopped: Vec<AgentId>,
     /// Set if the organization of the chat is paused.
     pub is_paused: bool,
+    /// The number of hops above which its deliveries are held; `None` if [no limit](Self::guarded) holds them.
+    pub hop_limit: Option<u32>,
     /// The chat, if it got its title from the message.
     pub titled: Option<ShownChat>,
 }
@@ -198,6 +206,9 @@ pub trait MessageRepository: Send + Sync {
     /// write, so a participant removed a moment ago cannot send one last message, nor an agent that was stopped. A
     /// sending agent's membership becomes active.
     ///
+    /// The deliveries of a [guarded](Appended::guarded) message are held as [`TreeHolds::decide`] decides. The first one
+    /// that is held for its hops since the last release makes the hold [due](Self::due_holds) to be noticed.
+    ///
     /// Before all that, a keyed request is compared with the idempotency records ([`crate::idempotency`]);
     /// with the message, the result of the request is recorded.
     async fn append(
@@ -242,6 +253,27 @@ pub trait MessageRepository: Send + Sync {
         command: CheckDeadline,
         on_commit: OnCommit<DeadlineOutcome>,
     ) -> Result<DeadlineOutcome, StoreError>;
+
+    /// Counts the messages that follow from a root. If there are more than [`CheckTree::bound`], the tree is full until
+    /// something that is held of it is released, which allows it `limit` messages more, and the hold is due to be
+    /// noticed.
+    async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError>;
+
+    /// Counts the texts of a pair without a known cause, of those after [`CheckPair::after`] and [`CheckPair::since`].
+    /// If there are more than the limit, or than a release has allowed, the pair is held from now on, and the hold is
+    /// due to be noticed; unless it is held already.
+    async fn check_pair(&self, command: CheckPair) -> Result<(), StoreError>;
+
+    /// What is held, and the humans of the chats were not told of yet, oldest first; at most `limit`.
+    async fn due_holds(&self, limit: u32) -> Result<Vec<DueHold>, StoreError>;
+
+    /// Stores the event that [`NoticeHold::event`] returns, if it returns one, and marks the hold as noticed. What any
+    /// server has noticed is not noticed again. `on_commit` is run for every outcome.
+    async fn notice_hold(
+        &self,
+        command: NoticeHold,
+        on_commit: OnCommit<NoticeOutcome>,
+    ) -> Result<NoticeOutcome, StoreError>;
 
     /// Reads the next messages in the order of their ids, in all chats, and erases those that
     /// match, with their deliveries and attempts, and the titles that derive from them; no plan

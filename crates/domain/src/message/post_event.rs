@@ -1,6 +1,7 @@
 //! Posting an event: a record of an agent's work for the humans in the chat.
 
 use super::content::{EventContent, EventMetadata};
+use super::guard::MaxHops;
 use super::model::{Message, MessageKind};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
@@ -126,12 +127,14 @@ impl MessageService {
             metadata: Some(command.metadata.into_map()),
             cause,
             respond_by: None,
+            max_hops: MaxHops::OFF,
             is_notice: false,
             keyed,
             now,
         };
-        let events = self.events.clone();
+        let (events, reported) = (self.events.clone(), self.reported.clone());
         let on_commit = OnCommit::new(move |appended: &Appended| {
+            reported.note(&appended.message);
             events.publish(DomainEvent::EventCreated { message: appended.message.clone() });
         });
         match self.messages.append(new, on_commit).await? {

@@ -3,6 +3,7 @@
 use super::cause::Cause;
 use super::content::{MessageContent, stored_text};
 use super::deadline::{self, DeadlineFault};
+use super::guard::MaxHops;
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
 use super::model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
@@ -153,10 +154,15 @@ impl MessageService {
             keyed,
             cause,
             respond_by: command.respond_by,
+            max_hops: self.max_hops,
             ..NewMessage::text(id, chat, named, &command.content, mentions, now)
         };
         let sent = match self.messages.append(new, self.announce_created()).await? {
-            Ok(appended) => Ok(SentMessage::new(&appended, &platform)),
+            Ok(appended) => {
+                self.count_in_tree(&appended.message).await;
+                self.count_in_pairs(&appended.message).await;
+                Ok(SentMessage::new(&appended, &platform))
+            }
             Err(AppendRefused::Repeated(first)) => Ok(SentMessage::repeats(&first)),
             // It was sent; the later deletion is no reason to send it again.
             Err(AppendRefused::RepeatedDeleted(first)) => {
@@ -184,7 +190,7 @@ impl MessageService {
 }
 
 impl NewMessage {
-    /// A text of `sender` with resolved mentions, and without an idempotency key.
+    /// A text of `sender` with resolved mentions, without an idempotency key, and without a limit of hops.
     pub(crate) fn text(
         id: MessageId,
         chat: ChatId,
@@ -206,6 +212,7 @@ impl NewMessage {
             metadata: None,
             cause: Cause::None,
             respond_by: None,
+            max_hops: MaxHops::OFF,
             is_notice: false,
             keyed: None,
             now,
@@ -229,10 +236,13 @@ impl SentMessage {
     /// platform agents.
     fn new(appended: &Appended, platform: &[ParticipantId]) -> Self {
         let Appended { message, stopped, is_paused, .. } = appended;
+        // They are held all, or none.
+        let is_held = message.deliveries.iter().any(|delivery| delivery.held_by().is_some());
+        let status = if is_held { DeliveryStatus::Held } else { DeliveryStatus::New };
         let state = |id: ParticipantId| match id {
             ParticipantId::User(_) => RecipientState::User,
             ParticipantId::Agent(agent) => RecipientState::Agent {
-                status: DeliveryStatus::New,
+                status,
                 is_platform_agent: platform.contains(&id),
                 is_stopped: stopped.contains(&agent),
                 is_paused: *is_paused,

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use super::guard::{Counts, MAX_TREE_MESSAGES, MaxHops, tree_counts};
 use super::model::{Recipient, RecipientState};
+use super::pair::MaxPairMessages;
 use super::port::MessageRepository;
 use crate::account::cache::CallerCache;
 use crate::chat::{ChatRepository, Names, Roster};
 use crate::id::{ChatId, ParticipantId};
 use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
 use crate::store::StoreError;
+use crate::usage::ReportedTokens;
 
 /// Use cases on messages and events.
 pub struct MessageService {
@@ -19,6 +22,12 @@ pub struct MessageService {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) cache: Arc<CallerCache>,
+    pub(super) reported: Arc<ReportedTokens>,
+    pub(super) max_hops: MaxHops,
+    pub(super) max_tree_messages: u32,
+    pub(super) trees: Counts,
+    pub(super) max_pair_messages: MaxPairMessages,
+    pub(super) pairs: Counts,
 }
 
 impl MessageService {
@@ -32,7 +41,42 @@ impl MessageService {
         ids: Arc<dyn IdGenerator>,
         cache: Arc<CallerCache>,
     ) -> Self {
-        Self { messages, chats, events, presence, clock, ids, cache }
+        let (max_hops, max_tree_messages) = (MaxHops::default(), MAX_TREE_MESSAGES);
+        let max_pair_messages = MaxPairMessages::default();
+        Self {
+            messages,
+            chats,
+            events,
+            presence,
+            clock,
+            ids,
+            cache,
+            reported: Arc::default(),
+            max_hops,
+            max_tree_messages,
+            trees: tree_counts(max_tree_messages),
+            max_pair_messages,
+            pairs: max_pair_messages.counts(),
+        }
+    }
+
+    /// The tokens in the reports that were stored since the start.
+    pub fn reported_tokens(&self) -> &ReportedTokens {
+        &self.reported
+    }
+
+    /// Sets the limits of hops and of pairs of organizations that have none of their own, and the largest number of
+    /// messages of a tree; 0 for no limit.
+    #[must_use]
+    pub fn with_limits(self, max_hops: MaxHops, max_tree_messages: u32, pairs: MaxPairMessages) -> Self {
+        Self {
+            max_hops,
+            max_tree_messages,
+            trees: tree_counts(max_tree_messages),
+            max_pair_messages: pairs,
+            pairs: pairs.counts(),
+            ..self
+        }
     }
 
     /// Returns whether a recipient in this state is connected; a platform agent always is.

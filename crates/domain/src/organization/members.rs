@@ -2,8 +2,8 @@
 
 use super::authority::Authority;
 use super::port::{
-    CreateOrganizationRefused, Member, NewOrganization, OrganizationOf, RenameOrganization,
-    RenameOrganizationRefused, SetRole, SetRoleRefused,
+    CreateOrganizationRefused, Member, NewOrganization, OrganizationChanges, OrganizationOf,
+    RenameOrganization, RenameOrganizationRefused, SetRole, SetRoleRefused,
 };
 use super::role::{LastAdmin, NotAdmin, OrganizationRole};
 use super::service::OrganizationService;
@@ -86,9 +86,13 @@ impl OrganizationService {
         }
     }
 
-    /// Renames an organization.
-    pub async fn rename(&self, by: Authority, name: OrganizationName) -> Result<Organization, RenameError> {
-        let command = RenameOrganization { by, name, now: self.clock.now() };
+    /// Renames an organization, or changes its limits, which apply to texts sent after the change.
+    pub async fn rename(
+        &self,
+        by: Authority,
+        changes: impl Into<OrganizationChanges>,
+    ) -> Result<Organization, RenameError> {
+        let command = RenameOrganization { by, changes: changes.into(), now: self.clock.now() };
         match self.organizations.rename_organization(command).await? {
             Ok(organization) => Ok(organization),
             Err(RenameOrganizationRefused::NotAdmin) => Err(NotAdmin.into()),

@@ -9,6 +9,7 @@ use super::pause::{Pause, PauseReason};
 use super::role::{NotAdmin, OrganizationRole};
 use crate::account::{KeyDigest, User, UserHandle};
 use crate::id::{InvitationId, OrganizationId, UserId};
+use crate::message::{MaxHops, MaxPairMessages};
 use crate::page::{Page, PageRequest};
 use crate::plan::{LimitReached, Organization, OrganizationName, Plan, PlanName, WhichOrganization};
 use crate::store::{OnCommit, StoreError};
@@ -82,6 +83,10 @@ pub struct OrganizationOf {
     pub plan: Plan,
     /// Set while it is paused.
     pub pause: Option<Pause>,
+    /// The limit of hops in its chats; `None` for that of the server.
+    pub max_hops: Option<MaxHops>,
+    /// The limit of pairs in its chats; `None` for that of the server.
+    pub max_pair_messages: Option<MaxPairMessages>,
 }
 
 /// A member of an organization, as other members see it.
@@ -141,13 +146,30 @@ pub enum DeleteOrganizationRefused {
     HasChats(u64),
 }
 
-/// A new name of an organization.
+/// Changes of an organization; what is `None` stays as it is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OrganizationChanges {
+    /// The new name.
+    pub name: Option<OrganizationName>,
+    /// The new limit of hops in its chats; `Some(None)` for that of the server.
+    pub max_hops: Option<Option<MaxHops>>,
+    /// The new limit of pairs in its chats; `Some(None)` for that of the server.
+    pub max_pair_messages: Option<Option<MaxPairMessages>>,
+}
+
+impl From<OrganizationName> for OrganizationChanges {
+    fn from(name: OrganizationName) -> Self {
+        Self { name: Some(name), ..Self::default() }
+    }
+}
+
+/// An organization to be renamed, or to be given limits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RenameOrganization {
     /// The authority, which names the organization.
     pub by: Authority,
-    /// The name.
-    pub name: OrganizationName,
+    /// The changes.
+    pub changes: OrganizationChanges,
     /// The current time.
     pub now: Timestamp,
 }
@@ -335,7 +357,7 @@ pub trait OrganizationRepository: MemberRepository + InvitationRepository {
         new: NewOrganization,
     ) -> Result<Result<Organization, CreateOrganizationRefused>, StoreError>;
 
-    /// Renames an organization.
+    /// Renames an organization, or sets its limits.
     async fn rename_organization(
         &self,
         command: RenameOrganization,

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::{Plan, PlanName};
 use crate::id::OrganizationId;
+use crate::message::{MaxHops, MaxPairMessages};
 use crate::organization::Pause;
 use crate::store::StoreError;
 use crate::text::{TextFault, display_name};
@@ -40,6 +41,10 @@ pub struct Organization {
     pub bytes: u64,
     /// Set while it is paused.
     pub pause: Option<Pause>,
+    /// The limit of hops in its chats; `None` for that of the server.
+    pub max_hops: Option<MaxHops>,
+    /// The limit of pairs in its chats; `None` for that of the server.
+    pub max_pair_messages: Option<MaxPairMessages>,
 }
 
 /// A plan with the number of organizations that have it.

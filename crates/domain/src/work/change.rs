@@ -14,7 +14,7 @@ use crate::delivery::{
 };
 use crate::event::DomainEvent;
 use crate::id::{AgentId, ChatId, MessageId};
-use crate::message::{AppendRefused, Appended, Message};
+use crate::message::{AppendRefused, Appended, EndedHold, Message};
 use crate::organization::NotAdmin;
 use crate::page::{PageRequest, Position, Slice};
 use crate::plan::LimitReached;
@@ -154,6 +154,13 @@ impl ChangeWork {
         }
     }
 
+    /// The hold that the change ends, if a limit holds the delivery before it. That is only for the operator, and for
+    /// users of the organization of the chat: others change their delivery, and no limit of another organization.
+    pub fn ends_hold(&self, before: &Delivery) -> Option<EndedHold> {
+        let is_released = !matches!(self.step, WorkStep::DeadLetter(_));
+        before.held_by().map(|by| EndedHold { by, is_released })
+    }
+
     /// The entries of the change log. A command publishes no events: the servers announce what it changes and
     /// sends.
     pub fn logged(&self, chat: ChatId) -> Vec<Change> {
@@ -194,7 +201,9 @@ pub enum ChangeAllError {
     #[error("the filter is empty")]
     NoFilter,
     /// A retry of several items needs a state or a flag of items that can be retried.
-    #[error("a retry needs the state delivered, failed, or dead, or the flag stuck, failing, or dead")]
+    #[error(
+        "a retry needs the state delivered, failed, dead, or held, or the flag stuck, failing, dead, or held"
+    )]
     NotRetryable,
     /// Several items are only sent again to an agent that does not have them: what is sent would match as
     /// before.
@@ -379,9 +388,13 @@ struct PassedOver {
 fn is_of_retryable(filter: &WorkFilter) -> bool {
     let state = matches!(
         filter.state,
-        Some(DeliveryStatus::Delivered | DeliveryStatus::Failed | DeliveryStatus::Dead)
+        Some(
+            DeliveryStatus::Delivered | DeliveryStatus::Failed | DeliveryStatus::Dead | DeliveryStatus::Held
+        )
     );
-    state || matches!(filter.flag, Some(WorkFlag::Stuck | WorkFlag::Failing | WorkFlag::Dead))
+    let flag =
+        matches!(filter.flag, Some(WorkFlag::Stuck | WorkFlag::Failing | WorkFlag::Dead | WorkFlag::Held));
+    state || flag
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ words! {
         Failing = "failing",
         /// It is not offered any more, and no other message replaces it.
         Dead = "dead",
+        /// It is held by a limit, and somebody must decide whether it is offered.
+        Held = "held",
     }
 }
 
@@ -79,10 +81,14 @@ impl WorkThresholds {
                 open.is_some_and(|open| open.started_at <= bounds.stuck)
             }
             WorkFlag::Failing => {
-                let is_open = !matches!(delivery.status(), DeliveryStatus::Processed | DeliveryStatus::Dead);
+                let is_open = !matches!(
+                    delivery.status(),
+                    DeliveryStatus::Processed | DeliveryStatus::Dead | DeliveryStatus::Held
+                );
                 is_open && failures_in_a_row(delivery) >= bounds.failing
             }
-            WorkFlag::Dead => delivery.dead().is_some() && delivery.replaced_by().is_none(),
+            WorkFlag::Dead => delivery.status() == DeliveryStatus::Dead && delivery.replaced_by().is_none(),
+            WorkFlag::Held => delivery.status() == DeliveryStatus::Held,
         };
         WorkFlag::ALL.into_iter().filter(holds).collect()
     }

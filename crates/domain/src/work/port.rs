@@ -46,6 +46,8 @@ pub enum FlagCondition {
     Failing(u32),
     /// Not offered any more.
     Dead,
+    /// Held by a limit.
+    Held,
 }
 
 impl FlagCondition {
@@ -56,6 +58,16 @@ impl FlagCondition {
             Self::Stuck(_) => WorkFlag::Stuck,
             Self::Failing(_) => WorkFlag::Failing,
             Self::Dead => WorkFlag::Dead,
+            Self::Held => WorkFlag::Held,
+        }
+    }
+
+    /// The state of all items with the flag, if it is one of those that are not open.
+    const fn ended(self) -> Option<DeliveryStatus> {
+        match self {
+            Self::Dead => Some(DeliveryStatus::Dead),
+            Self::Held => Some(DeliveryStatus::Held),
+            Self::Unanswered(_) | Self::Stuck(_) | Self::Failing(_) => None,
         }
     }
 }
@@ -69,6 +81,8 @@ pub struct WorkSearch {
     pub agent: Option<AgentId>,
     /// Only that in this chat.
     pub chat: Option<ChatId>,
+    /// Only that of messages of the tree that this message began.
+    pub root: Option<MessageId>,
     /// Only items in this state.
     pub state: Option<DeliveryStatus>,
     /// Only items with this flag.
@@ -88,17 +102,17 @@ pub enum WorkPart {
     Waiting,
     /// Those with an attempt that is open or has failed.
     Begun,
-    /// Those that are not offered any more.
+    /// Those that are not offered any more, or held.
     Dead,
 }
 
 impl WorkSearch {
-    /// The parts in which there can be such items. Dead ones are only listed if they are asked for.
+    /// The parts in which there can be such items. Dead and held ones are only listed if they are asked for.
     pub fn parts(&self) -> Vec<WorkPart> {
-        let is_dead = self.state == Some(DeliveryStatus::Dead) || self.flag == Some(FlagCondition::Dead);
-        if is_dead {
-            let others = self.state.is_some_and(|state| state != DeliveryStatus::Dead)
-                || self.flag.is_some_and(|flag| flag != FlagCondition::Dead);
+        let ended = self.state.filter(|state| matches!(state, DeliveryStatus::Dead | DeliveryStatus::Held));
+        if let Some(ended) = ended.or(self.flag.and_then(FlagCondition::ended)) {
+            let others = self.state.is_some_and(|state| state != ended)
+                || self.flag.is_some_and(|flag| flag.ended() != Some(ended));
             return if others { Vec::new() } else { vec![WorkPart::Dead] };
         }
         let begun = self.min_attempts > 0
@@ -119,7 +133,10 @@ impl WorkSearch {
     pub fn written_by(&self) -> Timestamp {
         let unanswered = self.flag.and_then(|flag| match flag {
             FlagCondition::Unanswered(by) => Some(by),
-            FlagCondition::Stuck(_) | FlagCondition::Failing(_) | FlagCondition::Dead => None,
+            FlagCondition::Stuck(_)
+            | FlagCondition::Failing(_)
+            | FlagCondition::Dead
+            | FlagCondition::Held => None,
         });
         self.written_by.into_iter().chain(unanswered).min().unwrap_or(Timestamp::from_micros(i64::MAX))
     }
@@ -128,6 +145,11 @@ impl WorkSearch {
     /// only those who ask for the state see them.
     pub fn includes_replaced(&self) -> bool {
         self.flag != Some(FlagCondition::Dead)
+    }
+
+    /// Returns whether items are requested that are held.
+    pub fn is_of_held(&self) -> bool {
+        self.state == Some(DeliveryStatus::Held) || self.flag == Some(FlagCondition::Held)
     }
 
     /// The time at which an item must have been offered as if it were new, if it was, or before.
@@ -254,7 +276,7 @@ impl WorkItem {
         self.is_readable().then_some(self.sender_name.as_str())
     }
 
-    /// Why the item was taken out of the queue, for a reader who may read the chat.
+    /// Why the item was taken out of the queue or held, for a reader who may read the chat.
     pub fn shown_dead_reason(&self) -> Option<&str> {
         self.delivery.dead().filter(|_| self.is_readable()).map(|dead| dead.reason.as_str())
     }
@@ -300,7 +322,7 @@ pub trait WorkRepository: Send + Sync {
     /// [`Authority`] of the scope.
     async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError>;
 
-    /// The totals of all items that are open or dead. The cost grows with their number, but not with the
+    /// The totals of all items that are open, dead, or held. The cost grows with their number, but not with the
     /// processed ones.
     async fn count_work(&self, flags: FlagBounds) -> Result<WorkTotals, StoreError>;
 
@@ -316,6 +338,9 @@ pub trait WorkRepository: Send + Sync {
     /// entry of the change log ([`ChangeWork::logged`]). A message that replaces it is stored as
     /// [`MessageRepository::append`](crate::message::MessageRepository::append) stores it. All of this
     /// happens, or nothing.
+    ///
+    /// A change that [releases](ChangeWork::releases) a held delivery allows its tree as many hops again, from the
+    /// hop of its message.
     async fn change_work(
         &self,
         command: ChangeWork,
@@ -334,6 +359,7 @@ mod tests {
             scope: WorkScope::Everything,
             agent: None,
             chat: None,
+            root: None,
             state: None,
             flag: None,
             written_by: None,
@@ -344,7 +370,7 @@ mod tests {
 
     #[test]
     fn only_parts_that_can_hold_an_item_are_searched() {
-        use WorkPart::{Begun, Waiting};
+        use WorkPart::{Begun, Dead, Waiting};
         let (flag, state) =
             (Timestamp::from_micros(7), |state| WorkSearch { state: Some(state), ..search() });
         for (search, expected) in [
@@ -357,6 +383,12 @@ mod tests {
             (WorkSearch { flag: Some(FlagCondition::Unanswered(flag)), ..search() }, &[Waiting]),
             (WorkSearch { flag: Some(FlagCondition::Stuck(flag)), ..search() }, &[Begun]),
             (WorkSearch { flag: Some(FlagCondition::Failing(3)), ..search() }, &[Begun]),
+            (state(DeliveryStatus::Dead), &[Dead]),
+            (state(DeliveryStatus::Held), &[Dead]),
+            (WorkSearch { flag: Some(FlagCondition::Held), ..search() }, &[Dead]),
+            (WorkSearch { flag: Some(FlagCondition::Held), ..state(DeliveryStatus::Held) }, &[Dead]),
+            (WorkSearch { flag: Some(FlagCondition::Held), ..state(DeliveryStatus::Dead) }, &[]),
+            (WorkSearch { flag: Some(FlagCondition::Dead), ..state(DeliveryStatus::New) }, &[]),
             (WorkSearch { min_attempts: 1, ..search() }, &[Begun]),
             (WorkSearch { error: Some("x".to_owned()), ..search() }, &[Begun]),
             (WorkSearch { min_attempts: 1, ..state(DeliveryStatus::New) }, &[]),

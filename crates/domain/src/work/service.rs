@@ -23,6 +23,8 @@ pub struct WorkFilter {
     pub agent: Option<AgentId>,
     /// Only the work in this chat.
     pub chat: Option<ChatId>,
+    /// Only the messages of the tree that this message began.
+    pub root: Option<MessageId>,
     /// Only items in this state.
     pub state: Option<DeliveryStatus>,
     /// Only items with this flag.
@@ -38,9 +40,10 @@ pub struct WorkFilter {
 impl WorkFilter {
     /// Returns whether every item matches.
     pub fn is_empty(&self) -> bool {
-        let Self { agent, chat, state, flag, min_age, min_attempts, error } = self;
+        let Self { agent, chat, root, state, flag, min_age, min_attempts, error } = self;
         agent.is_none()
             && chat.is_none()
+            && root.is_none()
             && state.is_none()
             && flag.is_none()
             && min_age.is_none_or(|age| age.is_zero())
@@ -111,7 +114,7 @@ impl WorkService {
         self.ports.clock.now()
     }
 
-    /// Open work, the oldest message first; dead work only if the filter asks for it. Pages are by cursor
+    /// Open work, the oldest message first; dead or held work only if the filter asks for it. Pages are by cursor
     /// only.
     pub async fn list(
         &self,
@@ -121,15 +124,16 @@ impl WorkService {
     ) -> Result<Page<WorkItem>, ListWorkError> {
         let now = self.now();
         let bounds = self.thresholds.at(now);
-        let WorkFilter { agent, chat, state, flag, min_age, min_attempts, error } = filter;
+        let WorkFilter { agent, chat, root, state, flag, min_age, min_attempts, error } = filter;
         let flag = flag.map(|flag| match flag {
             WorkFlag::Unanswered => FlagCondition::Unanswered(bounds.unanswered),
             WorkFlag::Stuck => FlagCondition::Stuck(bounds.stuck),
             WorkFlag::Failing => FlagCondition::Failing(bounds.failing),
             WorkFlag::Dead => FlagCondition::Dead,
+            WorkFlag::Held => FlagCondition::Held,
         });
         let written_by = min_age.map(|age| now.minus(age));
-        let search = WorkSearch { scope, agent, chat, state, flag, written_by, min_attempts, error };
+        let search = WorkSearch { scope, agent, chat, root, state, flag, written_by, min_attempts, error };
         Ok(self.ports.work.list_work(search, page).await??)
     }
 

@@ -6,7 +6,7 @@ use crate::delivery::DeliveryStatus;
 use crate::id::AgentId;
 use crate::time::Timestamp;
 
-/// The number of work items that are open or dead, by state and by flag. A message for two agents counts
+/// The number of work items that are open, dead, or held, by state and by flag. A message for two agents counts
 /// twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WorkTotals {
@@ -20,6 +20,8 @@ pub struct WorkTotals {
     pub failed: u64,
     /// Taken out of the queue, and not replaced by another message.
     pub dead: u64,
+    /// Held by a limit.
+    pub held: u64,
     /// The open ones that are unanswered.
     pub unanswered: u64,
     /// The open ones that are stuck.
@@ -59,6 +61,10 @@ impl WorkTotals {
                 self.dead += items.number;
                 return;
             }
+            DeliveryStatus::Held => {
+                self.held += items.number;
+                return;
+            }
             DeliveryStatus::Processed => return,
         };
         *of_state += items.number;
@@ -74,23 +80,25 @@ impl WorkTotals {
     }
 
     /// The number of items in each state that is not *processed*.
-    pub const fn by_state(self) -> [(DeliveryStatus, u64); 5] {
+    pub const fn by_state(self) -> [(DeliveryStatus, u64); 6] {
         [
             (DeliveryStatus::New, self.new),
             (DeliveryStatus::Delivered, self.delivered),
             (DeliveryStatus::Processing, self.processing),
             (DeliveryStatus::Failed, self.failed),
             (DeliveryStatus::Dead, self.dead),
+            (DeliveryStatus::Held, self.held),
         ]
     }
 
     /// The number of items with each flag.
-    pub const fn by_flag(self) -> [(WorkFlag, u64); 4] {
+    pub const fn by_flag(self) -> [(WorkFlag, u64); 5] {
         [
             (WorkFlag::Unanswered, self.unanswered),
             (WorkFlag::Stuck, self.stuck),
             (WorkFlag::Failing, self.failing),
             (WorkFlag::Dead, self.dead),
+            (WorkFlag::Held, self.held),
         ]
     }
 }

@@ -31,7 +31,7 @@ impl FromBody for UpdateAgentBody {
         let [listed_in_directory, registry_access, shared_with_organization] =
             ["listed_in_directory", "registry_access", "shared_with_organization"]
                 .map(|name| body.optional_flag(name, flag()));
-        let max_attempts = body.clearable_number("max_attempts", MaxAttempts::MAX, MaxAttempts::new);
+        let max_attempts = body.clearable_number("max_attempts", 1..=MaxAttempts::MAX, MaxAttempts::new);
         let changes = AgentChanges {
             name: name?,
             description: description?,

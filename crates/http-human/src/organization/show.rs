@@ -2,7 +2,8 @@
 
 use actix_web::{HttpResponse, web};
 use domain::caller::UserCaller;
-use domain::organization::{Authority, OrganizationService};
+use domain::message::{MaxHops, MaxPairMessages};
+use domain::organization::{Authority, OrganizationChanges, OrganizationService};
 use domain::plan::OrganizationName;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
@@ -12,14 +13,23 @@ use http_wire::query::{NoQuery, StrictQuery};
 use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::OrganizationView;
 
-/// The new name.
-pub(crate) struct RenameBody(OrganizationName);
+/// The changes; at least one is required.
+pub(crate) struct RenameBody(OrganizationChanges);
 
 impl FromBody for RenameBody {
     const WRAPPER: Option<&'static str> = Some("organization");
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        body.text("name", line(100), |text| OrganizationName::new(&text)).map(Self)
+        body.describe_as_never_empty();
+        let name = body.text_if_given("name", line(100), |text| OrganizationName::new(&text));
+        let max_hops = body.clearable_number("max_hops", 0..=MaxHops::MAX, MaxHops::new);
+        let pairs = 0..=MaxPairMessages::MAX;
+        let max_pair_messages = body.clearable_number("max_pair_messages", pairs, MaxPairMessages::new)?;
+        let changes = OrganizationChanges { name: name?, max_hops: max_hops?, max_pair_messages };
+        if changes == OrganizationChanges::default() {
+            return Err(body.fault("name", "must name at least one field to change"));
+        }
+        Ok(Self(changes))
     }
 }
 

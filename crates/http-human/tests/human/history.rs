@@ -292,8 +292,8 @@ async fn a_tree_is_listed_with_hops() {
     let second = api.get(&api.ann, &format!("/chats/{chat}/messages/{root}/tree?cursor={cursor}")).await;
     let rows = [first.data().as_array().unwrap().clone(), second.data().as_array().unwrap().clone()].concat();
     let places = rows.iter().map(|row| (&row["hop"], &row["cause_id"])).collect::<Vec<_>>();
-    let (one, caused) = (json!(1), json!(root));
-    assert_eq!(places, [(&json!(0), &Value::Null), (&one, &caused), (&one, &caused)]);
+    let (zero, one, caused) = (json!(0), json!(1), json!(root));
+    assert_eq!(places, [(&zero, &Value::Null), (&one, &caused), (&zero, &caused)]);
     assert_eq!(rows[2]["id"], sent.data()["id"]);
     assert_eq!(rows[0]["metadata"]["attempts"][0]["status"], "processing");
     let originator = json!({"id": api.ann.id.to_string(), "type": "User"});

@@ -25,6 +25,7 @@ mod profile;
 mod rooms;
 #[path = "../../../http-wire/tests/edge/shared.rs"]
 mod shared;
+mod usage;
 mod work;
 
 use domain::chat::Role;

@@ -1,5 +1,6 @@
-//! Pausing the organization.
+//! Pausing the organization, and its limit of hops.
 
+use actix_web::http::Method;
 use serde_json::{Value, json};
 
 use crate::harness::Api;
@@ -24,4 +25,34 @@ async fn admins_pause_and_resume_their_organization() {
     let resumed = api.post(&api.ann, "/organization/resume", Value::Null).await;
     assert_eq!((resumed.status, &resumed.data()["pause"]), (200, &Value::Null));
     assert_eq!(api.get(&api.ann, &format!("/chats/{chat}")).await.data()["work_status"], "idle");
+}
+
+#[actix_web::test]
+async fn admins_set_the_limit_of_hops() {
+    let api = Api::new().await;
+    let cai = api.world.colleague("cai", "ann").await;
+    let patch = async |user: &testkit::TestUser, body: Value| {
+        api.call(&user.key, Method::PATCH, "/organization", &json!({"organization": body})).await
+    };
+    assert_eq!(api.get(&api.ann, "/organization").await.data()["max_hops"], Value::Null);
+    assert_eq!(patch(&cai, json!({"max_hops": 5})).await.code(), (403, "forbidden"));
+    for (body, pointer) in [
+        (json!({}), "/organization/name"),
+        (json!({"max_hops": 1_000_001}), "/organization/max_hops"),
+        (json!({"max_hops": -1}), "/organization/max_hops"),
+        (json!({"max_hops": "5"}), "/organization/max_hops"),
+        (json!({"max_pair_messages": 1_000_001}), "/organization/max_pair_messages"),
+    ] {
+        assert_eq!(patch(&api.ann, body).await.refusal(), (422, "validation_error", vec![pointer]));
+    }
+    for max in [json!(0), json!(1_000_000), Value::Null] {
+        let changed = patch(&api.ann, json!({"max_hops": max})).await;
+        assert_eq!((changed.status, &changed.data()["max_hops"]), (200, &max));
+    }
+    for max in [json!(0), json!(500), Value::Null] {
+        let changed = patch(&api.ann, json!({"max_pair_messages": max})).await;
+        assert_eq!((changed.status, &changed.data()["max_pair_messages"]), (200, &max));
+    }
+    let both = patch(&api.ann, json!({"max_hops": 7, "name": "Acme"})).await;
+    assert_eq!((&both.data()["name"], &both.data()["max_hops"]), (&json!("Acme"), &json!(7)));
 }

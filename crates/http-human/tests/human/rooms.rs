@@ -233,6 +233,8 @@ async fn owners_rename_rooms() {
             (422, "validation_error", vec!["/chat/respond_within"]),
         ),
         (json!({"chat": {"respond_within": "1"}}), (422, "validation_error", vec!["/chat/respond_within"])),
+        (json!({"chat": {"max_hops": 0}}), (422, "validation_error", vec!["/chat/max_hops"])),
+        (json!({"chat": {"max_hops": 1_000_001}}), (422, "validation_error", vec!["/chat/max_hops"])),
         (json!({"chat": {"title": "x", "status": "closed"}}), (400, "bad_request", vec!["/chat/status"])),
     ] {
         assert_eq!(patch(&api.ann, mixed, body).await.refusal(), expected);
@@ -241,6 +243,10 @@ async fn owners_rename_rooms() {
         let changed = patch(&api.ann, mixed, json!({"chat": {"respond_within": within}})).await;
         assert_eq!((changed.status, changed.data().get("respond_within")), (200, shown.as_ref()));
         assert_eq!(changed.data()["title"], "Plan B");
+    }
+    for (max, shown) in [(json!(1_000_000), Some(json!(1_000_000))), (Value::Null, None)] {
+        let changed = patch(&api.ann, mixed, json!({"chat": {"max_hops": max}})).await;
+        assert_eq!((changed.status, changed.data().get("max_hops")), (200, shown.as_ref()));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use actix_web::http::Method;
 use domain::chat::Role;
 use domain::delivery::{DeliveryStep, FailureText};
 use domain::id::{MessageId, ParticipantId};
@@ -54,6 +55,7 @@ async fn what_an_agent_owes_is_told_with_its_attempts() {
         "processed_at": null,
         "dead_at": null,
         "dead_reason": null,
+        "held_by": null,
         "replaced_by": null,
         "retried_at": null,
     });
@@ -237,6 +239,46 @@ async fn several_items_are_changed_by_filter() {
     let refused = api.post(&cat, "/organization/work/dead-letter", everything).await;
     assert_eq!(refused.code(), (403, "forbidden"));
     assert_eq!(api.post(&api.ann, "/work/retry", json!({"flag": "dead"})).await.data(), &all(3));
+}
+
+/// Two answers of agents, of which the second is one hop too many.
+#[actix_web::test]
+async fn held_work_is_listed_and_released_by_tree() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let (helper, scout) = (&api.helper, &api.scout);
+    let changed = api
+        .call(&api.ann.key, Method::PATCH, &format!("/chats/{chat}"), &json!({"chat": {"max_hops": 1}}))
+        .await;
+    assert_eq!((changed.status, &changed.data()["max_hops"]), (200, &json!(1)));
+    let root = api.mention(api.ann.caller, chat, helper, "begin").await;
+    let mut last = root.clone();
+    for (from, to) in [(helper, scout), (scout, helper)] {
+        let begun = MessageId::parse(&last).unwrap();
+        api.world.deliveries.advance(from.caller, chat, begun, DeliveryStep::Begin).await.unwrap();
+        last = api.mention(from.caller, chat, to, "and you?").await;
+    }
+    let held = api.get(&api.ann, "/work?state=held").await;
+    assert_eq!(held.column("message_id"), [last.as_str()]);
+    let item = &held.data()[0];
+    assert_eq!((&item["message_id"], &item["state"]), (&json!(last), &json!("held")));
+    assert_eq!((&item["flags"], &item["held_by"]), (&json!(["held"]), &json!("max_hops")));
+    for (query, found) in [
+        (format!("root={root}&state=held"), 1),
+        (format!("root={chat}&state=held"), 0),
+        ("flag=held".to_owned(), 1),
+        (format!("root={root}"), 2),
+    ] {
+        let listed = api.get(&api.ann, &format!("/work?{query}")).await;
+        assert_eq!(listed.column("message_id").len(), found, "{query}");
+    }
+    assert_eq!(api.get(&api.ann, "/work?root=odd").await.refusal().0, 422);
+    let retry = json!({"root": root});
+    assert_eq!(api.post(&api.ann, "/work/retry", retry).await.code(), (422, "validation_error"));
+    let retry = json!({"state": "held", "root": root});
+    assert_eq!(api.post(&api.ann, "/work/retry", retry).await.data()["changed"], 1);
+    let released = api.get(&api.ann, &format!("/work/{last}/{}", helper.id)).await;
+    assert_eq!((&released.data()["state"], &released.data()["held_by"]), (&json!("new"), &json!(null)));
 }
 
 #[actix_web::test]

@@ -2,7 +2,7 @@
 
 use domain::chat::{ChatChanges, ChatKind, ChatTitle, CreateChat};
 use domain::id::TaskId;
-use domain::message::RespondWithin;
+use domain::message::{MaxHops, RespondWithin};
 
 use crate::openapi::schema::{line, text, uuid, word};
 use crate::strict_json::{FromBody, ObjectReader, Rejected, id, known};
@@ -33,8 +33,10 @@ impl FromBody for RenameChatBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
         body.describe_as_never_empty();
         let title = body.text_if_given("title", line(120), |text| ChatTitle::renamed(&text));
-        let respond_within = body.clearable_number("respond_within", RespondWithin::MAX, RespondWithin::new);
-        let changes = ChatChanges { title: title?, respond_within: respond_within? };
+        let respond_within =
+            body.clearable_number("respond_within", 1..=RespondWithin::MAX, RespondWithin::new);
+        let max_hops = body.clearable_number("max_hops", 1..=MaxHops::MAX, MaxHops::new);
+        let changes = ChatChanges { title: title?, respond_within: respond_within?, max_hops: max_hops? };
         if changes == ChatChanges::default() {
             return Err(body.fault("title", "can't be blank"));
         }

@@ -317,7 +317,7 @@ impl From<AdvanceError> for ApiError {
             }
             AdvanceError::Dead => Self::new(
                 ErrorCode::Conflict,
-                "This message was taken out of your queue. The owner of the agent can have it offered again.",
+                "This message was taken out of your queue or is held by a limit. The owner of the agent can retry or release it.",
             ),
             AdvanceError::Stopped => control::stopped(),
             AdvanceError::Store(error) => error.into(),

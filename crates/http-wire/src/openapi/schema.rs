@@ -140,9 +140,9 @@ pub const fn positive() -> Schema {
     Schema { minimum: Some(1), ..Schema::of("integer") }
 }
 
-/// A whole number from 1 to `max`.
-pub const fn positive_to(max: u32) -> Schema {
-    Schema { maximum: Some(max), ..positive() }
+/// A whole number from `min` to `max`.
+pub const fn whole(min: u32, max: u32) -> Schema {
+    Schema { minimum: Some(min), maximum: Some(max), ..Schema::of("integer") }
 }
 
 /// One of a few words.

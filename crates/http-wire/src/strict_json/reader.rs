@@ -1,12 +1,13 @@
 //! Reads an object, property by property.
 
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
 
 use super::description::{Description, Optionality};
 use super::faults::{Faults, NOT_AN_ID, Rejected, UNKNOWN_WORD};
-use crate::openapi::schema::{Schema, nullable, positive, positive_to};
+use crate::openapi::schema::{Schema, nullable, positive, whole};
 
 /// An object of a body; properties are taken from it, and remaining ones are unknown.
 ///
@@ -162,31 +163,38 @@ impl<'f> ObjectReader<'f> {
     /// A whole number from 1; absent is `None`.
     pub fn positive_if_given(&mut self, name: &'static str) -> Result<Option<u32>, Rejected> {
         self.describe(name, Optionality::Optional, positive());
-        self.any(name).map(|value| self.whole_number(name, &value, u32::MAX)).transpose()
+        self.any(name).map(|value| self.whole_number(name, &value, 1..=u32::MAX)).transpose()
     }
 
-    /// A whole number from 1 to `max`, all of which `parse` accepts; absent is `None`, and null removes the
+    /// A whole number of `range`, all of which `parse` accepts; absent is `None`, and null removes the
     /// value.
     pub fn clearable_number<T>(
         &mut self,
         name: &'static str,
-        max: u32,
+        range: RangeInclusive<u32>,
         parse: impl FnOnce(u32) -> Option<T>,
     ) -> Result<Option<Option<T>>, Rejected> {
-        self.describe(name, Optionality::Nullable, positive_to(max));
+        self.describe(name, Optionality::Nullable, whole(*range.start(), *range.end()));
         if !self.has(name) {
             return Ok(None);
         }
         match self.any(name) {
             None | Some(Value::Null) => Ok(Some(None)),
-            Some(value) => self.whole_number(name, &value, max).map(|number| Some(parse(number))),
+            Some(value) => self.whole_number(name, &value, range).map(|number| Some(parse(number))),
         }
     }
 
-    fn whole_number(&mut self, name: &str, value: &Value, max: u32) -> Result<u32, Rejected> {
+    fn whole_number(
+        &mut self,
+        name: &str,
+        value: &Value,
+        range: RangeInclusive<u32>,
+    ) -> Result<u32, Rejected> {
         let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
-        let number = number.filter(|number| (1..=max).contains(number));
-        number.ok_or_else(|| self.fault(name, format!("must be a whole number from 1 to {max}")))
+        let number = number.filter(|number| range.contains(number));
+        number.ok_or_else(|| {
+            self.fault(name, format!("must be a whole number from {} to {}", range.start(), range.end()))
+        })
     }
 
     /// A free-form object, checked by `parse`; absent and null are an empty one.

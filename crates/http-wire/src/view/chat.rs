@@ -2,7 +2,7 @@
 
 use domain::chat::Chat;
 use domain::id::{ChatId, TaskId};
-use domain::message::RespondWithin;
+use domain::message::{MaxHops, RespondWithin};
 use domain::time::Timestamp;
 use serde::Serialize;
 
@@ -34,6 +34,10 @@ pub struct ChatView<'a> {
     /// own. Absent without such a default.
     #[serde(skip_serializing_if = "Option::is_none")]
     respond_within: Option<u32>,
+    /// The number of messages that may follow from one another before the next one of an agent is held. Absent if the
+    /// room has no limit of its own; a stricter one of its organization or of the server counts nevertheless.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_hops: Option<u32>,
 }
 
 impl<'a> ChatView<'a> {
@@ -51,6 +55,7 @@ impl<'a> ChatView<'a> {
             inserted_at: Shown(chat.created_at),
             updated_at: Shown(chat.updated_at),
             respond_within: chat.respond_within.map(RespondWithin::seconds),
+            max_hops: chat.max_hops.map(MaxHops::get),
         }
     }
 }

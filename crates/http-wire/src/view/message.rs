@@ -1,6 +1,6 @@
 //! Messages and events as clients see them.
 
-use domain::delivery::{Attempt, AttemptNumber, Delivery, DeliveryStatus};
+use domain::delivery::{Attempt, AttemptNumber, Delivery, DeliveryStatus, HeldBy};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
 use domain::message::{Cause, EventMetadata, Mention, Message};
 use domain::page::weight::{MESSAGE_BYTES, of_members, of_record};
@@ -287,7 +287,7 @@ struct DeliveryView<'a> {
     attempts: Vec<AttemptView<'a>>,
     delivered_at: Option<Shown<Timestamp>>,
     processed_at: Option<Shown<Timestamp>>,
-    /// When and why the message was taken out of the queue; only then.
+    /// When and why the message was taken out of the queue, or held; only then.
     #[serde(skip_serializing_if = "Option::is_none")]
     dead_at: Option<Shown<Timestamp>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -295,13 +295,16 @@ struct DeliveryView<'a> {
     /// The message that replaces it for the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced_by: Option<Shown<MessageId>>,
+    /// The limit that holds the message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_by: Option<&'static str>,
 }
 
 impl<'a> DeliveryView<'a> {
     fn new(delivery: &'a Delivery) -> Self {
-        // Clients know five states; the two members say the rest.
+        // Clients know five states; the members of a dead or held one say the rest.
         let status = match delivery.status() {
-            DeliveryStatus::Dead => DeliveryStatus::Failed,
+            DeliveryStatus::Dead | DeliveryStatus::Held => DeliveryStatus::Failed,
             status => status,
         };
         Self {
@@ -313,6 +316,7 @@ impl<'a> DeliveryView<'a> {
             dead_at: delivery.dead().map(|dead| Shown(dead.at)),
             dead_reason: delivery.dead().map(|dead| dead.reason.as_str()),
             replaced_by: delivery.replaced_by().map(Shown),
+            held_by: delivery.held_by().map(HeldBy::as_str),
         }
     }
 }

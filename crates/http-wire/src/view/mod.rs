@@ -17,6 +17,7 @@ mod outcome;
 mod participant;
 mod peer;
 mod session;
+mod usage;
 mod user;
 mod work;
 
@@ -44,6 +45,7 @@ pub use outcome::{PostedEventView, ReceiptView, SentMessageView, StepView};
 pub use participant::{ParticipantView, PresenceView};
 pub use peer::{ListedAgentView, PeerView};
 pub use session::{OpenSessionView, SessionView};
+pub use usage::{TokensView, TreeMetadata, UsageMetadata, UsageView};
 pub use user::ProfileView;
 pub use work::{ChangedWorkView, RetriedWorkView, WorkItemView};
 

@@ -1,6 +1,7 @@
 //! Organizations, members and invitations.
 
 use domain::id::{InvitationId, OrganizationId, UserId};
+use domain::message::{MaxHops, MaxPairMessages};
 use domain::organization::{Invitation, Invited, Member, OrganizationOf, Pause};
 use domain::plan::Plan;
 use domain::time::Timestamp;
@@ -68,6 +69,12 @@ pub struct OrganizationView<'a> {
     plan: PlanView<'a>,
     /// Null unless the organization is paused.
     pause: Option<PauseView<'a>>,
+    /// The number of messages that may follow from one another in its rooms before the next one of an agent is held;
+    /// 0 for no limit. Null for that of the server.
+    max_hops: Option<u32>,
+    /// The number of texts that two agents may send each other in its rooms within ten minutes, if it is not known what
+    /// they answer, before the next ones are held; 0 for no limit. Null for that of the server.
+    max_pair_messages: Option<u32>,
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
 }
@@ -82,6 +89,8 @@ impl<'a> OrganizationView<'a> {
             members: organization.members,
             plan: PlanView::new(&organization.plan),
             pause: organization.pause.as_ref().map(PauseView::new),
+            max_hops: organization.max_hops.map(MaxHops::get),
+            max_pair_messages: organization.max_pair_messages.map(MaxPairMessages::get),
             inserted_at: Shown(organization.created_at),
         }
     }

@@ -49,7 +49,7 @@ struct RecipientView<'a> {
     /// repeated request, like all members below.
     #[serde(skip_serializing_if = "Option::is_none")]
     connected: Option<bool>,
-    /// For an agent: `new`. The receipts show how it changes.
+    /// For an agent: `new`, or `held` if a limit keeps the message from it. The receipts show how it changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'static str>,
     /// For an agent: set if it is stopped in the room. The message waits for it.
@@ -159,7 +159,7 @@ pub struct ReceiptView<'a> {
     name: &'a str,
     /// `Agent`.
     r#type: &'static str,
-    /// `new`, `delivered`, `processing`, `failed`, `processed`, or `dead`.
+    /// `new`, `delivered`, `processing`, `failed`, `processed`, `dead`, or `held`.
     status: &'static str,
     /// When it got this status.
     #[schema(value_type = super::Instant)]
@@ -173,7 +173,7 @@ pub struct ReceiptView<'a> {
     /// Set if the agent is still in the room. An agent that is not does not get the message.
     in_room: bool,
     /// How many messages the agent has to process in this room before this one, at most 1,000; 0 if it is
-    /// the next one. Null if it was processed or is dead, or if the agent has left the room.
+    /// the next one. Null if it was processed or is dead or held, or if the agent has left the room.
     queue_position: Option<u32>,
     /// The new message, if this one was sent again to the agent or to another one.
     #[schema(value_type = Option<super::Id>)]

@@ -1,6 +1,6 @@
 //! Work: messages that agents have to answer, as seen by those who are responsible for the agents.
 
-use domain::delivery::AttemptNumber;
+use domain::delivery::{AttemptNumber, HeldBy};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::time::Timestamp;
 use domain::work::{ChangedWork, WorkFlag, WorkItem};
@@ -26,9 +26,9 @@ pub struct WorkItemView<'a> {
     /// The first 200 characters of the text. Null if neither the caller nor an agent of the caller is in the
     /// room.
     content: Option<&'a str>,
-    /// `new`, `delivered`, `processing`, `failed`, `processed`, or `dead`.
+    /// `new`, `delivered`, `processing`, `failed`, `processed`, `dead`, or `held`.
     state: &'static str,
-    /// `unanswered`, `stuck`, `failing`, and `dead`, as far as they apply. More flags may be added.
+    /// `unanswered`, `stuck`, `failing`, `dead`, and `held`, as far as they apply. More flags may be added.
     flags: Vec<&'static str>,
     /// Milliseconds since the message was written.
     age_ms: u64,
@@ -46,11 +46,13 @@ pub struct WorkItemView<'a> {
     delivered_at: Option<Shown<Timestamp>>,
     #[schema(value_type = Option<super::Instant>)]
     processed_at: Option<Shown<Timestamp>>,
-    /// When the message was taken out of the queue.
+    /// When the message was taken out of the queue, or held.
     #[schema(value_type = Option<super::Instant>)]
     dead_at: Option<Shown<Timestamp>>,
     /// Why it was. Null if the caller may not read the room.
     dead_reason: Option<&'a str>,
+    /// The limit that holds the message: `max_hops`, `max_tree_messages`, or `max_pair_messages`. Null unless it is held. More limits may be added.
+    held_by: Option<&'static str>,
     /// The new message, if the text was sent again: to another agent of the room, or to the same one.
     #[schema(value_type = Option<super::Id>)]
     replaced_by: Option<Shown<MessageId>>,
@@ -196,6 +198,7 @@ impl<'a> WorkItemView<'a> {
             processed_at: delivery.processed_at().map(Shown),
             dead_at: delivery.dead().map(|dead| Shown(dead.at)),
             dead_reason: item.shown_dead_reason(),
+            held_by: delivery.held_by().map(HeldBy::as_str),
             replaced_by: delivery.replaced_by().map(Shown),
             retried_at: delivery.restart().map(|restart| Shown(restart.at)),
         }

@@ -2,7 +2,7 @@
 
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::delivery::{
-    AttemptNumber, DeadLetterReason, Delivery, DeliveryStatus, DeliveryStep, FailureText, StepResult,
+    AttemptNumber, DeadLetterReason, Delivery, DeliveryStatus, DeliveryStep, FailureText, HeldBy, StepResult,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, TaskId, UserId};
 use domain::message::{
@@ -128,6 +128,19 @@ fn a_dead_delivery_shows_as_failed() {
     }
 }
 
+/// Clients know no held deliveries either.
+#[test]
+fn a_held_delivery_shows_as_failed() {
+    let mut message = text();
+    message.deliveries[0] = Delivery::new(HELPER).held(HeldBy::MaxHops, at(LATER));
+    let held = json!({
+        "status": "failed", "current_attempt": 0, "attempts": [], "delivered_at": null, "processed_at": null,
+        "dead_at": LATER, "dead_reason": HeldBy::MaxHops.reason(), "held_by": "max_hops",
+    });
+    let shown = to_value(MessageView::for_user(&message)).unwrap()["metadata"]["delivery_status"].clone();
+    assert_eq!(shown, json!({id(3).as_str().unwrap(): held}));
+}
+
 #[test]
 fn only_humans_texts_say_sent() {
     let by_agent = Message { sender: ParticipantId::Agent(OTHER), ..text() };
@@ -170,6 +183,7 @@ fn rooms_always_have_a_title() {
         updated_at: at(LATER),
         last_message_at: None,
         respond_within: None,
+        max_hops: None,
     };
     let expected = json!({
         "id": id(1), "title": "Untitled room", "task_id": id(9), "type": "group", "chat_type": "group",

@@ -16,6 +16,7 @@ pub(crate) mod plan;
 pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod token;
+pub(crate) mod usage;
 pub(crate) mod user;
 pub(crate) mod version;
 pub(crate) mod work;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use domain::account::normalize_handle;
+use domain::message::{MaxHops, MaxPairMessages};
 use domain::organization::Pause;
 use domain::plan::{
     AssignPlan, AssignRefused, Organization, PlanInUse, PlanName, PlanService, WhichOrganization,
@@ -191,6 +192,8 @@ pub(crate) fn organization_as_json(organization: &Organization) -> Value {
         "users": organization.users,
         "bytes": organization.bytes,
         "pause": pause_as_json(organization.pause.as_ref()),
+        "max_hops": organization.max_hops.map(MaxHops::get),
+        "max_pair_messages": organization.max_pair_messages.map(MaxPairMessages::get),
     })
 }
 
@@ -207,5 +210,15 @@ pub(crate) fn organization_as_text(organization: &Organization) -> String {
     let users = count(organization.users, "user");
     let pause =
         organization.pause.as_ref().map(|pause| format!(", {}", pause_as_text(pause))).unwrap_or_default();
-    format!("{}: plan {}, {users}{pause}", organization.name, organization.plan.as_str())
+    let hops = organization.max_hops.map(|max| match max.get() {
+        0 => ", no limit of hops".to_owned(),
+        max => format!(", at most {max} hops"),
+    });
+    let hops = hops.unwrap_or_default();
+    let pairs = organization.max_pair_messages.map(|max| match max.get() {
+        0 => ", no limit of pairs".to_owned(),
+        max => format!(", at most {max} messages of a pair"),
+    });
+    let pairs = pairs.unwrap_or_default();
+    format!("{}: plan {}, {users}{hops}{pairs}{pause}", organization.name, organization.plan.as_str())
 }

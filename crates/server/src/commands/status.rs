@@ -170,6 +170,7 @@ impl Found {
                 "processing": work.processing,
                 "failed": work.failed,
                 "dead": work.dead,
+                "held": work.held,
                 "unanswered": work.unanswered,
                 "stuck": work.stuck,
                 "failing": work.failing,

@@ -11,12 +11,14 @@ mod database;
 mod env_file;
 mod file;
 mod flags;
+mod guard;
 mod http;
 mod key;
 mod log;
 mod parse;
 mod passwords;
 mod plans;
+mod prices;
 mod rates;
 mod reference;
 mod retention;
@@ -31,8 +33,9 @@ use std::time::Duration;
 
 use crate::bus::Settings as BusSettings;
 use domain::login::Registration;
-use domain::message::Retention;
+use domain::message::{MaxHops, MaxPairMessages, Retention};
 use domain::plan::{Plan, PlanName};
+use domain::usage::Prices;
 use domain::work::WorkThresholds;
 use http_wire::limit::RateLimitConfig;
 use http_wire::public_url::PublicUrl;
@@ -92,6 +95,12 @@ pub struct Config {
     pub sockets: SocketConfig,
     /// The thresholds of the flags of work.
     pub work: WorkThresholds,
+    /// The limit of hops of organizations that have none of their own.
+    pub max_hops: MaxHops,
+    /// The largest number of messages of a tree; 0 for no limit.
+    pub max_tree_messages: u32,
+    /// The limit of pairs of organizations that have none of their own.
+    pub max_pair_messages: MaxPairMessages,
     /// The number of days after which a contact request expires; 0 for never.
     pub contact_request_days: u32,
     /// The number of days after which a new key expires if no expiry is requested; 0 for never.
@@ -102,6 +111,8 @@ pub struct Config {
     pub default_plan: PlanName,
     /// The plans in addition to the built-in one.
     pub plans: Vec<Plan>,
+    /// The prices of models.
+    pub prices: Prices,
     /// The memory and time of a password hash.
     pub passwords: PasswordConfig,
     /// Who may register.
@@ -220,8 +231,12 @@ impl Config {
         let traces = traces::read(values);
         let sockets = sockets::read(values);
         let work = work::read(values);
+        let max_hops = guard::max_hops(values);
+        let max_tree_messages = guard::max_tree_messages(values);
+        let max_pair_messages = guard::max_pair_messages(values);
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
+        let prices = prices::read(values);
         let retention = retention::read(values);
         let (registration, passwords) = passwords::read(values);
         let key_ttl_days = passwords::key_ttl_days(values);
@@ -242,11 +257,15 @@ impl Config {
             traces,
             sockets,
             work,
+            max_hops,
+            max_tree_messages,
+            max_pair_messages,
             contact_request_days,
             key_ttl_days,
             retention,
             default_plan,
             plans,
+            prices,
             passwords,
             registration,
             rates,

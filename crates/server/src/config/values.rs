@@ -14,7 +14,7 @@ use super::file::{self, Entry};
 use super::flags::Flags;
 use super::key::RENAMED;
 use super::key::{Form, Key};
-use super::plans;
+use super::{plans, prices};
 use crate::nearest::nearest;
 
 /// The default configuration file; it need not exist.
@@ -229,7 +229,8 @@ impl Values {
         }
         for Entry { path: key, text, form, line, table } in entries {
             let origin = Origin::File(path.to_owned(), line);
-            if table && (key == "plans" || key.starts_with("plans.")) {
+            let is_named = |tables: &str| key == tables || key.starts_with(&format!("{tables}."));
+            if table && (is_named("plans") || is_named("prices")) {
                 self.tables.push(key);
                 continue;
             }
@@ -305,8 +306,13 @@ impl Values {
 
     /// The names of the tables inside `plans`.
     pub(super) fn plan_names(&self) -> Vec<String> {
-        let names = self.tables.iter().filter_map(|table| table.strip_prefix("plans."));
-        names.filter(|name| !name.contains('.')).map(str::to_owned).collect()
+        self.tables_in("plans").into_iter().filter(|name| !name.contains('.')).collect()
+    }
+
+    /// The names of the tables inside another one, and of those inside them, whose names contain a dot.
+    pub(super) fn tables_in(&self, outer: &str) -> Vec<String> {
+        let names = self.tables.iter().filter_map(|table| table.strip_prefix(outer)?.strip_prefix('.'));
+        names.map(str::to_owned).collect()
     }
 
     /// Reads one line of a table in the file, which has no flag and no variable.
@@ -337,8 +343,9 @@ impl Values {
             }
             let problem = "there is no such setting";
             let renamed = RENAMED.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
-            let of_a_plan = plans::lines_like(&name);
-            let meant = || nearest(&name, known.iter().copied().chain(of_a_plan.iter().map(String::as_str)));
+            let of_a_table = plans::lines_like(&name).into_iter().chain(prices::lines_like(&name));
+            let of_a_table = of_a_table.collect::<Vec<_>>();
+            let meant = || nearest(&name, known.iter().copied().chain(of_a_table.iter().map(String::as_str)));
             let problem = match (renamed.or_else(meant), &variable) {
                 (Some(now), Some(_)) if renamed.is_some() => {
                     format!("this setting is called PARLANCE_{} now", now.to_ascii_uppercase())

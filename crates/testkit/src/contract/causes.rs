@@ -45,7 +45,7 @@ async fn stored(world: &World, reader: &TestUser, chat: ChatId, message: Message
     page.rows.into_iter().find(|row| row.id == message).unwrap()
 }
 
-fn a_thought() -> PostEvent {
+pub(super) fn a_thought() -> PostEvent {
     let content = EventContent::new("hm".to_owned()).unwrap();
     PostEvent { kind: MessageKind::Thought, content, metadata: EventMetadata::default(), in_reply_to: None }
 }
@@ -218,7 +218,8 @@ pub async fn a_sender_may_name_the_cause(world: World) {
 
     let by_ann = |in_reply_to| SendMessage { mentions: Vec::new(), in_reply_to, ..to(&ann) };
     let sent = world.messages.send(ann.caller, chat, by_ann(Some(posted.id))).await.unwrap();
-    assert_eq!(stored(&world, &ann, chat, sent.id).await.cause, Cause::Known(posted.place_below()));
+    let anew = Cause::Known(Place { hop: 0, ..posted.place_below() });
+    assert_eq!(stored(&world, &ann, chat, sent.id).await.cause, anew, "hops begin anew");
     for message in [hidden, of_another_room] {
         let refused = world.messages.send(ann.caller, chat, by_ann(Some(message))).await;
         assert!(matches!(refused, Err(SendMessageError::CauseNotFound)), "{refused:?}");

@@ -199,7 +199,7 @@ pub async fn a_room_gives_its_texts_a_deadline(world: World) {
     world.connect((ann.caller, "ann"), (ben.caller, "ben")).await;
     world.add(ann.caller, chat, ben.id.into(), Role::Member).await;
     let to_bot = [ParticipantId::Agent(bot.id)];
-    let set = |within| ChatChanges { title: None, respond_within: Some(within) };
+    let set = |within| ChatChanges { respond_within: Some(within), ..ChatChanges::default() };
     let seconds = |seconds| set(RespondWithin::new(seconds));
     world.publisher.take();
     let changed = world.chats.rename(ann.caller, chat, seconds(90)).await.unwrap().chat;

@@ -7,8 +7,8 @@ use domain::delivery::{AdvanceDelivery, AttemptNumber, DeliveryStep, FailureText
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
-    Ageing, AppendRefused, Cause, HistoryFilter, Mention, MentionKind, Message, MessageContent, MessageKind,
-    NewMessage, Retention,
+    Ageing, AppendRefused, Cause, HistoryFilter, MaxHops, Mention, MentionKind, Message, MessageContent,
+    MessageKind, NewMessage, Retention,
 };
 use domain::ports::Clock;
 use domain::store::OnCommit;
@@ -32,6 +32,7 @@ fn text(world: &World, chat: ChatId, sender: ParticipantId, content: &str) -> Ne
         metadata: None,
         cause: Cause::None,
         respond_by: None,
+        max_hops: MaxHops::default(),
         is_notice: false,
         keyed: None,
         now: world.clock.now(),

@@ -9,8 +9,8 @@ use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
-    Anchor, AppendRefused, Cause, EventContent, EventMetadata, HistoryFilter, Kinds, Mention, MentionKind,
-    Message, MessageContent, MessageKind, NewMessage, PostEvent, RequestedMention, SendMessage,
+    Anchor, AppendRefused, Cause, EventContent, EventMetadata, HistoryFilter, Kinds, MaxHops, Mention,
+    MentionKind, Message, MessageContent, MessageKind, NewMessage, PostEvent, RequestedMention, SendMessage,
 };
 use domain::page::{Order, PageRequest, Slice};
 use domain::ports::Clock;
@@ -55,6 +55,7 @@ fn text(
         metadata: None,
         cause: Cause::None,
         respond_by: None,
+        max_hops: MaxHops::default(),
         is_notice: false,
         keyed: None,
         now: world.clock.now(),

@@ -183,6 +183,7 @@ pub async fn work_is_narrowed(world: World) {
             WorkFilter {
                 agent: Some(scout.id),
                 chat: Some(other),
+                root: None,
                 state: Some(DeliveryStatus::Failed),
                 flag: None,
                 min_age: Some(Duration::from_secs(60)),

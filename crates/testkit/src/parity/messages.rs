@@ -10,6 +10,8 @@ use domain::message::{
 };
 use domain::ports::Clock;
 use domain::time::Timestamp;
+use domain::usage::{UsageFilter, UsageGroup};
+use domain::work::WorkScope;
 use serde_json::json;
 
 use super::cast::{Cast, Made, next};
@@ -24,7 +26,8 @@ impl Cast {
             11 => self.edit(),
             12 => self.delete_message(),
             13..16 => self.history(),
-            16 | 17 => self.surroundings(),
+            16 => self.surroundings(),
+            17 => self.usage(),
             _ => self.context(),
         }
     }
@@ -71,7 +74,9 @@ impl Cast {
         let chat = self.chat();
         let (caller, text, once) = (self.member_agent(chat), self.text(), self.once());
         let kind = self.rng.of(&MessageKind::ALL);
-        let metadata = self.rng.of(&[json!({}), json!({"kind": "review", "ä": [1.5, null, "x"]})]);
+        let usage =
+            json!({"band_usage": {"input_tokens": 1_u64 << 52, "output_tokens": self.rng.of(&[3, 4])}});
+        let metadata = self.rng.of(&[json!({}), json!({"kind": "review", "ä": [1.5, null, "x"]}), usage]);
         act!("post_event", |world, caller, chat, kind, text, metadata, once| {
             let metadata = EventMetadata::new(metadata.as_object().unwrap().clone());
             let (content, metadata) = match (EventContent::new(text), metadata) {
@@ -119,6 +124,17 @@ impl Cast {
         let (caller, page) = (self.member_user(chat), self.page("history"));
         act!("history", |world, caller, chat, filter, page| {
             played(world.messages.history(caller, chat, filter, page).await, next("history"))
+        })
+    }
+
+    fn usage(&mut self) -> Act {
+        let chat = self.chat();
+        let caller = self.member_user(chat);
+        let (group, page) = (self.rng.of(&UsageGroup::ALL), self.page("usage"));
+        act!("usage", |world, caller, group, page| {
+            let scope = WorkScope::OwnedBy(caller.user);
+            let listed = world.usage.list(scope, UsageFilter::default(), group, page).await;
+            played(listed.map(|list| (list.page, list.sums)), nothing)
         })
     }
 

@@ -5,7 +5,7 @@ use domain::chat::{
     CreateChat,
 };
 use domain::id::TaskId;
-use domain::message::RespondWithin;
+use domain::message::{MaxHops, RespondWithin};
 use domain::page::Order;
 use uuid::Uuid;
 
@@ -65,7 +65,8 @@ impl Cast {
         let chat = self.chat();
         let (caller, title) = (self.member(chat), ChatTitle::renamed(&self.line()).unwrap());
         let respond_within = self.rng.maybe(&[None, RespondWithin::new(60)]);
-        let changes = ChatChanges { title: self.rng.maybe(&[title]), respond_within };
+        let max_hops = self.rng.maybe(&[None, MaxHops::new(2)]);
+        let changes = ChatChanges { title: self.rng.maybe(&[title]), respond_within, max_hops };
         act!("rename", |world, caller, chat, changes| {
             played(world.chats.rename(caller, chat, changes).await, nothing)
         })

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use domain::delivery::DeliveryStep;
 use domain::id::{MessageId, ParticipantId};
-use domain::message::{Cause, MessageKind, Place};
+use domain::message::{Cause, MaxHops, MessageKind, Place};
 use domain::ports::Clock;
 use testkit::postgres::server;
 use testkit::{Stores, World};
@@ -65,6 +65,7 @@ async fn a_message_in_doubt_is_found_with_its_cause() {
         metadata: None,
         cause: Cause::None,
         respond_by: None,
+        max_hops: MaxHops::default(),
         is_notice: false,
         keyed: None,
         now: world.clock.now(),

@@ -6,9 +6,14 @@ use crate::caller::Caller;
 use crate::chat::{AddParticipant, Chat, ChatChanges, DeleteChat, RemoveParticipant, RenameChat};
 use crate::control::{InterruptAgent, SetStopped};
 use crate::id::{ChatId, MessageId, OrganizationId, ParticipantId, UserId};
-use crate::message::{DeleteMessage, EditMessage, RespondWithin};
+use crate::message::{DeleteMessage, EditMessage, MaxHops, RespondWithin};
 use crate::time::Timestamp;
 use crate::work::{ChangeWork, WorkStep};
+
+/// A limit of hops as a detail.
+pub(super) fn hops(max: Option<MaxHops>) -> String {
+    max.map_or_else(|| "none".to_owned(), |max| max.get().to_string())
+}
 
 impl AuditEntry {
     /// A chat that was made, in this organization; a given title is the detail. A title that derives
@@ -20,19 +25,20 @@ impl AuditEntry {
         Self { detail: chat.title.clone(), ..created }
     }
 
-    /// A chat that was given another title or default deadline, which is the detail: an entry for each.
+    /// A chat that was given another title, default deadline, or limit of hops, which is the detail: an entry for each.
     pub fn chat_renamed(command: &RenameChat) -> Vec<Self> {
-        let RenameChat { chat, by, now, changes: ChatChanges { title, respond_within } } = command;
+        let RenameChat { chat, by, now, changes: ChatChanges { title, respond_within, max_hops } } = command;
         let title = title.as_ref().map(|title| (AuditAction::ChatRenamed, title.as_str().to_owned()));
         let seconds = |within: Option<RespondWithin>| {
             within.map_or_else(|| "none".to_owned(), |within| within.seconds().to_string())
         };
         let deadline = respond_within.map(|within| (AuditAction::ChatDeadlineSet, seconds(within)));
+        let max_hops = max_hops.map(|max| (AuditAction::ChatMaxHopsSet, hops(max)));
         let entry = |(action, detail): (AuditAction, String)| {
             let tenant = AuditTenant::Chat(*chat, Some(by.organization()));
             Self::new(action, *by, AuditObject::Chat(*chat), tenant, *now).with_detail(&detail)
         };
-        title.into_iter().chain(deadline).map(entry).collect()
+        title.into_iter().chain(deadline).chain(max_hops).map(entry).collect()
     }
 
     /// A chat that was deleted.

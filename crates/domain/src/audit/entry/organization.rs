@@ -1,11 +1,12 @@
 //! Entries about organizations, their plans, members and invitations.
 
+use super::chat::hops;
 use super::{Actor, AuditEntry, AuditObject, AuditTenant};
 use crate::audit::AuditAction;
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::organization::{
-    Authority, DeleteOrganization, Depart, Enter, EnterBy, NewInvitation, NewOrganization, OrganizationRole,
-    RenameOrganization, RevokeInvitation, SetPaused, SetRole,
+    Authority, DeleteOrganization, Depart, Enter, EnterBy, NewInvitation, NewOrganization,
+    OrganizationChanges, OrganizationRole, RenameOrganization, RevokeInvitation, SetPaused, SetRole,
 };
 use crate::plan::PlanName;
 use crate::time::Timestamp;
@@ -28,12 +29,20 @@ impl AuditEntry {
         Self::of_organization(action, Actor::Operator, command.organization, command.now)
     }
 
-    /// An organization that has another name.
-    pub fn organization_renamed(command: &RenameOrganization) -> Self {
-        let organization = command.by.organization();
-        let action = AuditAction::OrganizationRenamed;
-        Self::of_organization(action, command.by, organization, command.now)
-            .with_detail(command.name.as_str())
+    /// An organization that has another name or limit, which is the detail: an entry for each.
+    pub fn organization_renamed(command: &RenameOrganization) -> Vec<Self> {
+        let RenameOrganization { by, changes, now } = command;
+        let OrganizationChanges { name, max_hops, max_pair_messages } = changes;
+        let name = name.as_ref().map(|name| (AuditAction::OrganizationRenamed, name.as_str().to_owned()));
+        let max_hops = max_hops.map(|max| (AuditAction::OrganizationMaxHopsSet, hops(max)));
+        let pairs = max_pair_messages.map(|max| {
+            let detail = max.map_or_else(|| "none".to_owned(), |max| max.get().to_string());
+            (AuditAction::OrganizationMaxPairMessagesSet, detail)
+        });
+        let entry = |(action, detail): (AuditAction, String)| {
+            Self::of_organization(action, *by, by.organization(), *now).with_detail(&detail)
+        };
+        name.into_iter().chain(max_hops).chain(pairs).map(entry).collect()
     }
 
     /// An organization that was paused, for a reason, or resumed.

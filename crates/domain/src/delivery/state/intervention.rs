@@ -1,7 +1,8 @@
 //! Changes of a delivery that its agent does not make: it becomes dead after too many attempts, and
 //! those who are responsible for the agent dead-letter it, retry it, or replace it by another message. Pure.
 //!
-//! A *dead* delivery is not offered any more; its attempts are kept. A *restart* offers a delivery as
+//! A *dead* delivery is not offered any more; its attempts are kept. A *held* one was never offered, since its
+//! message is over a limit: it is dead as well, until it is retried, and says which limit. A *restart* offers a delivery as
 //! if it were new: earlier attempts are kept and their numbers go on, but they count towards neither
 //! its status nor the limit.
 
@@ -13,6 +14,7 @@ use super::{Attempt, AttemptNumber, AttemptState, AttemptStatus, Delivery, Deliv
 use crate::id::MessageId;
 use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// The number of attempts that an agent makes at a message before the delivery is dead: 1 to 1,000.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -57,6 +59,31 @@ pub struct Restart {
     pub at: Timestamp,
 }
 
+words! {
+    /// The limit by which a delivery is held.
+    HeldBy {
+        /// Its message follows from the root of its tree over too many others
+        /// ([`MaxHops`](crate::message::MaxHops)).
+        MaxHops = "max_hops",
+        /// Its tree has too many messages.
+        MaxTreeMessages = "max_tree_messages",
+        /// Two agents have sent each other too many texts without a known cause
+        /// ([`MaxPairMessages`](crate::message::MaxPairMessages)).
+        MaxPairMessages = "max_pair_messages",
+    }
+}
+
+impl HeldBy {
+    /// The reason of a held delivery.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::MaxHops => "held: too many messages lead from the first one to this one",
+            Self::MaxTreeMessages => "held: too many messages have followed from the first one",
+            Self::MaxPairMessages => "held: two agents have sent each other too many messages",
+        }
+    }
+}
+
 /// The end of a delivery that was not processed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DeadLetter {
@@ -67,6 +94,9 @@ pub struct DeadLetter {
     /// The message that replaces it, if its text was sent again. It stays dead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<MessageId>,
+    /// The limit that holds it; `None` if it is dead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<HeldBy>,
 }
 
 /// The reason for taking a delivery out of the queue: not blank, at most 500 characters.
@@ -133,7 +163,19 @@ impl Delivery {
         self.restart
     }
 
-    /// Its end, if it was not processed and is not offered any more.
+    /// A new delivery that is not offered, because its message is over a limit.
+    #[must_use]
+    pub fn held(self, by: HeldBy, now: Timestamp) -> Self {
+        let reason = by.reason().to_owned();
+        Self { dead: Some(DeadLetter { at: now, reason, replaced_by: None, held_by: Some(by) }), ..self }
+    }
+
+    /// The limit that holds it.
+    pub fn held_by(&self) -> Option<HeldBy> {
+        self.dead.as_ref()?.held_by
+    }
+
+    /// Its end, if it was not processed and is not offered any more, or the hold.
     pub const fn dead(&self) -> Option<&DeadLetter> {
         self.dead.as_ref()
     }
@@ -185,11 +227,11 @@ impl Delivery {
             1 => "not processed after 1 attempt".to_owned(),
             number => format!("not processed after {number} attempts"),
         };
-        Self { dead: Some(DeadLetter { at: now, reason, replaced_by: None }), ..self }
+        Self { dead: Some(DeadLetter { at: now, reason, replaced_by: None, held_by: None }), ..self }
     }
 
     /// Offers the delivery as if it were new: one that was taken or failed, one whose open attempt
-    /// began at `stuck_since` or before, which ends, or a dead one.
+    /// began at `stuck_since` or before, which ends, a dead one, or a held one.
     pub fn retry(mut self, stuck_since: Timestamp, now: Timestamp) -> Result<Self, InterventionRefused> {
         self.check_not_in_progress(stuck_since)?;
         if self.status() == DeliveryStatus::New {
@@ -205,10 +247,11 @@ impl Delivery {
     /// Takes the delivery out of the queue. An open attempt ends as failed.
     pub fn dead_letter(self, reason: &DeadLetterReason, now: Timestamp) -> Result<Self, InterventionRefused> {
         self.check_open()?;
-        if self.dead.is_some() {
+        if self.status() == DeliveryStatus::Dead {
             return Err(InterventionRefused::Status(DeliveryStatus::Dead));
         }
-        Ok(self.end(DeadLetter { at: now, reason: reason.as_str().to_owned(), replaced_by: None }))
+        let reason = reason.as_str().to_owned();
+        Ok(self.end(DeadLetter { at: now, reason, replaced_by: None, held_by: None }))
     }
 
     /// Takes the delivery out of the queue, or has it stay dead, because the message `by` replaces it. An open
@@ -221,7 +264,7 @@ impl Delivery {
         now: Timestamp,
     ) -> Result<Self, InterventionRefused> {
         self.check_not_in_progress(stuck_since)?;
-        Ok(self.end(DeadLetter { at: now, reason, replaced_by: Some(by) }))
+        Ok(self.end(DeadLetter { at: now, reason, replaced_by: Some(by), held_by: None }))
     }
 
     /// Refuses what is not in the queue, was processed, or was replaced.

@@ -20,7 +20,10 @@ fn reason() -> DeadLetterReason {
     DeadLetterReason::new("no key".to_owned()).unwrap()
 }
 
-/// A delivery in each of the six states, reached as an agent and its owner reach it.
+/// The states in which no attempt is opened.
+const OVER: [DeliveryStatus; 2] = [DeliveryStatus::Dead, DeliveryStatus::Held];
+
+/// A delivery in each of the states, reached as an agent and its owner reach it.
 fn in_state(status: DeliveryStatus) -> Delivery {
     let new = Delivery::new(AGENT);
     let delivery = match status {
@@ -30,6 +33,7 @@ fn in_state(status: DeliveryStatus) -> Delivery {
         DeliveryStatus::Processed => new.begin_attempt(at(1)).succeed(at(2)).unwrap(),
         DeliveryStatus::Failed => new.begin_attempt(at(1)).fail(&failure(), at(2)).unwrap(),
         DeliveryStatus::Dead => new.begin_attempt(at(1)).dead_letter(&reason(), at(2)).unwrap(),
+        DeliveryStatus::Held => new.held(HeldBy::MaxHops, at(1)),
     };
     assert_eq!(delivery.status(), status);
     delivery
@@ -46,10 +50,11 @@ fn a_socket_taking_it_changes_only_a_new_delivery() {
 }
 
 #[test]
-fn an_attempt_can_be_opened_in_every_state_but_dead() {
-    let dead = in_state(DeliveryStatus::Dead);
-    assert_eq!(dead.step(&DeliveryStep::Begin, None, at(9)), Err(StepRefused::Dead));
-    for status in DeliveryStatus::ALL.into_iter().filter(|status| *status != DeliveryStatus::Dead) {
+fn an_attempt_can_be_opened_in_every_state_but_dead_and_held() {
+    for over in OVER {
+        assert_eq!(in_state(over).step(&DeliveryStep::Begin, None, at(9)), Err(StepRefused::Dead));
+    }
+    for status in DeliveryStatus::ALL.into_iter().filter(|status| !OVER.contains(status)) {
         let before = in_state(status);
         let after = before.clone().step(&DeliveryStep::Begin, max(9), at(9)).unwrap();
         assert_eq!(after.status(), DeliveryStatus::Processing, "{status:?}");
@@ -112,7 +117,7 @@ fn numbers_go_on_from_the_newest_attempt_even_if_older_ones_are_not_loaded() {
 fn only_attempts_that_steps_lead_to_are_restored() {
     let restore = |attempts: Vec<Attempt>| Delivery::restore(AGENT, true, Some(at(1)), attempts);
     assert_eq!(restore(Vec::new()), Ok(in_state(DeliveryStatus::Delivered)));
-    for status in DeliveryStatus::ALL.into_iter().filter(|status| *status != DeliveryStatus::Dead) {
+    for status in DeliveryStatus::ALL.into_iter().filter(|status| !OVER.contains(status)) {
         let Delivery { agent, addressed, delivered_at, attempts, .. } = in_state(status).begin_attempt(at(3));
         let [first, open] = &attempts[..] else {
             assert_eq!(attempts.len(), 1);

@@ -168,12 +168,13 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &AgentArgument
             times.or_never(work.finished_at),
         ),
         format!(
-            "  open work: {}, of which {} unanswered, {} stuck, {} failing; {} dead",
+            "  open work: {}, of which {} unanswered, {} stuck, {} failing; {} dead, {} held",
             count(work.totals.open(), "message"),
             work.totals.unanswered,
             work.totals.stuck,
             work.totals.failing,
             count(work.totals.dead, "message"),
+            work.totals.held,
         ),
     ];
     print(&lines.join("\n"))
@@ -300,6 +301,7 @@ fn with_work(agent: &Agent, work: &AgentWork) -> Value {
         "stuck": totals.stuck,
         "failing": totals.failing,
         "dead": totals.dead,
+        "held": totals.held,
         "oldest_at": time(&totals.oldest),
     });
     shown

@@ -128,6 +128,7 @@ async fn overdue(config: &Config, store: &Arc<dyn Store>) -> Vec<Finding> {
             WorkFlag::Stuck => "in processing for too long",
             WorkFlag::Failing => "the last attempts all failed",
             WorkFlag::Dead => "taken out of the queue without being processed",
+            WorkFlag::Held => "over a limit, and not offered until somebody retries them",
         };
         let found = format!("{} {}: {what}", count(number, "message"), flag.as_str());
         Finding::warning("work", found, format!("run `parlance work list --flag {}`", flag.as_str()))

@@ -24,15 +24,30 @@ pub enum OrgCommand {
     /// Rename an organization.
     #[command(after_help = "Example:\n  parlance org rename acme \"Acme Labs\"")]
     Rename(RenameOrgArguments),
-    /// Pause an organization: no agent works in any of its chats until it is resumed.
+    /// Pause an organization: no agent works in any of its rooms until it is resumed.
     ///
     /// Its agents are offered nothing there and can send nothing. Humans can still write; messages to agents wait.
-    /// Chats that are stopped stay stopped.
+    /// Rooms that are stopped stay stopped.
     #[command(after_help = "Example:\n  parlance org pause acme --reason \"runaway costs\"")]
     Pause(PauseOrgArguments),
     /// Resume a paused organization.
     #[command(after_help = "Example:\n  parlance org resume acme")]
     Resume(ResumeOrgArguments),
+    /// Set how many messages may follow from one another in the rooms of an organization before the next one of an
+    /// agent is held.
+    ///
+    /// What is held is stored, and offered to no agent until a human retries it; see `parlance work`. A room can
+    /// have a stricter limit.
+    #[command(after_help = "Examples:\n  parlance org set-max-hops acme 200\n  \
+        parlance org set-max-hops acme default")]
+    SetMaxHops(SetMaxHopsArguments),
+    /// Set how many messages two agents in a room of an organization may send each other within ten minutes before
+    /// those of the next ten minutes are held.
+    ///
+    /// Counts only messages without a known cause.
+    #[command(after_help = "Examples:\n  parlance org set-max-pair-messages acme 500\n  \
+        parlance org set-max-pair-messages acme default")]
+    SetMaxPairMessages(SetMaxPairMessagesArguments),
     /// Delete an organization without members permanently.
     ///
     /// Also deletes its memories and open invitations. Move or delete its members first: `org move`,
@@ -153,6 +168,30 @@ pub struct PauseOrgArguments {
 pub struct ResumeOrgArguments {
     /// Name of the organization.
     pub name: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The organization, and its limit of hops.
+#[derive(Args, Debug)]
+pub struct SetMaxHopsArguments {
+    /// Name of the organization.
+    pub name: String,
+    /// Number of messages; 0 for no limit, `default` for the limit of the server.
+    pub max_hops: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The organization, and its limit of pairs.
+#[derive(Args, Debug)]
+pub struct SetMaxPairMessagesArguments {
+    /// Name of the organization.
+    pub name: String,
+    /// Number of messages; 0 for no limit, `default` for the limit of the server.
+    pub max_pair_messages: String,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -10,10 +10,11 @@ use std::time::Duration;
 use domain::account::{AccountService, normalize_handle, parse_email};
 use domain::chat::ChatService;
 use domain::id::{ParticipantId, UserId};
+use domain::message::{MaxHops, MaxPairMessages};
 use domain::organization::{
     AcceptError, Authority, CreateOrganizationError, DeleteOrganizationError, EnterError, Invitation,
-    InvitationStatus, Invite, LeaveError, Member, OrganizationService, PauseReason, RenameError,
-    SetRoleError,
+    InvitationStatus, Invite, LeaveError, Member, OrganizationChanges, OrganizationService, PauseReason,
+    RenameError, SetRoleError,
 };
 use domain::page::{Page, PageRequest, Position, Slice};
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
@@ -30,7 +31,8 @@ use crate::store::{self, Store};
 use crate::wiring;
 use arguments::{
     CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments,
-    PauseOrgArguments, RenameOrgArguments, ResumeOrgArguments, SetRoleArguments, ShowOrgArguments,
+    PauseOrgArguments, RenameOrgArguments, ResumeOrgArguments, SetMaxHopsArguments,
+    SetMaxPairMessagesArguments, SetRoleArguments, ShowOrgArguments,
 };
 
 /// The next step for an unknown name.
@@ -74,6 +76,18 @@ pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Fail
             OrgCommand::Rename(arguments) => rename(&desk, arguments).await,
             OrgCommand::Pause(arguments) => pause(&desk, arguments).await,
             OrgCommand::Resume(arguments) => resume(&desk, arguments).await,
+            OrgCommand::SetMaxHops(SetMaxHopsArguments { name, max_hops, json }) => {
+                let max_hops = Some(limit(max_hops, "hops", MaxHops::MAX, MaxHops::new)?);
+                let changes = OrganizationChanges { max_hops, ..OrganizationChanges::default() };
+                change(&desk, name, changes, *json).await
+            }
+            OrgCommand::SetMaxPairMessages(arguments) => {
+                let SetMaxPairMessagesArguments { name, max_pair_messages, json } = arguments;
+                let (wished, max) = (max_pair_messages, MaxPairMessages::MAX);
+                let max_pair_messages = Some(limit(wished, "pair-messages", max, MaxPairMessages::new)?);
+                let changes = OrganizationChanges { max_pair_messages, ..OrganizationChanges::default() };
+                change(&desk, name, changes, *json).await
+            }
             OrgCommand::Delete(arguments) => delete(&desk, arguments).await,
             OrgCommand::Invite(arguments) => invite(&desk, arguments).await,
             OrgCommand::SetRole(arguments) => set_role(&desk, arguments).await,
@@ -141,6 +155,31 @@ async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, F
         Err(RenameError::NameTaken) => Err(name_taken(&arguments.new_name)),
         Err(cause) => Err(Failure::new("the organization was not renamed", cause)),
     }
+}
+
+/// A limit as it is written; the command is `set-max-` and `what`.
+fn limit<L>(wished: &str, what: &str, max: u32, new: fn(u32) -> Option<L>) -> Result<Option<L>, Failure> {
+    let number = match wished.trim() {
+        "default" => return Ok(None),
+        number => number,
+    };
+    let limit = number.parse().ok().and_then(new).ok_or_else(|| {
+        let said = format!("'{number}' is neither a number from 0 to {max} nor `default`");
+        Failure::plain(said).next(&format!("see `parlance org set-max-{what} --help`"))
+    });
+    limit.map(Some)
+}
+
+async fn change(
+    desk: &Desk,
+    name: &str,
+    changes: OrganizationChanges,
+    json: bool,
+) -> Result<String, Failure> {
+    let organization = named(&desk.organizations, &desk.store, name).await?;
+    let stored = desk.organizations.rename(Authority::Operator(organization.id), changes).await;
+    let stored = stored.map_err(|cause| Failure::new("the limit was not changed", cause))?;
+    Ok(rendered(&stored, json))
 }
 
 async fn pause(desk: &Desk, arguments: &PauseOrgArguments) -> Result<String, Failure> {

@@ -12,10 +12,11 @@ pub enum WorkCommand {
     /// List messages that agents have not processed, oldest first.
     ///
     /// The last column is the flag of the message (unanswered, stuck, or failing), or its state if it has
-    /// none. Dead messages are only listed with `--state dead`.
+    /// none. Dead and held messages are only listed with `--state dead` and `--state held`.
     #[command(after_help = "Examples:\n  \
         parlance work list --flag failing\n  \
         parlance work list --agent ann/echo --watch\n  \
+        parlance work list --state held\n  \
         parlance work list --json | jq -r '.work[].attempts[-1].error'")]
     List(ListWorkArguments),
     /// Show what became of a message at one agent, with its newest attempts and the beginning of their errors.
@@ -23,12 +24,13 @@ pub enum WorkCommand {
     Show(ShowWorkArguments),
     /// Offer work to its agent as if it were new: one message, or all that match.
     ///
-    /// Work that failed, is stuck, dead, or was delivered and not begun can be retried. Its attempts are kept,
+    /// Work that failed, is stuck, dead, held, or was delivered and not begun can be retried. Its attempts are kept,
     /// and the agent gets as many again. An agent that has given a message up may ignore it until its process
     /// restarts.
     #[command(after_help = "Examples:\n  \
         parlance work retry 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77 ann/echo\n  \
-        parlance work retry --agent ann/echo --flag failing\n\
+        parlance work retry --agent ann/echo --flag failing\n  \
+        parlance work retry --state held --root 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77\n\
         See also: `parlance work list` shows the messages and agents.")]
     Retry(RetryWorkArguments),
     /// Take work out of the queue of its agent: one message, or all that match.
@@ -73,6 +75,8 @@ pub enum StateArgument {
     Failed,
     /// The message was taken out of the queue.
     Dead,
+    /// A limit holds the message.
+    Held,
 }
 
 impl From<StateArgument> for DeliveryStatus {
@@ -83,6 +87,7 @@ impl From<StateArgument> for DeliveryStatus {
             StateArgument::Processing => Self::Processing,
             StateArgument::Failed => Self::Failed,
             StateArgument::Dead => Self::Dead,
+            StateArgument::Held => Self::Held,
         }
     }
 }
@@ -98,6 +103,8 @@ pub enum FlagArgument {
     Failing,
     /// Taken out of the queue.
     Dead,
+    /// Held by a limit.
+    Held,
 }
 
 impl From<FlagArgument> for WorkFlag {
@@ -107,6 +114,7 @@ impl From<FlagArgument> for WorkFlag {
             FlagArgument::Stuck => Self::Stuck,
             FlagArgument::Failing => Self::Failing,
             FlagArgument::Dead => Self::Dead,
+            FlagArgument::Held => Self::Held,
         }
     }
 }
@@ -120,6 +128,9 @@ pub struct FilterWorkArguments {
     /// Only work in this room.
     #[arg(long, value_name = "ID", visible_alias = "chat")]
     pub room: Option<String>,
+    /// Only messages of the tree that this message began.
+    #[arg(long, value_name = "ID")]
+    pub root: Option<String>,
     /// Only work in this state.
     #[arg(long, value_enum)]
     pub state: Option<StateArgument>,
@@ -132,7 +143,7 @@ pub struct FilterWorkArguments {
 #[derive(Args, Debug)]
 pub struct WhichWorkArguments {
     /// The message's id, as `parlance work list` shows it [default: all that match the options].
-    #[arg(requires = "of", conflicts_with_all = ["agent", "room", "state", "flag", "all"])]
+    #[arg(requires = "of", conflicts_with_all = ["agent", "room", "root", "state", "flag", "all"])]
     pub message: Option<String>,
     /// Handle of the message's agent (owner/slug).
     #[arg(id = "of", value_name = "AGENT")]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::account::Agent;
-use domain::delivery::{Attempt, AttemptNumber, DeadLetterReason};
+use domain::delivery::{Attempt, AttemptNumber, DeadLetterReason, HeldBy};
 use domain::id::MessageId;
 use domain::page::{PageRequest, Slice};
 use domain::time::Timestamp;
@@ -84,9 +84,15 @@ async fn filter(store: &Arc<dyn Store>, arguments: &FilterWorkArguments) -> Resu
         Some(room) => Some(chat::find(store, room).await?.chat.id),
         None => None,
     };
+    let root = arguments.root.as_deref().map(|root| {
+        let next = "take `metadata.cause.root_id` of a message of the tree; see `parlance work list --help`";
+        MessageId::parse(root.trim())
+            .ok_or_else(|| Failure::plain(format!("--root: '{root}' is not the id of a message")).next(next))
+    });
     Ok(WorkFilter {
         agent,
         chat,
+        root: root.transpose()?,
         state: arguments.state.map(Into::into),
         flag: arguments.flag.map(Into::into),
         ..WorkFilter::default()
@@ -233,8 +239,8 @@ async fn change_all(
                 ChangeAllError::NotRetryable => Failure::plain(
                     "no work was retried: without a state, messages that wait would match",
                 )
-                .next("run, for example, `parlance work retry --flag failing`; the flags stuck and dead and the states \
-                                delivered, failed, and dead can be retried, too"),
+                .next("run, for example, `parlance work retry --flag failing`; the flags stuck, dead, and held and the \
+                                states delivered, failed, dead, and held can be retried, too"),
                 ChangeAllError::SameAgent => Failure::plain(format!("no work was {done}: {error}"))
                     .next("name two agents, or send one message again with `parlance work send-again`"),
                 ChangeAllError::NotAdmin(_) | ChangeAllError::Store(_) => {
@@ -314,9 +320,10 @@ async fn show(config: &Config, store: &Arc<dyn Store>, arguments: &ShowWorkArgum
             times.or_hyphen(delivery.processed_at()),
         ),
     ];
-    let dead = delivery
-        .dead()
-        .map(|dead| format!("  dead-lettered {}: {}\n", times.text(dead.at), on_one_line(&dead.reason)));
+    let dead = delivery.dead().map(|dead| {
+        let what = if dead.held_by.is_some() { "held" } else { "dead-lettered" };
+        format!("  {what} {}: {}\n", times.text(dead.at), on_one_line(&dead.reason))
+    });
     let replaced = delivery.replaced_by().map(|new| format!("  replaced by {new}\n"));
     let retried = delivery.restart().map(|restart| format!("  retried {}\n", times.text(restart.at)));
     print(&lines.into_iter().chain(retried).chain(dead).chain(replaced).collect::<Vec<_>>().join("\n"))?;
@@ -388,6 +395,7 @@ fn as_json(item: &WorkItem, flags: &[WorkFlag], now: Timestamp) -> Value {
         "processed_at": delivery.processed_at().map(|at| at.to_string()),
         "dead_at": delivery.dead().map(|dead| dead.at.to_string()),
         "dead_reason": delivery.dead().map(|dead| &dead.reason),
+        "held_by": delivery.held_by().map(HeldBy::as_str),
         "replaced_by": delivery.replaced_by().map(|new| new.to_string()),
         "retried_at": delivery.restart().map(|restart| restart.at.to_string()),
     })

@@ -147,7 +147,7 @@ fn every_open_delivery_can_be_taken_out_of_the_queue() {
     for before in [new(), new().delivered(at(1)), begun, failed(2)] {
         let count = before.attempts().len();
         let dead = before.dead_letter(&reason(), at(9)).unwrap();
-        let end = DeadLetter { at: at(9), reason: "no key".to_owned(), replaced_by: None };
+        let end = DeadLetter { at: at(9), reason: "no key".to_owned(), replaced_by: None, held_by: None };
         assert_eq!((dead.status(), dead.dead()), (DeliveryStatus::Dead, Some(&end)));
         assert_eq!(dead.attempts().len(), count);
         assert!(dead.attempts().iter().all(|attempt| attempt.status() == AttemptStatus::Failed));
@@ -172,7 +172,8 @@ fn what_is_neither_processed_nor_in_progress_is_replaced_once() {
     let dead = failed(2).dead_letter(&reason(), at(8)).unwrap();
     for before in [new(), new().delivered(at(1)), begun(1), failed(1), dead] {
         let replaced = replace(before).unwrap();
-        let end = DeadLetter { at: at(9), reason: "sent again".to_owned(), replaced_by: Some(by) };
+        let end =
+            DeadLetter { at: at(9), reason: "sent again".to_owned(), replaced_by: Some(by), held_by: None };
         assert_eq!((replaced.status(), replaced.dead()), (DeliveryStatus::Dead, Some(&end)));
         assert!(replaced.attempts().iter().all(|attempt| attempt.status() == AttemptStatus::Failed));
         let refused = Err(InterventionRefused::Replaced(by));
@@ -188,7 +189,7 @@ fn what_is_neither_processed_nor_in_progress_is_replaced_once() {
 
 #[test]
 fn only_consistent_interventions_are_restored() {
-    let dead = Some(DeadLetter { at: at(9), reason: "no key".to_owned(), replaced_by: None });
+    let dead = Some(DeadLetter { at: at(9), reason: "no key".to_owned(), replaced_by: None, held_by: None });
     let begun = new().step(&DeliveryStep::Begin, None, at(1)).unwrap();
     let done = after(new(), &[DeliveryStep::Begin, DeliveryStep::Succeed], None, 1);
     for delivery in [begun, done] {
@@ -202,6 +203,22 @@ fn only_consistent_interventions_are_restored() {
     ] {
         assert_eq!(restored.unwrap().status(), DeliveryStatus::Dead);
     }
+}
+
+#[test]
+fn a_held_delivery_is_released_or_ended() {
+    let held = new().held(HeldBy::MaxHops, at(5));
+    assert_eq!((held.status(), held.held_by()), (DeliveryStatus::Held, Some(HeldBy::MaxHops)));
+    let released = retried(held.clone(), 9).unwrap();
+    assert_eq!((released.status(), released.dead(), released.held_by()), (DeliveryStatus::New, None, None));
+    assert_eq!(released.restart(), Some(Restart { after: None, at: at(9) }));
+    let ended = held.clone().dead_letter(&reason(), at(9)).unwrap();
+    assert_eq!((ended.status(), ended.held_by()), (DeliveryStatus::Dead, None));
+    let by = MessageId::new(Uuid::from_u128(9));
+    let replaced = held.clone().replace(by, "sent again".to_owned(), at(0), at(9)).unwrap();
+    assert_eq!((replaced.status(), replaced.held_by()), (DeliveryStatus::Dead, None));
+    let stored = new().with_interventions(None, held.dead().cloned());
+    assert_eq!(stored, Ok(held));
 }
 
 #[test]
