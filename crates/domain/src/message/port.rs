@@ -206,8 +206,9 @@ pub trait MessageRepository: Send + Sync {
     /// write, so a participant removed a moment ago cannot send one last message, nor an agent that was stopped. A
     /// sending agent's membership becomes active.
     ///
-    /// The deliveries of a [guarded](Appended::guarded) message are held as [`TreeHolds::decide`] decides. The first one
-    /// that is held for its hops since the last release makes the hold [due](Self::due_holds) to be noticed.
+    /// The deliveries of a [guarded](Appended::guarded) message are held as
+    /// [`TreeHolds::decide`](super::TreeHolds::decide) decides. The first one that is held for its hops since the last
+    /// release makes the hold [due](Self::due_holds) to be noticed.
     ///
     /// Before all that, a keyed request is compared with the idempotency records ([`crate::idempotency`]);
     /// with the message, the result of the request is recorded.
@@ -259,7 +260,7 @@ pub trait MessageRepository: Send + Sync {
     /// noticed.
     async fn check_tree(&self, command: CheckTree) -> Result<(), StoreError>;
 
-    /// Counts the texts of a pair without a known cause, of those after [`CheckPair::after`] and [`CheckPair::since`].
+    /// Counts the texts of a pair without a known cause, of those after [`CheckPair::since`].
     /// If there are more than the limit, or than a release has allowed, the pair is held from now on, and the hold is
     /// due to be noticed; unless it is held already.
     async fn check_pair(&self, command: CheckPair) -> Result<(), StoreError>;

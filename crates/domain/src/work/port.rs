@@ -339,8 +339,8 @@ pub trait WorkRepository: Send + Sync {
     /// [`MessageRepository::append`](crate::message::MessageRepository::append) stores it. All of this
     /// happens, or nothing.
     ///
-    /// A change that [releases](ChangeWork::releases) a held delivery allows its tree as many hops again, from the
-    /// hop of its message.
+    /// A change of a held delivery [ends](ChangeWork::ends_hold) the hold that is recorded for its tree, pair, or chat:
+    /// a release allows as many hops, or messages, again.
     async fn change_work(
         &self,
         command: ChangeWork,
