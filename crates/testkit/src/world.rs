@@ -16,24 +16,25 @@ use domain::change::ChangeRepository;
 use domain::chat::{AddParticipantCommand, ChatRepository, CreateChat, Role};
 use domain::contact::{ContactRepository, ContactRequest, Handle, RequestLifetime, SendRequest};
 use domain::delivery::DeliveryRepository;
-use domain::id::{AccountId, AgentId, ChatId, ParticipantId, UserId};
+use domain::id::{AccountId, AgentId, ChatId, MessageId, ParticipantId, UserId};
 use domain::idempotency::IdempotencyRepository;
 use domain::login::{LoginRepository, Registration};
 use domain::memory::{MemoryContent, MemoryMetadata, MemoryRepository, MemoryThought, StoreMemory};
 use domain::message::{
-    MAX_TREE_MESSAGES, MaxHops, MaxPairMessages, MentionKind, MessageContent, MessageRepository,
-    RequestedMention, SendMessage, SentMessage,
+    Cause, MAX_TREE_MESSAGES, MaxHops, MaxPairMessages, MentionKind, MessageContent, MessageKind,
+    MessageRepository, NewMessage, RequestedMention, SendMessage, SentMessage,
 };
 use domain::organization::{OrganizationRepository, OrganizationRole};
 use domain::peer::PeerRepository;
 use domain::plan::{OrganizationName, Plan, PlanName, PlanRepository};
-use domain::ports::EventPublisher;
+use domain::ports::{Clock, EventPublisher};
 use domain::secret::SecretRepository;
 use domain::services::{Ports, Repositories, Services};
 use domain::status::StatusRepository;
 use domain::time::Timestamp;
 use domain::usage::Prices;
 use domain::work::WorkThresholds;
+use uuid::Uuid;
 
 use crate::fakes::{
     FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
@@ -373,6 +374,28 @@ impl World {
         mentions: &[ParticipantId],
     ) -> SentMessage {
         self.messages.send(sender, chat, self::text(text, mentions)).await.unwrap()
+    }
+
+    /// A new text as the store gets it, with an id that depends on the content only and is none of the world's own.
+    pub fn new_text(&self, chat: ChatId, sender: ParticipantId, content: &str) -> NewMessage {
+        let id = content.bytes().fold(7_u128, |id, byte| id.wrapping_mul(31).wrapping_add(byte.into()));
+        NewMessage {
+            id: MessageId::new(Uuid::from_u128(id)),
+            chat,
+            sender,
+            sender_name: "Sender".to_owned(),
+            sender_handle: if sender.agent().is_some() { "ann/bot" } else { "ann" }.to_owned(),
+            kind: MessageKind::Text,
+            content: content.to_owned(),
+            mentions: Vec::new(),
+            metadata: None,
+            cause: Cause::None,
+            respond_by: None,
+            max_hops: MaxHops::default(),
+            is_notice: false,
+            keyed: None,
+            now: self.clock.now(),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ ALTER TABLE deliveries ADD COLUMN held_by TEXT;
 -- The largest number of hops from the root of a tree; 0 for no limit, null for that of the organization or the server.
 ALTER TABLE organizations ADD COLUMN max_hops INTEGER CHECK (max_hops BETWEEN 0 AND 1000000);
 -- The largest number of texts without a known cause between two agents of a room within ten minutes, likewise.
-ALTER TABLE organizations ADD COLUMN max_pair_messages INTEGER CHECK (max_pair_messages BETWEEN 0 AND 1000000);
+ALTER TABLE organizations ADD COLUMN max_pair_messages INTEGER CHECK (max_pair_messages BETWEEN 0 AND 10000);
 ALTER TABLE chats ADD COLUMN max_hops INTEGER CHECK (max_hops BETWEEN 1 AND 1000000);
 
 -- What has been over a limit. `subject_id` is the root of a tree; the room, for its texts whose causes are ambiguous; or

@@ -12,7 +12,7 @@
 mod batch;
 mod lanes;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;

@@ -9,9 +9,40 @@ use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
 use super::*;
-use crate::PostgresConfig;
 use crate::open::connector;
 use crate::statement::statement;
+use crate::{PostgresConfig, PostgresStore};
+
+/// Decides a change with long patience after a commit in doubt of `before`; rolls back.
+pub(crate) async fn decide_again<W: BatchWork>(
+    store: &PostgresStore,
+    work: &W,
+    change: &W::Change,
+    before: &mut W::Decided,
+) -> Option<W::Decided> {
+    let (connection, changes) = (store.pool.acquire().await.unwrap(), std::slice::from_ref(change));
+    let decided = work.decide_on(connection.db(), changes, LockWait::Long, Some(before)).await.unwrap();
+    execute(connection.db(), "ROLLBACK").await.unwrap();
+    connection.release();
+    decided
+}
+
+/// Decides and writes a change, and ends the transaction with `end`.
+pub(crate) async fn write_once<W: BatchWork>(
+    store: &PostgresStore,
+    work: &W,
+    change: &W::Change,
+    end: &'static str,
+) -> W::Decided {
+    let (connection, changes) = (store.pool.acquire().await.unwrap(), std::slice::from_ref(change));
+    let decided = work.decide_on(connection.db(), changes, LockWait::Brief, None).await.unwrap();
+    let mut decided = decided.unwrap();
+    assert!(decided.outcomes().iter().all(Result::is_ok));
+    work.write_on(connection.db(), changes, &mut decided).await.unwrap();
+    execute(connection.db(), end).await.unwrap();
+    connection.release();
+    decided
+}
 
 /// What happens to a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

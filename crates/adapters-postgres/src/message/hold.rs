@@ -29,7 +29,7 @@ use crate::run::Db;
 use crate::schema::holds;
 use crate::statement::{Statement, statement};
 
-/// A hold is recorded unless there is one already that was not released, and that has not ended as that of a pair.
+/// A hold is recorded unless one is in force: it was not released, and if it is of a pair, its time is not over.
 macro_rules! on_conflict {
     () => {
         "ON CONFLICT (subject_id, held_by) DO UPDATE SET chat_id = excluded.chat_id, message_id = excluded.message_id, \
@@ -41,46 +41,27 @@ macro_rules! on_conflict {
 /// Messages that are held, by their ids.
 pub(super) type Holds = HashMap<Uuid, HeldBy>;
 
-/// The limits as SQL.
-macro_rules! max_hops {
-    () => {
-        "'max_hops'"
-    };
-}
-macro_rules! max_tree_messages {
-    () => {
-        "'max_tree_messages'"
-    };
-}
-
 /// Of the inserted messages `message`, those that a limit holds ([`TreeHolds::decide`]). Values: those of
 /// [`bind_limits`].
-pub(super) const HELD: &str = concat!(
-    "SELECT message.id, message.chat_id, message.sequence, message.created_at, \
+pub(super) const HELD: &str = "SELECT message.id, message.chat_id, message.sequence, message.created_at, \
      coalesce(message.root_id, message.chat_id) AS subject_id, limited.max_hops, \
-     CASE WHEN message.hop > limited.max_hops AND message.hop > coalesce(deep.allowed, 0) THEN ",
-    max_hops!(),
-    " WHEN full_tree.subject_id IS NOT NULL THEN ",
-    max_tree_messages!(),
-    " ELSE 'max_pair_messages' END AS held_by FROM message JOIN unnest(?, ?) AS limited (id, max_hops) ON limited.id = message.id \
-     LEFT JOIN holds AS deep ON deep.subject_id = coalesce(message.root_id, message.chat_id) AND deep.held_by = ",
-    max_hops!(),
-    " LEFT JOIN holds AS full_tree ON full_tree.subject_id = message.root_id AND full_tree.held_by = ",
-    max_tree_messages!(),
-    " AND full_tree.held_at IS NOT NULL LEFT JOIN (SELECT paired.id, max(holds.held_at) AS held_at \
+     CASE WHEN message.hop > limited.max_hops AND message.hop > coalesce(deep.allowed, 0) THEN 'max_hops' \
+     WHEN full_tree.subject_id IS NOT NULL THEN 'max_tree_messages' ELSE 'max_pair_messages' END AS held_by \
+     FROM message JOIN unnest(?, ?) AS limited (id, max_hops) ON limited.id = message.id \
+     LEFT JOIN holds AS deep ON deep.subject_id = coalesce(message.root_id, message.chat_id) AND deep.held_by = 'max_hops' \
+     LEFT JOIN holds AS full_tree ON full_tree.subject_id = message.root_id AND full_tree.held_by = 'max_tree_messages' \
+     AND full_tree.held_at IS NOT NULL LEFT JOIN (SELECT paired.id, max(holds.held_at) AS held_at \
      FROM unnest(?, ?) AS paired (id, subject_id) JOIN holds ON holds.subject_id = paired.subject_id \
      AND holds.held_by = 'max_pair_messages' GROUP BY paired.id) AS pair ON pair.id = message.id \
      AND message.root_id IS NULL AND pair.held_at > message.created_at - interval '600 seconds' \
      WHERE message.hop > limited.max_hops AND message.hop > coalesce(deep.allowed, 0) \
-     OR full_tree.subject_id IS NOT NULL OR pair.id IS NOT NULL"
-);
+     OR full_tree.subject_id IS NOT NULL OR pair.id IS NOT NULL";
 
 /// Records the holds of `held`, the first of each subject. A full tree is recorded when it is found to be.
 pub(super) const RECORD: &str = concat!(
     "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at) \
-     SELECT DISTINCT ON (subject_id) subject_id, held_by, chat_id, id, max_hops, created_at FROM held WHERE held_by = ",
-    max_hops!(),
-    " ORDER BY subject_id, created_at, sequence ",
+     SELECT DISTINCT ON (subject_id) subject_id, held_by, chat_id, id, max_hops, created_at FROM held \
+     WHERE held_by = 'max_hops' ORDER BY subject_id, created_at, sequence ",
     on_conflict!()
 );
 
@@ -176,8 +157,7 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(),
     Ok(())
 }
 
-const ALLOWED: &str =
-    concat!("SELECT allowed FROM holds WHERE subject_id = ? AND held_by = ", max_tree_messages!());
+const ALLOWED: &str = "SELECT allowed FROM holds WHERE subject_id = ? AND held_by = 'max_tree_messages'";
 
 const TEXTS_OF_TREE: &str =
     "SELECT count(*) FROM (SELECT 1 FROM messages WHERE root_id = ? AND kind = 'text' LIMIT ?) AS part";
@@ -219,7 +199,7 @@ pub(super) async fn check_pair_on(mut db: &Db, command: &CheckPair) -> Result<Re
     let floor = floor_on(db, chat, command.since()).await?;
     let [one, other] = agents.map(AgentId::uuid);
     let mut sent = [0, 0];
-    // The answers first: an agent that gets none is in no loop.
+    // Replies come first: an agent that gets none is not in a loop.
     for (number, (from, to)) in sent.iter_mut().zip([(other, one), (one, other)]) {
         let texts = statement::<BigInt>(TEXTS_TO_AGENT)
             .bind::<SqlUuid, _>(to)
@@ -239,7 +219,7 @@ pub(super) async fn check_pair_on(mut db: &Db, command: &CheckPair) -> Result<Re
     Ok(Ok(()))
 }
 
-/// Records a hold, unless there is one already that was not released, and that has not ended as that of a pair.
+/// Records a hold, unless one is in force.
 async fn record_on(mut db: &Db, hold: DueHold, now: Timestamp) -> Result<(), Fault> {
     statement::<()>(concat!(
         "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at) VALUES (?, ?, ?, ?, ?, ?) ",
@@ -374,5 +354,6 @@ mod tests {
         let window = format!("interval '{} seconds'", PAIR_WINDOW.as_secs());
         let word = HeldBy::MaxPairMessages.as_str();
         assert!([HELD, on_conflict!()].iter().all(|text| text.contains(&window) && text.contains(word)));
+        assert!(HeldBy::ALL.iter().all(|by| HELD.contains(&format!("'{}'", by.as_str()))));
     }
 }

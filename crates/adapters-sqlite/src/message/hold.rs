@@ -49,7 +49,7 @@ pub(super) fn hold_on(connection: &mut SqliteConnection, appended: &mut Appended
     Ok(())
 }
 
-/// Records a hold, unless there is one already that was not released, and that has not ended as that of a pair.
+/// A hold is recorded unless one is in force: it was not released, and if it is of a pair, its time is not over.
 fn record_on(connection: &mut SqliteConnection, hold: DueHold, now: Timestamp) -> Result<(), Fault> {
     statement!(
         "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at) VALUES (?, ?, ?, ?, ?, ?) \
@@ -88,7 +88,7 @@ pub(super) fn check_pair_on(connection: &mut SqliteConnection, command: CheckPai
     let floor = floor_on(connection, pair.chat, command.since())?;
     let [one, other] = pair.agents.map(|agent| Id(agent.uuid()));
     let mut sent = [0, 0];
-    // The answers first: an agent that gets none is in no loop.
+    // Replies come first: an agent that gets none is not in a loop.
     for (number, (from, to)) in sent.iter_mut().zip([(other, one), (one, other)]) {
         let texts = statement!(
             "SELECT count(*) FROM (SELECT 1 FROM messages INDEXED BY messages_by_sender CROSS JOIN deliveries \

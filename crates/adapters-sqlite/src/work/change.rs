@@ -87,7 +87,7 @@ pub(super) fn change_on(
     Ok(Ok(ChangedItem { message, new }))
 }
 
-/// Returns whether the limits of the chat are those of whoever this is; see [`ChangeWork::ends_hold`].
+/// Returns whether this is the operator, or a user of the organization of the chat; see [`ChangeWork::ends_hold`].
 fn may_end_hold_on(connection: &mut SqliteConnection, scope: WorkScope, chat: ChatId) -> Result<bool, Fault> {
     let Some(user) = scope.reader() else { return Ok(true) };
     let found = statement!(

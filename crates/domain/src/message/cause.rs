@@ -167,7 +167,8 @@ impl MessageService {
         let viewer = ParticipantId::User(caller.user);
         let part = self.messages.find_readable(viewer, chat, message).await?;
         let root = part.map(|part| part.place().root);
-        // A caller who may not read the chat is told so; nothing follows from a message that is not there.
+        // Read even without the message: a caller who may not read the chat is told of the chat. Nothing follows from a
+        // message that does not exist, so this costs little.
         let filter =
             HistoryFilter { root: root.or(Some(message)), oldest_first: true, ..HistoryFilter::default() };
         let read = self.messages.history(viewer, chat, filter, page).await?;

@@ -1,14 +1,13 @@
-//! The loop guard: agents that answer each other for ever stop.
+//! The loop guard: it stops agents that reply to each other endlessly.
 //!
 //! Each answer of an agent is a hop further from the message that began the tree, or from the last text of a human in
 //! it. A text of an agent that is more hops away than allowed is stored and shown as every other, but its deliveries
 //! are *held*: nothing is offered until a human releases it. So is every text of an agent in a tree that has too many
-//! messages. The humans of the chat are told once for each tree and limit. A release allows the tree as many hops, or
-//! messages, again. Texts of humans are never held.
+//! texts. The humans of the chat get one event for each tree and limit. After a release, the tree may grow by as many
+//! hops, or texts, again. Texts of humans are never held.
 //!
-//! A text with an ambiguous cause begins a tree of its own, with the hop that it could have. What holds it is recorded
-//! for its chat, since the humans are not to be told of each such text: a release allows all of them in the chat as
-//! many hops again.
+//! A text with an ambiguous cause begins a tree of its own, with the largest hop that it could have. Its hold is recorded
+//! for the chat, so that the humans do not get an event for each such text. A release counts for all of them in the chat.
 //!
 //! The messages of a tree are not counted with each one: every process counts those that it has stored, and reads the
 //! true number each time that these are a sixteenth of the limit.
@@ -96,7 +95,7 @@ impl Appended {
         Some(Guarded { hop: self.message.place().hop, max_hops })
     }
 
-    /// What the holds are recorded for that may count for it.
+    /// The subjects of the holds that may apply to it.
     pub fn hold_subjects(&self) -> Vec<SubjectId> {
         let own =
             self.hop_limit.filter(|_| !self.message.cause.is_none()).map(|_| self.message.hold_subject());
@@ -155,7 +154,7 @@ impl TreeHolds {
 
     /// The limit that holds a message.
     pub fn decide(self, guarded: Guarded) -> Option<HeldBy> {
-        let Guarded { hop, max_hops, .. } = guarded;
+        let Guarded { hop, max_hops } = guarded;
         if hop > max_hops && self.allowed_hops.is_none_or(|allowed| hop > allowed) {
             return Some(HeldBy::MaxHops);
         }
@@ -171,7 +170,8 @@ impl TreeHolds {
 pub struct EndedHold {
     /// The limit.
     pub by: HeldBy,
-    /// Set if as many hops, or messages, are allowed again; else what is held next is told again.
+    /// Set if the tree, pair, or chat may grow by as many hops, or messages, again. If not, the next hold posts another
+    /// event.
     pub is_released: bool,
 }
 
@@ -202,13 +202,13 @@ impl CheckTree {
 pub(super) struct Counts {
     /// The number of messages after which the true number is read.
     step: u32,
-    /// The time after which a number begins anew, if only the newest messages count.
+    /// The time after which a count restarts.
     window: Duration,
     /// The numbers, and since when they are counted.
     stored: Mutex<HashMap<SubjectId, (u32, Timestamp)>>,
 }
 
-/// The number of trees, or pairs, of which a process counts the messages. Then it begins anew.
+/// The largest number of trees, or pairs, of which a process counts the messages. Beyond it, all counts restart.
 const COUNTED: usize = 10_000;
 
 impl Counts {
@@ -342,7 +342,7 @@ pub(super) fn notifier(sender: ParticipantId, participants: &[Participant]) -> O
 }
 
 impl MessageService {
-    /// Counts a stored text of a tree, and reads now and then whether the tree has too many.
+    /// Counts a stored text of a tree, and checks periodically whether the tree has too many.
     pub(super) async fn count_in_tree(&self, stored: &Message) {
         let (limit, Cause::Known(place)) = (self.max_tree_messages, stored.cause) else { return };
         let (root, subject) = (place.root, stored.hold_subject());
@@ -431,7 +431,7 @@ mod tests {
         let (counts, now) = (tree_counts(64), Timestamp::from_micros(700_000_000));
         for _ in 0..2 {
             let read = (0..5).map(|_| counts.count(tree(1), now)).collect::<Vec<_>>();
-            assert_eq!(read, [false, false, false, true, false], "then it begins anew");
+            assert_eq!(read, [false, false, false, true, false], "then the count restarts");
             assert!((0..3).any(|_| counts.count(tree(1), now)));
         }
         assert!(!counts.count(tree(2), now));

@@ -1,10 +1,11 @@
 //! The pair rule of the loop guard, for clients that open no attempts.
 //!
-//! A text without a known cause begins a tree, so no hop tells that two such clients answer each other for ever. When two
-//! agents of a chat have sent each other too many of these texts within [`PAIR_WINDOW`], the next ones between them are
-//! held for as long, and the humans of the chat are told. A release allows them as many texts within that time again.
+//! A text without a known cause begins a tree, so hops do not show that two such clients reply to each other endlessly.
+//! When two agents of a chat have sent each other too many of these texts within [`PAIR_WINDOW`], the next ones between
+//! them are held for the same time, and the humans of the chat get an event. After a release, the two may send as many
+//! texts within that time again.
 //!
-//! As the messages of a tree, they are not counted with each text ([`super::guard`]).
+//! Like the texts of a tree, they are not counted in the store with each text ([`super::guard`]).
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use super::service::MessageService;
 use crate::id::{AgentId, ChatId, MessageId, SubjectId};
 use crate::time::Timestamp;
 
-/// The time within which the texts of two agents are counted, and for which they are held then.
+/// The time within which the texts of two agents are counted, and for which the next ones are held.
 pub const PAIR_WINDOW: Duration = Duration::from_secs(600);
 
 /// The largest number of texts without a known cause that two agents of a chat may send each other within
@@ -88,7 +89,7 @@ impl CheckPair {
     }
 
     /// Returns whether a pair that may send `bound` has sent too many: this number by each of the agents. An agent that
-    /// gets hardly an answer is in no loop.
+    /// gets hardly any reply is not in a loop.
     pub fn is_over(bound: u32, by_one: u32, by_other: u32) -> bool {
         by_one.saturating_add(by_other) > bound && !Self::is_below(bound, by_one.min(by_other))
     }
@@ -129,7 +130,7 @@ impl Appended {
 }
 
 impl MessageService {
-    /// Counts a stored text of an agent, and reads now and then whether a pair has too many.
+    /// Counts a stored text of an agent, and checks periodically whether a pair has too many.
     pub(super) async fn count_in_pairs(&self, stored: &Message) {
         let (message, now, server) = (stored.id, stored.created_at, self.max_pair_messages);
         for pair in stored.pairs().filter(|pair| self.pairs.count(pair.subject(), now)) {

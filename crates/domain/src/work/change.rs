@@ -154,8 +154,8 @@ impl ChangeWork {
         }
     }
 
-    /// The hold that the change ends, if a limit holds the delivery before it. That is only for the operator, and for
-    /// users of the organization of the chat: others change their delivery, and no limit of another organization.
+    /// The hold that the change ends, if a limit holds the delivery before it. Only the operator and
+    /// users of the organization of the chat end it: others change the delivery, and leave the limits as they are.
     pub fn ends_hold(&self, before: &Delivery) -> Option<EndedHold> {
         let is_released = !matches!(self.step, WorkStep::DeadLetter(_));
         before.held_by().map(|by| EndedHold { by, is_released })

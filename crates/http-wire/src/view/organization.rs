@@ -72,8 +72,8 @@ pub struct OrganizationView<'a> {
     /// The number of messages that may follow from one another in its rooms before the next one of an agent is held;
     /// 0 for no limit. Null for that of the server.
     max_hops: Option<u32>,
-    /// The number of texts that two agents may send each other in its rooms within ten minutes, if it is not known what
-    /// they answer, before the next ones are held; 0 for no limit. Null for that of the server.
+    /// The number of texts without a known cause that two agents may send each other in its rooms within ten minutes
+    /// before the next ones are held; 0 for no limit. Null for that of the server.
     max_pair_messages: Option<u32>,
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,

@@ -37,8 +37,8 @@ pub(super) fn max_pair_messages(values: &mut Values) -> MaxPairMessages {
         "NUMBER",
         "200",
         "Number of texts that two agents of a room may send each other within ten minutes before those that they send \
-         each other in the next ten minutes are held. Counts only texts without a known cause, if each agent sends more than a quarter. 0 turns this off. An \
-         organization can have another limit. The number is checked periodically, so each server may allow 50 more.",
+         each other in the next ten minutes are held. Only texts without a known cause count, and each agent must have sent \
+         more than a quarter of the number. 0 turns this off. An organization can have another limit. The number is checked periodically, so each server may allow 50 more.",
     );
     let number = values.read(max_pair_messages, parse::number(0, MaxPairMessages::MAX));
     MaxPairMessages::new(number).unwrap_or_default()

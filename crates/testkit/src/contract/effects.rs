@@ -5,39 +5,16 @@ use std::time::Duration;
 use domain::chat::{Chat, ChatTitle, CreateChat, ParticipantStatus, Role};
 use domain::delivery::{AdvanceDelivery, AttemptNumber, DeliveryStep, FailureText};
 use domain::event::DomainEvent;
-use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::id::{ChatId, ParticipantId};
 use domain::message::{
-    Ageing, AppendRefused, Cause, HistoryFilter, MaxHops, Mention, MentionKind, Message, MessageContent,
-    MessageKind, NewMessage, Retention,
+    Ageing, AppendRefused, HistoryFilter, Mention, MentionKind, Message, MessageContent, MessageKind,
+    Retention,
 };
 use domain::ports::Clock;
 use domain::store::OnCommit;
-use uuid::Uuid;
 
 use super::messages::{ann_and_bot, first};
 use crate::{TestAgent, TestUser, World};
-
-fn text(world: &World, chat: ChatId, sender: ParticipantId, content: &str) -> NewMessage {
-    // Another text, another id; none is one of the world's own.
-    let id = content.bytes().fold(7_u128, |id, byte| id.wrapping_mul(31).wrapping_add(byte.into()));
-    NewMessage {
-        id: MessageId::new(Uuid::from_u128(id)),
-        chat,
-        sender,
-        sender_name: "Sender".to_owned(),
-        sender_handle: if sender.agent().is_some() { "ann/bot" } else { "ann" }.to_owned(),
-        kind: MessageKind::Text,
-        content: content.to_owned(),
-        mentions: Vec::new(),
-        metadata: None,
-        cause: Cause::None,
-        respond_by: None,
-        max_hops: MaxHops::default(),
-        is_notice: false,
-        keyed: None,
-        now: world.clock.now(),
-    }
-}
 
 async fn room(world: &World, ann: &TestUser, chat: ChatId) -> Chat {
     world.chats.find(ann.caller, chat).await.unwrap()
@@ -76,7 +53,7 @@ pub async fn changes_move_the_rooms_times(world: World) {
 pub async fn a_room_is_titled_once(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let append = async |chat, content: &str, is_text: bool| {
-        let mut new = text(&world, chat, ParticipantId::User(ann.id), content);
+        let mut new = world.new_text(chat, ParticipantId::User(ann.id), content);
         new.mentions = vec![mention_of(&bot)];
         if !is_text {
             new.kind = MessageKind::Thought;
@@ -194,7 +171,7 @@ pub async fn an_agent_that_shows_itself_becomes_active(world: World) {
     let status = async |chat| world.stores.chats.membership(agent, chat).await.unwrap().unwrap().state.status;
 
     let stranger = world.user("ben").await;
-    let mut refused = text(&world, chat, agent, "to somebody who is not here");
+    let mut refused = world.new_text(chat, agent, "to somebody who is not here");
     refused.mentions = vec![Mention {
         id: ParticipantId::User(stranger.id),
         handle: stranger.handle,
@@ -215,7 +192,7 @@ pub async fn an_agent_that_shows_itself_becomes_active(world: World) {
 
     let second = world.chat(ann.caller, &[bot.id.into()]).await;
     assert_eq!(status(second).await, ParticipantStatus::Inactive, "in each room anew");
-    let own = text(&world, second, agent, "here I am");
+    let own = world.new_text(second, agent, "here I am");
     world.stores.messages.append(own, OnCommit::nothing()).await.unwrap().unwrap();
     assert_eq!(status(second).await, ParticipantStatus::Active, "by a message");
 }
@@ -223,7 +200,7 @@ pub async fn an_agent_that_shows_itself_becomes_active(world: World) {
 /// Every member of a message, with its deliveries, as it was answered when it was stored.
 pub async fn stored_messages_are_read_unchanged(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let mut new = text(&world, chat, ParticipantId::User(ann.id), "Grüße, 'quoted' \"text\"\n🙂 \u{200b}");
+    let mut new = world.new_text(chat, ParticipantId::User(ann.id), "Grüße, 'quoted' \"text\"\n🙂 \u{200b}");
     new.mentions = vec![Mention {
         id: ParticipantId::Agent(bot.id),
         handle: bot.handle.clone(),
@@ -246,7 +223,7 @@ pub async fn stored_messages_are_read_unchanged(world: World) {
         assert_eq!(read.deliveries[0].attempts().last(), advanced.delivery.attempts().last());
     }
 
-    let mut event = text(&world, chat, ParticipantId::Agent(bot.id), "called");
+    let mut event = world.new_text(chat, ParticipantId::Agent(bot.id), "called");
     event.kind = MessageKind::ToolCall;
     let metadata = serde_json::json!({"deep": {"list": [1, 2.5, null, "ü"]}, "": false});
     event.metadata = metadata.as_object().cloned();

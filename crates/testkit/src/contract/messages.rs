@@ -9,8 +9,8 @@ use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
-    Anchor, AppendRefused, Cause, EventContent, EventMetadata, HistoryFilter, Kinds, MaxHops, Mention,
-    MentionKind, Message, MessageContent, MessageKind, NewMessage, PostEvent, RequestedMention, SendMessage,
+    Anchor, AppendRefused, EventContent, EventMetadata, HistoryFilter, Kinds, Mention, MentionKind, Message,
+    MessageContent, MessageKind, NewMessage, PostEvent, RequestedMention, SendMessage,
 };
 use domain::page::{Order, PageRequest, Slice};
 use domain::ports::Clock;
@@ -43,23 +43,8 @@ fn text(
     number: u128,
     mentions: Vec<Mention>,
 ) -> NewMessage {
-    NewMessage {
-        id: MessageId::new(Uuid::from_u128(0x7000_0000 + number)),
-        chat,
-        sender,
-        sender_name: "Sender".to_owned(),
-        sender_handle: if sender.agent().is_some() { "ann/bot" } else { "ann" }.to_owned(),
-        kind: MessageKind::Text,
-        content: format!("message {number}"),
-        mentions,
-        metadata: None,
-        cause: Cause::None,
-        respond_by: None,
-        max_hops: MaxHops::default(),
-        is_notice: false,
-        keyed: None,
-        now: world.clock.now(),
-    }
+    let id = MessageId::new(Uuid::from_u128(0x7000_0000 + number));
+    NewMessage { id, mentions, ..world.new_text(chat, sender, &format!("message {number}")) }
 }
 
 async fn history(
