@@ -64,7 +64,7 @@ impl BatchWork for Messages {
             if !stored.is_empty() {
                 // Their causes, and what is held, may be in the lost answer.
                 let held = hold::stored_on(db, before.messages()).await?;
-                before.follow(&stored, &held);
+                before.follow(&stored, |message, agent| held.get(&(message, agent)).copied());
                 return Ok(None);
             }
         }

@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{MemberState, ParticipantStatus};
+use domain::delivery::HeldBy;
 use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, RecordId, Sequence};
 use domain::idempotency::{StoredAnswer, Verdict};
 use domain::message::{
@@ -17,7 +18,6 @@ use futures_util::future::{join, join3};
 use uuid::Uuid;
 
 use super::cause::Causes;
-use super::hold::Holds;
 use super::{hold, insert, title};
 use crate::chat::row::{max_hops, member_state, respond_within};
 use crate::error::Fault;
@@ -368,16 +368,15 @@ impl DecidedAppends {
         self.stored().map(|message| message.id.uuid()).collect()
     }
 
-    /// Gives these causes to its messages, and holds the deliveries of those in `held`.
-    pub(super) fn follow(&mut self, causes: &Causes, held: &Holds) {
+    /// Gives these causes to its messages, and holds those deliveries for whose message and agent `held_by` returns a
+    /// limit.
+    pub(super) fn follow(&mut self, causes: &Causes, held_by: impl Fn(Uuid, Uuid) -> Option<HeldBy>) {
         for appended in self.outcomes.iter_mut().flatten() {
             let id = appended.message.id.uuid();
             if let Some(cause) = causes.get(&id) {
                 appended.message.cause = *cause;
             }
-            if let Some(by) = held.get(&id) {
-                appended.hold(*by);
-            }
+            appended.hold(|agent| held_by(id, agent.uuid()));
         }
     }
 
@@ -435,7 +434,7 @@ pub(super) async fn write_on(
     let causes = messages?;
     deliveries?;
     decided.version = chats?;
-    decided.follow(&causes, &Holds::new());
+    decided.follow(&causes, |_, _| None);
     usage::add_on(db, decided.stored()).await?;
     hold::hold_on(db, &mut decided.outcomes).await?;
     for (index, titling) in titlings {

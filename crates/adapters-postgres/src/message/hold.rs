@@ -38,8 +38,8 @@ macro_rules! on_conflict {
     };
 }
 
-/// Messages that are held, by their ids.
-pub(super) type Holds = HashMap<Uuid, HeldBy>;
+/// What holds deliveries, by the ids of their messages and agents.
+pub(super) type Holds = HashMap<(Uuid, Uuid), HeldBy>;
 
 /// Of the inserted messages `message`, those that a limit holds ([`TreeHolds::decide`]). Values: those of
 /// [`bind_limits`].
@@ -98,7 +98,7 @@ const HOLD: &str = "UPDATE deliveries SET dead_at = messages.created_at, dead_re
 
 /// Holds the deliveries of those of the written messages that are over a limit. Their causes must be known.
 pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(), Fault> {
-    let subjects = outcomes.iter().flatten().flat_map(Appended::hold_subjects);
+    let subjects = outcomes.iter().flatten().flat_map(|appended| appended.hold_subjects(true));
     let subjects = subjects.map(SubjectId::uuid).collect::<HashSet<_>>();
     if subjects.is_empty() {
         return Ok(());
@@ -111,7 +111,7 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(),
     for appended in outcomes.iter_mut().flatten() {
         let Some(guarded) = appended.guarded() else { continue };
         let (mut holds, now) = (TreeHolds::default(), appended.message.created_at);
-        let subjects = appended.hold_subjects();
+        let subjects = appended.hold_subjects(true);
         for (_, held_by, allowed, held_at) in
             known.iter().filter(|(of, ..)| subjects.contains(&SubjectId::new(*of)))
         {
@@ -119,11 +119,13 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(),
             holds.add(by, allowed, held_at.map(|at| at.0), now);
         }
         let Some(by) = holds.decide(guarded) else { continue };
-        appended.hold(by);
+        appended.hold(|_| Some(by));
         let message = &appended.message;
         let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
-        keys.extend(message.deliveries.iter().map(|delivery| (delivery.agent().uuid(), chat, sequence)));
-        words.extend(message.deliveries.iter().map(|_| by));
+        let held =
+            message.deliveries.iter().filter_map(|delivery| Some((delivery.agent(), delivery.held_by()?)));
+        keys.extend(held.clone().map(|(agent, _)| (agent.uuid(), chat, sequence)));
+        words.extend(held.map(|(_, by)| by));
         if by == HeldBy::MaxHops {
             deep.push((message, message.hold_subject().uuid(), column(guarded.max_hops)));
         }
@@ -236,16 +238,18 @@ async fn record_on(mut db: &Db, hold: DueHold, now: Timestamp) -> Result<(), Fau
     Ok(())
 }
 
-const STORED: &str = "SELECT DISTINCT messages.id, deliveries.held_by FROM messages \
+const STORED: &str = "SELECT messages.id, deliveries.agent_id, deliveries.held_by FROM messages \
      JOIN participants ON participants.chat_id = messages.chat_id \
      JOIN deliveries ON deliveries.agent_id = participants.participant_id AND deliveries.chat_id = messages.chat_id \
      AND deliveries.sequence = messages.sequence WHERE messages.id = ANY(?) AND deliveries.held_by IS NOT NULL";
 
-/// Those of these messages whose deliveries are stored as held.
+/// Those of the deliveries of these messages that are stored as held.
 pub(super) async fn stored_on(mut db: &Db, messages: Vec<Uuid>) -> Result<Holds, Fault> {
-    let held = statement::<(SqlUuid, Text)>(STORED).bind::<Array<SqlUuid>, _>(messages);
-    let held = held.load::<(Uuid, String)>(&mut db).await?;
-    held.into_iter().map(|(message, by)| Ok((message, row::word(&by, HeldBy::parse)?))).collect()
+    let held = statement::<(SqlUuid, SqlUuid, Text)>(STORED).bind::<Array<SqlUuid>, _>(messages);
+    let held = held.load::<(Uuid, Uuid, String)>(&mut db).await?;
+    held.into_iter()
+        .map(|(message, agent, by)| Ok(((message, agent), row::word(&by, HeldBy::parse)?)))
+        .collect()
 }
 
 const RELEASE_HOPS: &str = "UPDATE holds SET allowed = greatest(coalesce(allowed, 0), ? + bound), held_at = NULL, \

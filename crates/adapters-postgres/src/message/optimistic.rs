@@ -231,9 +231,9 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
     let held =
         written.iter().filter_map(|(_, message, _, held_by)| Some((*message.as_ref()?, held_by.as_ref()?)));
     let held = held.map(|(message, by)| Ok((message, row::word(by, HeldBy::parse)?)));
-    let held = held.collect::<Result<_, Fault>>()?;
+    let held = held.collect::<Result<HashMap<Uuid, HeldBy>, Fault>>()?;
     let causes = written.into_iter().filter_map(|(_, message, cause, _)| Some((message?, cause)));
-    decided.follow(&cause::by_message(causes)?, &held);
+    decided.follow(&cause::by_message(causes)?, |message, _| held.get(&message).copied());
     Ok(decided.version.is_some())
 }
 

@@ -8,7 +8,9 @@ use diesel::sqlite::SqliteConnection;
 use domain::chat::MemberState;
 use domain::delivery::HeldBy;
 use domain::id::{AgentId, ChatId, ParticipantKind, Sequence};
-use domain::message::{AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult};
+use domain::message::{
+    AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult, pair_since,
+};
 use uuid::Uuid;
 
 use super::row::{CauseColumns, mentions_column};
@@ -37,7 +39,7 @@ pub(crate) fn append_on(
             PriorResult::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),
         }
     }
-    let Some((sender, mut state, has_begun)) = sender_on(connection, &new)? else {
+    let Some((sender, mut state, (has_begun, has_held_pairs))) = sender_on(connection, &new)? else {
         return Ok(Err(AppendRefused::NotParticipant));
     };
     if let (Some(agent), true) = (new.sender.agent(), has_begun && new.counts_attempts()) {
@@ -59,7 +61,7 @@ pub(crate) fn append_on(
         hop_limit: decision.hop_limit,
         titled: None,
     };
-    hold::hold_on(connection, &mut appended)?;
+    hold::hold_on(connection, &mut appended, has_held_pairs)?;
     let message = &appended.message;
     if activates {
         activate_on(connection, message.sender, message.chat_id)?;
@@ -97,9 +99,9 @@ type Plan = (String, Option<i64>, Option<i64>, i64);
 
 /// Status of a membership, its stop, and a pause of the organization; whether the chat has no title yet, its last
 /// sequence, number of deleted messages, newest time, and bytes; the limits; whether the sender has work that it has
-/// begun.
+/// begun, and whether pairs of the chat are held.
 type Sender =
-    (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Limits, Option<Plan>, bool);
+    (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Limits, Option<Plan>, (bool, bool));
 
 /// The default deadline of a chat, its limit of hops, and that of its organization.
 type Limits = (Option<i32>, Option<i32>, Option<i32>);
@@ -116,26 +118,30 @@ type SenderColumns = (
     BigInt,
     (Nullable<Integer>, Nullable<Integer>, Nullable<Integer>),
     Nullable<(Text, Nullable<BigInt>, Nullable<BigInt>, BigInt)>,
-    Bool,
+    (Bool, Bool),
 );
 
-/// The sender's membership and the chat, if the sender is a participant, and whether it has work that it has begun.
+/// The sender's membership and the chat, if the sender is a participant; whether it has work that it has begun, and
+/// whether pairs of the chat are held.
 fn sender_on(
     connection: &mut SqliteConnection,
     new: &NewMessage,
-) -> Result<Option<(MemberState, ChatState, bool)>, Fault> {
+) -> Result<Option<(MemberState, ChatState, (bool, bool))>, Fault> {
     let found = statement!(
         "SELECT participants.status, stopped_at, paused_at, title IS NULL AND titled_by IS NULL, last_sequence, \
              deleted_messages, last_message_at, chats.content_bytes, respond_within, \
              chats.max_hops, organizations.max_hops, plans.name, plans.messages, plans.bytes, \
              organizations.content_bytes, EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_at_work \
-             WHERE agent_id = participant_id AND ", cause::BEGUN, ") \
+             WHERE agent_id = participant_id AND ", cause::BEGUN, "), \
+             EXISTS (SELECT 1 FROM holds INDEXED BY holds_of_pairs WHERE holds.chat_id = participants.chat_id \
+             AND held_by = 'max_pair_messages' AND held_at > ?) \
          FROM participants CROSS JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
          LEFT JOIN organizations ON organizations.id = chats.organization_id \
          LEFT JOIN plans ON plans.name = organizations.plan \
          WHERE participants.chat_id = ? AND participant_id = ? AND left_at IS NULL" => SenderColumns
     );
     let found = found
+        .bind::<BigInt, _>(At(pair_since(new.now)))
         .bind::<Binary, _>(Id(new.chat.uuid()))
         .bind::<Binary, _>(Id(new.sender.uuid()))
         .get_result::<Sender>(connection)
@@ -151,7 +157,7 @@ fn sender_on(
         content_bytes,
         (within, max, organization_max),
         plan,
-        has_begun,
+        flags,
     )) = found
     else {
         return Ok(None);
@@ -176,7 +182,7 @@ fn sender_on(
         organization_max_hops: organization_max.and_then(max_hops),
         plan,
     };
-    Ok(Some((member_state(&status, stop.is_some())?, state, has_begun)))
+    Ok(Some((member_state(&status, stop.is_some())?, state, flags)))
 }
 
 /// The mentioned participants of the chat.

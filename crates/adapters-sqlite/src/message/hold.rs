@@ -21,11 +21,15 @@ use crate::row::{self, At, Id};
 use crate::schema::holds;
 use crate::statement::statement;
 
-/// Holds the deliveries of a new message that is over a limit.
-pub(super) fn hold_on(connection: &mut SqliteConnection, appended: &mut Appended) -> Result<(), Fault> {
+/// Holds the deliveries of a new message that is over a limit. `has_held_pairs` is set if pairs of its chat are held.
+pub(super) fn hold_on(
+    connection: &mut SqliteConnection,
+    appended: &mut Appended,
+    has_held_pairs: bool,
+) -> Result<(), Fault> {
     let Some(guarded) = appended.guarded() else { return Ok(()) };
     let (mut holds, now) = (TreeHolds::default(), appended.message.created_at);
-    for subject in appended.hold_subjects() {
+    for subject in appended.hold_subjects(has_held_pairs) {
         let known = statement!(
             "SELECT held_by, allowed, held_at FROM holds WHERE subject_id = ?"
             => (Text, Nullable<Integer>, Nullable<BigInt>)
@@ -39,7 +43,7 @@ pub(super) fn hold_on(connection: &mut SqliteConnection, appended: &mut Appended
         }
     }
     let Some(by) = holds.decide(guarded) else { return Ok(()) };
-    appended.hold(by);
+    appended.hold(|_| Some(by));
     if by == HeldBy::MaxHops {
         let Message { id, chat_id, created_at, .. } = appended.message;
         let (subject, bound) = (appended.message.hold_subject(), guarded.max_hops);

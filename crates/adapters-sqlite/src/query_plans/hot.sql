@@ -48,7 +48,12 @@ SELECT participants.status, stopped_at, paused_at, title IS NULL
     WHERE agent_id = participant_id
     AND processed_at IS NULL
     AND dead_at IS NULL
-    AND current_attempt > 0)
+    AND current_attempt > 0), EXISTS
+  (SELECT 1
+    FROM holds INDEXED BY holds_of_pairs
+    WHERE holds.chat_id = participants.chat_id
+    AND held_by = 'max_pair_messages'
+    AND held_at > ?)
   FROM participants
   CROSS JOIN chats
   ON chats.id = participants.chat_id
@@ -106,7 +111,12 @@ SELECT participants.status, stopped_at, paused_at, title IS NULL
     WHERE agent_id = participant_id
     AND processed_at IS NULL
     AND dead_at IS NULL
-    AND current_attempt > 0)
+    AND current_attempt > 0), EXISTS
+  (SELECT 1
+    FROM holds INDEXED BY holds_of_pairs
+    WHERE holds.chat_id = participants.chat_id
+    AND held_by = 'max_pair_messages'
+    AND held_at > ?)
   FROM participants
   CROSS JOIN chats
   ON chats.id = participants.chat_id

@@ -27,9 +27,9 @@ use super::pair::pair_since;
 use super::port::{Appended, NewMessage};
 use super::service::MessageService;
 use crate::chat::Participant;
-use crate::delivery::HeldBy;
+use crate::delivery::{Delivery, HeldBy};
 use crate::event::DomainEvent;
-use crate::id::{ChatId, MessageId, ParticipantId, SubjectId};
+use crate::id::{AgentId, ChatId, MessageId, ParticipantId, SubjectId};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
@@ -95,19 +95,24 @@ impl Appended {
         Some(Guarded { hop: self.message.place().hop, max_hops })
     }
 
-    /// The subjects of the holds that may apply to it.
-    pub fn hold_subjects(&self) -> Vec<SubjectId> {
+    /// The subjects of the holds that may apply to it, of pairs only if some in its chat may be held.
+    pub fn hold_subjects(&self, has_held_pairs: bool) -> Vec<SubjectId> {
         let own =
             self.hop_limit.filter(|_| !self.message.cause.is_none()).map(|_| self.message.hold_subject());
-        own.into_iter().chain(self.pairs().map(|pair| pair.subject())).collect()
+        let pairs = self.pairs().filter(|_| has_held_pairs);
+        own.into_iter().chain(pairs.map(|pair| pair.subject())).collect()
     }
 
-    /// Holds all its deliveries.
-    pub fn hold(&mut self, by: HeldBy) {
+    /// Holds those of its deliveries that are not held yet, and for whose agent `held_by` returns a limit.
+    pub fn hold(&mut self, held_by: impl Fn(AgentId) -> Option<HeldBy>) {
         let now = self.message.created_at;
-        let new = std::mem::take(&mut self.message.deliveries);
-        self.message.deliveries = new.into_iter().map(|delivery| delivery.held(by, now)).collect();
-        self.recipients.clear();
+        let new = std::mem::take(&mut self.message.deliveries).into_iter();
+        let hold = |delivery: Delivery| match held_by(delivery.agent()) {
+            Some(by) if delivery.held_by().is_none() => delivery.held(by, now),
+            _ => delivery,
+        };
+        self.message.deliveries = new.map(hold).collect();
+        self.recipients.retain(|agent| held_by(*agent).is_none());
     }
 }
 

@@ -1,0 +1,1 @@
+DROP INDEX holds_of_pairs;
