@@ -1,6 +1,7 @@
 //! The history of a chat.
 
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::id::{ChatId, ParticipantId, RecordId};
 use domain::message::{HistoryFilter, Kinds, Message};
@@ -13,8 +14,9 @@ use super::sequences::{SequenceRange, count_on, sequences_on};
 use super::tree::{count_of_tree_on, sequences_of_tree_on};
 use crate::chat::load::standing_on;
 use crate::error::Fault;
-use crate::row;
-use crate::schema::{chats, messages};
+use crate::row::{self, Id};
+use crate::schema::chats;
+use crate::statement::statement;
 
 pub(super) fn history_on(
     connection: &mut SqliteConnection,
@@ -71,17 +73,20 @@ pub(super) fn floor_on(
     chat: ChatId,
     since: Timestamp,
 ) -> Result<i64, Fault> {
-    let chat = row::bytes(chat.uuid());
-    let last = chats::table.find(&chat).select(chats::last_sequence);
+    let chat = chat.uuid();
+    let last = chats::table.find(row::bytes(chat)).select(chats::last_sequence);
     let (mut low, mut high) = (0, last.get_result::<i64>(connection)?);
     while low < high {
         let middle = low + (high - low + 1) / 2;
-        let next = messages::table
-            .filter(messages::chat_id.eq(&chat))
-            .filter(messages::sequence.ge(middle))
-            .order(messages::sequence)
-            .select((messages::sequence, messages::created_at))
-            .first::<(i64, i64)>(connection)
+        // SQLite prepares a statement again with each value that is compared to a column, but not if it is an expression.
+        let next = statement!(
+            "SELECT sequence, created_at FROM messages WHERE chat_id = ? AND sequence >= ? + 0 ORDER BY sequence LIMIT 1"
+            => (BigInt, BigInt)
+        );
+        let next = next
+            .bind::<Binary, _>(Id(chat))
+            .bind::<BigInt, _>(middle)
+            .get_result::<(i64, i64)>(connection)
             .optional()?;
         match next {
             Some((sequence, created_at)) if created_at <= since.micros() => low = sequence,

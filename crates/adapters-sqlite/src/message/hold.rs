@@ -98,7 +98,7 @@ pub(super) fn check_pair_on(connection: &mut SqliteConnection, command: CheckPai
             "SELECT count(*) FROM (SELECT 1 FROM messages INDEXED BY messages_by_sender CROSS JOIN deliveries \
                  ON deliveries.agent_id = ? AND deliveries.chat_id = messages.chat_id \
                  AND deliveries.sequence = messages.sequence \
-             WHERE messages.chat_id = ? AND sender_id = ? AND sender_kind = 'Agent' AND messages.sequence > ? \
+             WHERE messages.chat_id = ? AND sender_id = ? AND sender_kind = 'Agent' AND messages.sequence > ? + 0 \
              AND root_id IS NULL LIMIT ? + 0)"
             => BigInt
         );
