@@ -10,6 +10,7 @@ use domain::bus::{EventBus, RunningBus, SharedEvents};
 use domain::chat::ChatService;
 use domain::contact::RequestLifetime;
 use domain::id::NodeId;
+use domain::message::BeginTraces;
 use domain::organization::OrganizationService;
 use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, Presence, TokenMint};
@@ -123,6 +124,7 @@ pub(crate) fn ports(
         max_hops: config.max_hops,
         max_tree_messages: config.max_tree_messages,
         max_pair_messages: config.max_pair_messages,
+        begin_traces: BeginTraces::default(),
     })
 }
 

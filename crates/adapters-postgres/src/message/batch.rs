@@ -372,8 +372,9 @@ impl DecidedAppends {
     pub(super) fn follow(&mut self, causes: &Causes, held: &Holds) {
         for appended in self.outcomes.iter_mut().flatten() {
             let id = appended.message.id.uuid();
-            if let Some(cause) = causes.get(&id) {
+            if let Some((cause, traceparent)) = causes.get(&id) {
                 appended.message.cause = *cause;
+                appended.message.traceparent = *traceparent;
             }
             if let Some(by) = held.get(&id) {
                 appended.hold(*by);
