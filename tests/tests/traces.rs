@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use e2e::{Api, Server, Socket, figure, free_port, message, pace, until, until_or};
+use e2e::{Api, Fleet, Server, Socket, figure, free_port, message, pace, until, until_or};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -413,6 +413,41 @@ async fn a_conversation_is_one_trace() {
     let given = format!("{:?}", collector.given.lock().unwrap());
     for secret in ["nobody", "nor this", "nor that", "did not work"] {
         assert!(!given.contains(secret), "{secret} is nobody's business");
+    }
+}
+
+/// Each change has one span, of the server that has stored it.
+#[tokio::test]
+async fn several_servers_send_one_span_for_each_change() {
+    let collector = Collector::start().await;
+    let endpoint = format!("http://{}", collector.address);
+    let settings = [
+        ("PARLANCE_CLUSTER_MODE", "multi"),
+        ("PARLANCE_OTLP_ENDPOINT", endpoint.as_str()),
+        ("PARLANCE_OTLP_GEN_AI", "true"),
+    ];
+    let fleet = Fleet::start(2, &settings).await;
+    let [here, there] = &fleet.servers[..] else { unreachable!() };
+    let ann = here.user("ann");
+    let (bot, scout) = (ann.register(here, "Bot").await, ann.register(here, "Scout").await);
+    let room = ann.create_chat().await;
+    for agent in [&bot, &scout] {
+        assert_eq!(ann.add(&room, &agent.id).await.status, 201);
+    }
+    for _ in 0..2 {
+        let sent = ann.sent(&room, "go", &[&bot.id, &scout.id]).await;
+        for (agent, step, server) in [
+            (&bot, "processing", there),
+            (&scout, "processing", here),
+            (&bot, "processed", here),
+            (&scout, "failed", there),
+        ] {
+            assert_eq!(agent.on(server).step(&room, &sent, step).await.status, 200);
+        }
+        let spans = collector.trace(&sent.replace('-', ""), 5).await;
+        let mut names = spans.iter().map(|span| span.name.as_str()).collect::<Vec<_>>();
+        names.sort_unstable();
+        assert_eq!(names, ["accept", "attempt", "attempt", "deliver", "deliver"], "{spans:#?}");
     }
 }
 
