@@ -65,6 +65,7 @@ impl Direct {
                         mentions: mentions.clone(),
                         metadata: None,
                         cause: Cause::None,
+                        traceparent: None,
                         respond_by: None,
                         max_hops: MaxHops::default(),
                         is_notice: false,

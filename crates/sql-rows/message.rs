@@ -11,7 +11,7 @@ use domain::delivery::{
     SHOWN_ATTEMPTS, shown_error,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
-use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place};
+use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place, TraceParent};
 use domain::page::weight;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -97,6 +97,7 @@ impl MessageRow {
             sender_handle: self.sender_handle,
             mentions: stored_mentions(&self.mentions)?,
             metadata: self.metadata.as_deref().map(row::json).transpose()?,
+            traceparent: self.cause.traceparent()?,
             cause: self.cause.into_cause()?,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
@@ -106,7 +107,7 @@ impl MessageRow {
     }
 }
 
-/// The columns of `messages` with a [`Cause`].
+/// The columns of `messages` with a [`Cause`], and the trace.
 #[derive(Queryable, Selectable, Default)]
 #[diesel(table_name = messages)]
 pub(crate) struct CauseColumns {
@@ -116,6 +117,7 @@ pub(crate) struct CauseColumns {
     pub(crate) originator_id: Option<Id>,
     pub(crate) originator_kind: Option<String>,
     pub(crate) ambiguous_cause: Option<bool>,
+    pub(crate) traceparent: Option<String>,
 }
 
 fn stored_hop(hop: u32) -> i32 {
@@ -123,7 +125,11 @@ fn stored_hop(hop: u32) -> i32 {
 }
 
 impl CauseColumns {
-    pub(crate) fn of(cause: Cause) -> Self {
+    pub(crate) fn of(message: &Message) -> Self {
+        Self { traceparent: message.traceparent.map(|at| at.to_string()), ..Self::of_cause(message.cause) }
+    }
+
+    fn of_cause(cause: Cause) -> Self {
         match cause {
             Cause::None => Self::default(),
             Cause::Ambiguous { hop } => {
@@ -135,9 +141,13 @@ impl CauseColumns {
                 hop: Some(stored_hop(hop)),
                 originator_id: Some(Id(originator.uuid())),
                 originator_kind: Some(originator.kind().as_str().to_owned()),
-                ambiguous_cause: None,
+                ..Self::default()
             },
         }
+    }
+
+    pub(crate) fn traceparent(&self) -> Result<Option<TraceParent>, Fault> {
+        self.traceparent.as_deref().map(|text| row::word(text, |text| text.parse().ok())).transpose()
     }
 
     pub(crate) fn into_cause(self) -> Result<Cause, Fault> {

@@ -4,14 +4,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use e2e::{Api, Server, Socket, figure, free_port, message, pace, until, until_or};
+use e2e::{Api, Fleet, Server, Socket, figure, free_port, message, pace, until, until_or};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use prost::Message;
 use reqwest::Response;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
@@ -347,4 +348,129 @@ async fn without_a_collector_the_log_still_names_the_trace() {
     let request = reqwest::Client::new().get(format!("http://{}/version", server.address()));
     request.header("traceparent", parent("01")).send().await.unwrap();
     assert!(server.logged().contains(&format!("trace.id={TRACE}")), "{}", server.logged());
+}
+
+/// Agents that know nothing of traces: a human asks the first, which asks the second.
+#[tokio::test]
+async fn a_conversation_is_one_trace() {
+    let collector = Collector::start().await;
+    let server = collector.server(&[("PARLANCE_OTLP_GEN_AI", "true")]).await;
+    let (ann, bot, room, mut socket) = cast(&server).await;
+    let scout = ann.register(&server, "Scout").await;
+    assert_eq!(ann.add(&room, &scout.id).await.status, 201);
+    let root = ann.sent(&room, "what nobody else is to read", &[&bot.id]).await;
+    let pushed = socket.event("1", &format!("chat_room:{room}"), "message_created").await;
+    let at = pushed["metadata"]["traceparent"].as_str().unwrap_or_else(|| panic!("{pushed}")).to_owned();
+    let trace = at[3..35].to_owned();
+    assert_eq!(trace, root.replace('-', ""), "it begins with the text");
+    // What has been pushed is marked before it is worked on.
+    until("it is marked", async || {
+        let status = ann.history(&room).await[0]["metadata"]["delivery_status"].to_string();
+        status.contains("delivered")
+    })
+    .await;
+    assert_eq!(bot.step(&room, &root, "processing").await.status, 200);
+    let asked = bot.sent(&room, "nor this", &[&scout.id]).await;
+    let usage = json!({"band_usage": {"input_tokens": 120, "output_tokens": 30}});
+    let report = json!({"event": {"message_type": "task", "content": "nor that", "metadata": usage}});
+    assert_eq!(bot.post(&format!("/chats/{room}/events"), report).await.status, 201);
+    assert_eq!(bot.step(&room, &root, "processed").await.status, 200);
+    let next = scout.get(&format!("/chats/{room}/messages/next")).await.data();
+    let continued = next["metadata"]["traceparent"].as_str().unwrap();
+    assert_eq!((next["id"].as_str(), &continued[..36]), (Some(asked.as_str()), &at[..36]));
+    assert_ne!(continued, at);
+    assert_eq!(scout.step(&room, &asked, "processing").await.status, 200);
+    assert_eq!(scout.step(&room, &asked, "failed").await.status, 200);
+
+    let spans = collector.trace(&trace, 6).await;
+    assert_eq!(spans.len(), 6, "{spans:#?}");
+    let one = |name: &str, message: &str| {
+        let is_it = |span: &&Span| span.name == name && text(span, "messaging.message.id") == message;
+        spans.iter().find(is_it).unwrap_or_else(|| panic!("{name}: {spans:#?}"))
+    };
+    for span in &spans {
+        assert_eq!(text(span, "gen_ai.conversation.id"), room);
+        assert_eq!(text(span, "session.id"), room);
+        assert!(span.end_time_unix_nano >= span.start_time_unix_nano, "{span:?}");
+    }
+    let (first, second) = (one("accept", &root), one("accept", &asked));
+    assert!(first.parent_span_id.is_empty() && hex(&first.span_id) == at[36..52], "{first:?}");
+    assert_eq!((&second.parent_span_id, attribute(first, "gen_ai.agent.id")), (&first.span_id, None));
+    assert_eq!(text(second, "gen_ai.agent.id"), bot.id);
+    for (message, agent, parent) in [(&root, &bot, first), (&asked, &scout, second)] {
+        for name in ["deliver", "attempt"] {
+            let span = one(name, message);
+            assert_eq!(
+                (text(span, "gen_ai.agent.id"), &span.parent_span_id),
+                (agent.id.clone(), &parent.span_id)
+            );
+        }
+    }
+    let (attempt, failed) = (one("attempt", &root), one("attempt", &asked));
+    assert_eq!(attribute(attempt, "gen_ai.usage.input_tokens"), Some(Any::IntValue(120)));
+    assert_eq!(attribute(attempt, "gen_ai.usage.output_tokens"), Some(Any::IntValue(30)));
+    assert_eq!(failed.status.as_ref().unwrap().code, StatusCode::Error as i32);
+    let given = format!("{:?}", collector.given.lock().unwrap());
+    for secret in ["nobody", "nor this", "nor that", "did not work"] {
+        assert!(!given.contains(secret), "{secret} is nobody's business");
+    }
+}
+
+/// Each change has one span, of the server that has stored it.
+#[tokio::test]
+async fn several_servers_send_one_span_for_each_change() {
+    let collector = Collector::start().await;
+    let endpoint = format!("http://{}", collector.address);
+    let settings = [
+        ("PARLANCE_CLUSTER_MODE", "multi"),
+        ("PARLANCE_OTLP_ENDPOINT", endpoint.as_str()),
+        ("PARLANCE_OTLP_GEN_AI", "true"),
+    ];
+    let fleet = Fleet::start(2, &settings).await;
+    let [here, there] = &fleet.servers[..] else { unreachable!() };
+    let ann = here.user("ann");
+    let (bot, scout) = (ann.register(here, "Bot").await, ann.register(here, "Scout").await);
+    let room = ann.create_chat().await;
+    for agent in [&bot, &scout] {
+        assert_eq!(ann.add(&room, &agent.id).await.status, 201);
+    }
+    for _ in 0..2 {
+        let sent = ann.sent(&room, "go", &[&bot.id, &scout.id]).await;
+        for (agent, step, server) in [
+            (&bot, "processing", there),
+            (&scout, "processing", here),
+            (&bot, "processed", here),
+            (&scout, "failed", there),
+        ] {
+            assert_eq!(agent.on(server).step(&room, &sent, step).await.status, 200);
+        }
+        let spans = collector.trace(&sent.replace('-', ""), 5).await;
+        let mut names = spans.iter().map(|span| span.name.as_str()).collect::<Vec<_>>();
+        names.sort_unstable();
+        assert_eq!(names, ["accept", "attempt", "attempt", "deliver", "deliver"], "{spans:#?}");
+    }
+}
+
+/// Only an operator who wants them gets spans with rooms in them, and only those begin traces.
+#[tokio::test]
+async fn without_the_setting_messages_begin_no_trace() {
+    let collector = Collector::start().await;
+    let server = collector.server(&[]).await;
+    let (ann, bot, room, mut socket) = cast(&server).await;
+    let path = format!("chat_room:{room}");
+    assert_eq!(send(&server, &ann, &room, &bot.id, &[]).await.status(), 201);
+    let untraced = socket.event("1", &path, "message_created").await;
+    assert_eq!(untraced["metadata"].get("traceparent"), None, "{untraced}");
+    assert_eq!(send(&server, &ann, &room, &bot.id, &[("traceparent", &parent("01"))]).await.status(), 201);
+    let traced = socket.event("1", &path, "message_created").await;
+    assert_eq!(traced["metadata"]["traceparent"], parent("01"));
+    assert_eq!(bot.step(&room, traced["id"].as_str().unwrap(), "processing").await.status, 200);
+    let last = reqwest::Client::new().get(format!("http://{}/version", server.address()));
+    last.header("traceparent", parent("01")).send().await.unwrap();
+    // Spans are sent in their order.
+    until("the last span", async || collector.spans().iter().any(|span| span.name == "GET /version")).await;
+    let spans = collector.trace(TRACE, 4).await;
+    let is_of_request =
+        |span: &Span| span.name.contains(' ') || span.name.contains('.') || span.name == "push";
+    assert!(spans.iter().all(is_of_request), "{spans:#?}");
 }

@@ -86,6 +86,7 @@ fn created(scene: &Scene, number: usize) -> DomainEvent {
         mentions: vec![mention(researcher), mention(writer)],
         metadata: None,
         cause: Cause::None,
+        traceparent: None,
         created_at: now,
         updated_at: now,
         respond_by: None,

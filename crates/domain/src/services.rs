@@ -18,7 +18,7 @@ use crate::delivery::{DeliveryRepository, DeliveryService};
 use crate::idempotency::IdempotencyRepository;
 use crate::login::{LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
 use crate::memory::{MemoryRepository, MemoryService};
-use crate::message::{MaxHops, MaxPairMessages, MessageRepository, MessageService};
+use crate::message::{BeginTraces, MaxHops, MaxPairMessages, MessageRepository, MessageService};
 use crate::organization::{OrganizationRepository, OrganizationService};
 use crate::peer::{PeerRepository, PeerService};
 use crate::plan::{PlanName, PlanRepository, PlanService};
@@ -101,6 +101,8 @@ pub struct Ports {
     pub max_tree_messages: u32,
     /// The limit of pairs of organizations that have none of their own.
     pub max_pair_messages: MaxPairMessages,
+    /// Whether traces begin with texts.
+    pub begin_traces: BeginTraces,
 }
 
 /// Every use case, built once.
@@ -217,7 +219,7 @@ impl Services {
             administration: Arc::new(administration),
             tokens: tokens.clone(),
             chats: Arc::new(chats),
-            messages: Arc::new(messages.with_limits(
+            messages: Arc::new(messages.with_traces(ports.begin_traces).with_limits(
                 ports.max_hops,
                 ports.max_tree_messages,
                 ports.max_pair_messages,

@@ -24,12 +24,13 @@ pub struct AllowedOrigins {
 }
 
 /// The headers that a page may send beyond a simple request.
-const SENT: HeaderValue =
-    HeaderValue::from_static("authorization, content-type, idempotency-key, x-api-key, x-request-id");
+const SENT: HeaderValue = HeaderValue::from_static(
+    "authorization, content-type, idempotency-key, traceparent, x-api-key, x-request-id",
+);
 
 /// The headers that a page may read.
 const READ: HeaderValue = HeaderValue::from_static(
-    "retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id",
+    "retry-after, traceparent, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id",
 );
 
 /// The methods that a page may use.

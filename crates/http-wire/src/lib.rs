@@ -10,7 +10,7 @@
 //! - [`limit`] - rate limits;
 //! - [`path`], [`query`], [`strict_json`] - raw text to typed values, with every fault named;
 //!   [`body`] holds the bodies that both interfaces know;
-//! - [`idempotent`] - bodies of requests with an idempotency key;
+//! - [`idempotent`] - bodies of requests with an idempotency key; [`traceparent`]: their trace;
 //! - [`page`], [`cursor`] - pages of lists, and their continuation;
 //! - [`services`] - registers the use cases in an application;
 //! - [`view`], [`envelope`] - JSON of responses;
@@ -37,6 +37,7 @@ pub mod request_scope;
 pub mod response_budget;
 pub mod services;
 pub mod strict_json;
+pub mod traceparent;
 pub mod tracked_body;
 pub mod turn;
 pub mod view;

@@ -29,6 +29,7 @@ use crate::browser::{self, PageOrigin};
 use crate::error::ApiError;
 use crate::error::render::{self, REQUEST_ID_HEADER};
 use crate::response_budget::{self, FREE_BYTES, ResponsePermit};
+use crate::traceparent;
 use crate::tracked_body::TrackedBody;
 use crate::turn::Turn;
 
@@ -139,12 +140,11 @@ fn named(pattern: Option<String>) -> String {
     pattern.unwrap_or_else(|| "none".to_owned())
 }
 
-/// The trace of the client; a repeated header is ignored.
+/// The trace of the client, with its state.
 fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
-    let mut said = headers.get_all("traceparent");
-    let parent = said.next().filter(|_| said.next().is_none())?;
+    let parent = traceparent::read(headers)?;
     let state = headers.get("tracestate").and_then(|state| state.to_str().ok());
-    TraceParent::read(parent.to_str().ok()?, state)
+    Some(TraceParent::new(parent.trace(), parent.span(), parent.is_sampled(), state))
 }
 
 /// The application inside the scope.

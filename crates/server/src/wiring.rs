@@ -30,6 +30,7 @@ use crate::failure::Failure;
 use crate::passwords::Argon2Hasher;
 use crate::store::{Store, StoreAt};
 use crate::token_keys::{self, KeyFile};
+use crate::traces::Traces;
 
 /// The dependencies of a running server, built once.
 #[derive(Clone)]
@@ -123,6 +124,7 @@ pub(crate) fn ports(
         max_hops: config.max_hops,
         max_tree_messages: config.max_tree_messages,
         max_pair_messages: config.max_pair_messages,
+        begin_traces: config.traces.begin_traces(),
     })
 }
 
@@ -238,8 +240,12 @@ impl Wiring {
         tasks
     }
 
-    /// Builds every service on `store`.
-    pub(crate) async fn new(config: &Config, store: Arc<dyn Store>) -> Result<Self, Failure> {
+    /// Builds every service on `store`; `traces` is set if spans are exported.
+    pub(crate) async fn new(
+        config: &Config,
+        store: Arc<dyn Store>,
+        traces: Option<&Traces>,
+    ) -> Result<Self, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let bounds = HubConfig {
             idle_timeout: config.sockets.idle_timeout,
@@ -260,6 +266,10 @@ impl Wiring {
             None => hub.clone(),
         };
         let events = events(config, own, bus.as_ref());
+        let events = match traces {
+            Some(traces) => traces.around(events),
+            None => events,
+        };
         let ports = ports(config, store.clone(), token_mint(config)?, events, hub.clone())?;
         Ok(Self {
             services: Services::new(ports),

@@ -250,6 +250,7 @@ pub fn message(sequence: i64, content: &str) -> Message {
         mentions: Vec::new(),
         metadata: None,
         cause: Cause::None,
+        traceparent: None,
         created_at: at,
         updated_at: at,
         respond_by: None,

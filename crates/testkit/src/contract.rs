@@ -164,7 +164,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, causes:
             what_an_agent_writes_follows_from_what_it_works_on, only_open_attempts_are_causes,
             an_agent_with_much_failed_work_has_no_clear_cause, a_sender_may_name_the_cause,
-            a_tree_is_read_from_its_root, what_is_sent_again_stays_in_its_tree,
+            a_tree_is_read_from_its_root, what_is_sent_again_stays_in_its_tree, a_trace_runs_through_a_tree,
         }
         $crate::contract_tests! { @area $make, usage:
             reports_are_summed_by_everything, only_reports_count_and_each_once, sums_of_tokens_saturate,

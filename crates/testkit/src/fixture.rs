@@ -23,7 +23,7 @@ use domain::memory::{
 };
 use domain::message::{
     DeadlineWalk, EventContent, EventMetadata, HistoryFilter, MaxHops, MaxPairMessages, MentionKind,
-    MessageContent, MessageKind, PostEvent, RequestedMention, RespondWithin, SendMessage,
+    MessageContent, MessageKind, PostEvent, RequestedMention, RespondWithin, SendHeaders, SendMessage,
 };
 use domain::organization::{Authority, Invite, OrganizationChanges, PauseReason};
 use domain::page::{PageRequest, Slice};
@@ -266,7 +266,9 @@ impl Fixture {
             let content = MessageContent::new("only once".to_owned()).unwrap();
             let command =
                 SendMessage { content, mentions: vec![mention.clone()], respond_by: None, in_reply_to: None };
-            let sent = world.messages.send_once(ann.caller, chat, command, once(key)).await.unwrap();
+            let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().ok();
+            let headers = SendHeaders { once: once(key), traceparent };
+            let sent = world.messages.send_once(ann.caller, chat, command, headers).await.unwrap();
             if key == "goes" {
                 world.messages.delete(ann.caller, chat, sent.id).await.unwrap();
             }

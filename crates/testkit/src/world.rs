@@ -21,8 +21,8 @@ use domain::idempotency::IdempotencyRepository;
 use domain::login::{LoginRepository, Registration};
 use domain::memory::{MemoryContent, MemoryMetadata, MemoryRepository, MemoryThought, StoreMemory};
 use domain::message::{
-    Cause, MAX_TREE_MESSAGES, MaxHops, MaxPairMessages, MentionKind, MessageContent, MessageKind,
-    MessageRepository, NewMessage, RequestedMention, SendMessage, SentMessage,
+    BeginTraces, Cause, MAX_TREE_MESSAGES, MaxHops, MaxPairMessages, MentionKind, MessageContent,
+    MessageKind, MessageRepository, NewMessage, RequestedMention, SendMessage, SentMessage,
 };
 use domain::organization::{OrganizationRepository, OrganizationRole};
 use domain::peer::PeerRepository;
@@ -224,6 +224,7 @@ impl World {
             max_hops: MaxHops::default(),
             max_tree_messages: MAX_TREE_MESSAGES,
             max_pair_messages: MaxPairMessages::default(),
+            begin_traces: BeginTraces::default(),
         };
         let services = Services::new(ports.clone());
         Self { clock, publisher, presence, stores, ports, hasher, services }
@@ -390,6 +391,7 @@ impl World {
             mentions: Vec::new(),
             metadata: None,
             cause: Cause::None,
+            traceparent: None,
             respond_by: None,
             max_hops: MaxHops::default(),
             is_notice: false,

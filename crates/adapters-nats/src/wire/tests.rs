@@ -54,6 +54,7 @@ fn message() -> Message {
         mentions: vec![Mention { id, handle: "ann/bot".to_owned(), name: name("Bot"), kind }],
         metadata: metadata.as_object().cloned(),
         cause: Cause::None,
+        traceparent: None,
         created_at: at(1),
         updated_at: at(-5),
         respond_by: Some(at(7)),
@@ -161,11 +162,12 @@ fn events() -> Vec<DomainEvent> {
     let contact_id = ContactId::new(Uuid::from_u128(12));
     let (cause, root) = (MessageId::new(Uuid::from_u128(17)), MessageId::new(Uuid::from_u128(18)));
     let place = Place { message: Some(cause), root, hop: 2, originator: who };
+    let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().ok();
     vec![
         DomainEvent::MessageCreated { message: message(), recipients: vec![AGENT] },
         DomainEvent::MessageUpdated { message: Message { cause: Cause::Known(place), ..message() } },
         DomainEvent::MessageDeleted { chat_id: ROOM, id: message().id },
-        DomainEvent::EventCreated { message: Message { metadata: None, ..message() } },
+        DomainEvent::EventCreated { message: Message { metadata: None, traceparent, ..message() } },
         DomainEvent::RoomAdded { to: who, chat: chat(), role: Role::Owner },
         DomainEvent::RoomRemoved { from: who, chat: Chat { title: None, ..chat() }, removed_at: at(7) },
         DomainEvent::ParticipantAdded { chat_id: ROOM, participant: participant() },

@@ -149,6 +149,7 @@ pub(crate) fn message(room: ChatId, content: &str) -> Message {
         mentions: vec![Mention { id, handle, name, kind: MentionKind::Mention }],
         metadata: None,
         cause: Cause::None,
+        traceparent: None,
         created_at: at,
         updated_at: at,
         respond_by: None,

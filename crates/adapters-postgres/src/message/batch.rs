@@ -373,8 +373,9 @@ impl DecidedAppends {
     pub(super) fn follow(&mut self, causes: &Causes, held_by: impl Fn(Uuid, Uuid) -> Option<HeldBy>) {
         for appended in self.outcomes.iter_mut().flatten() {
             let id = appended.message.id.uuid();
-            if let Some(cause) = causes.get(&id) {
+            if let Some((cause, traceparent)) = causes.get(&id) {
                 appended.message.cause = *cause;
+                appended.message.traceparent = *traceparent;
             }
             appended.hold(|agent| held_by(id, agent.uuid()));
         }

@@ -1,4 +1,4 @@
-//! The causes of new messages: the open attempts of their senders.
+//! The causes of new messages: the open attempts of their senders. With the cause, the store finds the trace.
 //!
 //! A batch may be decided on cached chats, so the statement that writes the messages finds their causes itself. The rule
 //! is [`Cause::of_attempts`].
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use diesel::sql_types::{Array, Bool, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::ParticipantKind;
-use domain::message::{Cause, EXAMINED_DELIVERIES, MessageKind};
+use domain::message::{Cause, EXAMINED_DELIVERIES, MessageKind, TraceParent};
 use uuid::Uuid;
 
 use super::row::CauseColumns;
@@ -22,7 +22,8 @@ use crate::statement::statement;
 const MAX_HOP: i32 = i32::MAX - 1;
 
 /// The columns of a [`CauseColumns`].
-pub(super) const COLUMNS: &str = "cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause";
+pub(super) const COLUMNS: &str =
+    "cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent";
 
 /// The SQL types of a [`CauseColumns`].
 pub(crate) type Types = (
@@ -32,12 +33,13 @@ pub(crate) type Types = (
     Nullable<SqlUuid>,
     Nullable<Text>,
     Nullable<Bool>,
+    Nullable<Text>,
 );
 
-/// The causes of messages by their ids.
-pub(super) type Causes = HashMap<Uuid, Cause>;
+/// The causes of messages, and their places in a trace, by their ids.
+pub(super) type Causes = HashMap<Uuid, (Cause, Option<TraceParent>)>;
 
-/// The [`COLUMNS`] of the cause of `new`, a new message, by its sender's attempts. All are null if those do not count
+/// The [`COLUMNS`] of the cause of `new`, a new message, by its sender's attempts; `traceparent` is that of the cause. All are null if those do not count
 /// ([`counts_attempts`](domain::message::NewMessage::counts_attempts)).
 pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
     let (agent, text) = (ParticipantKind::Agent.as_str(), MessageKind::Text.as_str());
@@ -69,19 +71,22 @@ pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH here AS MATERIALIZED ({here}) SELECT {clear_cause}, {clear_root}, \
          CASE WHEN open > 0 OR NOT is_complete THEN coalesce(hop, 0) END AS hop, \
-         {clear_originator}, {clear_kind}, CASE WHEN open > 1 OR NOT is_complete THEN TRUE END AS ambiguous_cause \
-         FROM (SELECT {one_cause}, {one_root}, max(place.hop) AS hop, {one_originator}, \
-         max(place.originator_kind) AS originator_kind, count(place.id) AS open, \
+         {clear_originator}, {clear_kind}, CASE WHEN open > 1 OR NOT is_complete THEN TRUE END AS ambiguous_cause, \
+         {clear_trace} FROM (SELECT {one_cause}, {one_root}, max(place.hop) AS hop, {one_originator}, \
+         max(place.originator_kind) AS originator_kind, max(place.traceparent) AS traceparent, \
+         count(place.id) AS open, \
          count(*) < {EXAMINED_DELIVERIES} OR coalesce(bool_or(is_here AND is_open), FALSE) AS is_complete \
          FROM (SELECT * FROM here UNION ALL ({elsewhere})) AS examined LEFT JOIN LATERAL (\
          SELECT id, id AS cause_id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), {MAX_HOP}) + 1 AS hop, \
-         coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind \
+         coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind, \
+         traceparent \
          FROM messages WHERE messages.chat_id = examined.chat_id AND messages.sequence = examined.sequence OFFSET 0\
          ) AS place ON examined.is_open) AS attempts",
         clear_cause = clear("cause_id"),
         clear_root = clear("root_id"),
         clear_originator = clear("originator_id"),
         clear_kind = clear("originator_kind"),
+        clear_trace = clear("traceparent"),
         one_cause = one("cause_id"),
         one_root = one("root_id"),
         one_originator = one("originator_id"),
@@ -97,5 +102,9 @@ pub(super) async fn stored_on(mut db: &Db, messages: Vec<Uuid>) -> Result<Causes
 }
 
 pub(super) fn by_message(rows: impl IntoIterator<Item = (Uuid, CauseColumns)>) -> Result<Causes, Fault> {
-    rows.into_iter().map(|(id, columns)| Ok((id, columns.into_cause()?))).collect()
+    let place = |(id, columns): (_, CauseColumns)| {
+        let traceparent = columns.traceparent()?;
+        Ok((id, (columns.into_cause()?, traceparent)))
+    };
+    rows.into_iter().map(place).collect()
 }

@@ -17,20 +17,26 @@ use crate::row::{self, At};
 use crate::run::Db;
 use crate::statement::{Statement, statement};
 
-/// Inserts messages from columns; [`bind_messages`] binds the values. The rule of the cause is [`or_observed`](domain::message::Cause::or_observed).
+/// Inserts messages from columns; [`bind_messages`] binds the values. The rule of the cause is
+/// [`or_observed`](domain::message::Cause::or_observed), and that of the trace
+/// [`of_new`](domain::message::TraceParent::of_new).
 pub(super) static MESSAGES: LazyLock<String> = LazyLock::new(|| {
     let given =
         |column: &str| format!("CASE WHEN new.root_id IS NULL THEN found.{column} ELSE new.{column} END");
+    let span = "substr(new.id::text, 20, 4) || substr(new.id::text, 25)";
     format!(
         "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
          metadata, respond_by, created_at, updated_at, {columns}) \
          SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, \
          new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, \
          {cause_id}, {root_id}, greatest(new.hop, found.hop), {originator_id}, {originator_kind}, \
-         CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END \
-         FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END, \
+         CASE WHEN new.root_id IS NULL AND found.traceparent IS NOT NULL \
+         AND (new.traceparent IS NULL OR substr(new.traceparent, 37, 16) = {span}) \
+         THEN substr(found.traceparent, 1, 36) || {span} || substr(found.traceparent, 53) ELSE new.traceparent END \
+         FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
-         respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind) \
+         respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent) \
          CROSS JOIN LATERAL ({of_attempts}) AS found",
         columns = cause::COLUMNS,
         cause_id = given("cause_id"),
@@ -107,7 +113,7 @@ pub(super) fn bind_messages<'m, Row>(
         .iter()
         .map(|new| new.metadata.as_ref().map(row::to_json).transpose())
         .collect::<Result<Vec<_>, _>>()?;
-    let given = messages.iter().map(|new| CauseColumns::of(new.cause)).collect::<Vec<_>>();
+    let given = messages.iter().map(|new| CauseColumns::of(new)).collect::<Vec<_>>();
     let all = messages.iter();
     Ok(statement
         .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.id.uuid()).collect::<Vec<_>>())
@@ -131,7 +137,10 @@ pub(super) fn bind_messages<'m, Row>(
             given.iter().map(|cause| cause.originator_id).collect::<Vec<_>>(),
         )
         .bind::<Array<Nullable<Text>>, _>(
-            given.into_iter().map(|cause| cause.originator_kind).collect::<Vec<_>>(),
+            given.iter().map(|cause| cause.originator_kind.clone()).collect::<Vec<_>>(),
+        )
+        .bind::<Array<Nullable<Text>>, _>(
+            given.into_iter().map(|cause| cause.traceparent).collect::<Vec<_>>(),
         ))
 }
 

@@ -283,6 +283,7 @@ mod tests {
             mentions: mentions.iter().map(mention).collect(),
             metadata: None,
             cause: Cause::None,
+            traceparent: None,
             respond_by: None,
             max_hops: MaxHops::default(),
             is_notice: false,

@@ -9,7 +9,7 @@ use domain::chat::MemberState;
 use domain::delivery::HeldBy;
 use domain::id::{AgentId, ChatId, ParticipantKind, Sequence};
 use domain::message::{
-    AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult, pair_since,
+    AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult, TraceParent, pair_since,
 };
 use uuid::Uuid;
 
@@ -43,7 +43,11 @@ pub(crate) fn append_on(
         return Ok(Err(AppendRefused::NotParticipant));
     };
     if let (Some(agent), true) = (new.sender.agent(), has_begun && new.counts_attempts()) {
-        new.cause = new.cause.or_observed(cause::of_attempts_on(connection, agent, new.chat)?);
+        let (observed, of_cause) = cause::of_attempts_on(connection, agent, new.chat)?;
+        if new.cause.is_none() {
+            new.traceparent = TraceParent::of_new(new.traceparent, of_cause, new.id);
+        }
+        new.cause = new.cause.or_observed(observed);
     }
     let mut members = mentioned_on(connection, &new)?;
     members.insert(new.sender.uuid(), sender);
@@ -213,17 +217,17 @@ fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(),
              metadata, created_at, updated_at, respond_by"
         };
     }
-    if message.cause.is_none() {
+    if message.cause.is_none() && message.traceparent.is_none() {
         let insert = statement!(columns!(), ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
         with_values(insert, message)?.execute(connection)?;
         return Ok(());
     }
     let insert = statement!(
         columns!(),
-        ", cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        ", cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     );
-    let cause = CauseColumns::of(message.cause);
+    let cause = CauseColumns::of(message);
     with_values(insert, message)?
         .bind::<Nullable<Binary>, _>(cause.cause_id)
         .bind::<Nullable<Binary>, _>(cause.root_id)
@@ -231,11 +235,12 @@ fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(),
         .bind::<Nullable<Binary>, _>(cause.originator_id)
         .bind::<Nullable<Text>, _>(cause.originator_kind)
         .bind::<Nullable<Bool>, _>(cause.ambiguous_cause)
+        .bind::<Nullable<Text>, _>(cause.traceparent)
         .execute(connection)?;
     Ok(())
 }
 
-/// Binds the values of a message without its cause.
+/// Binds the values of a message without its cause and its trace.
 fn with_values<T: statement::Text>(
     statement: Statement<T, (), ()>,
     message: &Message,

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, MessageId};
-use domain::message::{Cause, EXAMINED_DELIVERIES, OpenAttempts, Place};
+use domain::message::{Cause, EXAMINED_DELIVERIES, OpenAttempts, Place, TraceParent};
 
 use super::row::CauseColumns;
 use super::row::status::PROCESSING;
@@ -24,7 +24,8 @@ struct PlaceRow {
 impl PlaceRow {
     /// The columns of the row.
     const COLUMNS: &'static str = "messages.id, messages.sender_id, messages.sender_kind, messages.cause_id, \
-         messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause";
+         messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause, \
+         messages.traceparent";
 
     /// The place of what follows from the message.
     fn place_below(self) -> Result<Place, Fault> {
@@ -44,7 +45,15 @@ type PlaceColumns = (
     Binary,
     Binary,
     Text,
-    (Nullable<Binary>, Nullable<Binary>, Nullable<Integer>, Nullable<Binary>, Nullable<Text>, Nullable<Bool>),
+    (
+        Nullable<Binary>,
+        Nullable<Binary>,
+        Nullable<Integer>,
+        Nullable<Binary>,
+        Nullable<Text>,
+        Nullable<Bool>,
+        Nullable<Text>,
+    ),
 );
 
 /// A begun delivery that is not finished; its columns are null unless its attempt is open.
@@ -56,12 +65,12 @@ pub(super) const BEGUN: &str = "processed_at IS NULL AND dead_at IS NULL AND cur
 /// The number is [`EXAMINED_DELIVERIES`].
 const LIMIT: &str = " LIMIT 100";
 
-/// The cause of what `agent` writes in the chat, in which it is.
+/// The cause of what `agent` writes in the chat, in which it is, and the place of the cause in a trace.
 pub(super) fn of_attempts_on(
     connection: &mut SqliteConnection,
     agent: AgentId,
     chat: ChatId,
-) -> Result<Cause, Fault> {
+) -> Result<(Cause, Option<TraceParent>), Fault> {
     let here = statement!(
         "SELECT ", PlaceRow::COLUMNS, " FROM (\
              SELECT chat_id, sequence, ", PROCESSING, " AS is_open FROM deliveries INDEXED BY deliveries_at_work \
@@ -71,9 +80,9 @@ pub(super) fn of_attempts_on(
         => Nullable<PlaceColumns>
     );
     let here = here.bind::<Binary, _>(Id(agent.uuid())).bind::<Binary, _>(Id(chat.uuid()));
-    let here = found(here.load(connection)?)?;
+    let (here, traceparent) = found(here.load(connection)?)?;
     if !here.open.is_empty() || here.examined >= EXAMINED_DELIVERIES {
-        return Ok(Cause::of_attempts(&here, &OpenAttempts::default()));
+        return Ok(of_known(Cause::of_attempts(&here, &OpenAttempts::default()), traceparent));
     }
     let elsewhere = statement!(
         "SELECT ", PlaceRow::COLUMNS, " FROM (\
@@ -91,13 +100,21 @@ pub(super) fn of_attempts_on(
         .bind::<Binary, _>(Id(agent.uuid()))
         .bind::<Binary, _>(Id(chat.uuid()))
         .bind::<Binary, _>(Id(chat.uuid()));
-    Ok(Cause::of_attempts(&here, &found(elsewhere.load(connection)?)?))
+    let (elsewhere, traceparent) = found(elsewhere.load(connection)?)?;
+    Ok(of_known(Cause::of_attempts(&here, &elsewhere), traceparent))
 }
 
-fn found(rows: Vec<Examined>) -> Result<OpenAttempts, Fault> {
+/// Only a known cause is in a trace.
+fn of_known(cause: Cause, traceparent: Option<TraceParent>) -> (Cause, Option<TraceParent>) {
+    (cause, traceparent.filter(|_| matches!(cause, Cause::Known(_))))
+}
+
+/// Also the place in a trace of the message of an open attempt: it is known if there is only one.
+fn found(rows: Vec<Examined>) -> Result<(OpenAttempts, Option<TraceParent>), Fault> {
     let examined = rows.len();
+    let traceparent = rows.iter().flatten().next().map(|row| row.cause.traceparent()).transpose()?;
     let open = rows.into_iter().flatten().map(PlaceRow::place_below).collect::<Result<_, _>>()?;
-    Ok(OpenAttempts { open, examined })
+    Ok((OpenAttempts { open, examined }, traceparent.flatten()))
 }
 
 #[cfg(test)]

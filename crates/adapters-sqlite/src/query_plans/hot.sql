@@ -128,7 +128,7 @@ SELECT participants.status, stopped_at, paused_at, title IS NULL
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT messages.id, messages.sender_id, messages.sender_kind, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause
+SELECT messages.id, messages.sender_id, messages.sender_kind, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause, messages.traceparent
   FROM
   (SELECT chat_id, sequence, (deliveries.failed_at IS NULL
       AND deliveries.current_attempt > 0
@@ -153,8 +153,8 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
 UPDATE chats
   SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
   WHERE id = ?;
-INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 COMMIT;
 
 -- mark as delivered
@@ -170,7 +170,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING chat_id;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -201,7 +201,7 @@ BEGIN IMMEDIATE;
 SELECT `messages`.`chat_id`
   FROM `messages`
   WHERE (`messages`.`id` = ?);
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -248,7 +248,7 @@ SELECT sequence
   AND addressed = 1
   ORDER BY sequence
   LIMIT 1;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -278,7 +278,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -329,7 +329,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -394,7 +394,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -474,7 +474,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -527,7 +527,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE

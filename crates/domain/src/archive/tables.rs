@@ -163,6 +163,7 @@ macro_rules! tables {
                     originator_id -> Nullable<Id>,
                     originator_kind -> Nullable<Text>,
                     ambiguous_cause -> Nullable<Flag>,
+                    traceparent -> Nullable<Text>,
                 }
                 deliveries (agent_id, chat_id, sequence) {
                     agent_id -> Id,

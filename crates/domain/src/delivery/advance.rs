@@ -7,6 +7,7 @@ use super::state::{AttemptNumber, DeliveryStatus};
 use crate::caller::AgentCaller;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId};
+use crate::message::TraceParent;
 use crate::store::{OnCommit, StoreError};
 
 /// The reason why a step was refused.
@@ -40,6 +41,8 @@ pub struct StepResult {
     pub status: DeliveryStatus,
     /// The attempt that was opened or closed.
     pub attempt_number: AttemptNumber,
+    /// The message's place in a trace.
+    pub traceparent: Option<TraceParent>,
 }
 
 impl DeliveryService {
@@ -60,12 +63,13 @@ impl DeliveryService {
         });
         match self.deliveries.advance(command, on_commit).await? {
             Ok(Advanced { delivery, .. }) if begins && delivery.dead().is_some() => Err(AdvanceError::Dead),
-            Ok(Advanced { delivery, .. }) => {
+            Ok(Advanced { delivery, message: stored }) => {
                 let attempt_number = delivery.current_attempt();
                 // The step is stored, so this is no refusal.
                 let none = || StoreError::Broken("a step left no attempt".into());
                 let attempt_number = attempt_number.ok_or_else(none)?;
-                Ok(StepResult { message, chat_id: chat, status: delivery.status(), attempt_number })
+                let (status, traceparent) = (delivery.status(), stored.traceparent);
+                Ok(StepResult { message, chat_id: chat, status, attempt_number, traceparent })
             }
             Err(AdvanceRefused::NotFound) => Err(AdvanceError::NotFound),
             Err(AdvanceRefused::NoActiveAttempt) => Err(AdvanceError::NoActiveAttempt),

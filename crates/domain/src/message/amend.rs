@@ -93,6 +93,7 @@ mod tests {
             mentions: vec![mention],
             metadata: None,
             cause: Cause::None,
+            traceparent: None,
             created_at: Timestamp::from_micros(10),
             updated_at: Timestamp::from_micros(10),
             respond_by: None,

@@ -11,6 +11,7 @@ use super::history::ReadSurroundingsError;
 use super::mention::{Mention, MentionKind};
 use super::model::Message;
 use super::service::MessageService;
+use super::trace::TraceParent;
 use crate::caller::UserCaller;
 use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::page::{Page, PageRequest};
@@ -143,17 +144,17 @@ impl Message {
 }
 
 impl MessageService {
-    /// What a new message of `sender` in the chat follows from if it names `in_reply_to`; `None` if that is no
-    /// message of the chat that the sender may see.
+    /// What a new message of `sender` in the chat follows from if it names `in_reply_to`, and the place of that in a
+    /// trace; `None` if that is no message of the chat that the sender may see.
     pub(super) async fn named_cause(
         &self,
         sender: ParticipantId,
         chat: ChatId,
         in_reply_to: Option<MessageId>,
-    ) -> Result<Option<Cause>, StoreError> {
-        let Some(named) = in_reply_to else { return Ok(Some(Cause::None)) };
+    ) -> Result<Option<(Cause, Option<TraceParent>)>, StoreError> {
+        let Some(named) = in_reply_to else { return Ok(Some((Cause::None, None))) };
         let found = self.messages.find_readable(sender, chat, named).await?;
-        Ok(found.map(|message| Cause::Known(message.place_of_answer(sender))))
+        Ok(found.map(|message| (Cause::Known(message.place_of_answer(sender)), message.traceparent)))
     }
 
     /// The part in the chat of the tree to which a message belongs, oldest first.

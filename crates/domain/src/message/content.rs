@@ -69,7 +69,7 @@ impl EventMetadata {
     pub const MAX_BYTES: usize = 65_536;
 
     /// The members that only the server makes.
-    pub const RESERVED: [&'static str; 2] = ["cause", "delegation"];
+    pub const RESERVED: [&'static str; 3] = ["cause", "delegation", "traceparent"];
 
     /// Checks the size, and removes reserved members.
     pub fn new(mut members: Map<String, Value>) -> Result<Self, TextFault> {

@@ -16,6 +16,7 @@ use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use super::port::NewMessage;
 use super::service::MessageService;
+use super::trace::TraceParent;
 use crate::chat::Participant;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
@@ -155,6 +156,7 @@ impl CheckDeadline {
             mentions: Vec::new(),
             metadata: metadata.as_object().cloned(),
             cause: Cause::Known(text.place_below()),
+            traceparent: TraceParent::of_new(None, text.traceparent, self.event),
             respond_by: None,
             max_hops: MaxHops::OFF,
             is_notice: true,

@@ -26,6 +26,7 @@ use super::model::{Message, MessageKind};
 use super::pair::pair_since;
 use super::port::{Appended, NewMessage};
 use super::service::MessageService;
+use super::trace::TraceParent;
 use crate::chat::Participant;
 use crate::delivery::{Delivery, HeldBy};
 use crate::event::DomainEvent;
@@ -328,6 +329,7 @@ impl NoticeHold {
             mentions: Vec::new(),
             metadata: metadata.as_object().cloned(),
             cause: Cause::Known(held.place_below()),
+            traceparent: TraceParent::of_new(None, held.traceparent, self.event),
             respond_by: None,
             max_hops: MaxHops::OFF,
             is_notice: true,

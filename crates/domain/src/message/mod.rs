@@ -6,7 +6,7 @@
 //!
 //! Rules: [`mention`] resolves mentions, [`content`] checks and rewrites texts, [`ChatState`]
 //! assigns sequences, [`MaxHops`] ends loops, [`amend`] decides on edits and deletions, [`retention`] limits the age of
-//! messages.
+//! messages, [`TraceParent`] continues traces.
 //!
 //! Invariants: an accepted message is stored with all its deliveries or not at all; the chat's
 //! sequence orders everything, and the sequence of a deleted message is not used again; refused
@@ -30,6 +30,7 @@ mod post_event;
 pub mod retention;
 mod send;
 mod service;
+mod trace;
 
 pub use amend::{ChangeMessageError, ChangeMessageRefused};
 pub use append::{AppendDecision, ChatPlan, ChatState, Titling};
@@ -54,3 +55,4 @@ pub use post_event::{PostEvent, PostEventError};
 pub use retention::{Ageing, EraseOld, ErasedOld, Retention};
 pub use send::{SendMessage, SendMessageError};
 pub use service::MessageService;
+pub use trace::{BeginTraces, MalformedTraceParent, SendHeaders, TraceParent};

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::cause::Cause;
 use super::mention::Mention;
+use super::trace::TraceParent;
 use crate::chat::Standing;
 use crate::delivery::{Delivery, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
@@ -67,6 +68,9 @@ pub struct Message {
     /// What it follows from.
     #[serde(default, skip_serializing_if = "Cause::is_none")]
     pub cause: Cause,
+    /// Its place in a trace, if it is part of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<TraceParent>,
     /// The time at which it was accepted.
     pub created_at: Timestamp,
     /// The time of the last change.

@@ -12,6 +12,7 @@ use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use super::pair::CheckPair;
 use super::retention::{EraseOld, ErasedOld};
+use super::trace::TraceParent;
 use crate::chat::ShownChat;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
 use crate::idempotency::KeyedRequest;
@@ -46,6 +47,9 @@ pub struct NewMessage {
     /// What it follows from, if that is given. The store adds what the sender's attempts tell
     /// ([`counts_attempts`](Self::counts_attempts)).
     pub cause: Cause,
+    /// Its place in a trace. If its cause is that of the sender's attempts, the store decides on it
+    /// ([`TraceParent::of_new`]).
+    pub traceparent: Option<TraceParent>,
     /// The deadline of a text; `None` for that of the chat ([`ChatState::respond_within`](super::ChatState)),
     /// if it has one.
     pub respond_by: Option<Timestamp>,

@@ -5,11 +5,12 @@ use super::guard::MaxHops;
 use super::model::{Message, MessageKind};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
+use super::trace::{SendHeaders, TraceParent};
 use crate::caller::AgentCaller;
 use crate::chat::Names;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
-use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
+use crate::idempotency::{KeyedRequest, Operation};
 use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
 
@@ -66,18 +67,20 @@ impl MessageService {
         chat: ChatId,
         command: PostEvent,
     ) -> Result<Message, PostEventError> {
-        self.post_event_once(caller, chat, command, None).await
+        self.post_event_once(caller, chat, command, SendHeaders::default()).await
     }
 
     /// Like [`Self::post_event`], but an event posted under the same key before is not posted
-    /// again: the agent gets the answer for the first one.
+    /// again: the agent gets the answer for the first one. The event is part of the trace that the headers state, or of
+    /// that of its cause.
     pub async fn post_event_once(
         &self,
         caller: AgentCaller,
         chat: ChatId,
         command: PostEvent,
-        once: Option<IdempotentRequest>,
+        headers: impl Into<SendHeaders>,
     ) -> Result<Message, PostEventError> {
+        let SendHeaders { once, traceparent } = headers.into();
         let sender = ParticipantId::Agent(caller.agent);
         if let Err(refused) = command.check() {
             // A stop is reported before faults in the event.
@@ -86,7 +89,7 @@ impl MessageService {
         }
         let keyed =
             once.map(|once| KeyedRequest { sender, operation: Operation::PostEvent, chat: Some(chat), once });
-        let refused = match self.try_post(sender, chat, command, keyed.clone()).await {
+        let refused = match self.try_post(sender, chat, command, traceparent, keyed.clone()).await {
             Err(refused @ (PostEventError::ChatNotFound | PostEventError::CauseNotFound)) => refused,
             settled => return settled,
         };
@@ -107,6 +110,7 @@ impl MessageService {
         sender: ParticipantId,
         chat: ChatId,
         command: PostEvent,
+        traceparent: Option<TraceParent>,
         keyed: Option<KeyedRequest>,
     ) -> Result<Message, PostEventError> {
         let now = self.clock.now();
@@ -114,9 +118,10 @@ impl MessageService {
         let named = self.names(sender, chat, find, Option::is_some).await?.flatten();
         let named = named.ok_or(PostEventError::ChatNotFound)?;
         let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
-        let cause = cause.ok_or(PostEventError::CauseNotFound)?;
+        let (cause, of_cause) = cause.ok_or(PostEventError::CauseNotFound)?;
+        let id = MessageId::new(self.ids.generate(now));
         let new = NewMessage {
-            id: MessageId::new(self.ids.generate(now)),
+            id,
             chat,
             sender,
             sender_name: named.name,
@@ -126,6 +131,7 @@ impl MessageService {
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
             cause,
+            traceparent: TraceParent::of_new(traceparent, of_cause, id),
             respond_by: None,
             max_hops: MaxHops::OFF,
             is_notice: false,

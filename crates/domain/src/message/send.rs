@@ -8,12 +8,13 @@ use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention}
 use super::model::{Message, MessageKind, Recipient, RecipientState, SentMessage};
 use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
+use super::trace::{SendHeaders, TraceParent};
 use crate::caller::Caller;
 use crate::chat::{Named, Names};
 use crate::delivery::DeliveryStatus;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
-use crate::idempotency::{IdempotentRequest, KeyedRequest, Operation};
+use crate::idempotency::{KeyedRequest, Operation};
 use crate::plan::LimitReached;
 use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
@@ -69,18 +70,20 @@ impl MessageService {
         chat: ChatId,
         command: SendMessage,
     ) -> Result<SentMessage, SendMessageError> {
-        self.send_once(caller, chat, command, None).await
+        self.send_once(caller, chat, command, SendHeaders::default()).await
     }
 
     /// Like [`Self::send`], but a text sent under the same key before is not sent again: the sender
-    /// gets the answer for the first message, without the states of its recipients.
+    /// gets the answer for the first message, without the states of its recipients. The text is part of the trace that
+    /// the headers state, or of that of its cause.
     pub async fn send_once(
         &self,
         caller: impl Into<Caller>,
         chat: ChatId,
         command: SendMessage,
-        once: Option<IdempotentRequest>,
+        headers: impl Into<SendHeaders>,
     ) -> Result<SentMessage, SendMessageError> {
+        let SendHeaders { once, traceparent } = headers.into();
         let sender = caller.into().participant();
         let keyed = once.map(|once| KeyedRequest {
             sender,
@@ -88,7 +91,7 @@ impl MessageService {
             chat: Some(chat),
             once,
         });
-        let refused = match self.try_send(sender, chat, command, keyed.clone()).await {
+        let refused = match self.try_send(sender, chat, command, traceparent, keyed.clone()).await {
             Err(
                 refused @ (SendMessageError::ChatNotFound
                 | SendMessageError::Mention(_)
@@ -130,6 +133,7 @@ impl MessageService {
         sender: ParticipantId,
         chat: ChatId,
         command: SendMessage,
+        traceparent: Option<TraceParent>,
         keyed: Option<KeyedRequest>,
     ) -> Result<SentMessage, SendMessageError> {
         let now = self.clock.now();
@@ -148,11 +152,13 @@ impl MessageService {
             meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
         deadline::check(command.respond_by, &mentions, now)?;
         let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
-        let cause = cause.ok_or(SendMessageError::CauseNotFound)?;
+        let (cause, of_cause) = cause.ok_or(SendMessageError::CauseNotFound)?;
         let id = MessageId::new(self.ids.generate(now));
+        let traceparent = traceparent.or_else(|| self.begin_traces.of(id));
         let new = NewMessage {
             keyed,
             cause,
+            traceparent: TraceParent::of_new(traceparent, of_cause, id),
             respond_by: command.respond_by,
             max_hops: self.max_hops,
             ..NewMessage::text(id, chat, named, &command.content, mentions, now)
@@ -211,6 +217,7 @@ impl NewMessage {
             mentions,
             metadata: None,
             cause: Cause::None,
+            traceparent: None,
             respond_by: None,
             max_hops: MaxHops::OFF,
             is_notice: false,

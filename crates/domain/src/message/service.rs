@@ -6,6 +6,7 @@ use super::guard::{Counts, MAX_TREE_MESSAGES, MaxHops, tree_counts};
 use super::model::{Recipient, RecipientState};
 use super::pair::MaxPairMessages;
 use super::port::MessageRepository;
+use super::trace::BeginTraces;
 use crate::account::cache::CallerCache;
 use crate::chat::{ChatRepository, Names, Roster};
 use crate::id::{ChatId, ParticipantId};
@@ -28,6 +29,7 @@ pub struct MessageService {
     pub(super) trees: Counts,
     pub(super) max_pair_messages: MaxPairMessages,
     pub(super) pairs: Counts,
+    pub(super) begin_traces: BeginTraces,
 }
 
 impl MessageService {
@@ -57,6 +59,7 @@ impl MessageService {
             trees: tree_counts(max_tree_messages),
             max_pair_messages,
             pairs: max_pair_messages.counts(),
+            begin_traces: BeginTraces::default(),
         }
     }
 
@@ -77,6 +80,12 @@ impl MessageService {
             pairs: pairs.counts(),
             ..self
         }
+    }
+
+    /// Sets whether a trace begins with a text that is part of none.
+    #[must_use]
+    pub fn with_traces(self, begin_traces: BeginTraces) -> Self {
+        Self { begin_traces, ..self }
     }
 
     /// Returns whether a recipient in this state is connected; a platform agent always is.

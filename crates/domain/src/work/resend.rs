@@ -10,7 +10,9 @@ use super::service::WorkService;
 use crate::chat::Named;
 use crate::delivery::DeadLetterReason;
 use crate::id::{AgentId, MessageId, ParticipantId};
-use crate::message::{Anchor, Cause, Kinds, Mention, MentionKind, Message, MessageContent, NewMessage};
+use crate::message::{
+    Anchor, Cause, Kinds, Mention, MentionKind, Message, MessageContent, NewMessage, TraceParent,
+};
 use crate::time::Timestamp;
 
 /// The number of characters that the new message quotes of a text that does not fit as a whole.
@@ -76,7 +78,8 @@ impl WorkService {
         // The deadline still holds; after it, that of the chat does.
         let respond_by = original.respond_by.filter(|by| *by > now);
         let cause = Cause::Known(original.place());
-        let new = NewMessage { mentions: vec![mention], cause, respond_by, ..new };
+        let traceparent = TraceParent::of_new(None, original.traceparent, id);
+        let new = NewMessage { mentions: vec![mention], cause, traceparent, respond_by, ..new };
         let what = match resend.to {
             Some(_) => format!("reassigned to @{}", to.handle),
             None => "sent again".to_owned(),
@@ -155,6 +158,7 @@ mod tests {
             mentions: vec![Mention { id, handle, name, kind: MentionKind::Mention }],
             metadata: None,
             cause: Cause::None,
+            traceparent: None,
             created_at: at,
             updated_at: at,
             respond_by: None,

@@ -1,7 +1,7 @@
 //! `POST /chats/{chat_id}/events`.
 
 use actix_web::{HttpResponse, web};
-use domain::message::{EventContent, EventMetadata, MessageKind, MessageService, PostEvent};
+use domain::message::{EventContent, EventMetadata, MessageKind, MessageService, PostEvent, SendHeaders};
 use http_wire::auth::AgentAuth;
 use http_wire::body::in_reply_to;
 use http_wire::envelope::Data;
@@ -10,6 +10,7 @@ use http_wire::idempotent::IdempotentJson;
 use http_wire::openapi::schema::{some_text, word};
 use http_wire::path::ChatPath;
 use http_wire::strict_json::{FromBody, ObjectReader, Rejected, known};
+use http_wire::traceparent::StatedTrace;
 use http_wire::view::PostedEventView;
 
 /// Every kind but text.
@@ -35,10 +36,12 @@ impl FromBody for PostEventBody {
 pub(crate) async fn post_event(
     AgentAuth(caller): AgentAuth,
     path: ChatPath,
+    StatedTrace(traceparent): StatedTrace,
     IdempotentJson { body, form, once }: IdempotentJson<PostEventBody>,
     messages: web::Data<MessageService>,
 ) -> Result<HttpResponse, ApiError> {
-    let event = messages.post_event_once(caller, path.chat, body.0, once).await;
+    let headers = SendHeaders { once, traceparent };
+    let event = messages.post_event_once(caller, path.chat, body.0, headers).await;
     let event = event.map_err(|error| form.explain(error))?;
     Ok(Data::created(PostedEventView::new(&event)))
 }

@@ -6,6 +6,7 @@ use actix_web::http::Method;
 use actix_web::test::TestRequest;
 use serde_json::{Value, json};
 
+use crate::BASE;
 use crate::harness::{Answer, Api};
 
 async fn step(api: &Api, chat: &str, message: &str, step: &str) -> Answer {
@@ -228,4 +229,51 @@ async fn wrong_filters_are_refused() {
     let answer =
         api.get(&api.helper, &format!("/chats/{chat}/messages?status=open&sort_order=up&limit=0")).await;
     assert_eq!(answer.refusal(), (422, "validation_error", vec!["/limit", "/sort_order", "/status"]));
+}
+
+/// The header of a request that stores a message is handed on with it; a malformed one is as if it were not there.
+#[actix_web::test]
+async fn a_trace_is_handed_on_with_its_message() {
+    let api = Api::new().await;
+    let room = api.room().await;
+    let chat = room.to_string();
+    let at = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let post = async |path: &str, body: Value, header: &str| {
+        let request = TestRequest::post().uri(&format!("{BASE}/chats/{chat}/{path}"));
+        let request = request.insert_header(("x-api-key", api.helper.key.as_str()));
+        let answer = api.send(request.insert_header(("traceparent", header)).set_json(body)).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        answer.data()["id"].as_str().unwrap().to_owned()
+    };
+    let mention = json!([{"id": api.scout.id.to_string()}]);
+    let text = json!({"message": {"content": "go", "mentions": mention}});
+    let traced = post("messages", text.clone(), at).await;
+    let forged =
+        json!({"event": {"message_type": "thought", "content": "hm", "metadata": {"traceparent": at}}});
+    let event = post("events", forged.clone(), &at.replace("0af", "1af")).await;
+    let malformed = post("messages", text, &at.to_uppercase()).await;
+    let without = post("events", forged, "00").await;
+
+    let context = api.get(&api.helper, &format!("/chats/{chat}/context")).await;
+    let shown = context.data().as_array().unwrap();
+    let shown = |id: &str| {
+        let message = shown.iter().find(|message| message["id"] == id).unwrap();
+        message["metadata"].get("traceparent").cloned()
+    };
+    assert_eq!(shown(&traced), Some(json!(at)));
+    assert_eq!(shown(&event), Some(json!(at.replace("0af", "1af"))));
+    assert_eq!((shown(&malformed), shown(&without)), (None, None));
+
+    let as_scout = async |step: &str, message: &str| {
+        let body = if step == "failed" { json!({"error": "no luck"}) } else { Value::Null };
+        let answer = api.post(&api.scout, &format!("/chats/{chat}/messages/{message}/{step}"), body).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.header("traceparent").to_owned()
+    };
+    let next = api.get(&api.scout, &format!("/chats/{chat}/messages/next")).await;
+    assert_eq!((&next.data()["id"], &next.data()["metadata"]["traceparent"]), (&json!(traced), &json!(at)));
+    for step in ["processing", "failed", "processing", "processed"] {
+        assert_eq!(as_scout(step, &traced).await, at, "{step}");
+    }
+    assert_eq!(as_scout("processing", &malformed).await, "");
 }

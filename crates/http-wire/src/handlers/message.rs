@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, web};
 use domain::delivery::DeliveryService;
-use domain::message::MessageService;
+use domain::message::{MessageService, SendHeaders};
 
 use crate::auth::CallerExtractor;
 use crate::body::SendMessageBody;
@@ -11,17 +11,19 @@ use crate::error::ApiError;
 use crate::idempotent::IdempotentJson;
 use crate::path::{ChatPath, MessagePath};
 use crate::query::{NoQuery, StrictQuery};
+use crate::traceparent::StatedTrace;
 use crate::view::{ReceiptView, SentMessageView};
 
 /// `POST /chats/{chat_id}/messages`.
 pub async fn send<C: CallerExtractor>(
     caller: C,
     path: ChatPath,
+    StatedTrace(traceparent): StatedTrace,
     IdempotentJson { body, form, once }: IdempotentJson<SendMessageBody>,
     messages: web::Data<MessageService>,
 ) -> Result<HttpResponse, ApiError> {
     let command = body.into_command().map_err(|error| form.explain(error))?;
-    let sent = messages.send_once(caller, path.chat, command, once).await;
+    let sent = messages.send_once(caller, path.chat, command, SendHeaders { once, traceparent }).await;
     let sent = sent.map_err(|error| form.explain(error))?;
     Ok(Data::created(SentMessageView::new(&sent, |recipient, state| messages.is_connected(recipient, state))))
 }

@@ -2,7 +2,7 @@
 
 use domain::delivery::{Attempt, AttemptNumber, Delivery, DeliveryStatus, HeldBy};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
-use domain::message::{Cause, EventMetadata, Mention, Message};
+use domain::message::{Cause, EventMetadata, Mention, Message, TraceParent};
 use domain::page::weight::{MESSAGE_BYTES, of_members, of_record};
 use domain::time::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -31,8 +31,8 @@ pub struct MessageView<'a> {
     #[schema(value_type = Option<String>)]
     thread_id: (),
     /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the
-    /// metadata that its sender set. In addition `cause`, if the message follows from another or may do so, and `delegation`, if
-    /// a human asks an agent of somebody else.
+    /// metadata that its sender set. In addition `cause`, if the message follows from another or may do so, `delegation`, if
+    /// a human asks an agent of somebody else, and `traceparent`, if the message is part of a trace.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
     /// Always empty: attachments are not supported.
@@ -72,7 +72,7 @@ impl<'a> MessageView<'a> {
     fn new(message: &'a Message, reader: Option<AgentId>) -> Self {
         let metadata = if message.kind.is_event() {
             let (given, cause) = (message.metadata.as_ref(), CauseView::of(message));
-            MetadataView::Event(EventMetadataView { given, cause })
+            MetadataView::Event(EventMetadataView { given, cause, traceparent: message.traceparent })
         } else {
             MetadataView::Text(TextMetadataView::new(message, reader))
         };
@@ -108,6 +108,7 @@ enum MetadataView<'a> {
 struct EventMetadataView<'a> {
     given: Option<&'a Map<String, Value>>,
     cause: Option<CauseView>,
+    traceparent: Option<TraceParent>,
 }
 
 impl Serialize for EventMetadataView<'_> {
@@ -120,6 +121,9 @@ impl Serialize for EventMetadataView<'_> {
         }
         if let Some(cause) = &self.cause {
             map.serialize_entry("cause", cause)?;
+        }
+        if let Some(traceparent) = &self.traceparent {
+            map.serialize_entry("traceparent", traceparent)?;
         }
         map.end()
     }
@@ -221,6 +225,9 @@ struct TextMetadataView<'a> {
     cause: Option<CauseView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     delegation: Option<DelegationView<'a>>,
+    /// The header for what its reader does with the message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traceparent: Option<TraceParent>,
 }
 
 impl<'a> TextMetadataView<'a> {
@@ -240,6 +247,7 @@ impl<'a> TextMetadataView<'a> {
             delivery_status: DeliveriesView(begun.collect()),
             cause: CauseView::of(message),
             delegation: DelegationView::of(message),
+            traceparent: message.traceparent,
         }
     }
 }

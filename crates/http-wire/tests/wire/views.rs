@@ -54,6 +54,7 @@ fn text() -> Message {
         mentions: vec![mention(HELPER, "ann/helper"), mention(OTHER, "ann/other")],
         metadata: None,
         cause: Cause::None,
+        traceparent: None,
         created_at: at(NOON),
         updated_at: at(LATER),
         respond_by: None,
@@ -246,7 +247,13 @@ fn receipts() {
     assert_eq!((&warning["code"], &warning["handles"]), (&json!("not_mentioned"), &json!(["ann/other"])));
 
     let attempt_number = AttemptNumber::new(2).unwrap();
-    let step = StepResult { message: MESSAGE, chat_id: CHAT, status: DeliveryStatus::Failed, attempt_number };
+    let step = StepResult {
+        message: MESSAGE,
+        chat_id: CHAT,
+        status: DeliveryStatus::Failed,
+        attempt_number,
+        traceparent: None,
+    };
     let expected = json!({
         "id": id(5), "chat_room_id": id(1), "status": "failed", "attempt_number": 2, "success": true,
     });
@@ -272,9 +279,10 @@ fn only_the_server_tells_a_cause() {
     let event = Message {
         kind: MessageKind::Thought,
         mentions: Vec::new(),
-        metadata: json!({"a": 1, "cause": {"root_id": id(9)}, "delegation": {"version": 1}})
-            .as_object()
-            .cloned(),
+        metadata:
+            json!({"a": 1, "cause": {"root_id": id(9)}, "delegation": {"version": 1}, "traceparent": "00"})
+                .as_object()
+                .cloned(),
         ..text()
     };
     assert_eq!(to_value(MessageView::for_user(&event)).unwrap()["metadata"], json!({"a": 1}));
@@ -292,7 +300,15 @@ fn only_the_server_tells_a_cause() {
             }
         }
     }
-    assert_eq!(to_value(MessageView::for_user(&text())).unwrap()["metadata"].get("cause"), None);
+    let untouched = to_value(MessageView::for_user(&text())).unwrap();
+    assert_eq!((untouched["metadata"].get("cause"), untouched["metadata"].get("traceparent")), (None, None));
+    let at = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let traceparent = at.parse().ok();
+    for message in [Message { traceparent, ..event }, Message { traceparent, ..text() }] {
+        for view in [MessageView::for_user(&message), MessageView::for_agent(&message, HELPER)] {
+            assert_eq!(to_value(view).unwrap()["metadata"]["traceparent"], at);
+        }
+    }
 }
 
 #[test]

@@ -50,8 +50,8 @@ pub(crate) async fn serve(config: Config, store_flags: &str) -> Result<(), Failu
     let store = store::open_or_create(&config).await?;
     report_unsafe_settings(&store).await?;
     take_up_plans(&config, &store).await?;
-    let wiring = Wiring::new(&config, store).await?;
     let traces = Traces::start(&config.traces)?;
+    let wiring = Wiring::new(&config, store, traces.as_ref()).await?;
     let outcome = run(&config, &wiring, metrics, store_flags).await;
     if let Some(traces) = traces {
         traces.stop().await;

@@ -1,4 +1,6 @@
-//! Exporting traces of requests.
+//! Exporting traces of requests and of conversations.
+
+use domain::message::BeginTraces;
 
 use super::key::Key;
 use super::parse;
@@ -14,6 +16,16 @@ pub struct TraceConfig {
     pub sample_ratio: f64,
     /// The name of the server at the collector.
     pub service_name: String,
+    /// Whether messages and attempts have spans.
+    pub conversations: bool,
+}
+
+impl TraceConfig {
+    /// Whether texts begin traces: only those that are recorded somewhere.
+    pub(crate) fn begin_traces(&self) -> BeginTraces {
+        let is_on = self.conversations && self.endpoint.is_some();
+        if is_on { BeginTraces::recording(self.sample_ratio) } else { BeginTraces::default() }
+    }
 }
 
 pub(super) fn read(values: &mut Values) -> TraceConfig {
@@ -31,10 +43,18 @@ pub(super) fn read(values: &mut Values) -> TraceConfig {
         "Share of requests that are traced, from 0 to 1. A request's `traceparent` header takes precedence.",
     );
     let name = Key::text("otlp_service_name", "NAME", "parlance", "Service name of this server in traces.");
+    let conversations = Key::switch(
+        "otlp_gen_ai",
+        "false",
+        "Whether messages, their deliveries, and the attempts of agents have spans as well, with attributes of \
+         OpenTelemetry's conventions for generative AI, which are in development and can change. A text without a \
+         `traceparent` then begins a trace, which its answers continue. See *Traces* in [operations.md](operations.md).",
+    );
     TraceConfig {
         endpoint: values.read(endpoint.secret(without_user), endpoint_or_off),
         sample_ratio: values.read(ratio, share),
         service_name: values.read(name, parse::text),
+        conversations: values.read(conversations, parse::switch),
     }
 }
 

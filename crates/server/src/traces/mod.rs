@@ -1,13 +1,16 @@
-//! Traces: exports spans of requests to a collector (OTLP over HTTP, protobuf).
+//! Traces: exports spans of requests and conversations to a collector (OTLP over HTTP, protobuf).
 //!
 //! A request never waits for the collector: its spans are put into a bounded queue; if it is full,
 //! they are dropped and counted. One task sends them, and logs an outage once.
 
 mod collector;
+mod conversations;
 mod queue;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use domain::ports::EventPublisher;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
@@ -18,6 +21,8 @@ use tokio::time::timeout;
 use crate::config::TraceConfig;
 use crate::failure::Failure;
 use collector::Collector;
+use conversations::ConversationSpans;
+use queue::Queue;
 
 pub(crate) use collector::Endpoint;
 
@@ -29,6 +34,8 @@ pub(crate) struct Traces {
     stop: watch::Sender<bool>,
     sending: JoinHandle<()>,
     provider: SdkTracerProvider,
+    /// Set if conversations have spans.
+    conversations: Option<Queue>,
 }
 
 impl Traces {
@@ -44,13 +51,22 @@ impl Traces {
         let provider = SdkTracerProvider::builder()
             .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(config.sample_ratio))))
             .with_resource(resource.clone())
-            .with_span_processor(queue)
+            .with_span_processor(queue.clone())
             .build();
         measure::trace_with(provider.tracer("parlance"));
         let (stop, stopped) = watch::channel(false);
         let sending = tokio::spawn(queue::send(spans, collector, resource, stopped));
         tracing::info!(endpoint = %endpoint, sample_ratio = config.sample_ratio, "sending traces");
-        Ok(Some(Self { stop, sending, provider }))
+        let conversations = config.conversations.then_some(queue);
+        Ok(Some(Self { stop, sending, provider, conversations }))
+    }
+
+    /// The publisher that makes spans of the events to `to`, if conversations have spans.
+    pub(crate) fn around(&self, to: Arc<dyn EventPublisher>) -> Arc<dyn EventPublisher> {
+        match self.conversations.clone() {
+            Some(queue) => Arc::new(ConversationSpans::new(queue, to)),
+            None => to,
+        }
     }
 
     /// Sends the remaining spans, within a time limit.

@@ -29,7 +29,7 @@ const GATHER: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The input of the queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Queue(mpsc::Sender<SpanData>);
 
 /// Makes an empty queue.

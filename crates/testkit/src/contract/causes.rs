@@ -2,20 +2,24 @@
 
 use std::time::Duration;
 
+use domain::caller::Caller;
 use domain::chat::Role;
 use domain::delivery::{DeliveryStatus, DeliveryStep, FailureText};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
-    Cause, EXAMINED_DELIVERIES, EventContent, EventMetadata, HistoryFilter, Kinds, Message, MessageKind,
-    Place, PostEvent, PostEventError, ReadSurroundingsError, SendMessage, SendMessageError,
+    BeginTraces, Cause, EXAMINED_DELIVERIES, EventContent, EventMetadata, HistoryFilter, Kinds, Message,
+    MessageKind, Place, PostEvent, PostEventError, ReadSurroundingsError, SendHeaders, SendMessage,
+    SendMessageError, TraceParent,
 };
 use domain::page::{PageRequest, Position, Slice};
+use domain::services::{Ports, Services};
 use domain::work::{Resend, WorkChange, WorkScope};
 use uuid::Uuid;
 
 use super::control::{take, to};
 use super::messages::{ann_and_bot, first};
+use crate::world::text;
 use crate::{TestAgent, TestUser, World};
 
 /// Ann's room with the agent Bot and two more.
@@ -331,4 +335,67 @@ pub async fn what_is_sent_again_stays_in_its_tree(world: World) {
     let new = again(asked.id, &bot, &clerk).await;
     assert_eq!(new.cause, asked.cause);
     assert_eq!(tree(&world, &ann, chat, new.id, 3).await, [root, new_root.id, asked.id, new.id]);
+}
+
+/// What an agent writes is part of the trace of what it works on, unless it states another. A server that begins traces
+/// begins one for each tree.
+pub async fn a_trace_runs_through_a_tree(world: World) {
+    let Team { ann, agents: [bot, scout, clerk], chat } = team(&world).await;
+    let beginning = Services::new(Ports { begin_traces: BeginTraces::recording(1.0), ..world.ports.clone() });
+    let stated = |text: &str| SendHeaders { once: None, traceparent: Some(text.parse().unwrap()) };
+    let trace = async |message| {
+        let message = stored(&world, &ann, chat, message).await;
+        message.traceparent.map(|at| (at.to_string(), at.is_own_of(message.id)))
+    };
+    let send = async |services: &Services, from: Caller, to: &TestAgent, headers: SendHeaders| {
+        let command = text("go", &[ParticipantId::Agent(to.id)]);
+        services.messages.send_once(from, chat, command, headers).await.unwrap().id
+    };
+    let (server, none): (&Services, _) = (&world, SendHeaders::default);
+    let untraced = send(server, ann.caller.into(), &bot, none()).await;
+    assert_eq!(trace(untraced).await, None);
+    take(&world, &bot, chat, untraced, DeliveryStep::Begin).await;
+    let answer = send(server, bot.caller.into(), &scout, none()).await;
+    assert_eq!(trace(answer).await, None, "there is nothing to continue");
+    take(&world, &bot, chat, untraced, DeliveryStep::Succeed).await;
+
+    let first = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let of_first = |at: &str| at.starts_with(&first[..36]) && at.ends_with("-01");
+    let root = send(server, ann.caller.into(), &bot, stated(first)).await;
+    assert_eq!(trace(root).await, Some((first.to_owned(), false)));
+    take(&world, &bot, chat, root, DeliveryStep::Begin).await;
+    // Neither server begins another trace.
+    for services in [server, &beginning] {
+        world.publisher.take();
+        let asked = send(services, bot.caller.into(), &scout, none()).await;
+        let (at, is_own) = trace(asked).await.unwrap();
+        assert!(of_first(&at) && is_own, "{at}");
+        let announced = world.publisher.take().into_iter().find_map(|event| match event {
+            DomainEvent::MessageCreated { message, .. } => message.traceparent,
+            _ => None,
+        });
+        assert_eq!(announced.map(|at| at.to_string()), Some(at));
+        take(&world, &scout, chat, asked, DeliveryStep::Begin).await;
+        let further = send(services, scout.caller.into(), &clerk, none()).await;
+        let (at, is_own) = trace(further).await.unwrap();
+        assert!(of_first(&at) && is_own, "{at}");
+        let event = world.messages.post_event(scout.caller, chat, a_thought()).await.unwrap();
+        assert!(event.traceparent.is_some_and(|at| of_first(&at.to_string()) && at.is_own_of(event.id)));
+        assert_eq!(stored(&world, &ann, chat, event.id).await.traceparent, event.traceparent);
+        take(&world, &scout, chat, asked, DeliveryStep::Succeed).await;
+    }
+    let by_name = SendMessage { in_reply_to: Some(root), ..to(&ann) };
+    let named = world.messages.send(bot.caller, chat, by_name).await.unwrap().id;
+    assert!(trace(named).await.is_some_and(|(at, is_own)| of_first(&at) && is_own));
+    let other = "00-11111111111111111111111111111111-2222222222222222-00";
+    let led_away = send(server, bot.caller.into(), &scout, stated(other)).await;
+    assert_eq!(trace(led_away).await, Some((other.to_owned(), false)));
+
+    let begun = send(&beginning, ann.caller.into(), &clerk, none()).await;
+    let expected = format!("00-{}-{:016x}-01", begun.uuid().simple(), TraceParent::span_of(begun));
+    assert_eq!(trace(begun).await, Some((expected.clone(), true)));
+    take(&world, &clerk, chat, begun, DeliveryStep::Begin).await;
+    let answer = send(&beginning, clerk.caller.into(), &bot, none()).await;
+    let (at, is_own) = trace(answer).await.unwrap();
+    assert!(at.starts_with(&expected[..36]) && is_own, "{at}");
 }

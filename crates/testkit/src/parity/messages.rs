@@ -6,7 +6,7 @@ use domain::caller::Caller;
 use domain::id::ChatId;
 use domain::message::{
     Anchor, EventContent, EventMetadata, HistoryFilter, Kinds, MentionKind, MessageContent, MessageKind,
-    PostEvent, RequestedMention, SendMessage,
+    PostEvent, RequestedMention, SendHeaders, SendMessage,
 };
 use domain::ports::Clock;
 use domain::time::Timestamp;
@@ -53,38 +53,44 @@ impl Cast {
         mentions
     }
 
+    /// An idempotency key and a trace, or none.
+    fn headers(&mut self) -> SendHeaders {
+        let traceparent = self.rng.of(&["", "", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"]);
+        SendHeaders { once: self.once(), traceparent: traceparent.parse().ok() }
+    }
+
     fn send(&mut self) -> Act {
         let chat = self.chat();
-        let (caller, text, once) = (self.member(chat), self.text(), self.once());
+        let (caller, text, headers) = (self.member(chat), self.text(), self.headers());
         let mentions = self.mentions(chat, caller);
         let within = self.rng.maybe(&[0, 15, 60, 3600]).filter(|_| self.rng.one_in(2));
-        act!("send", |world, caller, chat, text, mentions, within, once| {
+        act!("send", |world, caller, chat, text, mentions, within, headers| {
             let content = match MessageContent::new(text) {
                 Ok(content) => content,
                 Err(fault) => return played::<(), _>(Err(fault), nothing),
             };
             let respond_by = within.map(|seconds| world.clock.now().plus(Duration::from_secs(seconds)));
             let command = SendMessage { content, mentions, respond_by, in_reply_to: None };
-            let sent = world.messages.send_once(caller, chat, command, once).await;
+            let sent = world.messages.send_once(caller, chat, command, headers).await;
             played(sent, |sent| vec![Made::Message(chat, sent.id)])
         })
     }
 
     fn post_event(&mut self) -> Act {
         let chat = self.chat();
-        let (caller, text, once) = (self.member_agent(chat), self.text(), self.once());
+        let (caller, text, headers) = (self.member_agent(chat), self.text(), self.headers());
         let kind = self.rng.of(&MessageKind::ALL);
         let usage =
             json!({"band_usage": {"input_tokens": 1_u64 << 52, "output_tokens": self.rng.of(&[3, 4])}});
         let metadata = self.rng.of(&[json!({}), json!({"kind": "review", "ä": [1.5, null, "x"]}), usage]);
-        act!("post_event", |world, caller, chat, kind, text, metadata, once| {
+        act!("post_event", |world, caller, chat, kind, text, metadata, headers| {
             let metadata = EventMetadata::new(metadata.as_object().unwrap().clone());
             let (content, metadata) = match (EventContent::new(text), metadata) {
                 (Ok(content), Ok(metadata)) => (content, metadata),
                 faults => return Played { answer: format!("{faults:?}"), made: Vec::new() },
             };
             let command = PostEvent { kind, content, metadata, in_reply_to: None };
-            let posted = world.messages.post_event_once(caller, chat, command, once).await;
+            let posted = world.messages.post_event_once(caller, chat, command, headers).await;
             played(posted, |posted| vec![Made::Message(chat, posted.id)])
         })
     }

@@ -99,7 +99,7 @@ fn texts_of_any_script_survive() {
 #[test]
 fn metadata_is_bounded_and_cleaned() {
     let members = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap();
-    let kept = EventMetadata::new(members(r#"{"delegation":{"x":1},"a":[1]}"#)).unwrap();
+    let kept = EventMetadata::new(members(r#"{"delegation":{"x":1},"traceparent":"00","a":[1]}"#)).unwrap();
     assert_eq!(Value::Object(kept.into_map()), serde_json::json!({ "a": [1] }));
     let large = format!(r#"{{"a":"{}"}}"#, "x".repeat(EventMetadata::MAX_BYTES));
     assert!(EventMetadata::new(members(&large)).is_err());

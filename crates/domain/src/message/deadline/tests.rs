@@ -51,6 +51,7 @@ fn text(deliveries: Vec<Delivery>) -> Message {
         mentions: vec![mention(agent(3), MentionKind::Mention), mention(agent(4), MentionKind::Mention)],
         metadata: None,
         cause: Cause::None,
+        traceparent: None,
         created_at: at(900),
         updated_at: at(900),
         respond_by: Some(at(1000)),

@@ -1,0 +1,2 @@
+-- The traces of messages are lost.
+ALTER TABLE messages DROP COLUMN traceparent;
