@@ -65,6 +65,8 @@ impl Direct {
                         mentions: mentions.clone(),
                         metadata: None,
                         cause: Cause::None,
+                        follows_foreign: false,
+                        organization: None,
                         respond_by: None,
                         max_hops: MaxHops::default(),
                         is_notice: false,

@@ -13,6 +13,7 @@ use actix_web::dev::{Payload, Service, ServiceResponse};
 use actix_web::test::TestRequest;
 use bytes::{Bytes, BytesMut};
 use domain::event::DomainEvent;
+use domain::foreign::Origin;
 use domain::id::{MessageId, ParticipantId, Sequence};
 use domain::message::{Cause, Mention, MentionKind, Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
@@ -86,6 +87,7 @@ fn created(scene: &Scene, number: usize) -> DomainEvent {
         mentions: vec![mention(researcher), mention(writer)],
         metadata: None,
         cause: Cause::None,
+        origin: Origin::Own,
         created_at: now,
         updated_at: now,
         respond_by: None,

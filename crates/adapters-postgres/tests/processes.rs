@@ -251,6 +251,8 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         mentions: Vec::new(),
         metadata: None,
         cause: Cause::None,
+        follows_foreign: false,
+        organization: None,
         respond_by: None,
         max_hops: MaxHops::default(),
         is_notice: false,

@@ -390,6 +390,8 @@ impl World {
             mentions: Vec::new(),
             metadata: None,
             cause: Cause::None,
+            follows_foreign: false,
+            organization: None,
             respond_by: None,
             max_hops: MaxHops::default(),
             is_notice: false,

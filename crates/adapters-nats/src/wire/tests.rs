@@ -10,6 +10,7 @@ use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, Reques
 use domain::control::{ControlMode, ControlSignal};
 use domain::delivery::{Attempt, AttemptNumber, AttemptState, Delivery, MaxAttempts};
 use domain::event::DomainEvent;
+use domain::foreign::Origin;
 use domain::id::{
     AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, ExecutionId, MessageId, NodeId, ParticipantId,
     Sequence, SessionId, SignalId, TaskId, UserId,
@@ -54,6 +55,7 @@ fn message() -> Message {
         mentions: vec![Mention { id, handle: "ann/bot".to_owned(), name: name("Bot"), kind }],
         metadata: metadata.as_object().cloned(),
         cause: Cause::None,
+        origin: Origin::Own,
         created_at: at(1),
         updated_at: at(-5),
         respond_by: Some(at(7)),
@@ -104,6 +106,7 @@ fn agent() -> Agent {
         listed_in_directory: true,
         registry_access: false,
         shared_with_organization: true,
+        foreign_access: true,
         max_attempts: MaxAttempts::new(3),
         is_global: true,
         created_at: at(1),
@@ -163,7 +166,9 @@ fn events() -> Vec<DomainEvent> {
     let place = Place { message: Some(cause), root, hop: 2, originator: who };
     vec![
         DomainEvent::MessageCreated { message: message(), recipients: vec![AGENT] },
-        DomainEvent::MessageUpdated { message: Message { cause: Cause::Known(place), ..message() } },
+        DomainEvent::MessageUpdated {
+            message: Message { cause: Cause::Known(place), origin: Origin::Labeled, ..message() },
+        },
         DomainEvent::MessageDeleted { chat_id: ROOM, id: message().id },
         DomainEvent::EventCreated { message: Message { metadata: None, ..message() } },
         DomainEvent::RoomAdded { to: who, chat: chat(), role: Role::Owner },
@@ -253,7 +258,9 @@ fn a_message_from_an_older_program_has_no_sender_handle_deadline_or_cause() {
         let (kind, body) = encode(event);
         let mut value = serde_json::from_slice::<Value>(&body).unwrap();
         let sent = value["message"].as_object_mut().unwrap();
-        sent.remove("cause");
+        for later in ["cause", "origin"] {
+            sent.remove(later);
+        }
         let sent = (sent.remove("sender_handle"), sent.remove("respond_by"));
         assert_eq!(sent, (Some(json!("ann")), Some(json!(7))));
         let Ok(Some(

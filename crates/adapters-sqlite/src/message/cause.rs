@@ -19,12 +19,14 @@ struct PlaceRow {
     sender_id: Id,
     sender_kind: String,
     cause: CauseColumns,
+    foreign_origin: Option<bool>,
 }
 
 impl PlaceRow {
     /// The columns of the row.
     const COLUMNS: &'static str = "messages.id, messages.sender_id, messages.sender_kind, messages.cause_id, \
-         messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause";
+         messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause, \
+         messages.foreign_origin";
 
     /// The place of what follows from the message.
     fn place_below(self) -> Result<Place, Fault> {
@@ -45,6 +47,7 @@ type PlaceColumns = (
     Binary,
     Text,
     (Nullable<Binary>, Nullable<Binary>, Nullable<Integer>, Nullable<Binary>, Nullable<Text>, Nullable<Bool>),
+    Nullable<Bool>,
 );
 
 /// A begun delivery that is not finished; its columns are null unless its attempt is open.
@@ -56,12 +59,12 @@ pub(super) const BEGUN: &str = "processed_at IS NULL AND dead_at IS NULL AND cur
 /// The number is [`EXAMINED_DELIVERIES`].
 const LIMIT: &str = " LIMIT 100";
 
-/// The cause of what `agent` writes in the chat, in which it is.
+/// The cause of what `agent` writes in the chat, in which it is, and whether it may be foreign to the chat.
 pub(super) fn of_attempts_on(
     connection: &mut SqliteConnection,
     agent: AgentId,
     chat: ChatId,
-) -> Result<Cause, Fault> {
+) -> Result<(Cause, bool), Fault> {
     let here = statement!(
         "SELECT ", PlaceRow::COLUMNS, " FROM (\
              SELECT chat_id, sequence, ", PROCESSING, " AS is_open FROM deliveries INDEXED BY deliveries_at_work \
@@ -73,7 +76,7 @@ pub(super) fn of_attempts_on(
     let here = here.bind::<Binary, _>(Id(agent.uuid())).bind::<Binary, _>(Id(chat.uuid()));
     let here = found(here.load(connection)?)?;
     if !here.open.is_empty() || here.examined >= EXAMINED_DELIVERIES {
-        return Ok(Cause::of_attempts(&here, &OpenAttempts::default()));
+        return Ok((Cause::of_attempts(&here, &OpenAttempts::default()), here.is_foreign));
     }
     let elsewhere = statement!(
         "SELECT ", PlaceRow::COLUMNS, " FROM (\
@@ -91,13 +94,15 @@ pub(super) fn of_attempts_on(
         .bind::<Binary, _>(Id(agent.uuid()))
         .bind::<Binary, _>(Id(chat.uuid()))
         .bind::<Binary, _>(Id(chat.uuid()));
-    Ok(Cause::of_attempts(&here, &found(elsewhere.load(connection)?)?))
+    let elsewhere = found(elsewhere.load(connection)?)?;
+    Ok((Cause::of_attempts(&here, &elsewhere), here.is_foreign || elsewhere.is_foreign))
 }
 
 fn found(rows: Vec<Examined>) -> Result<OpenAttempts, Fault> {
     let examined = rows.len();
+    let is_foreign = rows.iter().flatten().any(|row| row.foreign_origin.is_some());
     let open = rows.into_iter().flatten().map(PlaceRow::place_below).collect::<Result<_, _>>()?;
-    Ok(OpenAttempts { open, examined })
+    Ok(OpenAttempts { open, is_foreign, examined })
 }
 
 #[cfg(test)]

@@ -100,6 +100,8 @@ pub struct OpenAttempts {
     /// The places of what follows from the messages on which they are open. Attempts in rooms that the agent has left,
     /// that are deleted, or that belong to another organization do not count.
     pub open: Vec<Place>,
+    /// Set if one of these messages is foreign to its chat ([`Origin`](crate::foreign::Origin)).
+    pub is_foreign: bool,
     /// The number of begun and unfinished deliveries that were examined, at most [`EXAMINED_DELIVERIES`].
     pub examined: usize,
 }
@@ -143,17 +145,18 @@ impl Message {
 }
 
 impl MessageService {
-    /// What a new message of `sender` in the chat follows from if it names `in_reply_to`; `None` if that is no
-    /// message of the chat that the sender may see.
+    /// What a new message of `sender` in the chat follows from if it names `in_reply_to`, and whether that is foreign to
+    /// the chat; `None` if it is no message of the chat that the sender may see.
     pub(super) async fn named_cause(
         &self,
         sender: ParticipantId,
         chat: ChatId,
         in_reply_to: Option<MessageId>,
-    ) -> Result<Option<Cause>, StoreError> {
-        let Some(named) = in_reply_to else { return Ok(Some(Cause::None)) };
+    ) -> Result<Option<(Cause, bool)>, StoreError> {
+        let Some(named) = in_reply_to else { return Ok(Some((Cause::None, false))) };
         let found = self.messages.find_readable(sender, chat, named).await?;
-        Ok(found.map(|message| Cause::Known(message.place_of_answer(sender))))
+        let cause = |message: &Message| Cause::Known(message.place_of_answer(sender));
+        Ok(found.map(|message| (cause(&message), message.origin.is_foreign())))
     }
 
     /// The part in the chat of the tree to which a message belongs, oldest first.
@@ -191,7 +194,7 @@ mod tests {
     }
 
     fn attempts(open: &[u128], examined: usize) -> OpenAttempts {
-        OpenAttempts { open: open.iter().copied().map(below).collect(), examined }
+        OpenAttempts { open: open.iter().copied().map(below).collect(), is_foreign: false, examined }
     }
 
     #[test]

@@ -155,6 +155,8 @@ impl CheckDeadline {
             mentions: Vec::new(),
             metadata: metadata.as_object().cloned(),
             cause: Cause::Known(text.place_below()),
+            follows_foreign: text.origin.is_foreign(),
+            organization: None,
             respond_by: None,
             max_hops: MaxHops::OFF,
             is_notice: true,

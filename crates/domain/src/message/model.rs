@@ -7,6 +7,7 @@ use super::cause::Cause;
 use super::mention::Mention;
 use crate::chat::Standing;
 use crate::delivery::{Delivery, DeliveryStatus};
+use crate::foreign::Origin;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -67,6 +68,9 @@ pub struct Message {
     /// What it follows from.
     #[serde(default, skip_serializing_if = "Cause::is_none")]
     pub cause: Cause,
+    /// Whether it is foreign to the chat.
+    #[serde(default, skip_serializing_if = "Origin::is_own")]
+    pub origin: Origin,
     /// The time at which it was accepted.
     pub created_at: Timestamp,
     /// The time of the last change.

@@ -86,7 +86,7 @@ impl MessageService {
         }
         let keyed =
             once.map(|once| KeyedRequest { sender, operation: Operation::PostEvent, chat: Some(chat), once });
-        let refused = match self.try_post(sender, chat, command, keyed.clone()).await {
+        let refused = match self.try_post(caller, chat, command, keyed.clone()).await {
             Err(refused @ (PostEventError::ChatNotFound | PostEventError::CauseNotFound)) => refused,
             settled => return settled,
         };
@@ -104,17 +104,17 @@ impl MessageService {
 
     async fn try_post(
         &self,
-        sender: ParticipantId,
+        caller: AgentCaller,
         chat: ChatId,
         command: PostEvent,
         keyed: Option<KeyedRequest>,
     ) -> Result<Message, PostEventError> {
-        let now = self.clock.now();
+        let (now, sender) = (self.clock.now(), ParticipantId::Agent(caller.agent));
         let find = |names: &Names| names.find(sender).cloned();
         let named = self.names(sender, chat, find, Option::is_some).await?.flatten();
         let named = named.ok_or(PostEventError::ChatNotFound)?;
         let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
-        let cause = cause.ok_or(PostEventError::CauseNotFound)?;
+        let (cause, follows_foreign) = cause.ok_or(PostEventError::CauseNotFound)?;
         let new = NewMessage {
             id: MessageId::new(self.ids.generate(now)),
             chat,
@@ -126,6 +126,8 @@ impl MessageService {
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
             cause,
+            follows_foreign,
+            organization: Some(caller.organization),
             respond_by: None,
             max_hops: MaxHops::OFF,
             is_notice: false,

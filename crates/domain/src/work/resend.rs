@@ -76,7 +76,8 @@ impl WorkService {
         // The deadline still holds; after it, that of the chat does.
         let respond_by = original.respond_by.filter(|by| *by > now);
         let cause = Cause::Known(original.place());
-        let new = NewMessage { mentions: vec![mention], cause, respond_by, ..new };
+        let follows_foreign = original.origin.is_foreign();
+        let new = NewMessage { mentions: vec![mention], cause, follows_foreign, respond_by, ..new };
         let what = match resend.to {
             Some(_) => format!("reassigned to @{}", to.handle),
             None => "sent again".to_owned(),
@@ -132,6 +133,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::foreign::Origin;
     use crate::id::{ChatId, Sequence, UserId};
     use crate::message::MessageKind;
 
@@ -155,6 +157,7 @@ mod tests {
             mentions: vec![Mention { id, handle, name, kind: MentionKind::Mention }],
             metadata: None,
             cause: Cause::None,
+            origin: Origin::Own,
             created_at: at,
             updated_at: at,
             respond_by: None,

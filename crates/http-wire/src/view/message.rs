@@ -1,6 +1,7 @@
 //! Messages and events as clients see them.
 
 use domain::delivery::{Attempt, AttemptNumber, Delivery, DeliveryStatus, HeldBy};
+use domain::foreign::Origin;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
 use domain::message::{Cause, EventMetadata, Mention, Message};
 use domain::page::weight::{MESSAGE_BYTES, of_members, of_record};
@@ -31,8 +32,9 @@ pub struct MessageView<'a> {
     #[schema(value_type = Option<String>)]
     thread_id: (),
     /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the
-    /// metadata that its sender set. In addition `cause`, if the message follows from another or may do so, and `delegation`, if
-    /// a human asks an agent of somebody else.
+    /// metadata that its sender set. In addition `cause`, if the message follows from another or may do so, `delegation`, if
+    /// a human asks an agent of somebody else, and `origin`, if who began all this belongs to another organization than
+    /// the chat.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
     /// Always empty: attachments are not supported.
@@ -72,7 +74,7 @@ impl<'a> MessageView<'a> {
     fn new(message: &'a Message, reader: Option<AgentId>) -> Self {
         let metadata = if message.kind.is_event() {
             let (given, cause) = (message.metadata.as_ref(), CauseView::of(message));
-            MetadataView::Event(EventMetadataView { given, cause })
+            MetadataView::Event(EventMetadataView { given, cause, origin: OriginView::of(message) })
         } else {
             MetadataView::Text(TextMetadataView::new(message, reader))
         };
@@ -108,6 +110,7 @@ enum MetadataView<'a> {
 struct EventMetadataView<'a> {
     given: Option<&'a Map<String, Value>>,
     cause: Option<CauseView>,
+    origin: Option<OriginView>,
 }
 
 impl Serialize for EventMetadataView<'_> {
@@ -120,6 +123,9 @@ impl Serialize for EventMetadataView<'_> {
         }
         if let Some(cause) = &self.cause {
             map.serialize_entry("cause", cause)?;
+        }
+        if let Some(origin) = &self.origin {
+            map.serialize_entry("origin", origin)?;
         }
         map.end()
     }
@@ -160,6 +166,21 @@ impl CauseView {
             },
             ambiguous: matches!(message.cause, Cause::Ambiguous { .. }),
         })
+    }
+}
+
+/// Who began all this belongs to another organization than the chat. Nothing that a client sends gets here.
+#[derive(Debug, serde::Serialize)]
+struct OriginView {
+    /// Always true.
+    foreign: bool,
+    originator_type: &'static str,
+}
+
+impl OriginView {
+    fn of(message: &Message) -> Option<Self> {
+        let originator_type = message.place().originator.kind().as_str();
+        (message.origin == Origin::Labeled).then_some(Self { foreign: true, originator_type })
     }
 }
 
@@ -221,6 +242,8 @@ struct TextMetadataView<'a> {
     cause: Option<CauseView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     delegation: Option<DelegationView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<OriginView>,
 }
 
 impl<'a> TextMetadataView<'a> {
@@ -240,6 +263,7 @@ impl<'a> TextMetadataView<'a> {
             delivery_status: DeliveriesView(begun.collect()),
             cause: CauseView::of(message),
             delegation: DelegationView::of(message),
+            origin: OriginView::of(message),
         }
     }
 }
