@@ -66,6 +66,8 @@ impl Direct {
                         metadata: None,
                         cause: Cause::None,
                         traceparent: None,
+                        follows_foreign: false,
+                        organization: None,
                         respond_by: None,
                         max_hops: MaxHops::default(),
                         is_notice: false,

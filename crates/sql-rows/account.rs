@@ -76,6 +76,7 @@ pub(crate) struct AgentRow {
     pub(crate) listed_in_directory: bool,
     pub(crate) registry_access: bool,
     pub(crate) shared_with_organization: bool,
+    pub(crate) foreign_access: bool,
     pub(crate) is_global: bool,
     pub(crate) max_attempts: Option<i32>,
     pub(crate) created_at: At,
@@ -95,6 +96,7 @@ impl AgentRow {
             listed_in_directory,
             registry_access,
             shared_with_organization,
+            foreign_access,
             max_attempts,
         } = changes;
         if let Some(name) = name {
@@ -118,6 +120,7 @@ impl AgentRow {
         set(&mut self.listed_in_directory, *listed_in_directory);
         set(&mut self.registry_access, *registry_access);
         set(&mut self.shared_with_organization, *shared_with_organization);
+        set(&mut self.foreign_access, *foreign_access);
         Ok(())
     }
 
@@ -146,6 +149,7 @@ impl AgentRow {
             listed_in_directory: self.listed_in_directory,
             registry_access: self.registry_access,
             shared_with_organization: self.shared_with_organization,
+            foreign_access: self.foreign_access,
             is_global: self.is_global,
             max_attempts: self.max_attempts.map(max_attempts).transpose()?,
             created_at: self.created_at.0,

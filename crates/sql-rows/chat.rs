@@ -6,6 +6,7 @@ use domain::chat::{
     Chat, ChatKind, ChatStatus, MemberState, Membership, OwnMembership, Participant, ParticipantStatus, Role,
     Standing,
 };
+use domain::foreign::ForeignPolicy;
 use domain::id::{ChatId, ParticipantId, ParticipantKind, TaskId, UserId};
 use domain::message::{MaxHops, MaxPairMessages, RespondWithin};
 
@@ -60,8 +61,13 @@ pub(crate) fn max_hops(column: i32) -> Option<MaxHops> {
     u32::try_from(column).ok().and_then(MaxHops::new)
 }
 
-/// The limits of hops and of pairs of an organization.
-pub(crate) type LimitColumns = (Option<i32>, Option<i32>);
+/// The limits of hops and of pairs of an organization, and its policy for messages of others.
+pub(crate) type LimitColumns = (Option<i32>, Option<i32>, Option<String>);
+
+/// The policy of an organization with this column.
+pub(crate) fn foreign_policy(column: Option<&str>) -> Result<ForeignPolicy, Fault> {
+    column.map_or(Ok(ForeignPolicy::default()), |word| row::word(word, ForeignPolicy::parse))
+}
 
 /// The limit of pairs of an organization with this column.
 pub(crate) fn max_pair_messages(column: i32) -> Option<MaxPairMessages> {

@@ -10,6 +10,7 @@ use domain::delivery::{
     Attempt, AttemptNumber, AttemptState, AttemptStatus, DeadLetter, Delivery, HeldBy, Restart,
     SHOWN_ATTEMPTS, shown_error,
 };
+use domain::foreign::Origin;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
 use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place, TraceParent};
 use domain::page::weight;
@@ -38,6 +39,7 @@ pub(crate) struct MessageRow {
     pub(crate) updated_at: At,
     #[diesel(embed)]
     pub(crate) cause: CauseColumns,
+    pub(crate) foreign_origin: Option<bool>,
     pub(crate) respond_by: Option<At>,
     #[diesel(select_expression = SenderHandle, select_expression_type = SenderHandle)]
     pub(crate) sender_handle: Option<String>,
@@ -99,11 +101,21 @@ impl MessageRow {
             metadata: self.metadata.as_deref().map(row::json).transpose()?,
             traceparent: self.cause.traceparent()?,
             cause: self.cause.into_cause()?,
+            origin: origin(self.foreign_origin),
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
             respond_by: self.respond_by.map(|at| at.0),
             deliveries,
         })
+    }
+}
+
+/// The origin of a message with this column `foreign_origin`.
+pub(crate) const fn origin(column: Option<bool>) -> Origin {
+    match column {
+        None => Origin::Own,
+        Some(false) => Origin::Allowed,
+        Some(true) => Origin::Labeled,
     }
 }
 

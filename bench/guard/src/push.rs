@@ -13,6 +13,7 @@ use actix_web::dev::{Payload, Service, ServiceResponse};
 use actix_web::test::TestRequest;
 use bytes::{Bytes, BytesMut};
 use domain::event::DomainEvent;
+use domain::foreign::Origin;
 use domain::id::{MessageId, ParticipantId, Sequence};
 use domain::message::{Cause, Mention, MentionKind, Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
@@ -87,6 +88,7 @@ fn created(scene: &Scene, number: usize) -> DomainEvent {
         metadata: None,
         cause: Cause::None,
         traceparent: None,
+        origin: Origin::Own,
         created_at: now,
         updated_at: now,
         respond_by: None,

@@ -252,6 +252,8 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         metadata: None,
         cause: Cause::None,
         traceparent: None,
+        follows_foreign: false,
+        organization: None,
         respond_by: None,
         max_hops: MaxHops::default(),
         is_notice: false,

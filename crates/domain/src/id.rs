@@ -107,6 +107,11 @@ id_type! {
 }
 
 impl SubjectId {
+    /// An originator in a chat.
+    pub const fn of_originator(chat: ChatId, originator: ParticipantId) -> Self {
+        Self(Uuid::from_u128(chat.0.as_u128() ^ originator.uuid().as_u128()))
+    }
+
     /// Two agents in a chat, in any order. No other pair has the same, since ids are random.
     pub const fn of_pair(chat: ChatId, agents: [AgentId; 2]) -> Self {
         let [one, other] = agents;

@@ -14,6 +14,7 @@
 //! - [`memory`]: memories of agents, with subjects and scopes;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
 //! - [`work`]: open deliveries, as seen by those who are responsible for the agents;
+//! - [`foreign`]: what follows from messages of other organizations;
 //! - [`control`]: stopping agents in a chat, and interrupting them;
 //! - [`idempotency`]: repeated requests with one effect;
 //! - [`activity`]: the short-lived "is working" indicator;
@@ -49,6 +50,7 @@ pub mod contact;
 pub mod control;
 pub mod delivery;
 pub mod event;
+pub mod foreign;
 pub mod id;
 pub mod idempotency;
 pub mod login;

@@ -15,6 +15,7 @@ use crate::chat::{ChatRepository, ChatService};
 use crate::contact::{ContactRepository, ContactService, RequestLifetime};
 use crate::control::{ControlRepository, ControlService};
 use crate::delivery::{DeliveryRepository, DeliveryService};
+use crate::foreign::ForeignRepository;
 use crate::idempotency::IdempotencyRepository;
 use crate::login::{LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
 use crate::memory::{MemoryRepository, MemoryService};
@@ -48,6 +49,7 @@ repositories!(
     ContactRepository,
     ControlRepository,
     DeliveryRepository,
+    ForeignRepository,
     IdempotencyRepository,
     KeyRepository,
     LoginRepository,
@@ -165,6 +167,7 @@ impl Services {
         });
         let contacts = ContactService::new(
             store.clone(),
+            store.clone(),
             presence.clone(),
             events.clone(),
             clock.clone(),
@@ -188,8 +191,14 @@ impl Services {
             ids.clone(),
             callers.clone(),
         );
-        let chats =
-            ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone(), presence.clone());
+        let chats = ChatService::new(
+            store.clone(),
+            store.clone(),
+            events.clone(),
+            clock.clone(),
+            ids.clone(),
+            presence.clone(),
+        );
         let deliveries = DeliveryService::new(
             store.clone(),
             store.clone(),
@@ -228,7 +237,7 @@ impl Services {
             activity,
             control: Arc::new(control),
             peers: Arc::new(PeerService::new(store.clone(), presence)),
-            memories: Arc::new(MemoryService::new(store.clone(), clock.clone(), ids.clone())),
+            memories: Arc::new(MemoryService::new(store.clone(), store.clone(), clock.clone(), ids.clone())),
             audit: Arc::new(AuditService::new(store.clone())),
             plans: Arc::new(PlanService::new(store.clone(), clock.clone())),
             organizations: Arc::new(organizations),

@@ -164,7 +164,7 @@ pub(crate) fn usage(config: &Config, store: Arc<dyn Store>) -> UsageService {
 /// The use cases of operators on chats.
 pub(crate) fn chats(store: Arc<dyn Store>) -> ChatService {
     let (nobody, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
-    ChatService::new(store, nobody.clone(), clock, Arc::new(RandomIds), nobody)
+    ChatService::new(store.clone(), store, nobody.clone(), clock, Arc::new(RandomIds), nobody)
 }
 
 /// The seal of cursors: a secret of the store, created on first use.

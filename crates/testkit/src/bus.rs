@@ -9,6 +9,7 @@ use domain::bus::{Address, Answer, EventBus, Interest, KnownNodes, OwnInterests,
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::event::DomainEvent;
+use domain::foreign::Origin;
 use domain::id::{AgentId, ChatId, MessageId, NodeId, OrganizationId, ParticipantId, Sequence, UserId};
 use domain::message::{Cause, Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
@@ -251,6 +252,7 @@ pub fn message(sequence: i64, content: &str) -> Message {
         metadata: None,
         cause: Cause::None,
         traceparent: None,
+        origin: Origin::Own,
         created_at: at,
         updated_at: at,
         respond_by: None,

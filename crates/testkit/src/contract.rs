@@ -21,6 +21,7 @@ pub mod deadlines;
 pub mod deliveries;
 pub mod edits;
 pub mod effects;
+pub mod foreign;
 pub mod history;
 pub mod holds;
 pub mod invitations;
@@ -180,6 +181,11 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, releases:
             a_release_lets_a_tree_go_on, work_is_held_and_ended_by_tree, what_is_held_after_an_end_is_told_again,
             strangers_lift_no_limit,
+        }
+        $crate::contract_tests! { @area $make, foreign:
+            what_others_began_is_labeled, an_organization_may_allow_strangers,
+            who_works_for_strangers_has_fewer_rights, what_strangers_ask_is_held,
+            strangers_are_held_in_their_own_rooms,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

@@ -14,6 +14,7 @@ use domain::contact::{
 use domain::delivery::{
     DeadLetterReason, DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, MaxAttempts, Order,
 };
+use domain::foreign::ForeignPolicy;
 use domain::id::{ChatId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::login::{Password, WhichLogin};
@@ -89,6 +90,7 @@ impl Fixture {
             bio: Some(Some(AgentBio::new("Born\nin a \"test\"").unwrap())),
             tags: Some(vec![AgentTag::new("ünïcode").unwrap()]),
             listed_in_directory: Some(true),
+            foreign_access: Some(true),
             ..AgentChanges::default()
         };
         world.accounts.update_agent(self.users[0].caller, self.agents[0].id, changes).await.unwrap();
@@ -133,7 +135,8 @@ impl Fixture {
     async fn loop_for_ever(&self, world: &World) {
         let (ann, pair) = (&self.users[0], [&self.agents[0], &self.agents[2]]);
         let max_pair_messages = Some(MaxPairMessages::new(500));
-        let own = OrganizationChanges { name: None, max_hops: Some(MaxHops::new(2)), max_pair_messages };
+        let (max_hops, foreign) = (Some(MaxHops::new(2)), Some(ForeignPolicy::Label));
+        let own = OrganizationChanges { name: None, max_hops, max_pair_messages, foreign };
         world.organizations.rename(Authority::Admin(ann.caller), own).await.unwrap();
         let room = world.chat(ann.caller, &pair.map(|agent| agent.id.into())).await;
         let changes = ChatChanges { max_hops: Some(MaxHops::new(1)), ..ChatChanges::default() };

@@ -392,6 +392,8 @@ impl World {
             metadata: None,
             cause: Cause::None,
             traceparent: None,
+            follows_foreign: false,
+            organization: None,
             respond_by: None,
             max_hops: MaxHops::default(),
             is_notice: false,

@@ -37,7 +37,7 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 47] = [
+const WRONG: [(&[&str], &[&[&str]]); 48] = [
     (
         &["usage"],
         &[
@@ -119,6 +119,7 @@ const WRONG: [(&[&str], &[&[&str]]); 47] = [
     (&["org", "show"], &[&[], &["nobodys"]]),
     (&["org", "pause"], &[&["ann"], &["nobodys", "--reason", "x"], &["ann", "--reason", " "]]),
     (&["org", "set-max-hops"], &[&["ann"], &["nobodys", "5"], &["ann", "many"], &["ann", "1000001"]]),
+    (&["org", "set-foreign"], &[&["ann"], &["nobodys", "hold"], &["ann", "maybe"]]),
     (&["org", "set-max-pair-messages"], &[&["ann"], &["nobodys", "5"], &["ann", "many"], &["ann", "-1"]]),
     (&["org", "resume"], &[&[], &["nobodys"]]),
     (&["org", "rename"], &[&["ann"], &["nobodys", "x"], &["ann", " "]]),

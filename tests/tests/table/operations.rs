@@ -207,6 +207,7 @@ fn account() -> Vec<Operation> {
         "name": "Other", "description": "another", "model_type": "large", "bio": "born", "max_attempts": 3,
         "tags": ["a"],
         "listed_in_directory": true, "registry_access": true, "shared_with_organization": true,
+        "foreign_access": true,
     }});
     vec![
         get("/api/v1/me/profile"),
@@ -263,7 +264,10 @@ fn organization() -> Vec<Operation> {
     }});
     vec![
         get(&at("")),
-        patch("", json!({"organization": {"name": "Acme", "max_hops": 200, "max_pair_messages": 500}})),
+        patch(
+            "",
+            json!({"organization": {"name": "Acme", "max_hops": 200, "max_pair_messages": 500, "foreign": "hold"}}),
+        ),
         get(&at("/members")),
         patch("/members/{member_id}", json!({"member": {"role": "admin"}})),
         delete(&at("/members/{member_id}")),

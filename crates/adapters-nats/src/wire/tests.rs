@@ -10,6 +10,7 @@ use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, Reques
 use domain::control::{ControlMode, ControlSignal};
 use domain::delivery::{Attempt, AttemptNumber, AttemptState, Delivery, MaxAttempts};
 use domain::event::DomainEvent;
+use domain::foreign::Origin;
 use domain::id::{
     AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, ExecutionId, MessageId, NodeId, ParticipantId,
     Sequence, SessionId, SignalId, TaskId, UserId,
@@ -55,6 +56,7 @@ fn message() -> Message {
         metadata: metadata.as_object().cloned(),
         cause: Cause::None,
         traceparent: None,
+        origin: Origin::Own,
         created_at: at(1),
         updated_at: at(-5),
         respond_by: Some(at(7)),
@@ -105,6 +107,7 @@ fn agent() -> Agent {
         listed_in_directory: true,
         registry_access: false,
         shared_with_organization: true,
+        foreign_access: true,
         max_attempts: MaxAttempts::new(3),
         is_global: true,
         created_at: at(1),
@@ -165,7 +168,9 @@ fn events() -> Vec<DomainEvent> {
     let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().ok();
     vec![
         DomainEvent::MessageCreated { message: message(), recipients: vec![AGENT] },
-        DomainEvent::MessageUpdated { message: Message { cause: Cause::Known(place), ..message() } },
+        DomainEvent::MessageUpdated {
+            message: Message { cause: Cause::Known(place), origin: Origin::Labeled, ..message() },
+        },
         DomainEvent::MessageDeleted { chat_id: ROOM, id: message().id },
         DomainEvent::EventCreated { message: Message { metadata: None, traceparent, ..message() } },
         DomainEvent::RoomAdded { to: who, chat: chat(), role: Role::Owner },
@@ -255,7 +260,9 @@ fn a_message_from_an_older_program_has_no_sender_handle_deadline_or_cause() {
         let (kind, body) = encode(event);
         let mut value = serde_json::from_slice::<Value>(&body).unwrap();
         let sent = value["message"].as_object_mut().unwrap();
-        sent.remove("cause");
+        for later in ["cause", "origin"] {
+            sent.remove(later);
+        }
         let sent = (sent.remove("sender_handle"), sent.remove("respond_by"));
         assert_eq!(sent, (Some(json!("ann")), Some(json!(7))));
         let Ok(Some(

@@ -7,6 +7,7 @@ use adapters_nats::{ConnectFault, NatsBus, NatsServer, Settings};
 use domain::activity::AgentActivity;
 use domain::bus::{EventBus, Interest, RunningBus, SharedEvents};
 use domain::event::DomainEvent;
+use domain::foreign::Origin;
 use domain::id::{AgentId, ChatId, MessageId, NodeId, ParticipantId, Sequence, UserId};
 use domain::message::{Cause, Mention, MentionKind, Message, MessageKind};
 use domain::ports::{Clock, EventPublisher};
@@ -150,6 +151,7 @@ pub(crate) fn message(room: ChatId, content: &str) -> Message {
         metadata: None,
         cause: Cause::None,
         traceparent: None,
+        origin: Origin::Own,
         created_at: at,
         updated_at: at,
         respond_by: None,

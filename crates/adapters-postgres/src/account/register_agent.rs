@@ -86,6 +86,7 @@ async fn insert_on(mut db: &Db, new: &NewAgent, handle: &AgentHandle) -> Result<
         listed_in_directory: false,
         registry_access: true,
         shared_with_organization: false,
+        foreign_access: false,
         is_global: false,
         max_attempts: None,
         created_at: At(new.now),

@@ -29,7 +29,8 @@ type Message = (
     Nullable<Text>,
     Timestamptz,
     Timestamptz,
-    cause::Types,
+    cause::CauseTypes,
+    Nullable<Bool>,
     Nullable<Timestamptz>,
     Nullable<Text>,
 );

@@ -8,18 +8,20 @@ use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestampt
 use diesel_async::RunQueryDsl;
 use domain::chat::{MemberState, ParticipantStatus};
 use domain::delivery::HeldBy;
-use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind, RecordId, Sequence};
+use domain::foreign::ForeignPolicy;
+use domain::id::{AgentId, ChatId, OrganizationId, ParticipantId, ParticipantKind, RecordId, Sequence};
 use domain::idempotency::{StoredAnswer, Verdict};
 use domain::message::{
     AppendDecision, AppendRefused, Appended, ChatPlan, ChatState, MaxHops, Message, NewMessage, PriorResult,
     Titling,
 };
-use futures_util::future::{join, join3};
+use futures_util::future::{join, join3, join4};
 use uuid::Uuid;
 
 use super::cause::Causes;
+use super::foreign::{self, Holding};
 use super::{hold, insert, title};
-use crate::chat::row::{max_hops, member_state, respond_within};
+use crate::chat::row::{foreign_policy, max_hops, member_state, respond_within};
 use crate::error::Fault;
 use crate::group_commit::LockWait;
 use crate::idempotency_record::{self, Key, key};
@@ -41,6 +43,8 @@ pub(crate) struct DecidedAppends {
     chats: HashMap<ChatId, BatchChat>,
     /// The memberships of senders and mentioned participants.
     pub(super) members: Members,
+    /// The addressed agents for which messages may be held because of their origin.
+    pub(super) holding: Holding,
     /// The memberships that become active.
     activated: BTreeSet<MemberKey>,
     /// The row version of the written chats; `None` if there is none.
@@ -79,16 +83,17 @@ pub(crate) type Members = HashMap<MemberKey, MemberState>;
 
 /// Reads and locks chats that are not deleted, in the order of their ids.
 const LOCK_CHATS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, \
-     content_bytes, respond_within, max_hops, xmin::text FROM chats \
+     content_bytes, respond_within, max_hops, organization_id, xmin::text FROM chats \
      WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE";
 
-/// The plans that limit them, and pauses and limits of hops of their organizations.
+/// The plans that limit them, and pauses, limits of hops, and policies of their organizations.
 const PLANS: &str = "SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes, \
-     organizations.paused_at IS NOT NULL, organizations.max_hops FROM chats \
+     organizations.paused_at IS NOT NULL, organizations.max_hops, organizations.foreign_policy FROM chats \
      JOIN organizations ON organizations.id = chats.organization_id \
      JOIN plans ON plans.name = organizations.plan \
      WHERE chats.id = ANY(?) AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes \
-     OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS NOT NULL)";
+     OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS NOT NULL \
+     OR organizations.foreign_policy IS NOT NULL)";
 
 /// One seek per pair: the statement is planned while the tables are empty, and must not scan all
 /// participants later. `$paused` is whether the chat's organization is paused.
@@ -138,33 +143,36 @@ pub(crate) async fn append_on(db: &Db, new: NewMessage) -> Result<Outcome, Fault
 }
 
 /// What a batch is decided on.
-type LockedRows = (HashMap<ChatId, BatchChat>, Members);
+type LockedRows = (HashMap<ChatId, BatchChat>, Members, Holding);
 
 /// Locks the chats, and reads what the batch is decided on.
 async fn locked_rows_on(db: &Db, news: &[NewMessage]) -> Result<LockedRows, Fault> {
     // The other reads are pipelined behind the locks, so they see all commits before the locks were granted.
-    let (chats, plans, members) = join3(chats_on(db, news), plans_on(db, news), members_on(db, news)).await;
-    let (mut chats, members) = (chats?, members?);
-    for (chat, plan, is_paused, max_hops) in plans? {
+    let (chats, plans, members, holding) =
+        join4(chats_on(db, news), plans_on(db, news), members_on(db, news), foreign::holding_on(db, news))
+            .await;
+    let (mut chats, members, holding) = (chats?, members?, holding?);
+    for (chat, plan, is_paused, max_hops, foreign) in plans? {
         if let Some(chat) = chats.get_mut(&chat) {
             // Others are not to be read again with each message.
             chat.state.plan = Some(plan).filter(|plan| plan.limits() || is_paused);
             chat.state.is_paused = is_paused;
             chat.state.organization_max_hops = max_hops;
+            chat.state.foreign = foreign;
         }
     }
-    Ok((chats, members))
+    Ok((chats, members, holding))
 }
 
 async fn decided_on(
     db: &Db,
     news: &[NewMessage],
-    (mut chats, members): LockedRows,
+    (mut chats, members, holding): LockedRows,
 ) -> Result<DecidedAppends, Fault> {
     agents_on(db, &mut chats).await?;
     let keyed_requests = news.iter().filter_map(|new| new.keyed.as_ref()).collect::<Vec<_>>();
     let recorded = idempotency_record::recorded_on(db, &keyed_requests).await?;
-    let mut decided = DecidedAppends::on(chats, members);
+    let mut decided = DecidedAppends { holding, ..DecidedAppends::on(chats, members) };
     let mut written_keys = HashMap::new();
     for (index, new) in news.iter().enumerate() {
         let outcome = match earlier_on(db, &recorded, &written_keys, &decided.outcomes, new).await? {
@@ -226,9 +234,10 @@ async fn earlier_on(
 }
 
 async fn chats_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, BatchChat>, Fault> {
-    type Row = (Uuid, bool, i64, i64, Option<At>, i64, (Option<i32>, Option<i32>), String);
+    type Row = (Uuid, bool, i64, i64, Option<At>, i64, (Option<i32>, Option<i32>), Option<Uuid>, String);
     type Limits = (Nullable<Integer>, Nullable<Integer>);
-    type SqlRow = (SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, BigInt, Limits, Text);
+    type SqlRow =
+        (SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, BigInt, Limits, Nullable<SqlUuid>, Text);
     let rows = statement::<SqlRow>(LOCK_CHATS)
         .bind::<Array<SqlUuid>, _>(chats_of(news))
         .load::<Row>(&mut db)
@@ -241,6 +250,7 @@ async fn chats_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, Ba
         newest,
         content_bytes,
         (within, max),
+        organization,
         version,
     ): Row| {
         let (last_sequence, newest) = (Sequence::new(last_sequence), newest.map(|at| at.0));
@@ -255,6 +265,8 @@ async fn chats_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, Ba
             respond_within,
             max_hops: max.and_then(max_hops),
             organization_max_hops: None,
+            organization: organization.map(OrganizationId::new),
+            foreign: ForeignPolicy::default(),
             plan,
         };
         (ChatId::new(id), BatchChat::at(state, version))
@@ -284,21 +296,22 @@ async fn agents_on(mut db: &Db, chats: &mut HashMap<ChatId, BatchChat>) -> Resul
     Ok(())
 }
 
-/// A chat, the plan of its organization, whether that is paused, and its limit of hops.
-type OfOrganization = (ChatId, ChatPlan, bool, Option<MaxHops>);
+/// A chat, the plan of its organization, whether that is paused, its limit of hops, and its policy.
+type OfOrganization = (ChatId, ChatPlan, bool, Option<MaxHops>, ForeignPolicy);
 
 async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<OfOrganization>, Fault> {
-    type Row = (Uuid, String, Option<i64>, Option<i64>, i64, bool, Option<i32>);
-    type SqlRow = (SqlUuid, Text, Nullable<BigInt>, Nullable<BigInt>, BigInt, Bool, Nullable<Integer>);
+    type Row = (Uuid, String, Option<i64>, Option<i64>, i64, bool, Option<i32>, Option<String>);
+    type SqlRow =
+        (SqlUuid, Text, Nullable<BigInt>, Nullable<BigInt>, BigInt, Bool, Nullable<Integer>, Nullable<Text>);
     let rows =
         statement::<SqlRow>(PLANS).bind::<Array<SqlUuid>, _>(chats_of(news)).load::<Row>(&mut db).await?;
-    let plan = |(chat, name, messages, bytes, organization_bytes, is_paused, max): Row| {
+    let plan = |(chat, name, messages, bytes, organization_bytes, is_paused, max, policy): Row| {
         let (messages, bytes) = (messages.map(limit_of), bytes.map(bytes_of));
         let organization_bytes = bytes_of(organization_bytes);
         let plan = ChatPlan { name, messages, bytes, organization_bytes };
-        (ChatId::new(chat), plan, is_paused, max.and_then(max_hops))
+        Ok((ChatId::new(chat), plan, is_paused, max.and_then(max_hops), foreign_policy(policy.as_deref())?))
     };
-    Ok(rows.into_iter().map(plan).collect())
+    rows.into_iter().map(plan).collect()
 }
 
 async fn members_on(db: &Db, news: &[NewMessage]) -> Result<Members, Fault> {
@@ -346,8 +359,9 @@ impl BatchChat {
 
 impl DecidedAppends {
     /// An undecided batch.
-    pub(super) const fn on(chats: HashMap<ChatId, BatchChat>, members: Members) -> Self {
-        Self { outcomes: Vec::new(), chats, members, activated: BTreeSet::new(), version: None }
+    pub(super) fn on(chats: HashMap<ChatId, BatchChat>, members: Members) -> Self {
+        let (outcomes, holding, activated) = (Vec::new(), Holding::new(), BTreeSet::new());
+        Self { outcomes, chats, members, holding, activated, version: None }
     }
 
     /// The chats that are written.
@@ -373,9 +387,9 @@ impl DecidedAppends {
     pub(super) fn follow(&mut self, causes: &Causes, held_by: impl Fn(Uuid, Uuid) -> Option<HeldBy>) {
         for appended in self.outcomes.iter_mut().flatten() {
             let id = appended.message.id.uuid();
-            if let Some((cause, traceparent)) = causes.get(&id) {
-                appended.message.cause = *cause;
-                appended.message.traceparent = *traceparent;
+            if let Some((cause, traceparent, origin)) = causes.get(&id) {
+                let message = &mut appended.message;
+                (message.cause, message.traceparent, message.origin) = (*cause, *traceparent, *origin);
             }
             appended.hold(|agent| held_by(id, agent.uuid()));
         }
@@ -408,8 +422,8 @@ impl DecidedAppends {
             chat.titling = Some((index, titling));
         }
         let AppendDecision { message, recipients, stopped, hop_limit, .. } = decision;
-        let is_paused = chat.state.is_paused;
-        Ok(Appended { message, recipients, stopped, is_paused, hop_limit, titled: None })
+        let (is_paused, foreign) = (chat.state.is_paused, chat.state.foreign);
+        Ok(Appended { message, recipients, stopped, is_paused, foreign, hop_limit, titled: None })
     }
 }
 
@@ -424,7 +438,7 @@ pub(super) async fn write_on(
     idempotency_record::record_all_on(db, &made.collect::<Vec<_>>()).await?;
     activate_on(db, &decided.activated).await?;
     let titlings = decided.chats.values_mut().filter_map(|chat| chat.titling.take()).collect::<Vec<_>>();
-    let kept = decided.stored().collect::<Vec<_>>();
+    let kept = decided.outcomes.iter().flatten().collect::<Vec<_>>();
     let messages = insert::messages_on(db, &kept);
     let deliveries = insert::deliveries_on(db, &kept);
     let chats = insert::update_chats_on(db, decided.written().map(|(id, chat)| (id, &chat.state)));
@@ -438,6 +452,7 @@ pub(super) async fn write_on(
     decided.follow(&causes, |_, _| None);
     usage::add_on(db, decided.stored()).await?;
     hold::hold_on(db, &mut decided.outcomes).await?;
+    foreign::hold_on(db, &mut decided.outcomes, &decided.holding).await?;
     for (index, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {
             let Message { id, chat_id, .. } = appended.message;

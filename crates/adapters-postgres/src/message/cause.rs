@@ -1,4 +1,4 @@
-//! The causes of new messages: the open attempts of their senders. With the cause, the store finds the trace.
+//! The causes of new messages: the open attempts of their senders. Their traces and origins depend on them.
 //!
 //! A batch may be decided on cached chats, so the statement that writes the messages finds their causes itself. The rule
 //! is [`Cause::of_attempts`].
@@ -8,12 +8,13 @@ use std::sync::LazyLock;
 
 use diesel::sql_types::{Array, Bool, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use domain::foreign::Origin;
 use domain::id::ParticipantKind;
 use domain::message::{Cause, EXAMINED_DELIVERIES, MessageKind, TraceParent};
 use uuid::Uuid;
 
-use super::row::CauseColumns;
 use super::row::status::PROCESSING;
+use super::row::{CauseColumns, origin};
 use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
@@ -21,12 +22,12 @@ use crate::statement::statement;
 /// The largest hop of a cause: one more is the largest of the column.
 const MAX_HOP: i32 = i32::MAX - 1;
 
-/// The columns of a [`CauseColumns`].
+/// The columns of a [`CauseColumns`], and the one of the origin.
 pub(super) const COLUMNS: &str =
-    "cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent";
+    "cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin";
 
 /// The SQL types of a [`CauseColumns`].
-pub(crate) type Types = (
+pub(crate) type CauseTypes = (
     Nullable<SqlUuid>,
     Nullable<SqlUuid>,
     Nullable<Integer>,
@@ -36,10 +37,17 @@ pub(crate) type Types = (
     Nullable<Text>,
 );
 
-/// The causes of messages, and their places in a trace, by their ids.
-pub(super) type Causes = HashMap<Uuid, (Cause, Option<TraceParent>)>;
+/// The SQL types of [`COLUMNS`].
+pub(super) type Types = (CauseTypes, Nullable<Bool>);
 
-/// The [`COLUMNS`] of the cause of `new`, a new message, by its sender's attempts; `traceparent` is that of the cause. All are null if those do not count
+/// The values of [`COLUMNS`].
+pub(super) type Columns = (CauseColumns, Option<bool>);
+
+/// The causes of messages by their ids, with their places in a trace, and their origins.
+pub(super) type Causes = HashMap<Uuid, (Cause, Option<TraceParent>, Origin)>;
+
+/// The columns of the cause of `new`, a new message, by its sender's attempts; `traceparent` is that of the cause. Last,
+/// whether one of the attempts is on a message that is foreign to its chat. All are null, or false, if those do not count
 /// ([`counts_attempts`](domain::message::NewMessage::counts_attempts)).
 pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
     let (agent, text) = (ParticipantKind::Agent.as_str(), MessageKind::Text.as_str());
@@ -72,14 +80,16 @@ pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
         "WITH here AS MATERIALIZED ({here}) SELECT {clear_cause}, {clear_root}, \
          CASE WHEN open > 0 OR NOT is_complete THEN coalesce(hop, 0) END AS hop, \
          {clear_originator}, {clear_kind}, CASE WHEN open > 1 OR NOT is_complete THEN TRUE END AS ambiguous_cause, \
-         {clear_trace} FROM (SELECT {one_cause}, {one_root}, max(place.hop) AS hop, {one_originator}, \
+         {clear_trace}, coalesce(is_foreign, FALSE) AS is_foreign \
+         FROM (SELECT {one_cause}, {one_root}, max(place.hop) AS hop, {one_originator}, \
          max(place.originator_kind) AS originator_kind, max(place.traceparent) AS traceparent, \
+         bool_or(place.is_foreign) AS is_foreign, \
          count(place.id) AS open, \
          count(*) < {EXAMINED_DELIVERIES} OR coalesce(bool_or(is_here AND is_open), FALSE) AS is_complete \
          FROM (SELECT * FROM here UNION ALL ({elsewhere})) AS examined LEFT JOIN LATERAL (\
          SELECT id, id AS cause_id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), {MAX_HOP}) + 1 AS hop, \
          coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind, \
-         traceparent \
+         traceparent, foreign_origin IS NOT NULL AS is_foreign \
          FROM messages WHERE messages.chat_id = examined.chat_id AND messages.sequence = examined.sequence OFFSET 0\
          ) AS place ON examined.is_open) AS attempts",
         clear_cause = clear("cause_id"),
@@ -97,14 +107,14 @@ pub(super) static OF_ATTEMPTS: LazyLock<String> = LazyLock::new(|| {
 pub(super) async fn stored_on(mut db: &Db, messages: Vec<Uuid>) -> Result<Causes, Fault> {
     let stored =
         statement::<(SqlUuid, Types)>(format!("SELECT id, {COLUMNS} FROM messages WHERE id = ANY(?)"));
-    let stored = stored.bind::<Array<SqlUuid>, _>(messages).load::<(Uuid, CauseColumns)>(&mut db).await?;
+    let stored = stored.bind::<Array<SqlUuid>, _>(messages).load::<(Uuid, Columns)>(&mut db).await?;
     by_message(stored)
 }
 
-pub(super) fn by_message(rows: impl IntoIterator<Item = (Uuid, CauseColumns)>) -> Result<Causes, Fault> {
-    let place = |(id, columns): (_, CauseColumns)| {
+pub(super) fn by_message(rows: impl IntoIterator<Item = (Uuid, Columns)>) -> Result<Causes, Fault> {
+    let place = |(id, (columns, foreign)): (_, Columns)| {
         let traceparent = columns.traceparent()?;
-        Ok((id, (columns.into_cause()?, traceparent)))
+        Ok((id, (columns.into_cause()?, traceparent, origin(foreign))))
     };
     rows.into_iter().map(place).collect()
 }

@@ -133,11 +133,7 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(),
     if keys.is_empty() {
         return Ok(());
     }
-    keys.bind(statement::<()>(HOLD))
-        .bind::<Array<Text>, _>(words.iter().map(|by| by.reason()).collect::<Vec<_>>())
-        .bind::<Array<Text>, _>(words.iter().map(|by| by.as_str()).collect::<Vec<_>>())
-        .execute(&mut db)
-        .await?;
+    write_on(db, keys, &words).await?;
     if deep.is_empty() {
         return Ok(());
     }
@@ -156,6 +152,16 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(),
     .bind::<Array<Integer>, _>(all.map(|(.., limit)| *limit).collect::<Vec<_>>())
     .execute(&mut db)
     .await?;
+    Ok(())
+}
+
+/// Holds stored deliveries.
+pub(super) async fn write_on(mut db: &Db, keys: RecordKeys, words: &[HeldBy]) -> Result<(), Fault> {
+    keys.bind(statement::<()>(HOLD))
+        .bind::<Array<Text>, _>(words.iter().map(|by| by.reason()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(words.iter().map(|by| by.as_str()).collect::<Vec<_>>())
+        .execute(&mut db)
+        .await?;
     Ok(())
 }
 
@@ -222,7 +228,7 @@ pub(super) async fn check_pair_on(mut db: &Db, command: &CheckPair) -> Result<Re
 }
 
 /// Records a hold, unless one is in force.
-async fn record_on(mut db: &Db, hold: DueHold, now: Timestamp) -> Result<(), Fault> {
+pub(super) async fn record_on(mut db: &Db, hold: DueHold, now: Timestamp) -> Result<(), Fault> {
     statement::<()>(concat!(
         "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at) VALUES (?, ?, ?, ?, ?, ?) ",
         on_conflict!()
@@ -277,10 +283,12 @@ pub(crate) async fn end_on(mut db: &Db, message: &Message, ended: EndedHold) -> 
         _ if !is_released => statement::<()>(END),
         HeldBy::MaxHops => statement::<()>(RELEASE_HOPS).bind::<Integer, _>(hop),
         HeldBy::MaxTreeMessages | HeldBy::MaxPairMessages => statement::<()>(RELEASE_TREE),
+        HeldBy::Foreign => statement::<()>(END),
     };
     let subjects = match by {
         HeldBy::MaxPairMessages => message.pairs().map(|pair| pair.subject().uuid()).collect(),
         HeldBy::MaxHops | HeldBy::MaxTreeMessages => vec![subject],
+        HeldBy::Foreign => vec![message.origin_subject().uuid()],
     };
     release.bind::<Array<SqlUuid>, _>(subjects).bind::<Text, _>(by.as_str()).execute(&mut db).await?;
     if is_released && by == HeldBy::MaxHops && message.place().root.uuid() != subject {
@@ -358,6 +366,7 @@ mod tests {
         let window = format!("interval '{} seconds'", PAIR_WINDOW.as_secs());
         let word = HeldBy::MaxPairMessages.as_str();
         assert!([HELD, on_conflict!()].iter().all(|text| text.contains(&window) && text.contains(word)));
-        assert!(HeldBy::ALL.iter().all(|by| HELD.contains(&format!("'{}'", by.as_str()))));
+        let mut limits = HeldBy::ALL.into_iter().filter(|by| *by != HeldBy::Foreign);
+        assert!(limits.all(|by| HELD.contains(&format!("'{}'", by.as_str()))));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::HeldBy;
 use domain::id::ChatId;
-use domain::message::{ChatState, Message};
+use domain::message::{Appended, ChatState};
 use uuid::Uuid;
 
 use super::cause::{self, Causes};
@@ -20,6 +20,8 @@ use crate::statement::{Statement, statement};
 /// Inserts messages from columns; [`bind_messages`] binds the values. The rule of the cause is
 /// [`or_observed`](domain::message::Cause::or_observed), and that of the trace
 /// [`of_new`](domain::message::TraceParent::of_new).
+/// [`or_observed`](domain::message::Cause::or_observed), that of the origin
+/// [`is_foreign_to`](domain::message::NewMessage::is_foreign_to).
 pub(super) static MESSAGES: LazyLock<String> = LazyLock::new(|| {
     let given =
         |column: &str| format!("CASE WHEN new.root_id IS NULL THEN found.{column} ELSE new.{column} END");
@@ -33,10 +35,13 @@ pub(super) static MESSAGES: LazyLock<String> = LazyLock::new(|| {
          CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END, \
          CASE WHEN new.root_id IS NULL AND found.traceparent IS NOT NULL \
          AND (new.traceparent IS NULL OR substr(new.traceparent, 37, 16) = {span}) \
-         THEN substr(found.traceparent, 1, 36) || {span} || substr(found.traceparent, 53) ELSE new.traceparent END \
-         FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         THEN substr(found.traceparent, 1, 36) || {span} || substr(found.traceparent, 53) ELSE new.traceparent END, \
+         CASE WHEN found.is_foreign OR new.is_foreign AND (new.root_id IS NOT NULL OR found.root_id IS NULL) \
+         THEN new.labels_foreign END \
+         FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
-         respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent) \
+         respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent, is_foreign, \
+         labels_foreign) \
          CROSS JOIN LATERAL ({of_attempts}) AS found",
         columns = cause::COLUMNS,
         cause_id = given("cause_id"),
@@ -79,15 +84,15 @@ pub(super) const UPDATE_CHATS: &str = "UPDATE chats SET last_sequence = new.last
      updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes \
      FROM unnest(?, ?, ?, ?) AS new (id, last_sequence, at, bytes) WHERE chats.id = new.id";
 
-/// Returns the causes that were found.
-pub(super) async fn messages_on(mut db: &Db, messages: &[&Message]) -> Result<Causes, Fault> {
+/// Returns the causes that were found, and the origins of those messages.
+pub(super) async fn messages_on(mut db: &Db, messages: &[&Appended]) -> Result<Causes, Fault> {
     let written = statement::<(SqlUuid, cause::Types)>(&**MESSAGES_WITH_CAUSES);
-    let found = bind_messages(written, messages)?.load::<(Uuid, CauseColumns)>(&mut db).await?;
+    let found = bind_messages(written, messages)?.load::<(Uuid, cause::Columns)>(&mut db).await?;
     cause::by_message(found)
 }
 
-pub(super) async fn deliveries_on(mut db: &Db, messages: &[&Message]) -> Result<(), Fault> {
-    if messages.iter().any(|message| !message.deliveries.is_empty()) {
+pub(super) async fn deliveries_on(mut db: &Db, messages: &[&Appended]) -> Result<(), Fault> {
+    if messages.iter().any(|appended| !appended.message.deliveries.is_empty()) {
         bind_deliveries(statement::<()>(DELIVERIES), messages).execute(&mut db).await?;
     }
     Ok(())
@@ -105,8 +110,9 @@ pub(super) async fn update_chats_on(
 
 pub(super) fn bind_messages<'m, Row>(
     statement: Statement<'m, Row>,
-    messages: &[&'m Message],
+    appended: &[&'m Appended],
 ) -> Result<Statement<'m, Row>, Fault> {
+    let messages = appended.iter().map(|appended| &appended.message).collect::<Vec<_>>();
     let mentions =
         messages.iter().map(|new| mentions_column(&new.mentions)).collect::<Result<Vec<_>, _>>()?;
     let metadata = messages
@@ -141,15 +147,19 @@ pub(super) fn bind_messages<'m, Row>(
         )
         .bind::<Array<Nullable<Text>>, _>(
             given.into_iter().map(|cause| cause.traceparent).collect::<Vec<_>>(),
-        ))
+        )
+        .bind::<Array<Bool>, _>(
+            appended.iter().map(|new| new.message.origin.is_foreign()).collect::<Vec<_>>(),
+        )
+        .bind::<Array<Bool>, _>(appended.iter().map(|new| !new.foreign.allows()).collect::<Vec<_>>()))
 }
 
 pub(super) fn bind_deliveries<'m, Row>(
     statement: Statement<'m, Row>,
-    messages: &[&Message],
+    messages: &[&Appended],
 ) -> Statement<'m, Row> {
     let mut keys = RecordKeys::default();
-    for message in messages {
+    for message in messages.iter().map(|appended| &appended.message) {
         let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
         keys.extend(message.deliveries.iter().map(|delivery| (delivery.agent().uuid(), chat, sequence)));
     }

@@ -70,7 +70,7 @@ impl Records {
 /// The columns of a [`MessageRow`], before [`SenderHandle`].
 pub(crate) const MESSAGE: &str = "id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
      metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, \
-     traceparent, respond_by";
+     traceparent, foreign_origin, respond_by";
 
 /// The SQL types of a [`MessageRow`].
 type MessageColumns = SqlTypeOf<AsSelect<MessageRow, Pg>>;

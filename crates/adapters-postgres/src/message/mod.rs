@@ -7,6 +7,7 @@ pub(crate) mod cause;
 mod context;
 mod deadline;
 pub(crate) mod erase;
+mod foreign;
 mod history;
 pub(crate) mod hold;
 mod insert;

@@ -20,13 +20,12 @@ use diesel_async::RunQueryDsl;
 use domain::chat::MemberState;
 use domain::delivery::HeldBy;
 use domain::id::ChatId;
-use domain::message::{ChatState, Message, NewMessage};
+use domain::message::{Appended, ChatState, NewMessage};
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::batch::{BatchChat, DecidedAppends, MemberKey, wanted};
-use super::row::CauseColumns;
-use super::{cause, hold, insert};
+use super::{cause, foreign, hold, insert};
 use crate::chat::row::max_hops_column;
 use crate::error::Fault;
 use crate::row;
@@ -127,7 +126,7 @@ impl VersionCache {
             self.clear();
         }
         for (id, chat) in decided.written() {
-            if chat.state.plan.is_none() {
+            if chat.state.plan.is_none() && decided.holding.is_empty() {
                 self.store_chat(id, chat, version);
             } else {
                 self.evict(id);
@@ -173,18 +172,25 @@ impl VersionCache {
 
 /// Locks the rows of the chats to the end of the statement, without waiting: a locked row and a row
 /// with another version are conflicts.
-const LOCKED: &str = "locked AS MATERIALIZED (SELECT chats.id, chats.organization_id, seen.max_hops \
-     FROM unnest(?, ?, ?) AS seen (id, version, max_hops) JOIN chats ON chats.id = seen.id \
+const LOCKED: &str = "locked AS MATERIALIZED (SELECT chats.id, chats.organization_id, seen.max_hops, seen.foreign_policy \
+     FROM unnest(?, ?, ?, ?) AS seen (id, version, max_hops, foreign_policy) JOIN chats ON chats.id = seen.id \
      WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
-/// Checks that all rows are locked, that no plan limits messages or forbids more bytes, and that no organization
-/// is paused or has another limit of hops than it had. `durable` is counted only because PostgreSQL does not run a part of a statement that nothing refers to.
-const GUARD: &str = "guard AS MATERIALIZED (SELECT (SELECT count(*) FROM locked) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
-     SELECT 1 FROM (SELECT DISTINCT organization_id AS id, max_hops FROM locked) AS own \
+/// Checks that all rows are locked, that no addressed agent's organization has what others ask for held, that no plan limits messages or forbids more bytes, and that no organization
+/// is paused, or has another limit of hops or another policy than it had. `durable` is counted only because PostgreSQL does not run a part of a statement that nothing refers to.
+static GUARD: LazyLock<String> = LazyLock::new(|| {
+    let holding = foreign::HOLDING;
+    format!(
+        "guard AS MATERIALIZED (SELECT (SELECT count(*) FROM locked) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
+     SELECT 1 FROM (SELECT DISTINCT organization_id AS id, max_hops, foreign_policy FROM locked) AS own \
      JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \
      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes \
-     OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS DISTINCT FROM own.max_hops) AS may_write)";
+     OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS DISTINCT FROM own.max_hops \
+     OR coalesce(organizations.foreign_policy, 'label') <> own.foreign_policy) \
+     AND NOT EXISTS ({holding}) AS may_write)"
+    )
+});
 
 /// The statement is a transaction of its own, and requests a durable commit like every other (`begin!`).
 const DURABLE: &str = concat!("durable AS MATERIALIZED (", durable!("true"), ")");
@@ -193,9 +199,9 @@ static WRITE: LazyLock<String> = LazyLock::new(|| {
     let (messages, deliveries, chats) =
         (&*insert::MESSAGES, &*insert::GUARDED_DELIVERIES, insert::UPDATE_CHATS);
     let (held, record) = (hold::HELD, hold::RECORD);
-    let (columns, has_cause) = (cause::COLUMNS, insert::HAS_CAUSE);
+    let (columns, has_cause, guard) = (cause::COLUMNS, insert::HAS_CAUSE, &*GUARD);
     format!(
-        "WITH {DURABLE}, {LOCKED}, {GUARD}, \
+        "WITH {DURABLE}, {LOCKED}, {guard}, \
          message AS ({messages} WHERE (SELECT may_write FROM guard) RETURNING id, chat_id, sequence, created_at, {columns}), \
          held AS MATERIALIZED ({held}), hold AS ({record}), \
          delivery AS ({deliveries} WHERE (SELECT may_write FROM guard)), \
@@ -209,24 +215,27 @@ static WRITE: LazyLock<String> = LazyLock::new(|| {
 /// Writes and commits a batch that was decided on cached chats. Returns `false` after a conflict:
 /// nothing is written then.
 pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<bool, Fault> {
-    let messages =
-        decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<&Message>>();
+    let messages = decided.outcomes.iter().flatten().collect::<Vec<&Appended>>();
     let (ids, versions) = decided
         .written()
         .map(|(id, chat)| (id.uuid(), chat.version.as_str()))
         .unzip::<_, _, Vec<_>, Vec<_>>();
     let max_hops = decided.written().map(|(_, chat)| chat.state.organization_max_hops.map(max_hops_column));
+    let policies = decided.written().map(|(_, chat)| chat.state.foreign.as_str());
+    let addressed = foreign::addressed(messages.iter().flat_map(|appended| &appended.message.mentions));
     let count = i64::try_from(ids.len()).unwrap_or(i64::MAX);
     let statement = statement::<(Text, Nullable<SqlUuid>, cause::Types, Nullable<Text>)>(WRITE.as_str())
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Array<Text>, _>(versions)
         .bind::<Array<Nullable<Integer>>, _>(max_hops.collect::<Vec<_>>())
-        .bind::<BigInt, _>(count);
+        .bind::<Array<Text>, _>(policies.collect::<Vec<_>>())
+        .bind::<BigInt, _>(count)
+        .bind::<Array<SqlUuid>, _>(addressed);
     let statement = insert::bind_messages(statement, &messages)?;
     let statement = hold::bind_limits(statement, decided.outcomes.iter().flatten());
     let statement = insert::bind_deliveries(statement, &messages);
     let statement = insert::bind_chats(statement, decided.written().map(|(id, chat)| (id, &chat.state)));
-    let written = statement.load::<(String, Option<Uuid>, CauseColumns, Option<String>)>(&mut db).await?;
+    let written = statement.load::<(String, Option<Uuid>, cause::Columns, Option<String>)>(&mut db).await?;
     decided.version = written.as_slice().first().map(|(version, ..)| version.clone());
     let held =
         written.iter().filter_map(|(_, message, _, held_by)| Some((*message.as_ref()?, held_by.as_ref()?)));
@@ -240,6 +249,7 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
 #[cfg(test)]
 mod tests {
     use domain::chat::ParticipantStatus;
+    use domain::foreign::ForeignPolicy;
     use domain::id::{MessageId, ParticipantId, Sequence, UserId};
     use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, KeyedRequest, Operation};
     use domain::message::{Cause, ChatPlan, MaxHops, Mention, MentionKind, MessageKind};
@@ -261,6 +271,8 @@ mod tests {
             respond_within: None,
             max_hops: None,
             organization_max_hops: None,
+            organization: None,
+            foreign: ForeignPolicy::default(),
             plan: None,
         }
     }
@@ -284,6 +296,8 @@ mod tests {
             metadata: None,
             cause: Cause::None,
             traceparent: None,
+            follows_foreign: false,
+            organization: None,
             respond_by: None,
             max_hops: MaxHops::default(),
             is_notice: false,

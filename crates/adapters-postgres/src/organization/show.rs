@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::member::{check_on, count_on};
 use crate::audit;
 use crate::change;
-use crate::chat::row::{LimitColumns, max_hops, max_hops_column, max_pair_messages};
+use crate::chat::row::{LimitColumns, foreign_policy, max_hops, max_hops_column, max_pair_messages};
 use crate::error::Fault;
 use crate::lock;
 use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
@@ -33,7 +33,7 @@ pub(super) async fn find_on(db: &Db, which: &WhichOrganization) -> Result<Option
     }
 }
 
-/// Id, name, creation time, the user's role, the pause, and the limits of hops and of pairs.
+/// Id, name, creation time, the user's role, the pause, the limits, and the policy.
 type OfColumns = (Uuid, String, At, String, PauseColumns, LimitColumns);
 
 pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<OrganizationOf>, Fault> {
@@ -48,7 +48,7 @@ pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<Organizati
                 organizations::created_at,
                 users::organization_role,
                 (organizations::paused_at, organizations::pause_reason),
-                (organizations::max_hops, organizations::max_pair_messages),
+                (organizations::max_hops, organizations::max_pair_messages, organizations::foreign_policy),
             ),
             PlanRow::as_select(),
         ))
@@ -67,6 +67,7 @@ pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<Organizati
         pause: pause_of(pause),
         max_hops: limits.0.and_then(max_hops),
         max_pair_messages: limits.1.and_then(max_pair_messages),
+        foreign: foreign_policy(limits.2.as_deref())?,
     }))
 }
 
@@ -138,6 +139,10 @@ pub(super) async fn rename_on(
     if let Some(max) = command.changes.max_pair_messages {
         let max = organizations::max_pair_messages.eq(max.map(|max| max.get().cast_signed()));
         diesel::update(organization).set(max).execute(&mut db).await?;
+    }
+    if let Some(policy) = command.changes.foreign {
+        let policy = organizations::foreign_policy.eq(policy.as_str());
+        diesel::update(organization).set(policy).execute(&mut db).await?;
     }
     stored_on(db, id).await.map(Ok)
 }

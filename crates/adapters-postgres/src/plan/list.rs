@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::quota::bytes_of;
 use super::row::{PauseColumns, PlanRow, pause_of};
-use crate::chat::row::{LimitColumns, max_hops, max_pair_messages};
+use crate::chat::row::{LimitColumns, foreign_policy, max_hops, max_pair_messages};
 use crate::error::Fault;
 use crate::run::Db;
 use crate::schema::{organizations, plans, users};
@@ -32,7 +32,7 @@ pub(super) async fn plans_on(mut db: &Db) -> Result<Vec<PlanInUse>, Fault> {
     Ok(rows.into_iter().map(in_use).collect())
 }
 
-/// Id, name, plan, counted bytes, pause, limits of hops and of pairs, number of users.
+/// Id, name, plan, counted bytes, pause, limits and policy, number of users.
 type OrganizationColumns = (Uuid, String, String, i64, PauseColumns, LimitColumns, i64);
 
 pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, Fault> {
@@ -50,6 +50,7 @@ pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, F
             organizations::pause_reason,
             organizations::max_hops,
             organizations::max_pair_messages,
+            organizations::foreign_policy,
         ))
         .order(organizations::name)
         .select((
@@ -58,12 +59,12 @@ pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, F
             organizations::plan,
             organizations::content_bytes,
             (organizations::paused_at, organizations::pause_reason),
-            (organizations::max_hops, organizations::max_pair_messages),
+            (organizations::max_hops, organizations::max_pair_messages, organizations::foreign_policy),
             diesel::dsl::count(users::id.nullable()),
         ))
         .load::<OrganizationColumns>(&mut db)
         .await?;
-    Ok(rows.into_iter().map(into_organization).collect())
+    rows.into_iter().map(into_organization).collect()
 }
 
 pub(crate) async fn organization_on(mut db: &Db, id: Uuid) -> Result<Option<Organization>, Fault> {
@@ -76,7 +77,7 @@ pub(crate) async fn organization_on(mut db: &Db, id: Uuid) -> Result<Option<Orga
             organizations::plan,
             organizations::content_bytes,
             (organizations::paused_at, organizations::pause_reason),
-            (organizations::max_hops, organizations::max_pair_messages),
+            (organizations::max_hops, organizations::max_pair_messages, organizations::foreign_policy),
         ))
         .first::<(Uuid, String, String, i64, PauseColumns, LimitColumns)>(&mut db)
         .await
@@ -84,11 +85,13 @@ pub(crate) async fn organization_on(mut db: &Db, id: Uuid) -> Result<Option<Orga
     let Some((id, name, plan, bytes, pause, limits)) = found else { return Ok(None) };
     let members = users::table.filter(users::organization_id.eq(id)).filter(users::deleted_at.is_null());
     let members = members.count().get_result(&mut db).await?;
-    Ok(Some(into_organization((id, name, plan, bytes, pause, limits, members))))
+    into_organization((id, name, plan, bytes, pause, limits, members)).map(Some)
 }
 
-fn into_organization((id, name, plan, bytes, pause, limits, users): OrganizationColumns) -> Organization {
-    Organization {
+fn into_organization(
+    (id, name, plan, bytes, pause, limits, users): OrganizationColumns,
+) -> Result<Organization, Fault> {
+    Ok(Organization {
         id: OrganizationId::new(id),
         name,
         plan: PlanName::from_stored(plan),
@@ -97,5 +100,6 @@ fn into_organization((id, name, plan, bytes, pause, limits, users): Organization
         pause: pause_of(pause),
         max_hops: limits.0.and_then(max_hops),
         max_pair_messages: limits.1.and_then(max_pair_messages),
-    }
+        foreign: foreign_policy(limits.2.as_deref())?,
+    })
 }

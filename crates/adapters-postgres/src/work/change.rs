@@ -87,7 +87,7 @@ pub(super) async fn change_on(
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
     if let Some(ended) = ended
-        && may_end_hold_on(db, item.scope, chat_id).await?
+        && (!ended.is_of_chat() || may_end_hold_on(db, item.scope, chat_id).await?)
     {
         hold::end_on(db, &message, ended).await?;
     }

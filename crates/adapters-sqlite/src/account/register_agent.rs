@@ -53,6 +53,7 @@ pub(super) fn register_agent_on(
         listed_in_directory: false,
         registry_access: true,
         shared_with_organization: false,
+        foreign_access: false,
         is_global: false,
         max_attempts: None,
         created_at: At(new.now),

@@ -7,16 +7,17 @@ use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::MemberState;
 use domain::delivery::HeldBy;
-use domain::id::{AgentId, ChatId, ParticipantKind, Sequence};
+use domain::foreign::Origin;
+use domain::id::{AgentId, ChatId, OrganizationId, ParticipantKind, Sequence};
 use domain::message::{
     AppendRefused, Appended, ChatPlan, ChatState, Message, NewMessage, PriorResult, TraceParent, pair_since,
 };
 use uuid::Uuid;
 
 use super::row::{CauseColumns, mentions_column};
-use super::{cause, hold, title};
+use super::{cause, foreign, hold, title};
 use crate::chat::activate_on;
-use crate::chat::row::{max_hops, member_state, respond_within};
+use crate::chat::row::{foreign_policy, max_hops, member_state, respond_within};
 use crate::error::Fault;
 use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
@@ -39,15 +40,17 @@ pub(crate) fn append_on(
             PriorResult::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),
         }
     }
-    let Some((sender, mut state, (has_begun, has_held_pairs))) = sender_on(connection, &new)? else {
+    let Some((sender, mut state, (has_begun, has_held_pairs, holds_foreign))) = sender_on(connection, &new)?
+    else {
         return Ok(Err(AppendRefused::NotParticipant));
     };
     if let (Some(agent), true) = (new.sender.agent(), has_begun && new.counts_attempts()) {
-        let (observed, of_cause) = cause::of_attempts_on(connection, agent, new.chat)?;
+        let (observed, of_cause, is_foreign) = cause::of_attempts_on(connection, agent, new.chat)?;
         if new.cause.is_none() {
             new.traceparent = TraceParent::of_new(new.traceparent, of_cause, new.id);
         }
         new.cause = new.cause.or_observed(observed);
+        new.follows_foreign |= is_foreign;
     }
     let mut members = mentioned_on(connection, &new)?;
     members.insert(new.sender.uuid(), sender);
@@ -62,10 +65,14 @@ pub(crate) fn append_on(
         recipients: decision.recipients,
         stopped: decision.stopped,
         is_paused: state.is_paused,
+        foreign: state.foreign,
         hop_limit: decision.hop_limit,
         titled: None,
     };
     hold::hold_on(connection, &mut appended, has_held_pairs)?;
+    if holds_foreign {
+        foreign::hold_on(connection, &mut appended)?;
+    }
     let message = &appended.message;
     if activates {
         activate_on(connection, message.sender, message.chat_id)?;
@@ -102,13 +109,16 @@ fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<Agen
 type Plan = (String, Option<i64>, Option<i64>, i64);
 
 /// Status of a membership, its stop, and a pause of the organization; whether the chat has no title yet, its last
-/// sequence, number of deleted messages, newest time, and bytes; the limits; whether the sender has work that it has
-/// begun, and whether pairs of the chat are held.
+/// sequence, number of deleted messages, newest time, and bytes; the limits; the flags.
 type Sender =
-    (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Limits, Option<Plan>, (bool, bool));
+    (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Limits, Option<Plan>, Flags);
 
-/// The default deadline of a chat, its limit of hops, and that of its organization.
-type Limits = (Option<i32>, Option<i32>, Option<i32>);
+/// Whether the sender has work that it has begun, whether pairs of the chat are held, and whether any organization has
+/// what others ask its agents held.
+type Flags = (bool, bool, bool);
+
+/// The default deadline of a chat, its limit of hops, and that of its organization, which is the fourth; its policy.
+type Limits = (Option<i32>, Option<i32>, Option<i32>, Option<Id>, Option<String>);
 
 /// The SQL types of a [`Sender`].
 type SenderColumns = (
@@ -120,25 +130,25 @@ type SenderColumns = (
     BigInt,
     Nullable<BigInt>,
     BigInt,
-    (Nullable<Integer>, Nullable<Integer>, Nullable<Integer>),
+    (Nullable<Integer>, Nullable<Integer>, Nullable<Integer>, Nullable<Binary>, Nullable<Text>),
     Nullable<(Text, Nullable<BigInt>, Nullable<BigInt>, BigInt)>,
-    (Bool, Bool),
+    (Bool, Bool, Bool),
 );
 
-/// The sender's membership and the chat, if the sender is a participant; whether it has work that it has begun, and
-/// whether pairs of the chat are held.
+/// The sender's membership and the chat, if the sender is a participant, and the flags.
 fn sender_on(
     connection: &mut SqliteConnection,
     new: &NewMessage,
-) -> Result<Option<(MemberState, ChatState, (bool, bool))>, Fault> {
+) -> Result<Option<(MemberState, ChatState, Flags)>, Fault> {
     let found = statement!(
         "SELECT participants.status, stopped_at, paused_at, title IS NULL AND titled_by IS NULL, last_sequence, \
              deleted_messages, last_message_at, chats.content_bytes, respond_within, \
-             chats.max_hops, organizations.max_hops, plans.name, plans.messages, plans.bytes, \
-             organizations.content_bytes, EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_at_work \
+             chats.max_hops, organizations.max_hops, chats.organization_id, organizations.foreign_policy, \
+             plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_at_work \
              WHERE agent_id = participant_id AND ", cause::BEGUN, "), \
              EXISTS (SELECT 1 FROM holds INDEXED BY holds_of_pairs WHERE holds.chat_id = participants.chat_id \
-             AND held_by = 'max_pair_messages' AND held_at > ?) \
+             AND held_by = 'max_pair_messages' AND held_at > ?), \
+             EXISTS (SELECT 1 FROM organizations INDEXED BY organizations_that_hold WHERE foreign_policy = 'hold') \
          FROM participants CROSS JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
          LEFT JOIN organizations ON organizations.id = chats.organization_id \
          LEFT JOIN plans ON plans.name = organizations.plan \
@@ -159,7 +169,7 @@ fn sender_on(
         deleted_messages,
         newest,
         content_bytes,
-        (within, max, organization_max),
+        (within, max, organization_max, organization, policy),
         plan,
         flags,
     )) = found
@@ -184,6 +194,8 @@ fn sender_on(
         respond_within,
         max_hops: max.and_then(max_hops),
         organization_max_hops: organization_max.and_then(max_hops),
+        organization: organization.map(|id| OrganizationId::new(id.0)),
+        foreign: foreign_policy(policy.as_deref())?,
         plan,
     };
     Ok(Some((member_state(&status, stop.is_some())?, state, flags)))
@@ -217,14 +229,14 @@ fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(),
              metadata, created_at, updated_at, respond_by"
         };
     }
-    if message.cause.is_none() && message.traceparent.is_none() {
+    if message.cause.is_none() && message.traceparent.is_none() && message.origin.is_own() {
         let insert = statement!(columns!(), ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
         with_values(insert, message)?.execute(connection)?;
         return Ok(());
     }
     let insert = statement!(
         columns!(),
-        ", cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent) \
+        ", cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin) \
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     );
     let cause = CauseColumns::of(message);
@@ -236,11 +248,21 @@ fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(),
         .bind::<Nullable<Text>, _>(cause.originator_kind)
         .bind::<Nullable<Bool>, _>(cause.ambiguous_cause)
         .bind::<Nullable<Text>, _>(cause.traceparent)
+        .bind::<Nullable<Bool>, _>(origin_column(message.origin))
         .execute(connection)?;
     Ok(())
 }
 
-/// Binds the values of a message without its cause and its trace.
+/// The column of an origin.
+const fn origin_column(origin: Origin) -> Option<bool> {
+    match origin {
+        Origin::Own => None,
+        Origin::Allowed => Some(false),
+        Origin::Labeled => Some(true),
+    }
+}
+
+/// Binds the values of a message without its cause, its trace, and its origin.
 fn with_values<T: statement::Text>(
     statement: Statement<T, (), ()>,
     message: &Message,

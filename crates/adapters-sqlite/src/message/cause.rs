@@ -19,13 +19,14 @@ struct PlaceRow {
     sender_id: Id,
     sender_kind: String,
     cause: CauseColumns,
+    foreign_origin: Option<bool>,
 }
 
 impl PlaceRow {
     /// The columns of the row.
     const COLUMNS: &'static str = "messages.id, messages.sender_id, messages.sender_kind, messages.cause_id, \
          messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause, \
-         messages.traceparent";
+         messages.traceparent, messages.foreign_origin";
 
     /// The place of what follows from the message.
     fn place_below(self) -> Result<Place, Fault> {
@@ -54,6 +55,7 @@ type PlaceColumns = (
         Nullable<Bool>,
         Nullable<Text>,
     ),
+    Nullable<Bool>,
 );
 
 /// A begun delivery that is not finished; its columns are null unless its attempt is open.
@@ -65,12 +67,13 @@ pub(super) const BEGUN: &str = "processed_at IS NULL AND dead_at IS NULL AND cur
 /// The number is [`EXAMINED_DELIVERIES`].
 const LIMIT: &str = " LIMIT 100";
 
-/// The cause of what `agent` writes in the chat, in which it is, and the place of the cause in a trace.
+/// The cause of what `agent` writes in the chat, in which it is; the place of the cause in a trace; and whether it may be
+/// foreign to the chat.
 pub(super) fn of_attempts_on(
     connection: &mut SqliteConnection,
     agent: AgentId,
     chat: ChatId,
-) -> Result<(Cause, Option<TraceParent>), Fault> {
+) -> Result<(Cause, Option<TraceParent>, bool), Fault> {
     let here = statement!(
         "SELECT ", PlaceRow::COLUMNS, " FROM (\
              SELECT chat_id, sequence, ", PROCESSING, " AS is_open FROM deliveries INDEXED BY deliveries_at_work \
@@ -82,7 +85,8 @@ pub(super) fn of_attempts_on(
     let here = here.bind::<Binary, _>(Id(agent.uuid())).bind::<Binary, _>(Id(chat.uuid()));
     let (here, traceparent) = found(here.load(connection)?)?;
     if !here.open.is_empty() || here.examined >= EXAMINED_DELIVERIES {
-        return Ok(of_known(Cause::of_attempts(&here, &OpenAttempts::default()), traceparent));
+        let cause = Cause::of_attempts(&here, &OpenAttempts::default());
+        return Ok((cause, of_known(cause, traceparent), here.is_foreign));
     }
     let elsewhere = statement!(
         "SELECT ", PlaceRow::COLUMNS, " FROM (\
@@ -101,20 +105,22 @@ pub(super) fn of_attempts_on(
         .bind::<Binary, _>(Id(chat.uuid()))
         .bind::<Binary, _>(Id(chat.uuid()));
     let (elsewhere, traceparent) = found(elsewhere.load(connection)?)?;
-    Ok(of_known(Cause::of_attempts(&here, &elsewhere), traceparent))
+    let cause = Cause::of_attempts(&here, &elsewhere);
+    Ok((cause, of_known(cause, traceparent), here.is_foreign || elsewhere.is_foreign))
 }
 
 /// Only a known cause is in a trace.
-fn of_known(cause: Cause, traceparent: Option<TraceParent>) -> (Cause, Option<TraceParent>) {
-    (cause, traceparent.filter(|_| matches!(cause, Cause::Known(_))))
+fn of_known(cause: Cause, traceparent: Option<TraceParent>) -> Option<TraceParent> {
+    traceparent.filter(|_| matches!(cause, Cause::Known(_)))
 }
 
 /// Also the place in a trace of the message of an open attempt: it is known if there is only one.
 fn found(rows: Vec<Examined>) -> Result<(OpenAttempts, Option<TraceParent>), Fault> {
     let examined = rows.len();
     let traceparent = rows.iter().flatten().next().map(|row| row.cause.traceparent()).transpose()?;
+    let is_foreign = rows.iter().flatten().any(|row| row.foreign_origin.is_some());
     let open = rows.into_iter().flatten().map(PlaceRow::place_below).collect::<Result<_, _>>()?;
-    Ok((OpenAttempts { open, examined }, traceparent.flatten()))
+    Ok((OpenAttempts { open, is_foreign, examined }, traceparent.flatten()))
 }
 
 #[cfg(test)]

@@ -54,7 +54,11 @@ pub(super) fn hold_on(
 }
 
 /// A hold is recorded unless one is in force: it was not released, and if it is of a pair, its time is not over.
-fn record_on(connection: &mut SqliteConnection, hold: DueHold, now: Timestamp) -> Result<(), Fault> {
+pub(super) fn record_on(
+    connection: &mut SqliteConnection,
+    hold: DueHold,
+    now: Timestamp,
+) -> Result<(), Fault> {
     statement!(
         "INSERT INTO holds (subject_id, held_by, chat_id, message_id, bound, held_at) VALUES (?, ?, ?, ?, ?, ?) \
          ON CONFLICT (subject_id, held_by) DO UPDATE SET chat_id = excluded.chat_id, \
@@ -151,10 +155,11 @@ pub(crate) fn end_on(
     let subjects = match by {
         HeldBy::MaxHops | HeldBy::MaxTreeMessages => vec![message.hold_subject()],
         HeldBy::MaxPairMessages => message.pairs().map(|pair| pair.subject()).collect(),
+        HeldBy::Foreign => vec![message.origin_subject()],
     };
     for subject in subjects.into_iter().map(|subject| Id(subject.uuid())) {
         match by {
-            _ if !is_released => {
+            _ if !is_released || by == HeldBy::Foreign => {
                 statement!(
                     "UPDATE holds SET held_at = NULL, noticed_at = NULL WHERE subject_id = ? AND held_by = ?"
                 )
@@ -176,7 +181,7 @@ pub(crate) fn end_on(
                     allow_own_tree_on(connection, message, subject, hop)?;
                 }
             }
-            HeldBy::MaxTreeMessages | HeldBy::MaxPairMessages => allow_again_on(connection, subject, by)?,
+            _ => allow_again_on(connection, subject, by)?,
         }
     }
     Ok(())

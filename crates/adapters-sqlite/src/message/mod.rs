@@ -5,6 +5,7 @@ pub(crate) mod append;
 mod cause;
 mod context;
 mod deadline;
+mod foreign;
 mod history;
 pub(crate) mod hold;
 pub(crate) mod load;

@@ -15,7 +15,7 @@ use domain::time::Timestamp;
 use super::member::{check_on, count_on};
 use crate::audit;
 use crate::change;
-use crate::chat::row::{LimitColumns, max_hops, max_hops_column, max_pair_messages};
+use crate::chat::row::{LimitColumns, foreign_policy, max_hops, max_hops_column, max_pair_messages};
 use crate::error::Fault;
 use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
 use crate::plan::list::organization_on;
@@ -30,7 +30,7 @@ pub(super) fn find_on(
     which_on(connection, which)?.map_or(Ok(None), |id| organization_on(connection, &id))
 }
 
-/// Id, name, creation time, the user's role, the pause, and the limits of hops and of pairs.
+/// Id, name, creation time, the user's role, the pause, the limits, and the policy.
 type OfColumns = (Vec<u8>, String, i64, String, PauseColumns, LimitColumns);
 
 pub(super) fn of_on(
@@ -48,7 +48,7 @@ pub(super) fn of_on(
                 organizations::created_at,
                 users::organization_role,
                 (organizations::paused_at, organizations::pause_reason),
-                (organizations::max_hops, organizations::max_pair_messages),
+                (organizations::max_hops, organizations::max_pair_messages, organizations::foreign_policy),
             ),
             PlanRow::as_select(),
         ))
@@ -66,6 +66,7 @@ pub(super) fn of_on(
         pause: pause_of(pause),
         max_hops: limits.0.and_then(max_hops),
         max_pair_messages: limits.1.and_then(max_pair_messages),
+        foreign: foreign_policy(limits.2.as_deref())?,
     }))
 }
 
@@ -128,7 +129,11 @@ pub(super) fn rename_on(
     }
     if let Some(max) = command.changes.max_pair_messages {
         let max = organizations::max_pair_messages.eq(max.map(|max| max.get().cast_signed()));
-        diesel::update(organization).set(max).execute(connection)?;
+        diesel::update(organization.clone()).set(max).execute(connection)?;
+    }
+    if let Some(policy) = command.changes.foreign {
+        let policy = organizations::foreign_policy.eq(policy.as_str());
+        diesel::update(organization).set(policy).execute(connection)?;
     }
     stored_on(connection, id).map(Ok)
 }

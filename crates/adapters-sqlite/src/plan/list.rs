@@ -8,7 +8,7 @@ use domain::plan::{Organization, PlanInUse, PlanName};
 
 use super::quota::bytes_of;
 use super::row::{PauseColumns, PlanRow, pause_of};
-use crate::chat::row::{LimitColumns, max_hops, max_pair_messages};
+use crate::chat::row::{LimitColumns, foreign_policy, max_hops, max_pair_messages};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{organizations, plans, users};
@@ -30,7 +30,7 @@ pub(super) fn plans_on(connection: &mut SqliteConnection) -> Result<Vec<PlanInUs
     Ok(rows.into_iter().map(in_use).collect())
 }
 
-/// Id, name, plan, counted bytes, pause, limits of hops and of pairs, number of users.
+/// Id, name, plan, counted bytes, pause, limits and policy, number of users.
 type OrganizationColumns = (Vec<u8>, String, String, i64, PauseColumns, LimitColumns, i64);
 
 pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<Organization>, Fault> {
@@ -48,6 +48,7 @@ pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<
             organizations::pause_reason,
             organizations::max_hops,
             organizations::max_pair_messages,
+            organizations::foreign_policy,
         ))
         .order(organizations::name)
         .select((
@@ -56,7 +57,7 @@ pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<
             organizations::plan,
             organizations::content_bytes,
             (organizations::paused_at, organizations::pause_reason),
-            (organizations::max_hops, organizations::max_pair_messages),
+            (organizations::max_hops, organizations::max_pair_messages, organizations::foreign_policy),
             diesel::dsl::count(users::id.nullable()),
         ))
         .load::<OrganizationColumns>(connection)?;
@@ -76,7 +77,7 @@ pub(crate) fn organization_on(
             organizations::plan,
             organizations::content_bytes,
             (organizations::paused_at, organizations::pause_reason),
-            (organizations::max_hops, organizations::max_pair_messages),
+            (organizations::max_hops, organizations::max_pair_messages, organizations::foreign_policy),
         ))
         .get_result::<(Vec<u8>, String, String, i64, PauseColumns, LimitColumns)>(connection)
         .optional()?;
@@ -98,5 +99,6 @@ fn into_organization(
         pause: pause_of(pause),
         max_hops: limits.0.and_then(max_hops),
         max_pair_messages: limits.1.and_then(max_pair_messages),
+        foreign: foreign_policy(limits.2.as_deref())?,
     })
 }

@@ -80,7 +80,7 @@ pub(super) fn change_on(
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
     if let Some(ended) = ended
-        && may_end_hold_on(connection, item.scope, chat_id)?
+        && (!ended.is_of_chat() || may_end_hold_on(connection, item.scope, chat_id)?)
     {
         hold::end_on(connection, &message, ended)?;
     }

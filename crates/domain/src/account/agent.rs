@@ -144,6 +144,10 @@ pub struct Agent {
     pub registry_access: bool,
     /// Set if the owner shares it with the organization.
     pub shared_with_organization: bool,
+    /// Set if its owner lets it use all of its rights while it works for another organization
+    /// ([`crate::foreign`]).
+    #[serde(default)]
+    pub foreign_access: bool,
     /// Set if it is a global agent, which only the operator can decide.
     pub is_global: bool,
     /// The number of attempts after which a message is dead for it; `None` for no limit.

@@ -28,6 +28,8 @@ pub struct AgentChanges {
     pub registry_access: Option<bool>,
     /// Shares it with the owner's organization or not.
     pub shared_with_organization: Option<bool>,
+    /// Lets it use all of its rights while it works for another organization or not.
+    pub foreign_access: Option<bool>,
     /// The number of attempts after which a message is dead for it; `Some(None)` for no limit.
     pub max_attempts: Option<Option<MaxAttempts>>,
 }

@@ -37,6 +37,7 @@ macro_rules! tables {
                     pause_reason -> Nullable<Text>,
                     max_hops -> Nullable<Small>,
                     max_pair_messages -> Nullable<Small>,
+                    foreign_policy -> Nullable<Text>,
                 }
                 users (id) {
                     id -> Id,
@@ -87,6 +88,7 @@ macro_rules! tables {
                     max_attempts -> Nullable<Small>,
                     disconnected_at -> Nullable<Instant>,
                     disconnect_reason -> Nullable<Text>,
+                    foreign_access -> Flag,
                 }
                 deletion_jobs (agent_id) {
                     agent_id -> Id,
@@ -164,6 +166,7 @@ macro_rules! tables {
                     originator_kind -> Nullable<Text>,
                     ambiguous_cause -> Nullable<Flag>,
                     traceparent -> Nullable<Text>,
+                    foreign_origin -> Nullable<Flag>,
                 }
                 deliveries (agent_id, chat_id, sequence) {
                     agent_id -> Id,

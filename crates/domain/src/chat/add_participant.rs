@@ -6,6 +6,7 @@ use super::port::{AddParticipant, AddedParticipant};
 use super::service::ChatService;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
+use crate::foreign::{self, ForeignCause};
 use crate::id::{AccountId, ChatId};
 use crate::store::{OnCommit, StoreError};
 
@@ -24,6 +25,9 @@ pub enum AddParticipantError {
     /// A rule forbids it.
     #[error(transparent)]
     Refused(#[from] AddRefused),
+    /// The agent works for another organization.
+    #[error(transparent)]
+    Foreign(#[from] ForeignCause),
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -37,9 +41,11 @@ impl ChatService {
         chat: ChatId,
         command: AddParticipantCommand,
     ) -> Result<Participant, AddParticipantError> {
+        let by = caller.into();
+        foreign::check::<AddParticipantError>(&*self.work, by).await?;
         let command = AddParticipant {
             chat,
-            by: caller.into(),
+            by,
             candidate: command.candidate,
             role: command.role,
             now: self.clock.now(),

@@ -5,6 +5,7 @@ use super::request::{ContactRequest, RequestAction, RequestStatus};
 use super::send::publish_answer;
 use super::service::ContactService;
 use crate::caller::Caller;
+use crate::foreign::{self, ForeignCause};
 use crate::store::{OnCommit, StoreError};
 
 /// The reason why a request was not changed.
@@ -19,6 +20,9 @@ pub enum AnswerRequestError {
     /// It was answered before, or has expired.
     #[error("the request is {} already", .0.as_str())]
     Settled(RequestStatus),
+    /// The request would be approved, and the agent works for another organization.
+    #[error(transparent)]
+    Foreign(#[from] ForeignCause),
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -32,10 +36,14 @@ impl ContactService {
         which: WhichRequest,
         action: RequestAction,
     ) -> Result<ContactRequest, AnswerRequestError> {
+        let by = caller.into();
+        if action == RequestAction::Approve {
+            foreign::check::<AnswerRequestError>(&*self.work, by).await?;
+        }
         let (now, expired_until) = self.now();
         let by_handle = matches!(which, WhichRequest::With(_));
         let contacts = self.contact_ids(now);
-        let command = AnswerRequest { by: caller.into(), which, action, contacts, now, expired_until };
+        let command = AnswerRequest { by, which, action, contacts, now, expired_until };
         let events = self.events.clone();
         let on_commit = OnCommit::new(move |answered: &Answered| publish_answer(&events, answered));
         match self.contacts.answer(command, on_commit).await? {

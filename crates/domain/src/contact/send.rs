@@ -8,6 +8,7 @@ use super::request::{ContactRequest, RequestMessage, SendRefused};
 use super::service::ContactService;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
+use crate::foreign::{self, ForeignCause};
 use crate::id::{ContactRequestId, ParticipantKind};
 use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
@@ -32,6 +33,9 @@ pub enum SendRequestError {
         /// The kind of the caller; the two interfaces answer some rules differently.
         by: ParticipantKind,
     },
+    /// The agent works for another organization.
+    #[error(transparent)]
+    Foreign(#[from] ForeignCause),
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -46,6 +50,7 @@ impl ContactService {
         command: SendRequest,
     ) -> Result<ContactRequest, SendRequestError> {
         let by = caller.into();
+        foreign::check::<SendRequestError>(&*self.work, by).await?;
         let (now, expired_until) = self.now();
         let new = NewRequest {
             id: ContactRequestId::new(self.ids.generate(now)),

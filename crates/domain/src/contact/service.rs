@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::port::ContactRepository;
+use crate::foreign::ForeignRepository;
 use crate::id::ContactId;
 use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
 use crate::time::Timestamp;
@@ -35,6 +36,7 @@ impl Default for RequestLifetime {
 /// Use cases on contacts and contact requests.
 pub struct ContactService {
     pub(super) contacts: Arc<dyn ContactRepository>,
+    pub(super) work: Arc<dyn ForeignRepository>,
     pub(super) presence: Arc<dyn Presence>,
     pub(super) events: Arc<dyn EventPublisher>,
     pub(super) clock: Arc<dyn Clock>,
@@ -46,13 +48,14 @@ impl ContactService {
     /// Wires the area to its ports.
     pub fn new(
         contacts: Arc<dyn ContactRepository>,
+        work: Arc<dyn ForeignRepository>,
         presence: Arc<dyn Presence>,
         events: Arc<dyn EventPublisher>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
         lifetime: RequestLifetime,
     ) -> Self {
-        Self { contacts, presence, events, clock, ids, lifetime }
+        Self { contacts, work, presence, events, clock, ids, lifetime }
     }
 
     /// The current time, and the time until which requests have expired.

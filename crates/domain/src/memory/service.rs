@@ -9,6 +9,7 @@ use super::port::{ChangeMemory, ChangeMemoryRefused, Memory, MemoryRepository, N
 use super::state::{MemoryStep, Unmovable};
 use super::store::StoreMemory;
 use crate::caller::{AgentCaller, Caller, UserCaller};
+use crate::foreign::{self, ForeignCause, ForeignRepository};
 use crate::id::MemoryId;
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
@@ -30,6 +31,9 @@ pub enum StoreMemoryError {
     /// The agent was deleted.
     #[error("the agent is gone")]
     SourceGone,
+    /// The memory is for the organization, and the agent works for another one.
+    #[error(transparent)]
+    Foreign(#[from] ForeignCause),
     /// The organization stores as many bytes as its plan allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
@@ -93,6 +97,7 @@ impl From<ChangeMemoryRefused> for ChangeMemoryError {
 /// Use cases on memories.
 pub struct MemoryService {
     memories: Arc<dyn MemoryRepository>,
+    work: Arc<dyn ForeignRepository>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdGenerator>,
 }
@@ -101,10 +106,11 @@ impl MemoryService {
     /// Wires the area to its ports.
     pub fn new(
         memories: Arc<dyn MemoryRepository>,
+        work: Arc<dyn ForeignRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
     ) -> Self {
-        Self { memories, clock, ids }
+        Self { memories, work, clock, ids }
     }
 
     /// Stores a memory.
@@ -115,6 +121,9 @@ impl MemoryService {
         }
         if scope == MemoryScope::Subject && command.subject.is_none() {
             return Err(StoreMemoryError::SubjectMissing);
+        }
+        if scope == MemoryScope::Organization {
+            foreign::check::<StoreMemoryError>(&*self.work, caller.into()).await?;
         }
         let now = self.clock.now();
         let new = NewMemory {

@@ -71,6 +71,7 @@ mod tests {
     use super::super::mention::{Mention, MentionKind};
     use super::super::model::MessageKind;
     use super::*;
+    use crate::foreign::Origin;
     use crate::id::{AgentId, ChatId, MessageId, Sequence};
     use uuid::Uuid;
 
@@ -94,6 +95,7 @@ mod tests {
             metadata: None,
             cause: Cause::None,
             traceparent: None,
+            origin: Origin::Own,
             created_at: Timestamp::from_micros(10),
             updated_at: Timestamp::from_micros(10),
             respond_by: None,

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::{AppendRefused, MaxHops, Message, NewMessage, RespondWithin};
 use crate::chat::{ChatTitle, MemberState, ParticipantStatus};
 use crate::delivery::Delivery;
-use crate::id::{AgentId, ChatId, ParticipantId, Sequence};
+use crate::foreign::{ForeignPolicy, Origin};
+use crate::id::{AgentId, ChatId, OrganizationId, ParticipantId, Sequence};
 use crate::plan::{LimitReached, Resource, check};
 use crate::time::Timestamp;
 
@@ -31,6 +32,10 @@ pub struct ChatState {
     pub max_hops: Option<MaxHops>,
     /// That of its organization.
     pub organization_max_hops: Option<MaxHops>,
+    /// Its organization; `None` without one, to which nothing is foreign.
+    pub organization: Option<OrganizationId>,
+    /// The policy of its organization.
+    pub foreign: ForeignPolicy,
     /// The plan of the chat's organization; `None` without a plan.
     pub plan: Option<ChatPlan>,
 }
@@ -127,6 +132,7 @@ impl ChatState {
         self.newest = Some(at);
         self.last_sequence = self.last_sequence.next();
         let by_default = self.respond_within.filter(|_| !addressed.is_empty()).map(|within| within.after(at));
+        let origin = Origin::of(new.is_foreign_to(self.organization), self.foreign);
         let message = Message {
             id: new.id,
             chat_id: new.chat,
@@ -140,6 +146,7 @@ impl ChatState {
             metadata: new.metadata,
             cause: new.cause,
             traceparent: new.traceparent,
+            origin,
             created_at: at,
             updated_at: at,
             respond_by: new.respond_by.or(by_default),
@@ -177,7 +184,7 @@ mod tests {
 
     use super::*;
     use crate::id::{MessageId, UserId};
-    use crate::message::{Cause, Mention, MentionKind, MessageKind};
+    use crate::message::{Cause, Mention, MentionKind, MessageKind, Place};
 
     const ANN: u128 = 1;
 
@@ -192,6 +199,8 @@ mod tests {
             respond_within: None,
             max_hops: None,
             organization_max_hops: None,
+            organization: None,
+            foreign: ForeignPolicy::default(),
             plan: None,
         }
     }
@@ -234,6 +243,8 @@ mod tests {
             metadata: None,
             cause: Cause::None,
             traceparent: None,
+            follows_foreign: false,
+            organization: None,
             respond_by: None,
             max_hops: MaxHops::default(),
             is_notice: false,
@@ -302,6 +313,38 @@ mod tests {
         let Err(AppendRefused::Limit(reached)) = send(&mut chat, new(3, &[])) else { panic!("it is full") };
         assert_eq!((reached.resource, reached.limit, reached.scope), (Resource::Bytes, 1000, None));
         assert_eq!(chat.content_bytes, 55);
+    }
+
+    /// A known cause decides, and without one the sender does.
+    #[test]
+    fn the_origin_is_that_of_the_tree() {
+        let organization = |number| Some(OrganizationId::new(Uuid::from_u128(number)));
+        let place = new(1, &[]).id;
+        let place = Place { message: None, root: place, hop: 1, originator: new(1, &[]).sender };
+        let (known, unclear) = (Cause::Known(place), Cause::Ambiguous { hop: 1 });
+        for (cause, follows_foreign, sender, is_foreign) in [
+            (Cause::None, false, organization(1), false),
+            (Cause::None, false, organization(2), true),
+            (Cause::None, false, None, false),
+            (known, false, organization(2), false),
+            (known, true, organization(1), true),
+            (unclear, false, organization(1), false),
+            (unclear, false, organization(2), true),
+            (unclear, true, organization(1), true),
+        ] {
+            for (own, policy, origin) in [
+                (organization(1), ForeignPolicy::Label, Origin::Labeled),
+                (organization(1), ForeignPolicy::Allow, Origin::Allowed),
+            ] {
+                let mut chat = ChatState { organization: own, foreign: policy, ..chat() };
+                let new = NewMessage { cause, follows_foreign, organization: sender, ..new(1, &[]) };
+                let decided = chat.append(new, active, &[]).unwrap().message.origin;
+                let expected = if is_foreign { origin } else { Origin::Own };
+                assert_eq!(decided, expected, "{cause:?} {follows_foreign} {sender:?}");
+            }
+        }
+        let nobodys = NewMessage { organization: organization(2), ..new(1, &[]) };
+        assert_eq!(chat().append(nobodys, active, &[]).unwrap().message.origin, Origin::Own);
     }
 
     #[test]

@@ -101,6 +101,8 @@ pub struct OpenAttempts {
     /// The places of what follows from the messages on which they are open. Attempts in rooms that the agent has left,
     /// that are deleted, or that belong to another organization do not count.
     pub open: Vec<Place>,
+    /// Set if one of these messages is foreign to its chat ([`Origin`](crate::foreign::Origin)).
+    pub is_foreign: bool,
     /// The number of begun and unfinished deliveries that were examined, at most [`EXAMINED_DELIVERIES`].
     pub examined: usize,
 }
@@ -143,18 +145,34 @@ impl Message {
     }
 }
 
+/// A cause that a new message names.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct NamedCause {
+    pub(super) cause: Cause,
+    /// The place of the cause in a trace.
+    pub(super) traceparent: Option<TraceParent>,
+    /// Set if the cause is foreign to its chat.
+    pub(super) is_foreign: bool,
+}
+
 impl MessageService {
     /// What a new message of `sender` in the chat follows from if it names `in_reply_to`, and the place of that in a
     /// trace; `None` if that is no message of the chat that the sender may see.
+    /// What a new message of `sender` in the chat follows from if it names `in_reply_to`, and whether that is foreign to
+    /// the chat; `None` if it is no message of the chat that the sender may see.
     pub(super) async fn named_cause(
         &self,
         sender: ParticipantId,
         chat: ChatId,
         in_reply_to: Option<MessageId>,
-    ) -> Result<Option<(Cause, Option<TraceParent>)>, StoreError> {
-        let Some(named) = in_reply_to else { return Ok(Some((Cause::None, None))) };
+    ) -> Result<Option<NamedCause>, StoreError> {
+        let Some(named) = in_reply_to else { return Ok(Some(NamedCause::default())) };
         let found = self.messages.find_readable(sender, chat, named).await?;
-        Ok(found.map(|message| (Cause::Known(message.place_of_answer(sender)), message.traceparent)))
+        Ok(found.map(|message| NamedCause {
+            cause: Cause::Known(message.place_of_answer(sender)),
+            traceparent: message.traceparent,
+            is_foreign: message.origin.is_foreign(),
+        }))
     }
 
     /// The part in the chat of the tree to which a message belongs, oldest first.
@@ -192,7 +210,7 @@ mod tests {
     }
 
     fn attempts(open: &[u128], examined: usize) -> OpenAttempts {
-        OpenAttempts { open: open.iter().copied().map(below).collect(), examined }
+        OpenAttempts { open: open.iter().copied().map(below).collect(), is_foreign: false, examined }
     }
 
     #[test]

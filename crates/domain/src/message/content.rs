@@ -59,8 +59,8 @@ impl EventContent {
     }
 }
 
-/// Free-form data of an event: a JSON object of at most 65,536 bytes, without the members `cause` and
-/// `delegation`, which are reserved for the server.
+/// Free-form data of an event: a JSON object of at most 65,536 bytes, without the members `cause`,
+/// `delegation`, and `origin`, which are reserved for the server.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct EventMetadata(Map<String, Value>);
 
@@ -69,7 +69,7 @@ impl EventMetadata {
     pub const MAX_BYTES: usize = 65_536;
 
     /// The members that only the server makes.
-    pub const RESERVED: [&'static str; 3] = ["cause", "delegation", "traceparent"];
+    pub const RESERVED: [&'static str; 4] = ["cause", "delegation", "origin", "traceparent"];
 
     /// Checks the size, and removes reserved members.
     pub fn new(mut members: Map<String, Value>) -> Result<Self, TextFault> {

@@ -157,6 +157,8 @@ impl CheckDeadline {
             metadata: metadata.as_object().cloned(),
             cause: Cause::Known(text.place_below()),
             traceparent: TraceParent::of_new(None, text.traceparent, self.event),
+            follows_foreign: text.origin.is_foreign(),
+            organization: None,
             respond_by: None,
             max_hops: MaxHops::OFF,
             is_notice: true,

@@ -118,8 +118,13 @@ impl Appended {
 }
 
 impl Message {
-    /// What a hold of its deliveries is recorded for that is not one of a pair: its tree, or its chat if its cause is
-    /// ambiguous.
+    /// What a hold of its deliveries is recorded for because of its originator.
+    pub const fn origin_subject(&self) -> SubjectId {
+        SubjectId::of_originator(self.chat_id, self.place().originator)
+    }
+
+    /// What a hold of its deliveries is recorded for that is not one of a pair or an originator: its tree, or its chat
+    /// if its cause is ambiguous.
     pub const fn hold_subject(&self) -> SubjectId {
         SubjectId::new(match self.cause {
             Cause::Ambiguous { .. } => self.chat_id.uuid(),
@@ -155,6 +160,7 @@ impl TreeHolds {
             HeldBy::MaxHops => self.allowed_hops = allowed,
             HeldBy::MaxTreeMessages => self.is_full = held_at.is_some(),
             HeldBy::MaxPairMessages => self.is_of_held_pair |= held_at.is_some_and(|at| at > pair_since(now)),
+            HeldBy::Foreign => {}
         }
     }
 
@@ -171,7 +177,8 @@ impl TreeHolds {
     }
 }
 
-/// The end of a hold of deliveries: somebody changed one of them.
+/// The end of a hold of deliveries: somebody changed one of them. One because of an originator ends without a trace:
+/// the next delivery is held again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndedHold {
     /// The limit.
@@ -179,6 +186,14 @@ pub struct EndedHold {
     /// Set if the tree, pair, or chat may grow by as many hops, or messages, again. If not, the next hold posts another
     /// event.
     pub is_released: bool,
+}
+
+impl EndedHold {
+    /// Returns whether only the operator and users of the organization of the chat end it; if not, everybody does who
+    /// may change the delivery.
+    pub fn is_of_chat(self) -> bool {
+        self.by != HeldBy::Foreign
+    }
 }
 
 /// The check of the number of texts of a tree. Events do not count, since they ask nobody.
@@ -288,25 +303,36 @@ impl NoticeHold {
     /// participants of its chat, oldest first.
     pub fn event(&self, held: &Message, participants: &[Participant]) -> Option<NewMessage> {
         let sender = notifier(held.sender, participants)?;
-        let agents = held.deliveries.iter().map(|delivery| delivery.agent().to_string()).collect::<Vec<_>>();
+        let by = self.due.held_by;
+        // The others hold all deliveries.
+        let is_meant = |agent: AgentId| {
+            let of = held.deliveries.iter().find(|delivery| delivery.agent() == agent);
+            by != HeldBy::Foreign || of.is_some_and(|delivery| delivery.held_by() == Some(by))
+        };
+        let agents = held.deliveries.iter().map(Delivery::agent).filter(|agent| is_meant(*agent));
+        let agents = agents.map(|agent| agent.to_string()).collect::<Vec<_>>();
         let metadata = json!({
             "kind": "failure",
             "blocking": true,
             "message_id": held.id.to_string(),
             "root_id": held.place().root.to_string(),
-            "held_by": self.due.held_by.as_str(),
+            "held_by": by.as_str(),
             "agents": agents,
         });
-        let to = held.mentions.iter().filter(|mention| mention.addressed_agent().is_some());
+        let to = held.mentions.iter().filter(|mention| mention.addressed_agent().is_some_and(is_meant));
         let handles =
             held.sender_handle.as_deref().into_iter().chain(to.map(|mention| mention.handle.as_str()));
         let handles = handles.map(|handle| format!("@{handle}")).collect::<Vec<_>>().join(", ");
         let (bound, until) =
             (self.due.bound, "until the owner of the addressed agent or an admin retries it");
-        let content = match self.due.held_by {
+        let content = match by {
             HeldBy::MaxTreeMessages => format!(
                 "Agents have written more than {bound} messages that follow from one message, the last one by: {handles}. \
                  What they go on to write there is stored, but not delivered {until}."
+            ),
+            HeldBy::Foreign => format!(
+                "A message follows from one of another organization: {handles}. It is stored, and so is what else follows \
+                 from messages of the same person or agent here, but not delivered {until}."
             ),
             HeldBy::MaxHops => format!(
                 "Agents may be replying to each other endlessly: {handles}. More than {bound} messages have followed \
@@ -330,6 +356,8 @@ impl NoticeHold {
             metadata: metadata.as_object().cloned(),
             cause: Cause::Known(held.place_below()),
             traceparent: TraceParent::of_new(None, held.traceparent, self.event),
+            follows_foreign: held.origin.is_foreign(),
+            organization: None,
             respond_by: None,
             max_hops: MaxHops::OFF,
             is_notice: true,

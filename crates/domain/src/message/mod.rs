@@ -20,6 +20,7 @@ pub mod deadline;
 mod delete;
 mod edit;
 pub mod filter;
+mod foreign;
 mod guard;
 mod history;
 pub mod mention;

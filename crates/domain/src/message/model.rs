@@ -8,6 +8,7 @@ use super::mention::Mention;
 use super::trace::TraceParent;
 use crate::chat::Standing;
 use crate::delivery::{Delivery, DeliveryStatus};
+use crate::foreign::Origin;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -71,6 +72,9 @@ pub struct Message {
     /// Its place in a trace, if it is part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<TraceParent>,
+    /// Whether it is foreign to the chat.
+    #[serde(default, skip_serializing_if = "Origin::is_own")]
+    pub origin: Origin,
     /// The time at which it was accepted.
     pub created_at: Timestamp,
     /// The time of the last change.

@@ -14,7 +14,8 @@ use super::pair::CheckPair;
 use super::retention::{EraseOld, ErasedOld};
 use super::trace::TraceParent;
 use crate::chat::ShownChat;
-use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
+use crate::foreign::ForeignPolicy;
+use crate::id::{AgentId, ChatId, MessageId, OrganizationId, ParticipantId, UserId};
 use crate::idempotency::KeyedRequest;
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
@@ -50,6 +51,11 @@ pub struct NewMessage {
     /// Its place in a trace. If its cause is that of the sender's attempts, the store decides on it
     /// ([`TraceParent::of_new`]).
     pub traceparent: Option<TraceParent>,
+    /// Set if a given cause is foreign to the chat. The store adds what the sender's attempts tell.
+    pub follows_foreign: bool,
+    /// The organization of the sender, by which a message without a known cause is foreign to the chat or not; `None`
+    /// for one that always has a cause.
+    pub organization: Option<OrganizationId>,
     /// The deadline of a text; `None` for that of the chat ([`ChatState::respond_within`](super::ChatState)),
     /// if it has one.
     pub respond_by: Option<Timestamp>,
@@ -72,6 +78,17 @@ impl NewMessage {
     pub fn counts_attempts(&self) -> bool {
         self.sender.agent().is_some() && (self.cause.is_none() || self.kind == MessageKind::Text)
     }
+
+    /// Returns whether it is foreign to a chat of the organization, as far as is known without its sender's attempts.
+    pub fn is_foreign_to(&self, organization: Option<OrganizationId>) -> bool {
+        match self.cause {
+            Cause::Known(_) => self.follows_foreign,
+            Cause::None | Cause::Ambiguous { .. } => {
+                self.follows_foreign
+                    || self.organization.zip(organization).is_some_and(|(own, other)| own != other)
+            }
+        }
+    }
 }
 
 /// A stored message.
@@ -86,6 +103,8 @@ pub struct Appended {
     pub stopped: Vec<AgentId>,
     /// Set if the organization of the chat is paused.
     pub is_paused: bool,
+    /// The policy of the organization of the chat.
+    pub foreign: ForeignPolicy,
     /// The number of hops above which its deliveries are held; `None` if [no limit](Self::guarded) holds them.
     pub hop_limit: Option<u32>,
     /// The chat, if it got its title from the message.

@@ -89,7 +89,7 @@ impl MessageService {
         }
         let keyed =
             once.map(|once| KeyedRequest { sender, operation: Operation::PostEvent, chat: Some(chat), once });
-        let refused = match self.try_post(sender, chat, command, traceparent, keyed.clone()).await {
+        let refused = match self.try_post(caller, chat, command, traceparent, keyed.clone()).await {
             Err(refused @ (PostEventError::ChatNotFound | PostEventError::CauseNotFound)) => refused,
             settled => return settled,
         };
@@ -107,18 +107,18 @@ impl MessageService {
 
     async fn try_post(
         &self,
-        sender: ParticipantId,
+        caller: AgentCaller,
         chat: ChatId,
         command: PostEvent,
         traceparent: Option<TraceParent>,
         keyed: Option<KeyedRequest>,
     ) -> Result<Message, PostEventError> {
-        let now = self.clock.now();
+        let (now, sender) = (self.clock.now(), ParticipantId::Agent(caller.agent));
         let find = |names: &Names| names.find(sender).cloned();
         let named = self.names(sender, chat, find, Option::is_some).await?.flatten();
         let named = named.ok_or(PostEventError::ChatNotFound)?;
         let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
-        let (cause, of_cause) = cause.ok_or(PostEventError::CauseNotFound)?;
+        let named_cause = cause.ok_or(PostEventError::CauseNotFound)?;
         let id = MessageId::new(self.ids.generate(now));
         let new = NewMessage {
             id,
@@ -130,8 +130,10 @@ impl MessageService {
             content: command.content.stored_in(command.kind),
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
-            cause,
-            traceparent: TraceParent::of_new(traceparent, of_cause, id),
+            cause: named_cause.cause,
+            traceparent: TraceParent::of_new(traceparent, named_cause.traceparent, id),
+            follows_foreign: named_cause.is_foreign,
+            organization: Some(caller.organization),
             respond_by: None,
             max_hops: MaxHops::OFF,
             is_notice: false,

@@ -13,7 +13,8 @@ use crate::caller::Caller;
 use crate::chat::{Named, Names};
 use crate::delivery::DeliveryStatus;
 use crate::event::DomainEvent;
-use crate::id::{ChatId, MessageId, ParticipantId};
+use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
+
 use crate::idempotency::{KeyedRequest, Operation};
 use crate::plan::LimitReached;
 use crate::ports::EventPublisher;
@@ -84,14 +85,15 @@ impl MessageService {
         headers: impl Into<SendHeaders>,
     ) -> Result<SentMessage, SendMessageError> {
         let SendHeaders { once, traceparent } = headers.into();
-        let sender = caller.into().participant();
+        let caller = caller.into();
+        let sender = caller.participant();
         let keyed = once.map(|once| KeyedRequest {
             sender,
             operation: Operation::SendMessage,
             chat: Some(chat),
             once,
         });
-        let refused = match self.try_send(sender, chat, command, traceparent, keyed.clone()).await {
+        let refused = match self.try_send(caller, chat, command, traceparent, keyed.clone()).await {
             Err(
                 refused @ (SendMessageError::ChatNotFound
                 | SendMessageError::Mention(_)
@@ -130,13 +132,13 @@ impl MessageService {
 
     async fn try_send(
         &self,
-        sender: ParticipantId,
+        caller: Caller,
         chat: ChatId,
         command: SendMessage,
         traceparent: Option<TraceParent>,
         keyed: Option<KeyedRequest>,
     ) -> Result<SentMessage, SendMessageError> {
-        let now = self.clock.now();
+        let (now, sender) = (self.clock.now(), caller.participant());
         let written = mention::handles_in(command.content.as_str());
         let meant = |names: &Names| {
             let named = names.find(sender).ok_or(SendMessageError::ChatNotFound)?.clone();
@@ -152,13 +154,15 @@ impl MessageService {
             meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
         deadline::check(command.respond_by, &mentions, now)?;
         let cause = self.named_cause(sender, chat, command.in_reply_to).await?;
-        let (cause, of_cause) = cause.ok_or(SendMessageError::CauseNotFound)?;
+        let named_cause = cause.ok_or(SendMessageError::CauseNotFound)?;
         let id = MessageId::new(self.ids.generate(now));
         let traceparent = traceparent.or_else(|| self.begin_traces.of(id));
         let new = NewMessage {
             keyed,
-            cause,
-            traceparent: TraceParent::of_new(traceparent, of_cause, id),
+            cause: named_cause.cause,
+            traceparent: TraceParent::of_new(traceparent, named_cause.traceparent, id),
+            follows_foreign: named_cause.is_foreign,
+            organization: Some(caller.organization()),
             respond_by: command.respond_by,
             max_hops: self.max_hops,
             ..NewMessage::text(id, chat, named, &command.content, mentions, now)
@@ -218,6 +222,8 @@ impl NewMessage {
             metadata: None,
             cause: Cause::None,
             traceparent: None,
+            follows_foreign: false,
+            organization: None,
             respond_by: None,
             max_hops: MaxHops::OFF,
             is_notice: false,
@@ -243,13 +249,14 @@ impl SentMessage {
     /// platform agents.
     fn new(appended: &Appended, platform: &[ParticipantId]) -> Self {
         let Appended { message, stopped, is_paused, .. } = appended;
-        // They are held all, or none.
-        let is_held = message.deliveries.iter().any(|delivery| delivery.held_by().is_some());
-        let status = if is_held { DeliveryStatus::Held } else { DeliveryStatus::New };
+        let is_held = |agent: AgentId| {
+            let delivery = message.deliveries.iter().find(|delivery| delivery.agent() == agent);
+            delivery.is_some_and(|delivery| delivery.held_by().is_some())
+        };
         let state = |id: ParticipantId| match id {
             ParticipantId::User(_) => RecipientState::User,
             ParticipantId::Agent(agent) => RecipientState::Agent {
-                status,
+                status: if is_held(agent) { DeliveryStatus::Held } else { DeliveryStatus::New },
                 is_platform_agent: platform.contains(&id),
                 is_stopped: stopped.contains(&agent),
                 is_paused: *is_paused,

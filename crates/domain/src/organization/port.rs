@@ -8,6 +8,7 @@ use super::invitation::InvitationRefused;
 use super::pause::{Pause, PauseReason};
 use super::role::{NotAdmin, OrganizationRole};
 use crate::account::{KeyDigest, User, UserHandle};
+use crate::foreign::ForeignPolicy;
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::message::{MaxHops, MaxPairMessages};
 use crate::page::{Page, PageRequest};
@@ -87,6 +88,8 @@ pub struct OrganizationOf {
     pub max_hops: Option<MaxHops>,
     /// The limit of pairs in its chats; `None` for that of the server.
     pub max_pair_messages: Option<MaxPairMessages>,
+    /// What holds for messages that follow from those of other organizations.
+    pub foreign: ForeignPolicy,
 }
 
 /// A member of an organization, as other members see it.
@@ -155,6 +158,8 @@ pub struct OrganizationChanges {
     pub max_hops: Option<Option<MaxHops>>,
     /// The new limit of pairs in its chats; `Some(None)` for that of the server.
     pub max_pair_messages: Option<Option<MaxPairMessages>>,
+    /// What holds from now on for messages that follow from those of other organizations.
+    pub foreign: Option<ForeignPolicy>,
 }
 
 impl From<OrganizationName> for OrganizationChanges {
@@ -163,7 +168,7 @@ impl From<OrganizationName> for OrganizationChanges {
     }
 }
 
-/// An organization to be renamed, or to be given limits.
+/// An organization to be renamed, or to be given limits or a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RenameOrganization {
     /// The authority, which names the organization.
@@ -357,7 +362,7 @@ pub trait OrganizationRepository: MemberRepository + InvitationRepository {
         new: NewOrganization,
     ) -> Result<Result<Organization, CreateOrganizationRefused>, StoreError>;
 
-    /// Renames an organization, or sets its limits.
+    /// Renames an organization, or sets its limits and its policy.
     async fn rename_organization(
         &self,
         command: RenameOrganization,

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::{Plan, PlanName};
+use crate::foreign::ForeignPolicy;
 use crate::id::OrganizationId;
 use crate::message::{MaxHops, MaxPairMessages};
 use crate::organization::Pause;
@@ -45,6 +46,8 @@ pub struct Organization {
     pub max_hops: Option<MaxHops>,
     /// The limit of pairs in its chats; `None` for that of the server.
     pub max_pair_messages: Option<MaxPairMessages>,
+    /// What holds for messages that follow from those of other organizations.
+    pub foreign: ForeignPolicy,
 }
 
 /// A plan with the number of organizations that have it.

@@ -154,8 +154,9 @@ impl ChangeWork {
         }
     }
 
-    /// The hold that the change ends, if a limit holds the delivery before it. Only the operator and
-    /// users of the organization of the chat end it: others change the delivery, and leave the limits as they are.
+    /// The hold that the change ends, if the delivery is held before it. If it is [of the chat](EndedHold::is_of_chat),
+    /// only the operator and users of the organization of the chat end it: others change the delivery, and leave the
+    /// limits as they are.
     pub fn ends_hold(&self, before: &Delivery) -> Option<EndedHold> {
         let is_released = !matches!(self.step, WorkStep::DeadLetter(_));
         before.held_by().map(|by| EndedHold { by, is_released })

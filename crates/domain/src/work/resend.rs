@@ -79,7 +79,9 @@ impl WorkService {
         let respond_by = original.respond_by.filter(|by| *by > now);
         let cause = Cause::Known(original.place());
         let traceparent = TraceParent::of_new(None, original.traceparent, id);
-        let new = NewMessage { mentions: vec![mention], cause, traceparent, respond_by, ..new };
+        let follows_foreign = original.origin.is_foreign();
+        let new =
+            NewMessage { mentions: vec![mention], cause, traceparent, follows_foreign, respond_by, ..new };
         let what = match resend.to {
             Some(_) => format!("reassigned to @{}", to.handle),
             None => "sent again".to_owned(),
@@ -135,6 +137,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::foreign::Origin;
     use crate::id::{ChatId, Sequence, UserId};
     use crate::message::MessageKind;
 
@@ -159,6 +162,7 @@ mod tests {
             metadata: None,
             cause: Cause::None,
             traceparent: None,
+            origin: Origin::Own,
             created_at: at,
             updated_at: at,
             respond_by: None,

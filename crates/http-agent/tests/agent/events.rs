@@ -8,7 +8,7 @@ use crate::harness::Api;
 async fn an_event_is_stored_as_it_is() {
     let api = Api::new().await;
     let chat = api.room().await;
-    let metadata = json!({"tool": "search", "arguments": {"q": [1, null, "x"]}, "delegation": {"forged": true}, "cause": "mine"});
+    let metadata = json!({"tool": "search", "arguments": {"q": [1, null, "x"]}, "delegation": {"forged": true}, "cause": "mine", "origin": {"foreign": false}});
     let body = json!({"event": {"message_type": "tool_call", "content": "searching", "metadata": metadata}});
     let answer = api.post(&api.helper, &format!("/chats/{chat}/events"), body).await;
     let id = answer.data()["id"].clone();

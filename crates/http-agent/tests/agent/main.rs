@@ -7,6 +7,7 @@ mod contacts;
 mod context;
 mod deliveries;
 mod events;
+mod foreign;
 #[expect(dead_code, reason = "only tests of the human interface read headers and use every method")]
 #[path = "../../../http-wire/tests/edge/harness.rs"]
 mod harness;

@@ -28,8 +28,8 @@ impl FromBody for UpdateAgentBody {
         let model_type = body.clearable_text("model_type", text().max(100), |text| ModelType::new(&text));
         let bio = body.clearable_text("bio", text().max(2_000), |text| AgentBio::new(&text));
         let tags = body.texts_if_given("tags", line(50), AgentTag::MAX_COUNT, AgentTag::new);
-        let [listed_in_directory, registry_access, shared_with_organization] =
-            ["listed_in_directory", "registry_access", "shared_with_organization"]
+        let [listed_in_directory, registry_access, shared_with_organization, foreign_access] =
+            ["listed_in_directory", "registry_access", "shared_with_organization", "foreign_access"]
                 .map(|name| body.optional_flag(name, flag()));
         let max_attempts = body.clearable_number("max_attempts", 1..=MaxAttempts::MAX, MaxAttempts::new);
         let changes = AgentChanges {
@@ -41,6 +41,7 @@ impl FromBody for UpdateAgentBody {
             listed_in_directory: listed_in_directory?,
             registry_access: registry_access?,
             shared_with_organization: shared_with_organization?,
+            foreign_access: foreign_access?,
             max_attempts: max_attempts?,
         };
         if changes == AgentChanges::default() {

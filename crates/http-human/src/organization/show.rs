@@ -2,15 +2,16 @@
 
 use actix_web::{HttpResponse, web};
 use domain::caller::UserCaller;
+use domain::foreign::ForeignPolicy;
 use domain::message::{MaxHops, MaxPairMessages};
 use domain::organization::{Authority, OrganizationChanges, OrganizationService};
 use domain::plan::OrganizationName;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, unauthorized};
-use http_wire::openapi::schema::line;
+use http_wire::openapi::schema::{line, word};
 use http_wire::query::{NoQuery, StrictQuery};
-use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson, known};
 use http_wire::view::OrganizationView;
 
 /// The changes; at least one is required.
@@ -25,7 +26,9 @@ impl FromBody for RenameBody {
         let max_hops = body.clearable_number("max_hops", 0..=MaxHops::MAX, MaxHops::new);
         let pairs = 0..=MaxPairMessages::MAX;
         let max_pair_messages = body.clearable_number("max_pair_messages", pairs, MaxPairMessages::new)?;
-        let changes = OrganizationChanges { name: name?, max_hops: max_hops?, max_pair_messages };
+        let foreign =
+            body.text_if_given("foreign", word(ForeignPolicy::WORDS), known(ForeignPolicy::parse))?;
+        let changes = OrganizationChanges { name: name?, max_hops: max_hops?, max_pair_messages, foreign };
         if changes == OrganizationChanges::default() {
             return Err(body.fault("name", "must name at least one field to change"));
         }

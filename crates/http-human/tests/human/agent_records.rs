@@ -40,7 +40,7 @@ async fn an_agent_is_changed_by_its_owner() {
     let before = api.get(&api.ann, &path).await.data().clone();
     let body = json!({"agent": {
         "name": "Aide", "bio": "Helps.\nA lot.", "max_attempts": 3, "tags": ["a", "b", "a"], "listed_in_directory": true,
-        "registry_access": false, "shared_with_organization": true, "model_type": "m",
+        "registry_access": false, "shared_with_organization": true, "foreign_access": true, "model_type": "m",
     }});
     let answer = api.patch(&api.ann, &path, body).await;
     assert_eq!(answer.status, 200);
@@ -53,6 +53,7 @@ async fn an_agent_is_changed_by_its_owner() {
         ("listed_in_directory", json!(true)),
         ("registry_access", json!(false)),
         ("shared_with_organization", json!(true)),
+        ("foreign_access", json!(true)),
         ("model_type", json!("m")),
     ] {
         expected[name] = value;

@@ -19,7 +19,7 @@ async fn a_registered_agent_comes_with_its_key_once() {
         "id": agent["id"], "name": "Größe & Co", "handle": "ann/groesse-co", "slug": "groesse-co",
         "description": "Weighs things.", "bio": null, "model_type": null, "tags": [], "max_attempts": null, "is_external": true, "is_global": false,
         "listed_in_directory": agent["listed_in_directory"], "registry_access": agent["registry_access"],
-        "shared_with_organization": agent["shared_with_organization"],
+        "shared_with_organization": agent["shared_with_organization"], "foreign_access": false,
         "system_prompt_id": null, "avatar_url": null,
         "owner_id": api.ann.id.to_string(), "owner_uuid": api.ann.id.to_string(),
         "feature_flags": {"ff_file_transfer": false, "ff_room_tasks": false},

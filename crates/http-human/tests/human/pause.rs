@@ -56,3 +56,23 @@ async fn admins_set_the_limit_of_hops() {
     let both = patch(&api.ann, json!({"max_hops": 7, "name": "Acme"})).await;
     assert_eq!((&both.data()["name"], &both.data()["max_hops"]), (&json!("Acme"), &json!(7)));
 }
+
+#[actix_web::test]
+async fn admins_set_the_policy_for_strangers() {
+    let api = Api::new().await;
+    let cai = api.world.colleague("cai", "ann").await;
+    let patch = async |user: &testkit::TestUser, policy: Value| {
+        let body = json!({"organization": {"foreign": policy}});
+        api.call(&user.key, Method::PATCH, "/organization", &body).await
+    };
+    assert_eq!(api.get(&api.ann, "/organization").await.data()["foreign"], "label");
+    assert_eq!(patch(&cai, json!("hold")).await.code(), (403, "forbidden"));
+    for wrong in [json!("maybe"), json!(""), json!(true), Value::Null] {
+        let refused = patch(&api.ann, wrong).await;
+        assert_eq!(refused.refusal(), (422, "validation_error", vec!["/organization/foreign"]));
+    }
+    for policy in ["hold", "allow", "label"] {
+        let changed = patch(&api.ann, json!(policy)).await;
+        assert_eq!((changed.status, &changed.data()["foreign"]), (200, &json!(policy)));
+    }
+}

@@ -40,6 +40,8 @@ codes! {
     Unauthorized = UNAUTHORIZED, "unauthorized";
     /// The caller is authenticated, but has no permission.
     Forbidden = FORBIDDEN, "forbidden";
+    /// The agent works for another organization, and must not do this meanwhile.
+    ForeignCause = FORBIDDEN, "foreign_cause";
     /// The chat would be without an owner.
     CannotRemoveSoleOwner = FORBIDDEN, "cannot_remove_sole_owner";
     /// A quota of the plan is used up.

@@ -17,6 +17,7 @@ use domain::chat::{
 };
 use domain::contact::{AnswerRequestError, RemoveContactError, ResolveError, SendRefused, SendRequestError};
 use domain::delivery::{AdvanceError, ReadDeliveriesError, ReadReceiptsError};
+use domain::foreign::ForeignCause;
 use domain::id::ParticipantKind;
 use domain::message::{
     ChangeMessageError, ChangeMessageRefused, MentionError, PostEventError, ReadMessagesError,
@@ -44,6 +45,16 @@ impl From<StoreError> for ApiError {
             StoreError::Broken(_) => Self::new(ErrorCode::InternalError, INTERNAL_MESSAGE),
         }
         .with_cause(error)
+    }
+}
+
+impl From<ForeignCause> for ApiError {
+    fn from(ForeignCause: ForeignCause) -> Self {
+        Self::new(
+            ErrorCode::ForeignCause,
+            "You are working on a message from another organization, and may not do this meanwhile. Finish your open \
+             attempts first, or ask your owner to set foreign_access.",
+        )
     }
 }
 
@@ -145,6 +156,7 @@ impl From<AddParticipantError> for ApiError {
                 ErrorCode::Forbidden,
                 "Your role in the chat does not allow you to assign this role. Assign a lower one, or ask an owner.",
             ),
+            AddParticipantError::Foreign(cause) => cause.into(),
             AddParticipantError::Store(error) => error.into(),
         }
     }
@@ -182,6 +194,7 @@ impl From<SendRequestError> for ApiError {
     fn from(error: SendRequestError) -> Self {
         let (refused, by) = match error {
             SendRequestError::Refused { refused, by } => (refused, by),
+            SendRequestError::Foreign(cause) => return cause.into(),
             SendRequestError::Store(error) => return error.into(),
         };
         let conflict = |message: &str| Self::new(ErrorCode::Conflict, message);
@@ -208,6 +221,7 @@ impl From<SendRequestError> for ApiError {
 impl From<AnswerRequestError> for ApiError {
     fn from(error: AnswerRequestError) -> Self {
         match error {
+            AnswerRequestError::Foreign(cause) => cause.into(),
             AnswerRequestError::NotFound => Self::new(
                 ErrorCode::NotFound,
                 "You have no contact request with this id. List your contact requests to find it.",

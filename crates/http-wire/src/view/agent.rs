@@ -31,6 +31,8 @@ pub struct AgentView<'a> {
     listed_in_directory: bool,
     registry_access: bool,
     shared_with_organization: bool,
+    /// Whether the agent may use all of its rights while it works for another organization.
+    foreign_access: bool,
     /// The number of attempts after which a message is dead for the agent; null for no limit.
     max_attempts: Option<u32>,
     /// Always null: the server stores no prompts.
@@ -69,6 +71,7 @@ impl<'a> AgentView<'a> {
             listed_in_directory: agent.listed_in_directory,
             registry_access: agent.registry_access,
             shared_with_organization: agent.shared_with_organization,
+            foreign_access: agent.foreign_access,
             max_attempts: agent.max_attempts.map(MaxAttempts::get),
             system_prompt_id: (),
             avatar_url: (),

@@ -1,6 +1,7 @@
 //! Messages and events as clients see them.
 
 use domain::delivery::{Attempt, AttemptNumber, Delivery, DeliveryStatus, HeldBy};
+use domain::foreign::Origin;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
 use domain::message::{Cause, EventMetadata, Mention, Message, TraceParent};
 use domain::page::weight::{MESSAGE_BYTES, of_members, of_record};
@@ -32,7 +33,8 @@ pub struct MessageView<'a> {
     thread_id: (),
     /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the
     /// metadata that its sender set. In addition `cause`, if the message follows from another or may do so, `delegation`, if
-    /// a human asks an agent of somebody else, and `traceparent`, if the message is part of a trace.
+    /// a human asks an agent of somebody else, `traceparent`, if the message is part of a trace, and `origin`, if who began
+    /// all this belongs to another organization than the chat.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
     /// Always empty: attachments are not supported.
@@ -72,7 +74,8 @@ impl<'a> MessageView<'a> {
     fn new(message: &'a Message, reader: Option<AgentId>) -> Self {
         let metadata = if message.kind.is_event() {
             let (given, cause) = (message.metadata.as_ref(), CauseView::of(message));
-            MetadataView::Event(EventMetadataView { given, cause, traceparent: message.traceparent })
+            let (origin, traceparent) = (OriginView::of(message), message.traceparent);
+            MetadataView::Event(EventMetadataView { given, cause, traceparent, origin })
         } else {
             MetadataView::Text(TextMetadataView::new(message, reader))
         };
@@ -109,6 +112,7 @@ struct EventMetadataView<'a> {
     given: Option<&'a Map<String, Value>>,
     cause: Option<CauseView>,
     traceparent: Option<TraceParent>,
+    origin: Option<OriginView>,
 }
 
 impl Serialize for EventMetadataView<'_> {
@@ -124,6 +128,9 @@ impl Serialize for EventMetadataView<'_> {
         }
         if let Some(traceparent) = &self.traceparent {
             map.serialize_entry("traceparent", traceparent)?;
+        }
+        if let Some(origin) = &self.origin {
+            map.serialize_entry("origin", origin)?;
         }
         map.end()
     }
@@ -164,6 +171,21 @@ impl CauseView {
             },
             ambiguous: matches!(message.cause, Cause::Ambiguous { .. }),
         })
+    }
+}
+
+/// Who began all this belongs to another organization than the chat. Nothing that a client sends gets here.
+#[derive(Debug, serde::Serialize)]
+struct OriginView {
+    /// Always true.
+    foreign: bool,
+    originator_type: &'static str,
+}
+
+impl OriginView {
+    fn of(message: &Message) -> Option<Self> {
+        let originator_type = message.place().originator.kind().as_str();
+        (message.origin == Origin::Labeled).then_some(Self { foreign: true, originator_type })
     }
 }
 
@@ -228,6 +250,7 @@ struct TextMetadataView<'a> {
     /// The header for what its reader does with the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     traceparent: Option<TraceParent>,
+    origin: Option<OriginView>,
 }
 
 impl<'a> TextMetadataView<'a> {
@@ -248,6 +271,7 @@ impl<'a> TextMetadataView<'a> {
             cause: CauseView::of(message),
             delegation: DelegationView::of(message),
             traceparent: message.traceparent,
+            origin: OriginView::of(message),
         }
     }
 }

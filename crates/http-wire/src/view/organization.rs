@@ -75,6 +75,8 @@ pub struct OrganizationView<'a> {
     /// The number of texts without a known cause that two agents may send each other in its rooms within ten minutes
     /// before the next ones are held; 0 for no limit. Null for that of the server.
     max_pair_messages: Option<u32>,
+    /// What holds for messages that follow from those of other organizations: `allow`, `label`, or `hold`.
+    foreign: &'static str,
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
 }
@@ -91,6 +93,7 @@ impl<'a> OrganizationView<'a> {
             pause: organization.pause.as_ref().map(PauseView::new),
             max_hops: organization.max_hops.map(MaxHops::get),
             max_pair_messages: organization.max_pair_messages.map(MaxPairMessages::get),
+            foreign: organization.foreign.as_str(),
             inserted_at: Shown(organization.created_at),
         }
     }

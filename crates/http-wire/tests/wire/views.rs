@@ -4,6 +4,7 @@ use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, R
 use domain::delivery::{
     AttemptNumber, DeadLetterReason, Delivery, DeliveryStatus, DeliveryStep, FailureText, HeldBy, StepResult,
 };
+use domain::foreign::Origin;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, Sequence, TaskId, UserId};
 use domain::message::{
     Cause, Mention, MentionKind, Message, MessageKind, Place, Recipient, RecipientState, SentMessage,
@@ -55,6 +56,7 @@ fn text() -> Message {
         metadata: None,
         cause: Cause::None,
         traceparent: None,
+        origin: Origin::Own,
         created_at: at(NOON),
         updated_at: at(LATER),
         respond_by: None,
@@ -307,6 +309,30 @@ fn only_the_server_tells_a_cause() {
     for message in [Message { traceparent, ..event }, Message { traceparent, ..text() }] {
         for view in [MessageView::for_user(&message), MessageView::for_agent(&message, HELPER)] {
             assert_eq!(to_value(view).unwrap()["metadata"]["traceparent"], at);
+        }
+    }
+}
+
+/// Likewise. What the organization allows looks like its own.
+#[test]
+fn only_the_server_tells_an_origin() {
+    let forged = json!({"a": 1, "origin": {"foreign": false}}).as_object().cloned();
+    let event = Message { kind: MessageKind::Thought, mentions: Vec::new(), metadata: forged, ..text() };
+    let place =
+        Place { message: Some(MESSAGE), root: MessageId::new(Uuid::from_u128(8)), hop: 2, originator: ANN };
+    let of_agent = Place { originator: ParticipantId::Agent(HELPER), ..place };
+    let shown = |kind: &str| Some(json!({"foreign": true, "originator_type": kind}));
+    for (origin, cause, expected) in [
+        (Origin::Own, Cause::None, None),
+        (Origin::Allowed, Cause::Known(place), None),
+        (Origin::Labeled, Cause::None, shown("User")),
+        (Origin::Labeled, Cause::Known(place), shown("User")),
+        (Origin::Labeled, Cause::Known(of_agent), shown("Agent")),
+    ] {
+        for message in [Message { cause, origin, ..event.clone() }, Message { cause, origin, ..text() }] {
+            for view in [MessageView::for_user(&message), MessageView::for_agent(&message, HELPER)] {
+                assert_eq!(to_value(view).unwrap()["metadata"].get("origin"), expected.as_ref());
+            }
         }
     }
 }

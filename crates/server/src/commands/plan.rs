@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use domain::account::normalize_handle;
+use domain::foreign::ForeignPolicy;
 use domain::message::{MaxHops, MaxPairMessages};
 use domain::organization::Pause;
 use domain::plan::{
@@ -194,6 +195,7 @@ pub(crate) fn organization_as_json(organization: &Organization) -> Value {
         "pause": pause_as_json(organization.pause.as_ref()),
         "max_hops": organization.max_hops.map(MaxHops::get),
         "max_pair_messages": organization.max_pair_messages.map(MaxPairMessages::get),
+        "foreign": organization.foreign.as_str(),
     })
 }
 
@@ -220,5 +222,13 @@ pub(crate) fn organization_as_text(organization: &Organization) -> String {
         max => format!(", at most {max} messages of a pair"),
     });
     let pairs = pairs.unwrap_or_default();
-    format!("{}: plan {}, {users}{hops}{pairs}{pause}", organization.name, organization.plan.as_str())
+    let foreign = match organization.foreign {
+        ForeignPolicy::Label => String::new(),
+        policy => format!(", messages of other organizations: {}", policy.as_str()),
+    };
+    format!(
+        "{}: plan {}, {users}{hops}{pairs}{foreign}{pause}",
+        organization.name,
+        organization.plan.as_str()
+    )
 }

@@ -33,6 +33,7 @@ pub async fn what_is_changed_of_an_agent_is_read_again(world: World) {
         listed_in_directory: Some(true),
         registry_access: Some(false),
         shared_with_organization: Some(true),
+        foreign_access: Some(true),
         max_attempts: Some(MaxAttempts::new(3)),
     };
     world.clock.advance(std::time::Duration::from_secs(5));
@@ -43,6 +44,7 @@ pub async fn what_is_changed_of_an_agent_is_read_again(world: World) {
     assert_eq!((read.model_type.as_deref(), read.bio.as_deref()), (Some("large"), Some("Born\nin a test")));
     assert_eq!(read.tags, ["weather", "ünïcode"]);
     assert!(read.listed_in_directory && !read.registry_access && read.shared_with_organization);
+    assert!(read.foreign_access);
     assert_eq!(read.max_attempts, MaxAttempts::new(3));
     assert!(read.updated_at > read.created_at);
 

@@ -36,7 +36,7 @@ async fn try_ask(world: &World, by: impl Into<Caller>, handle: &str) -> Result<C
     let command = SendRequest { to: Handle::new(handle).unwrap(), message: None };
     world.contacts.send(by, command).await.map_err(|error| match error {
         SendRequestError::Refused { refused, .. } => refused,
-        SendRequestError::Store(error) => panic!("{error}"),
+        SendRequestError::Foreign(_) | SendRequestError::Store(_) => panic!("{error}"),
     })
 }
 
@@ -52,6 +52,7 @@ async fn answer(
         Err(AnswerRequestError::NotFound) => "not found",
         Err(AnswerRequestError::OtherSide) => "other side",
         Err(AnswerRequestError::Settled(_)) => "settled",
+        Err(AnswerRequestError::Foreign(_)) => "foreign",
         Err(AnswerRequestError::Store(error)) => panic!("{error}"),
     }
 }
@@ -220,7 +221,7 @@ pub async fn duplicates_at_the_same_moment_are_refused(world: World) {
         match attempt.await.unwrap() {
             Ok(request) => requests.push(request.id),
             Err(SendRequestError::Refused { refused, .. }) => assert_eq!(refused, SendRefused::AlreadyAsked),
-            Err(SendRequestError::Store(error)) => panic!("{error}"),
+            Err(error) => panic!("{error}"),
         }
     }
     let [request] = requests[..] else { panic!("{requests:?}") };

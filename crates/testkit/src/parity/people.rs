@@ -142,6 +142,7 @@ impl Cast {
             listed_in_directory: self.rng.flag(),
             registry_access: self.rng.flag(),
             shared_with_organization: self.rng.flag(),
+            foreign_access: self.rng.flag(),
             max_attempts: self.rng.maybe(&[None, MaxAttempts::new(2)]),
         };
         act!("update_agent", |world, caller, agent, changes| {

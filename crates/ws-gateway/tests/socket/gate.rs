@@ -38,7 +38,9 @@ impl Gate {
     /// A service that asks through the gate; it is only asked about memberships.
     pub(crate) fn service(self: &Arc<Self>, world: &World) -> Arc<ChatService> {
         let (events, ids) = (Arc::new(RecordingPublisher::default()), Arc::new(SequentialIds::default()));
-        Arc::new(ChatService::new(self.clone(), events, world.clock.clone(), ids, world.presence.clone()))
+        let work = world.stores.all.clone();
+        let (clock, presence) = (world.clock.clone(), world.presence.clone());
+        Arc::new(ChatService::new(self.clone(), work, events, clock, ids, presence))
     }
 
     /// Waits until one membership more has been looked up.

@@ -78,6 +78,7 @@ fn record(number: u8) -> Agent {
         listed_in_directory: false,
         registry_access: false,
         shared_with_organization: false,
+        foreign_access: false,
         max_attempts: None,
         is_global: false,
         created_at: at(0),

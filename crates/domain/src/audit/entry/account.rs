@@ -73,6 +73,7 @@ impl AuditEntry {
             listed_in_directory,
             registry_access,
             shared_with_organization,
+            foreign_access,
             max_attempts,
         } = &command.changes;
         let texts = [
@@ -86,6 +87,7 @@ impl AuditEntry {
             ("shared", *shared_with_organization),
             ("listed", *listed_in_directory),
             ("registry", *registry_access),
+            ("foreign", *foreign_access),
         ];
         let texts = texts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name.to_owned());
         let changes = texts.chain(flags.into_iter().filter_map(flag)).chain(max_attempts.map(limit));

@@ -29,20 +29,21 @@ impl AuditEntry {
         Self::of_organization(action, Actor::Operator, command.organization, command.now)
     }
 
-    /// An organization that has another name or limit, which is the detail: an entry for each.
+    /// An organization that has another name, limit, or policy, which is the detail: an entry for each.
     pub fn organization_renamed(command: &RenameOrganization) -> Vec<Self> {
         let RenameOrganization { by, changes, now } = command;
-        let OrganizationChanges { name, max_hops, max_pair_messages } = changes;
+        let OrganizationChanges { name, max_hops, max_pair_messages, foreign } = changes;
         let name = name.as_ref().map(|name| (AuditAction::OrganizationRenamed, name.as_str().to_owned()));
         let max_hops = max_hops.map(|max| (AuditAction::OrganizationMaxHopsSet, hops(max)));
         let pairs = max_pair_messages.map(|max| {
             let detail = max.map_or_else(|| "none".to_owned(), |max| max.get().to_string());
             (AuditAction::OrganizationMaxPairMessagesSet, detail)
         });
+        let foreign = foreign.map(|policy| (AuditAction::OrganizationForeignSet, policy.as_str().to_owned()));
         let entry = |(action, detail): (AuditAction, String)| {
             Self::of_organization(action, *by, by.organization(), *now).with_detail(&detail)
         };
-        name.into_iter().chain(max_hops).chain(pairs).map(entry).collect()
+        name.into_iter().chain(max_hops).chain(pairs).chain(foreign).map(entry).collect()
     }
 
     /// An organization that was paused, for a reason, or resumed.

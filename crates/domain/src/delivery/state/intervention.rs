@@ -60,7 +60,7 @@ pub struct Restart {
 }
 
 words! {
-    /// The limit by which a delivery is held.
+    /// The limit, or the policy, by which a delivery is held.
     HeldBy {
         /// Its message follows from the root of its tree over too many others
         /// ([`MaxHops`](crate::message::MaxHops)).
@@ -70,6 +70,9 @@ words! {
         /// Two agents have sent each other too many texts without a known cause
         /// ([`MaxPairMessages`](crate::message::MaxPairMessages)).
         MaxPairMessages = "max_pair_messages",
+        /// It follows from a message of another organization than the agent's
+        /// ([`ForeignPolicy::Hold`](crate::foreign::ForeignPolicy)).
+        Foreign = "foreign",
     }
 }
 
@@ -80,6 +83,7 @@ impl HeldBy {
             Self::MaxHops => "held: too many messages lead from the first one to this one",
             Self::MaxTreeMessages => "held: too many messages have followed from the first one",
             Self::MaxPairMessages => "held: two agents have sent each other too many messages",
+            Self::Foreign => "held: it follows from a message of another organization",
         }
     }
 }

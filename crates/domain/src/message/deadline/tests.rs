@@ -3,6 +3,7 @@ use uuid::Uuid;
 use super::*;
 use crate::chat::{ParticipantStatus, Role};
 use crate::delivery::{Delivery, FailureText};
+use crate::foreign::Origin;
 use crate::id::{AgentId, Sequence, UserId};
 use crate::message::Cause;
 use crate::message::MentionKind;
@@ -52,6 +53,7 @@ fn text(deliveries: Vec<Delivery>) -> Message {
         metadata: None,
         cause: Cause::None,
         traceparent: None,
+        origin: Origin::Own,
         created_at: at(900),
         updated_at: at(900),
         respond_by: Some(at(1000)),

@@ -14,6 +14,7 @@ impl From<StoreMemoryError> for ApiError {
             StoreMemoryError::SubjectMissing => wrong("subject_id", "can't be blank for the scope subject"),
             StoreMemoryError::SubjectNotFound => wrong("subject_id", "is not a user or agent that you know"),
             StoreMemoryError::SourceGone => unauthorized(),
+            StoreMemoryError::Foreign(cause) => cause.into(),
             StoreMemoryError::Limit(reached) => reached.into(),
             StoreMemoryError::Store(error) => error.into(),
         }

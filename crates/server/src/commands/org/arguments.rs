@@ -1,6 +1,7 @@
 //! The arguments of `parlance org`.
 
 use clap::{Args, Subcommand, ValueEnum};
+use domain::foreign::ForeignPolicy;
 use domain::organization::OrganizationRole;
 
 use crate::cli::TableArguments;
@@ -48,6 +49,13 @@ pub enum OrgCommand {
     #[command(after_help = "Examples:\n  parlance org set-max-pair-messages acme 500\n  \
         parlance org set-max-pair-messages acme default")]
     SetMaxPairMessages(SetMaxPairMessagesArguments),
+    /// Set what holds for messages that follow from those of other organizations.
+    ///
+    /// With `label`, the default, every such message in the rooms of the organization is labeled as foreign. With
+    /// `hold`, its agents are also offered none of them until their owner or an admin retries it; see `parlance work`.
+    /// Unless it is `allow`, its agents have fewer rights while they work on one.
+    #[command(after_help = "Example:\n  parlance org set-foreign acme hold")]
+    SetForeign(SetForeignArguments),
     /// Delete an organization without members permanently.
     ///
     /// Also deletes its memories and open invitations. Move or delete its members first: `org move`,
@@ -90,6 +98,27 @@ impl From<RoleArgument> for OrganizationRole {
         match role {
             RoleArgument::Admin => Self::Admin,
             RoleArgument::Member => Self::Member,
+        }
+    }
+}
+
+/// A policy for messages of other organizations, as given on the command line.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum ForeignArgument {
+    /// Treat them as all others.
+    Allow,
+    /// Label them.
+    Label,
+    /// Label them, and hold them for agents.
+    Hold,
+}
+
+impl From<ForeignArgument> for ForeignPolicy {
+    fn from(policy: ForeignArgument) -> Self {
+        match policy {
+            ForeignArgument::Allow => Self::Allow,
+            ForeignArgument::Label => Self::Label,
+            ForeignArgument::Hold => Self::Hold,
         }
     }
 }
@@ -192,6 +221,19 @@ pub struct SetMaxPairMessagesArguments {
     pub name: String,
     /// Number of messages; 0 for no limit, `default` for the limit of the server.
     pub max_pair_messages: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The organization, and its policy.
+#[derive(Args, Debug)]
+pub struct SetForeignArguments {
+    /// Name of the organization.
+    pub name: String,
+    /// Policy for messages of other organizations.
+    #[arg(value_enum)]
+    pub policy: ForeignArgument,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

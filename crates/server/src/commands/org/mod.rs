@@ -31,7 +31,7 @@ use crate::store::{self, Store};
 use crate::wiring;
 use arguments::{
     CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments,
-    PauseOrgArguments, RenameOrgArguments, ResumeOrgArguments, SetMaxHopsArguments,
+    PauseOrgArguments, RenameOrgArguments, ResumeOrgArguments, SetForeignArguments, SetMaxHopsArguments,
     SetMaxPairMessagesArguments, SetRoleArguments, ShowOrgArguments,
 };
 
@@ -86,6 +86,11 @@ pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Fail
                 let (wished, max) = (max_pair_messages, MaxPairMessages::MAX);
                 let max_pair_messages = Some(limit(wished, "pair-messages", max, MaxPairMessages::new)?);
                 let changes = OrganizationChanges { max_pair_messages, ..OrganizationChanges::default() };
+                change(&desk, name, changes, *json).await
+            }
+            OrgCommand::SetForeign(SetForeignArguments { name, policy, json }) => {
+                let foreign = Some((*policy).into());
+                let changes = OrganizationChanges { foreign, ..OrganizationChanges::default() };
                 change(&desk, name, changes, *json).await
             }
             OrgCommand::Delete(arguments) => delete(&desk, arguments).await,

@@ -1,0 +1,124 @@
+//! For whom agents work, and what their organizations have held because of that.
+
+use std::collections::{BTreeSet, HashMap};
+
+use async_trait::async_trait;
+use diesel::sql_types::{Array, Bool, Nullable, Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::delivery::HeldBy;
+use domain::foreign::{ForeignRepository, OpenWork};
+use domain::id::{AgentId, OrganizationId, ParticipantId};
+use domain::message::{Mention, NewMessage};
+use domain::store::StoreError;
+use futures_util::FutureExt;
+use uuid::Uuid;
+
+use super::batch::Outcome;
+use super::hold;
+use super::record_key::RecordKeys;
+use super::row::status::PROCESSING;
+use crate::PostgresStore;
+use crate::chat::row::foreign_policy;
+use crate::error::Fault;
+use crate::run::Db;
+use crate::statement::statement;
+
+#[async_trait]
+impl ForeignRepository for PostgresStore {
+    async fn open_work(&self, agent: AgentId) -> Result<Option<OpenWork>, StoreError> {
+        self.query(agent, |db, agent| open_work_on(db, *agent).boxed()).await
+    }
+}
+
+const OF_AGENT: &str = "SELECT organizations.id, organizations.foreign_policy, agents.foreign_access FROM agents \
+     JOIN users ON users.id = agents.owner_id JOIN organizations ON organizations.id = users.organization_id \
+     WHERE agents.id = ?";
+
+async fn open_work_on(mut db: &Db, agent: AgentId) -> Result<Option<OpenWork>, Fault> {
+    let of_agent = statement::<(SqlUuid, Nullable<Text>, Bool)>(OF_AGENT).bind::<SqlUuid, _>(agent.uuid());
+    let of_agent = of_agent.load::<(Uuid, Option<String>, bool)>(&mut db).await?.pop();
+    let Some((own, policy, foreign_access)) = of_agent else { return Ok(None) };
+    let originators = statement::<SqlUuid>(format!(
+        "SELECT DISTINCT users.organization_id FROM deliveries \
+         JOIN participants ON participants.chat_id = deliveries.chat_id \
+         AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL \
+         JOIN chats ON chats.id = deliveries.chat_id AND chats.deleted_at IS NULL \
+         JOIN messages ON messages.chat_id = deliveries.chat_id AND messages.sequence = deliveries.sequence \
+         LEFT JOIN agents ON agents.id = coalesce(messages.originator_id, messages.sender_id) \
+         JOIN users ON users.id = coalesce(agents.owner_id, messages.originator_id, messages.sender_id) \
+         WHERE deliveries.agent_id = ? AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL \
+         AND deliveries.current_attempt > 0 AND {PROCESSING}"
+    ));
+    let originators = originators.bind::<SqlUuid, _>(agent.uuid()).load::<Uuid>(&mut db).await?;
+    Ok(Some(OpenWork {
+        own: OrganizationId::new(own),
+        policy: foreign_policy(policy.as_deref())?,
+        foreign_access,
+        originators: originators.into_iter().map(OrganizationId::new).collect(),
+    }))
+}
+
+/// The addressed agents whose organizations have the policy to hold, with these organizations.
+pub(super) type Holding = HashMap<AgentId, OrganizationId>;
+
+/// Those of these agents. Hardly anything is read while no organization has the policy.
+pub(super) const HOLDING: &str = "SELECT addressed.id, organizations.id FROM (\
+     SELECT mentioned.id, (SELECT organization_id FROM users WHERE users.id = (\
+     SELECT owner_id FROM agents WHERE agents.id = mentioned.id)) AS organization_id \
+     FROM unnest(?) AS mentioned (id) OFFSET 0) AS addressed \
+     JOIN organizations ON organizations.id = addressed.organization_id AND organizations.foreign_policy = 'hold' \
+     WHERE (SELECT count(*) > 0 FROM organizations AS any_other WHERE any_other.foreign_policy = 'hold')";
+
+/// The agents that these messages address.
+pub(super) fn addressed<'m>(mentions: impl Iterator<Item = &'m Mention>) -> Vec<Uuid> {
+    let agents = mentions.filter_map(Mention::addressed_agent).map(AgentId::uuid);
+    agents.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+pub(super) async fn holding_on(mut db: &Db, news: &[NewMessage]) -> Result<Holding, Fault> {
+    let agents = addressed(news.iter().flat_map(|new| &new.mentions));
+    if agents.is_empty() {
+        return Ok(Holding::new());
+    }
+    let found = statement::<(SqlUuid, SqlUuid)>(HOLDING).bind::<Array<SqlUuid>, _>(agents);
+    let found = found.load::<(Uuid, Uuid)>(&mut db).await?;
+    Ok(found.into_iter().map(|(agent, own)| (AgentId::new(agent), OrganizationId::new(own))).collect())
+}
+
+const ORGANIZATIONS: &str = "SELECT who.id, users.organization_id FROM unnest(?) AS who (id) \
+     LEFT JOIN agents ON agents.id = who.id JOIN users ON users.id = coalesce(agents.owner_id, who.id)";
+
+/// Holds those of the written deliveries that the organizations of their agents have held. Their causes must be known.
+pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome], holding: &Holding) -> Result<(), Fault> {
+    if holding.is_empty() {
+        return Ok(());
+    }
+    let messages = outcomes.iter().flatten().map(|appended| &appended.message);
+    let parties = messages.flat_map(|message| [message.place().originator, message.sender]);
+    let found = statement::<(SqlUuid, SqlUuid)>(ORGANIZATIONS)
+        .bind::<Array<SqlUuid>, _>(parties.map(ParticipantId::uuid).collect::<Vec<_>>())
+        .load::<(Uuid, Uuid)>(&mut db)
+        .await?;
+    let organizations = found.into_iter().collect::<HashMap<_, _>>();
+    let of = |who: ParticipantId| organizations.get(&who.uuid()).copied().map(OrganizationId::new);
+    let (mut keys, mut words, mut holds) = (RecordKeys::default(), Vec::new(), Vec::new());
+    for appended in outcomes.iter_mut().flatten() {
+        let (originator, sender) = (appended.message.place().originator, appended.message.sender);
+        let human = of(sender).filter(|_| sender.user().is_some());
+        let Some(hold) = appended.hold_foreign(holding, of(originator), human) else { continue };
+        let message = &appended.message;
+        let held = message.deliveries.iter().filter(|delivery| delivery.held_by() == Some(HeldBy::Foreign));
+        words.extend(held.clone().map(|_| HeldBy::Foreign));
+        let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
+        keys.extend(held.map(|delivery| (delivery.agent().uuid(), chat, sequence)));
+        holds.push((hold, message.created_at));
+    }
+    if keys.is_empty() {
+        return Ok(());
+    }
+    hold::write_on(db, keys, &words).await?;
+    for (hold, now) in holds {
+        hold::record_on(db, hold, now).await?;
+    }
+    Ok(())
+}
