@@ -67,6 +67,7 @@ impl Direct {
                         cause: Cause::None,
                         respond_by: None,
                         max_hops: MaxHops::default(),
+                        exceeded: None,
                         is_notice: false,
                         keyed: None,
                         now: now(),

@@ -253,6 +253,7 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         cause: Cause::None,
         respond_by: None,
         max_hops: MaxHops::default(),
+        exceeded: None,
         is_notice: false,
         keyed: None,
         now: Timestamp::from_micros(NOON),

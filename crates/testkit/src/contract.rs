@@ -9,6 +9,7 @@ pub mod agents;
 pub mod answers;
 pub mod archives;
 pub mod audit;
+pub mod budgets;
 pub mod callers;
 pub mod causes;
 pub mod change_log;
@@ -180,6 +181,11 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, releases:
             a_release_lets_a_tree_go_on, work_is_held_and_ended_by_tree, what_is_held_after_an_end_is_told_again,
             strangers_lift_no_limit,
+        }
+        $crate::contract_tests! { @area $make, budgets:
+            each_budget_holds_what_it_limits, humans_are_told_of_a_budget_twice,
+            a_release_lets_the_amount_be_used_again, a_larger_amount_or_a_new_day_ends_a_budgets_hold,
+            processes_share_budgets, only_admins_set_budgets, admins_lift_the_budget_of_their_organization,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

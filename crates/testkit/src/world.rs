@@ -392,6 +392,7 @@ impl World {
             cause: Cause::None,
             respond_by: None,
             max_hops: MaxHops::default(),
+            exceeded: None,
             is_notice: false,
             keyed: None,
             now: self.clock.now(),

@@ -406,9 +406,9 @@ impl DecidedAppends {
         if let Some(titling) = decision.titling {
             chat.titling = Some((index, titling));
         }
-        let AppendDecision { message, recipients, stopped, hop_limit, .. } = decision;
+        let AppendDecision { message, recipients, stopped, hop_limit, exceeded, .. } = decision;
         let is_paused = chat.state.is_paused;
-        Ok(Appended { message, recipients, stopped, is_paused, hop_limit, titled: None })
+        Ok(Appended { message, recipients, stopped, is_paused, hop_limit, exceeded, titled: None })
     }
 }
 

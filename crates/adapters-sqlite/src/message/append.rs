@@ -59,9 +59,11 @@ pub(crate) fn append_on(
         stopped: decision.stopped,
         is_paused: state.is_paused,
         hop_limit: decision.hop_limit,
+        exceeded: decision.exceeded,
         titled: None,
     };
     hold::hold_on(connection, &mut appended, has_held_pairs)?;
+    appended.hold_over_budget();
     let message = &appended.message;
     if activates {
         activate_on(connection, message.sender, message.chat_id)?;

@@ -49,6 +49,8 @@ words! {
         OrganizationMaxHopsSet = "organization.max_hops_set",
         /// An organization was given another limit of pairs; the detail is the number, or `none`.
         OrganizationMaxPairMessagesSet = "organization.max_pair_messages_set",
+        /// A budget of an organization was set; the detail is its name with the amount, or with `none`.
+        OrganizationBudgetSet = "organization.budget_set",
         /// A member was given a role.
         RoleSet = "member.role_set",
         /// A user entered an organization.

@@ -1,9 +1,11 @@
 //! Assigns the next sequence in a chat to a message, and updates the state of the chat. Pure;
 //! stores call it on locked rows, or on cached ones whose versions the write compares.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{AppendRefused, MaxHops, Message, NewMessage, RespondWithin};
+use crate::budget::ExceededBudgets;
 use crate::chat::{ChatTitle, MemberState, ParticipantStatus};
 use crate::delivery::Delivery;
 use crate::id::{AgentId, ChatId, ParticipantId, Sequence};
@@ -75,6 +77,8 @@ pub struct AppendDecision {
     pub activates: bool,
     /// See [`Appended::hop_limit`](super::Appended::hop_limit).
     pub hop_limit: Option<u32>,
+    /// See [`Appended::exceeded`](super::Appended::exceeded).
+    pub exceeded: Option<Arc<ExceededBudgets>>,
     /// Set for the first text of a chat without a title.
     pub titling: Option<Titling>,
 }
@@ -152,6 +156,7 @@ impl ChatState {
             recipients,
             stopped,
             hop_limit,
+            exceeded: new.exceeded,
             activates: sender.status == ParticipantStatus::Inactive && !new.is_notice,
             titling,
         })
@@ -234,6 +239,7 @@ mod tests {
             cause: Cause::None,
             respond_by: None,
             max_hops: MaxHops::default(),
+            exceeded: None,
             is_notice: false,
             keyed: None,
             now: Timestamp::from_micros(now),

@@ -157,6 +157,7 @@ impl CheckDeadline {
             cause: Cause::Known(text.place_below()),
             respond_by: None,
             max_hops: MaxHops::OFF,
+            exceeded: None,
             is_notice: true,
             keyed: None,
             now: self.now,

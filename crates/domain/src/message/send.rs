@@ -155,10 +155,12 @@ impl MessageService {
             cause,
             respond_by: command.respond_by,
             max_hops: self.max_hops,
+            exceeded: self.budgets.exceeded(),
             ..NewMessage::text(id, chat, named, &command.content, mentions, now)
         };
         let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(appended) => {
+                self.budgets.note(&appended.message);
                 self.count_in_tree(&appended.message).await;
                 self.count_in_pairs(&appended.message).await;
                 Ok(SentMessage::new(&appended, &platform))
@@ -213,6 +215,7 @@ impl NewMessage {
             cause: Cause::None,
             respond_by: None,
             max_hops: MaxHops::OFF,
+            exceeded: None,
             is_notice: false,
             keyed: None,
             now,
@@ -236,13 +239,12 @@ impl SentMessage {
     /// platform agents.
     fn new(appended: &Appended, platform: &[ParticipantId]) -> Self {
         let Appended { message, stopped, is_paused, .. } = appended;
-        // They are held all, or none.
-        let is_held = message.deliveries.iter().any(|delivery| delivery.held_by().is_some());
-        let status = if is_held { DeliveryStatus::Held } else { DeliveryStatus::New };
+        let is_held =
+            |agent| message.deliveries.iter().any(|of| of.agent() == agent && of.held_by().is_some());
         let state = |id: ParticipantId| match id {
             ParticipantId::User(_) => RecipientState::User,
             ParticipantId::Agent(agent) => RecipientState::Agent {
-                status,
+                status: if is_held(agent) { DeliveryStatus::Held } else { DeliveryStatus::New },
                 is_platform_agent: platform.contains(&id),
                 is_stopped: stopped.contains(&agent),
                 is_paused: *is_paused,

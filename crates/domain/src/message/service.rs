@@ -7,6 +7,7 @@ use super::model::{Recipient, RecipientState};
 use super::pair::MaxPairMessages;
 use super::port::MessageRepository;
 use crate::account::cache::CallerCache;
+use crate::budget::BudgetWatch;
 use crate::chat::{ChatRepository, Names, Roster};
 use crate::id::{ChatId, ParticipantId};
 use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
@@ -23,6 +24,7 @@ pub struct MessageService {
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) cache: Arc<CallerCache>,
     pub(super) reported: Arc<ReportedTokens>,
+    pub(super) budgets: Arc<BudgetWatch>,
     pub(super) max_hops: MaxHops,
     pub(super) max_tree_messages: u32,
     pub(super) trees: Counts,
@@ -52,6 +54,7 @@ impl MessageService {
             ids,
             cache,
             reported: Arc::default(),
+            budgets: Arc::default(),
             max_hops,
             max_tree_messages,
             trees: tree_counts(max_tree_messages),
@@ -63,6 +66,12 @@ impl MessageService {
     /// The tokens in the reports that were stored since the start.
     pub fn reported_tokens(&self) -> &ReportedTokens {
         &self.reported
+    }
+
+    /// Sets what notes the stored messages, and knows the exceeded budgets.
+    #[must_use]
+    pub fn with_budgets(self, budgets: Arc<BudgetWatch>) -> Self {
+        Self { budgets, ..self }
     }
 
     /// Sets the limits of hops and of pairs of organizations that have none of their own, and the largest number of
