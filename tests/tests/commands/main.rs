@@ -120,6 +120,17 @@ const WRONG: [(&[&str], &[&[&str]]); 47] = [
     (&["org", "pause"], &[&["ann"], &["nobodys", "--reason", "x"], &["ann", "--reason", " "]]),
     (&["org", "set-max-hops"], &[&["ann"], &["nobodys", "5"], &["ann", "many"], &["ann", "1000001"]]),
     (&["org", "set-max-pair-messages"], &[&["ann"], &["nobodys", "5"], &["ann", "many"], &["ann", "-1"]]),
+    (&["org", "budgets"], &[&[], &["nobodys"]]),
+    (
+        &["org", "set-budget"],
+        &[
+            &["ann", "room_tokens"],
+            &["nobodys", "room_tokens", "5"],
+            &["ann", "rooms", "5"],
+            &["ann", "room_tokens", "0"],
+            &["ann", "room_tokens", "many"],
+        ],
+    ),
     (&["org", "resume"], &[&[], &["nobodys"]]),
     (&["org", "rename"], &[&["ann"], &["nobodys", "x"], &["ann", " "]]),
     (&["org", "delete"], &[&[], &["nobodys", "--force"], &["ann", "--force"]]),

@@ -264,6 +264,8 @@ fn organization() -> Vec<Operation> {
     vec![
         get(&at("")),
         patch("", json!({"organization": {"name": "Acme", "max_hops": 200, "max_pair_messages": 500}})),
+        get(&at("/budgets")),
+        patch("/budgets", json!({"budgets": {"agent_tokens": 100_000, "room_messages": null}})),
         get(&at("/members")),
         patch("/members/{member_id}", json!({"member": {"role": "admin"}})),
         delete(&at("/members/{member_id}")),
