@@ -404,3 +404,47 @@ pub(crate) async fn notice_on(mut db: &Db, due: &DueHold, now: Timestamp) -> Res
         .bind::<Bool, _>(due.is_warning);
     Ok(marked.execute(&mut db).await? > 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use testkit::postgres::server;
+    use tokio_postgres::NoTls;
+
+    use super::*;
+    use crate::PostgresConfig;
+
+    /// Each of them is run for every active tree, room, agent, and organization.
+    #[tokio::test]
+    async fn budgets_are_counted_along_indexes() {
+        let database = server().database();
+        PostgresStore::open(&PostgresConfig::at(&database.url())).await.unwrap().close();
+        let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
+        tokio::spawn(connection);
+        // The tables are empty: what matters is which indexes can serve.
+        client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").await.unwrap();
+        let id = "'019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77'::uuid";
+        for (text, values, index) in [
+            (TREE_MESSAGES, &[id, "5::bigint", id][..], "messages_of_tree"),
+            (TREE_TOKENS, &[id], "token_usage_of_tree"),
+            (ROOM_MESSAGES, &[id, "7"], "text_counts_of_room"),
+            (ROOM_TOKENS, &[id, "7"], "token_usage_of_room"),
+            (AGENT_MESSAGES, &[id, "7", id], "text_counts_pkey"),
+            (AGENT_TOKENS, &[id, "7", id, id], "token_usage_of_owner"),
+            (ORGANIZATION_MESSAGES, &[id, "7"], "text_counts_pkey"),
+            (ORGANIZATION_TOKENS, &[id, "7"], "token_usage_pkey"),
+            (EXCEEDED, &["0", "7", "10"], "budget_levels_exceeded"),
+            (DUE, &["10"], "budget_levels_to_notice"),
+        ] {
+            let mut parts = text.split('?');
+            let mut filled = parts.next().unwrap().to_owned();
+            for (part, value) in parts.zip(values) {
+                filled.extend([*value, part]);
+            }
+            let plan = client.query(&format!("EXPLAIN {filled}"), &[]).await.unwrap();
+            let plan = plan.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>();
+            let is_used = |line: &&String| line.contains(&format!("using {index} "));
+            assert!(plan.iter().any(|line| is_used(&line)), "{index}: {plan:#?}");
+            assert!(!plan.iter().any(|line| line.contains("Seq Scan")), "{plan:#?}");
+        }
+    }
+}

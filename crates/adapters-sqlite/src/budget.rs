@@ -217,7 +217,11 @@ fn used_on(connection: &mut SqliteConnection, of: &BudgetUse) -> Result<u64, Fau
         Budget::TreeTokens => {
             tokens!("root_id = ?").bind::<Binary, _>(subject).get_result::<i64>(connection)
         }
-        Budget::RoomMessages => texts!("chat_id = ? AND day = ?")
+        // Otherwise, SQLite reads all that is counted on the day.
+        Budget::RoomMessages => statement!(
+            "SELECT coalesce(sum(texts), 0) FROM text_counts INDEXED BY text_counts_of_room WHERE chat_id = ? AND day = ?"
+            => BigInt
+        )
             .bind::<Binary, _>(subject)
             .bind::<BigInt, _>(day)
             .get_result::<i64>(connection),

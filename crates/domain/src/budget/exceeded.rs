@@ -119,11 +119,17 @@ impl DueHold {
             BudgetScope::Agent => "Messages to the agent are stored, but not delivered",
             BudgetScope::Organization => "Messages to its agents are stored, but not delivered",
         };
-        let until = "until its owner or an admin retries one of them";
+        let who = match budget.scope() {
+            BudgetScope::Tree | BudgetScope::Room => "the owner of an addressed agent or an admin",
+            BudgetScope::Agent => "its owner or an admin",
+            BudgetScope::Organization => "an admin",
+        };
         let content = if self.is_warning {
             format!("More than 80 % of the budget of {amount} {unit} for {what} is used{last}.")
         } else {
-            format!("The budget of {amount} {unit} for {what} is used up{last}. {to} {until}.")
+            format!(
+                "The budget of {amount} {unit} for {what} is used up{last}. {to} until {who} retries one of them."
+            )
         };
         let mut metadata = json!({
             "kind": if self.is_warning { "review" } else { "failure" },

@@ -105,7 +105,8 @@ impl BudgetService {
             let tenants = self.budgets.budget_tenants(rooms, senders).await?;
             let texts = texts(&spent, &tenants);
             if !texts.is_empty() {
-                self.budgets.add_texts(texts, Day::of(now)).await?;
+                // The clock of another server may be behind.
+                self.budgets.add_texts(texts, Day::of(now).minus(1)).await?;
             }
             Ok(tenants)
         };
@@ -174,4 +175,56 @@ fn wanted(spent: &[Spent], tenants: &BudgetTenants) -> Vec<BudgetUse> {
     // Several processes lock the rows in the same order, and the newest day comes last.
     wanted.sort_unstable_by_key(|of| (of.subject, of.budget.as_str(), of.day));
     wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::id::{AgentId, ParticipantId};
+
+    const DAY: Day = Day::new(9);
+
+    /// An agent of organization 2 in a room of organization 1: a text, and a report.
+    #[test]
+    fn rooms_and_senders_have_budgets_of_their_own() {
+        let organization = |number| OrganizationId::new(Uuid::from_u128(number));
+        let (chat, agent) = (ChatId::new(Uuid::from_u128(10)), AgentId::new(Uuid::from_u128(11)));
+        let (root, message) = (MessageId::new(Uuid::from_u128(12)), MessageId::new(Uuid::from_u128(13)));
+        let sender = ParticipantId::Agent(agent);
+        let spent = Spent { day: DAY, chat, sender, root: Some(root), texts: 2, has_tokens: false, message };
+        let mut all = Budgets::default();
+        for budget in Budget::ALL {
+            all.set(budget, Amount::new(5));
+        }
+        let tenants = |of: &[u128]| BudgetTenants {
+            rooms: [(chat, organization(1))].into(),
+            senders: [(sender, organization(2))].into(),
+            budgets: of.iter().map(|number| (organization(*number), all)).collect(),
+        };
+        let found = |spent: Spent, of: &[u128]| {
+            let found = wanted(&[spent], &tenants(of));
+            let mut found =
+                found.iter().map(|of| (of.budget.as_str(), of.subject, of.day)).collect::<Vec<_>>();
+            found.sort_unstable();
+            found
+        };
+        let (of_tree, of_room) =
+            (("tree_messages", root.into(), BudgetUse::ALWAYS), ("room_messages", chat.into(), DAY));
+        assert_eq!(found(spent, &[1]), [of_room, of_tree]);
+        let of_agent = ("agent_messages", agent.into(), DAY);
+        let of_organization = ("organization_messages", organization(2).into(), DAY);
+        assert_eq!(found(spent, &[2]), [of_agent, of_organization]);
+        assert_eq!(found(spent, &[1, 2]).len(), 4);
+        assert_eq!(found(spent, &[3]), []);
+        let report = Spent { texts: 0, has_tokens: true, ..spent };
+        assert_eq!(found(report, &[2])[0].0, "agent_tokens");
+
+        let count = TextCount { day: DAY, organization: organization(2), sender, chat, texts: 2 };
+        for (of, counted) in [(&[1][..], true), (&[2], true), (&[3], false)] {
+            assert_eq!(texts(&[spent], &tenants(of)), Vec::from_iter(counted.then_some(count)), "{of:?}");
+        }
+        assert_eq!(texts(&[report], &tenants(&[1])), []);
+    }
 }

@@ -118,3 +118,56 @@ fn add(noted: &mut HashMap<Place, Spent>, spent: Spent) {
     before.has_tokens |= spent.has_tokens;
     before.message = before.message.max(spent.message);
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::id::{Sequence, UserId};
+    use crate::time::Timestamp;
+
+    fn text(number: u128) -> Message {
+        let at = Timestamp::from_micros(0);
+        Message {
+            id: MessageId::new(Uuid::from_u128(number)),
+            chat_id: ChatId::new(Uuid::from_u128(1)),
+            sequence: Sequence::new(1),
+            kind: MessageKind::Text,
+            content: "hello".to_owned(),
+            sender: ParticipantId::User(UserId::new(Uuid::from_u128(2))),
+            sender_name: "Ann".to_owned(),
+            sender_handle: None,
+            mentions: Vec::new(),
+            metadata: None,
+            cause: Cause::None,
+            created_at: at,
+            updated_at: at,
+            respond_by: None,
+            deliveries: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn texts_are_noted_while_there_are_budgets() {
+        let watch = BudgetWatch::default();
+        watch.note(&text(5));
+        assert_eq!(watch.take(), []);
+        watch.update(Some(ExceededBudgets::none(Day::new(0))));
+        assert_eq!(watch.exceeded(), None, "none is exceeded");
+        watch.note(&text(6));
+        watch.note(&text(5));
+        watch.note(&Message { kind: MessageKind::Thought, ..text(7) });
+        let taken = watch.take();
+        let [spent] = taken[..] else { panic!("one place: {taken:?}") };
+        assert_eq!((spent.texts, spent.message, spent.has_tokens), (2, text(6).id, false));
+        assert_eq!(watch.take(), []);
+        watch.note(&text(8));
+        watch.put_back(taken);
+        let [spent] = watch.take()[..] else { panic!("one place") };
+        assert_eq!((spent.texts, spent.message), (3, text(8).id));
+        watch.update(None);
+        watch.note(&text(9));
+        assert_eq!(watch.take(), []);
+    }
+}

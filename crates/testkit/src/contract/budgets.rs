@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use domain::audit::AuditAction;
-use domain::budget::{Amount, Budget, BudgetScope, SetBudgetsError};
+use domain::budget::{Amount, Budget, BudgetScope, Budgets, ExceededBudgets, SetBudgetsError};
 use domain::chat::Role;
 use domain::delivery::{DeadLetterReason, DeliveryStatus, DeliveryStep};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::message::{HistoryFilter, Message, MessageKind, RecipientState, SentMessage};
 use domain::organization::Authority;
+use domain::plan::OrganizationName;
+use domain::ports::Clock;
 use domain::services::Services;
+use domain::usage::Day;
 use domain::work::{WorkChange, WorkScope};
 
 use super::audit::log_of;
@@ -248,6 +251,20 @@ pub async fn only_admins_set_budgets(world: World) {
     let mut details = set.filter_map(|entry| entry.detail.as_deref()).collect::<Vec<_>>();
     details.sort_unstable();
     assert_eq!(details, ["agent_tokens none", "tree_tokens 7"]);
+}
+
+/// They go with their organization, and nothing is counted without any.
+pub async fn a_deleted_organization_has_no_budgets(world: World) {
+    let name = OrganizationName::new("Empty").unwrap();
+    let empty = world.organizations.create(name, None).await.unwrap().id;
+    let changes = vec![(Budget::RoomMessages, Amount::new(1))];
+    world.budgets.set(Authority::Operator(empty), changes).await.unwrap();
+    let day = Day::of(world.clock.now());
+    let known = world.stores.all.exceeded_budgets(day).await.unwrap();
+    assert_eq!(known, Some(ExceededBudgets::none(day)));
+    world.organizations.delete(&world.chats, empty, false).await.unwrap();
+    assert_eq!(world.stores.all.exceeded_budgets(day).await.unwrap(), None);
+    assert_eq!(world.budgets.show(empty).await.unwrap().budgets, Budgets::default());
 }
 
 /// A member releases what an own agent is asked, and no more.
