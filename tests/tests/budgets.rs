@@ -43,13 +43,14 @@ async fn a_used_up_budget_holds_until_it_is_released() {
         assert_eq!(agent.post(&format!("/chats/{room}/events"), event).await.status, 201);
     };
     set(&cast.u1, json!({"agent_tokens": 1000})).await;
-    // Tokens count always, but only what is reported from now on is looked at.
-    until("the agent's tokens are noticed", async || {
-        report(10).await;
-        let used = cast.u1.get(PATH).await.data()["used_today"]["tokens"].as_u64().unwrap();
-        used >= 800 && told(&cast.u1, room).await == ["review"]
+    until("the server knows of the budget", async || {
+        assert_eq!(say(&cast.u1, room, other).await.1, "new");
+        cast.u1.get(PATH).await.data()["used_today"]["messages"].as_u64().unwrap() > 0
     })
     .await;
+    report(850).await;
+    assert_eq!(cast.u1.get(PATH).await.data()["used_today"]["tokens"], 850);
+    until("the humans are warned", async || told(&cast.u1, room).await == ["review"]).await;
     assert_eq!(say(&cast.u1, room, agent).await.1, "new");
     report(500).await;
     until("the humans are told", async || told(&cast.u1, room).await == ["failure", "review"]).await;
