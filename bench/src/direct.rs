@@ -70,6 +70,7 @@ impl Direct {
                         organization: None,
                         respond_by: None,
                         max_hops: MaxHops::default(),
+                        exceeded: None,
                         is_notice: false,
                         keyed: None,
                         now: now(),

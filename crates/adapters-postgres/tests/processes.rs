@@ -256,6 +256,7 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         organization: None,
         respond_by: None,
         max_hops: MaxHops::default(),
+        exceeded: None,
         is_notice: false,
         keyed: None,
         now: Timestamp::from_micros(NOON),

@@ -7,6 +7,7 @@
 mod account;
 mod archive;
 mod audit;
+mod budget;
 mod change;
 mod chat;
 mod contact;

@@ -135,6 +135,7 @@ macro_rules! is_a {
 }
 
 is_a!(AccountId: UserId, AgentId, ParticipantId);
+is_a!(SubjectId: MessageId, ChatId, AgentId, OrganizationId);
 is_a!(RecordId: UserId, AgentId, ParticipantId, ChatId, MessageId, ApiKeyId, MemoryId);
 is_a!(RecordId: InvitationId, ContactId, ContactRequestId, AuditEntryId);
 

@@ -18,6 +18,7 @@
 //! - [`control`]: stopping agents in a chat, and interrupting them;
 //! - [`idempotency`]: repeated requests with one effect;
 //! - [`activity`]: the short-lived "is working" indicator;
+//! - [`budget`]: how many messages and tokens may be used;
 //! - [`usage`]: the tokens that agents report, and what they cost;
 //! - [`audit`]: who made, removed, revoked, or deleted what.
 //!
@@ -42,6 +43,7 @@ pub mod account;
 pub mod activity;
 pub mod archive;
 pub mod audit;
+pub mod budget;
 pub mod bus;
 pub mod caller;
 pub mod change;

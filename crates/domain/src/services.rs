@@ -10,6 +10,7 @@ use crate::account::{
 use crate::activity::ActivityService;
 use crate::archive::ArchiveRepository;
 use crate::audit::{AuditRepository, AuditService};
+use crate::budget::{BudgetRepository, BudgetService, BudgetWatch};
 use crate::change::ChangeRepository;
 use crate::chat::{ChatRepository, ChatService};
 use crate::contact::{ContactRepository, ContactService, RequestLifetime};
@@ -44,6 +45,7 @@ repositories!(
     AdministrationRepository,
     ArchiveRepository,
     AuditRepository,
+    BudgetRepository,
     ChangeRepository,
     ChatRepository,
     ContactRepository,
@@ -144,6 +146,8 @@ pub struct Services {
     pub contacts: Arc<ContactService>,
     /// The work that agents owe.
     pub work: Arc<WorkService>,
+    /// What organizations let their agents use.
+    pub budgets: Arc<BudgetService>,
     /// The tokens that agents report.
     pub usage: Arc<UsageService>,
 }
@@ -222,17 +226,21 @@ impl Services {
         let activity = Arc::new(activity);
         let control =
             ControlService::new(store.clone(), activity.clone(), events.clone(), clock.clone(), ids.clone());
+        let watch = Arc::<BudgetWatch>::default();
         Self {
             callers,
             accounts: Arc::new(accounts.with_key_days(ports.key_days)),
             administration: Arc::new(administration),
             tokens: tokens.clone(),
             chats: Arc::new(chats),
-            messages: Arc::new(messages.with_traces(ports.begin_traces).with_limits(
-                ports.max_hops,
-                ports.max_tree_messages,
-                ports.max_pair_messages,
-            )),
+            messages: Arc::new(
+                messages.with_traces(ports.begin_traces).with_budgets(watch.clone()).with_limits(
+                    ports.max_hops,
+                    ports.max_tree_messages,
+                    ports.max_pair_messages,
+                ),
+            ),
+            budgets: Arc::new(BudgetService::new(store.clone(), watch, clock.clone())),
             deliveries: Arc::new(deliveries),
             activity,
             control: Arc::new(control),

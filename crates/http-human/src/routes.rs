@@ -11,11 +11,11 @@ use http_wire::handlers;
 use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount, patch, post, put};
 use http_wire::page::{CursorQuery, NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
-    AgentView, AuditEntryView, ChatDetailsView, ChatView, ContactRequestView, ContactView, CreatedKeyView,
-    DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView, ListedChatView, MemberView,
-    MemoryView, MessageView, OpenSessionView, OrganizationView, ParticipantView, PeerView, ProfileView,
-    ReceiptView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, SentMessageView,
-    SessionView, TreeMessageView, TreeMetadata, UsageMetadata, UsageView,
+    AgentView, AuditEntryView, BudgetsView, ChatDetailsView, ChatView, ContactRequestView, ContactView,
+    CreatedKeyView, DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView, ListedChatView,
+    MemberView, MemoryView, MessageView, OpenSessionView, OrganizationView, ParticipantView, PeerView,
+    ProfileView, ReceiptView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView,
+    SentMessageView, SessionView, TreeMessageView, TreeMetadata, UsageMetadata, UsageView,
 };
 
 use crate::work::{OfOrganization, Own};
@@ -260,6 +260,14 @@ fn organization_endpoints() -> Vec<Endpoint> {
             .named("renameOrganization", "Rename the organization (admins only)")
             .body::<organization::RenameBody>()
             .answers::<OrganizationView<'_>>(200),
+        get("/organization/budgets", organization::show_budgets)
+            .named("showBudgets", "Show the organization's budgets, and what it has used today")
+            .answers::<BudgetsView>(200),
+        patch("/organization/budgets", organization::set_budgets)
+            .named("setBudgets", "Set budgets of the organization (admins only)")
+            .body::<organization::SetBudgetsBody>()
+            .answers::<BudgetsView>(200)
+            .refuses(&[403]),
         get("/organization/members", organization::list_members)
             .named("listMembers", "List the organization's members, oldest account first")
             .query::<PageQuery>()

@@ -32,5 +32,6 @@ pub fn register(
         .app_data(Data::from(services.contacts.clone()))
         .app_data(Data::from(services.work.clone()))
         .app_data(Data::from(services.usage.clone()))
+        .app_data(Data::from(services.budgets.clone()))
         .app_data(Data::from(services.organizations.clone()));
 }

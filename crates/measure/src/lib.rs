@@ -99,6 +99,10 @@ figures! {
         "Attempts of agents at messages that have ended, by outcome.";
     OVERDUE_TEXTS = "parlance_overdue_texts_total", Kind::Counter,
         "Messages whose deadline passed before all agents had processed them.";
+    BUDGET_EVENTS = "parlance_budget_events_total", Kind::Counter,
+        "Events about budgets that this server posted, by level: warned at 80 %, or exceeded.";
+    BUDGETS_EXCEEDED = "parlance_budgets_exceeded", Kind::Gauge,
+        "Trees, rooms, and agents to which messages are held because a budget is used up.";
     REPORTED_TOKENS = "parlance_reported_tokens_total", Kind::Counter,
         "Tokens of language models that agents reported, by kind.";
     CALLER_CACHE = "parlance_caller_cache_requests_total", Kind::Counter,

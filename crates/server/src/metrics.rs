@@ -106,6 +106,12 @@ async fn answer(data: web::Data<(Metrics, Wiring)>) -> HttpResponse {
     for (kind, count) in wiring.services.messages.reported_tokens().read() {
         counter!(measure::REPORTED_TOKENS, "kind" => kind.as_str()).absolute(count);
     }
+    let budgets = wiring.services.budgets.watch();
+    for (level, count) in ["warned", "exceeded"].into_iter().zip(budgets.events()) {
+        counter!(measure::BUDGET_EVENTS, "level" => level).absolute(count);
+    }
+    let exceeded = budgets.exceeded().map_or(0, |exceeded| exceeded.len());
+    gauge!(measure::BUDGETS_EXCEEDED).set(whole(exceeded as u64));
     gauge!(measure::UPTIME).set(metrics.since.elapsed().as_secs_f64());
     HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"))

@@ -7,6 +7,7 @@ use cluster::{ChangeFeed, ClusterMember, forget_changes};
 use domain::account::AccountService;
 use domain::activity::ActivityService;
 use domain::audit::{AuditService, ChainLink};
+use domain::budget::BudgetService;
 use domain::contact::ContactService;
 use domain::delivery::RedeliveryPolicy;
 use domain::idempotency::forget_old_answers;
@@ -65,7 +66,7 @@ pub(crate) fn start(
     tasks.spawn(report_failures(wiring.limits.clone()));
     tasks.spawn(expire_requests(wiring.services.contacts.clone(), clock.clone()));
     tasks.spawn(check_deadlines(wiring.services.messages.clone()));
-    tasks.spawn(notice_holds(wiring.services.messages.clone()));
+    tasks.spawn(notice_holds(wiring.services.messages.clone(), wiring.services.budgets.clone()));
     tasks.spawn(change_feed.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.services.accounts.clone()));
@@ -348,13 +349,15 @@ async fn check_deadlines(messages: Arc<MessageService>) {
     }
 }
 
-/// Tells the humans of chats what is held, once a second. All servers on one store do so; the first one posts the event.
-async fn notice_holds(messages: Arc<MessageService>) {
+/// Counts what is used of budgets, and tells the humans of chats what is held, once a second. All servers on one store do
+/// so; the first one posts the event.
+async fn notice_holds(messages: Arc<MessageService>, budgets: Arc<BudgetService>) {
     let mut ticks = interval(Duration::from_secs(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut outage = Outage::default();
+    let (mut uncounted, mut outage) = (Outage::default(), Outage::default());
     loop {
         ticks.tick().await;
+        uncounted.log(&budgets.check().await, "budgets cannot be counted, retrying", "budgets counted again");
         outage.log(&messages.notice_holds().await, "hold notices failing, retrying", "hold notices restored");
     }
 }

@@ -6,6 +6,7 @@ use crate::bus;
 use cluster::{ChangeFeed, ClusterMember, LocalNode, NodeEvents};
 use domain::account::cache::CacheInvalidation;
 use domain::account::{AccountPorts, AccountService, AdministrationService, TokenService};
+use domain::budget::BudgetService;
 use domain::bus::{EventBus, RunningBus, SharedEvents};
 use domain::chat::ChatService;
 use domain::contact::RequestLifetime;
@@ -154,6 +155,11 @@ pub(crate) fn work(config: &Config, store: Arc<dyn Store>) -> WorkService {
         attempts: Arc::default(),
     };
     WorkService::new(ports, config.work)
+}
+
+/// The use cases on budgets alone, for commands.
+pub(crate) fn budgets(store: Arc<dyn Store>) -> BudgetService {
+    BudgetService::new(store, Arc::default(), Arc::new(SystemClock))
 }
 
 /// The use cases on usage alone, for commands.

@@ -9,6 +9,7 @@ pub mod agents;
 pub mod answers;
 pub mod archives;
 pub mod audit;
+pub mod budgets;
 pub mod callers;
 pub mod causes;
 pub mod change_log;
@@ -186,6 +187,11 @@ macro_rules! contract_tests {
             what_others_began_is_labeled, an_organization_may_allow_strangers,
             who_works_for_strangers_has_fewer_rights, what_strangers_ask_is_held,
             strangers_are_held_in_their_own_rooms,
+        }
+        $crate::contract_tests! { @area $make, budgets:
+            each_budget_holds_what_it_limits, humans_are_told_of_a_budget_twice,
+            a_release_lets_the_amount_be_used_again, a_larger_amount_or_a_new_day_ends_a_budgets_hold,
+            processes_share_budgets, only_admins_set_budgets, a_deleted_organization_has_no_budgets, admins_lift_the_budget_of_their_organization,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

@@ -7,6 +7,7 @@ use domain::account::{
     AgentBio, AgentChanges, AgentListing, AgentName, AgentTag, CreateKey, CreatePlatformAgent, Disconnect,
     EndReason, KeyName, KeyScope, LastDisconnect, ModelType, UserHandle,
 };
+use domain::budget::{Amount, Budget};
 use domain::chat::{ChatChanges, ChatListing, ChatTitle, CreateChat};
 use domain::contact::{
     Handle, RequestAction, RequestMessage, SendRequest, SentFilter, WhichContact, WhichRequest,
@@ -62,6 +63,7 @@ impl Fixture {
         fixture.talk(world).await;
         fixture.work(world).await;
         fixture.loop_for_ever(world).await;
+        fixture.spend(world).await;
         fixture.take_back(world).await;
         fixture.make_contacts(world).await;
         fixture.remember(world).await;
@@ -129,6 +131,25 @@ impl Fixture {
         }
         world.control.stop(ann.caller, stopped).await.unwrap();
         self.chats = vec![chat, left, deleted, stopped];
+    }
+
+    /// A budget that is exceeded, released, and exceeded again, in a room of its own.
+    async fn spend(&self, world: &World) {
+        let (ann, bot) = (&self.users[0], self.agents[0].id);
+        let room = world.chat(ann.caller, &[bot.into()]).await;
+        let changes =
+            vec![(Budget::RoomMessages, Amount::new(1)), (Budget::TreeTokens, Amount::new(1 << 40))];
+        world.budgets.set(Authority::Admin(ann.caller), changes).await.unwrap();
+        world.budgets.check().await.unwrap();
+        for turn in 0..3 {
+            let sent = world.send(ann.caller, room, "spent", &[ParticipantId::Agent(bot)]).await.id;
+            if turn == 1 {
+                let scope = WorkScope::OwnedBy(ann.id);
+                world.work.change(scope, sent, bot, WorkChange::Retry, None).await.unwrap();
+            }
+            world.budgets.check().await.unwrap();
+            world.messages.notice_holds().await.unwrap();
+        }
     }
 
     /// Two agents that answer each other in a room of their own until the second limit holds them.

@@ -396,6 +396,7 @@ impl World {
             organization: None,
             respond_by: None,
             max_hops: MaxHops::default(),
+            exceeded: None,
             is_notice: false,
             keyed: None,
             now: self.clock.now(),

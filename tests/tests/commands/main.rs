@@ -37,7 +37,7 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 48] = [
+const WRONG: [(&[&str], &[&[&str]]); 50] = [
     (
         &["usage"],
         &[
@@ -121,6 +121,17 @@ const WRONG: [(&[&str], &[&[&str]]); 48] = [
     (&["org", "set-max-hops"], &[&["ann"], &["nobodys", "5"], &["ann", "many"], &["ann", "1000001"]]),
     (&["org", "set-foreign"], &[&["ann"], &["nobodys", "hold"], &["ann", "maybe"]]),
     (&["org", "set-max-pair-messages"], &[&["ann"], &["nobodys", "5"], &["ann", "many"], &["ann", "-1"]]),
+    (&["org", "budgets"], &[&[], &["nobodys"]]),
+    (
+        &["org", "set-budget"],
+        &[
+            &["ann", "room_tokens"],
+            &["nobodys", "room_tokens", "5"],
+            &["ann", "rooms", "5"],
+            &["ann", "room_tokens", "0"],
+            &["ann", "room_tokens", "many"],
+        ],
+    ),
     (&["org", "resume"], &[&[], &["nobodys"]]),
     (&["org", "rename"], &[&["ann"], &["nobodys", "x"], &["ann", " "]]),
     (&["org", "delete"], &[&[], &["nobodys", "--force"], &["ann", "--force"]]),

@@ -268,6 +268,8 @@ fn organization() -> Vec<Operation> {
             "",
             json!({"organization": {"name": "Acme", "max_hops": 200, "max_pair_messages": 500, "foreign": "hold"}}),
         ),
+        get(&at("/budgets")),
+        patch("/budgets", json!({"budgets": {"agent_tokens": 100_000, "room_messages": null}})),
         get(&at("/members")),
         patch("/members/{member_id}", json!({"member": {"role": "admin"}})),
         delete(&at("/members/{member_id}")),

@@ -421,9 +421,9 @@ impl DecidedAppends {
         if let Some(titling) = decision.titling {
             chat.titling = Some((index, titling));
         }
-        let AppendDecision { message, recipients, stopped, hop_limit, .. } = decision;
+        let AppendDecision { message, recipients, stopped, hop_limit, exceeded, .. } = decision;
         let (is_paused, foreign) = (chat.state.is_paused, chat.state.foreign);
-        Ok(Appended { message, recipients, stopped, is_paused, foreign, hop_limit, titled: None })
+        Ok(Appended { message, recipients, stopped, is_paused, foreign, hop_limit, exceeded, titled: None })
     }
 }
 

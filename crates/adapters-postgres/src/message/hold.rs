@@ -12,7 +12,8 @@ use diesel_async::RunQueryDsl;
 use domain::delivery::HeldBy;
 use domain::id::{AgentId, ChatId, MessageId, SubjectId};
 use domain::message::{
-    Appended, CheckPair, CheckTree, DueHold, EndedHold, Message, NoticeHold, NoticeOutcome, Pair, TreeHolds,
+    Appended, CheckPair, CheckTree, DueHold, EndedHold, Guarded, Message, NoticeHold, NoticeOutcome, Pair,
+    TreeHolds,
 };
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -21,6 +22,7 @@ use super::batch::{Outcome, append_on};
 use super::history::floor_on;
 use super::load::message_on;
 use super::record_key::RecordKeys;
+use crate::budget;
 use crate::chat::load::{locked_chat_on, participants_on};
 use crate::chat::row::max_pair_messages;
 use crate::error::Fault;
@@ -96,37 +98,49 @@ const HOLD: &str = "UPDATE deliveries SET dead_at = messages.created_at, dead_re
      WHERE deliveries.agent_id = held.agent_id AND deliveries.chat_id = held.chat_id \
      AND deliveries.sequence = held.sequence";
 
+/// A subject, its limit, what a release allows, and since when it is held.
+type Known = (Uuid, String, Option<i32>, Option<At>);
+
+/// The limit of the loop guard that holds a message, of the known ones.
+fn held_by(appended: &Appended, known: &[Known]) -> Result<Option<(HeldBy, Guarded)>, Fault> {
+    let Some(guarded) = appended.guarded() else { return Ok(None) };
+    let (mut holds, now) = (TreeHolds::default(), appended.message.created_at);
+    let subjects = appended.hold_subjects(true);
+    for (_, held_by, allowed, held_at) in
+        known.iter().filter(|(of, ..)| subjects.contains(&SubjectId::new(*of)))
+    {
+        let (by, allowed) = (row::word(held_by, HeldBy::parse)?, allowed.map(i32::cast_unsigned));
+        holds.add(by, allowed, held_at.map(|at| at.0), now);
+    }
+    Ok(holds.decide(guarded).map(|by| (by, guarded)))
+}
+
 /// Holds the deliveries of those of the written messages that are over a limit. Their causes must be known.
 pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(), Fault> {
     let subjects = outcomes.iter().flatten().flat_map(|appended| appended.hold_subjects(true));
     let subjects = subjects.map(SubjectId::uuid).collect::<HashSet<_>>();
-    if subjects.is_empty() {
-        return Ok(());
-    }
-    let known = statement::<(SqlUuid, Text, Nullable<Integer>, Nullable<Timestamptz>)>(KNOWN)
-        .bind::<Array<SqlUuid>, _>(subjects.into_iter().collect::<Vec<_>>())
-        .load::<(Uuid, String, Option<i32>, Option<At>)>(&mut db)
-        .await?;
+    let known = if subjects.is_empty() {
+        Vec::new()
+    } else {
+        statement::<(SqlUuid, Text, Nullable<Integer>, Nullable<Timestamptz>)>(KNOWN)
+            .bind::<Array<SqlUuid>, _>(subjects.into_iter().collect::<Vec<_>>())
+            .load::<Known>(&mut db)
+            .await?
+    };
     let (mut keys, mut words, mut deep) = (RecordKeys::default(), Vec::new(), Vec::new());
     for appended in outcomes.iter_mut().flatten() {
-        let Some(guarded) = appended.guarded() else { continue };
-        let (mut holds, now) = (TreeHolds::default(), appended.message.created_at);
-        let subjects = appended.hold_subjects(true);
-        for (_, held_by, allowed, held_at) in
-            known.iter().filter(|(of, ..)| subjects.contains(&SubjectId::new(*of)))
-        {
-            let (by, allowed) = (row::word(held_by, HeldBy::parse)?, allowed.map(i32::cast_unsigned));
-            holds.add(by, allowed, held_at.map(|at| at.0), now);
+        let by = held_by(appended, &known)?;
+        if let Some((by, _)) = by {
+            appended.hold(|_| Some(by));
         }
-        let Some(by) = holds.decide(guarded) else { continue };
-        appended.hold(|_| Some(by));
+        appended.hold_over_budget();
         let message = &appended.message;
         let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
         let held =
             message.deliveries.iter().filter_map(|delivery| Some((delivery.agent(), delivery.held_by()?)));
         keys.extend(held.clone().map(|(agent, _)| (agent.uuid(), chat, sequence)));
         words.extend(held.map(|(_, by)| by));
-        if by == HeldBy::MaxHops {
+        if let Some((HeldBy::MaxHops, guarded)) = by {
             deep.push((message, message.hold_subject().uuid(), column(guarded.max_hops)));
         }
     }
@@ -179,7 +193,12 @@ pub(super) async fn check_tree_on(mut db: &Db, command: &CheckTree) -> Result<Re
         statement::<BigInt>(TEXTS_OF_TREE).bind::<SqlUuid, _>(root.uuid()).bind::<BigInt, _>(bound + 1);
     if texts.get_result::<i64>(&mut db).await? > bound {
         let (subject, held_by) = (SubjectId::new(root.uuid()), HeldBy::MaxTreeMessages);
-        record_on(db, DueHold { subject, held_by, bound: limit, chat, message }, now).await?;
+        record_on(
+            db,
+            DueHold { subject, held_by, bound: limit.into(), is_warning: false, chat, message },
+            now,
+        )
+        .await?;
     }
     Ok(Ok(()))
 }
@@ -222,7 +241,12 @@ pub(super) async fn check_pair_on(mut db: &Db, command: &CheckPair) -> Result<Re
     }
     if CheckPair::is_over(bound, sent[0], sent[1]) {
         let held_by = HeldBy::MaxPairMessages;
-        record_on(db, DueHold { subject, held_by, bound: limit, chat, message }, now).await?;
+        record_on(
+            db,
+            DueHold { subject, held_by, bound: limit.into(), is_warning: false, chat, message },
+            now,
+        )
+        .await?;
     }
     Ok(Ok(()))
 }
@@ -237,7 +261,7 @@ pub(super) async fn record_on(mut db: &Db, hold: DueHold, now: Timestamp) -> Res
     .bind::<Text, _>(hold.held_by.as_str())
     .bind::<SqlUuid, _>(hold.chat.uuid())
     .bind::<SqlUuid, _>(hold.message.uuid())
-    .bind::<Integer, _>(column(hold.bound))
+    .bind::<Integer, _>(i32::try_from(hold.bound).unwrap_or(i32::MAX))
     .bind::<Timestamptz, _>(At(now))
     .execute(&mut db)
     .await?;
@@ -284,11 +308,14 @@ pub(crate) async fn end_on(mut db: &Db, message: &Message, ended: EndedHold) -> 
         HeldBy::MaxHops => statement::<()>(RELEASE_HOPS).bind::<Integer, _>(hop),
         HeldBy::MaxTreeMessages | HeldBy::MaxPairMessages => statement::<()>(RELEASE_TREE),
         HeldBy::Foreign => statement::<()>(END),
+        // Budgets are released on their own.
+        _ => return Ok(()),
     };
     let subjects = match by {
         HeldBy::MaxPairMessages => message.pairs().map(|pair| pair.subject().uuid()).collect(),
         HeldBy::MaxHops | HeldBy::MaxTreeMessages => vec![subject],
         HeldBy::Foreign => vec![message.origin_subject().uuid()],
+        _ => return Ok(()),
     };
     release.bind::<Array<SqlUuid>, _>(subjects).bind::<Text, _>(by.as_str()).execute(&mut db).await?;
     if is_released && by == HeldBy::MaxHops && message.place().root.uuid() != subject {
@@ -317,27 +344,29 @@ pub(super) async fn due_on(mut db: &Db, limit: u32) -> Result<Vec<DueHold>, Faul
         Ok(DueHold {
             subject: SubjectId::new(subject),
             held_by: row::word(&held_by, HeldBy::parse)?,
-            bound: bound.cast_unsigned(),
+            bound: bound.cast_unsigned().into(),
+            is_warning: false,
             chat: ChatId::new(chat),
             message: MessageId::new(message),
         })
     };
-    rows.into_iter().map(due).collect()
+    let mut all = rows.into_iter().map(due).collect::<Result<Vec<_>, Fault>>()?;
+    all.extend(budget::due_on(db, limit).await?);
+    Ok(all)
 }
 
 pub(super) async fn notice_on(
-    mut db: &Db,
+    db: &Db,
     command: &NoticeHold,
 ) -> Result<Result<NoticeOutcome, Infallible>, Fault> {
     let due = command.due;
     let chat = locked_chat_on(db, due.chat).await?;
-    let unnoticed = holds::table
-        .find((due.subject.uuid(), due.held_by.as_str()))
-        .filter(holds::held_at.is_not_null())
-        .filter(holds::noticed_at.is_null());
-    let marked =
-        diesel::update(unnoticed).set(holds::noticed_at.eq(At(command.now))).execute(&mut db).await?;
-    if marked == 0 {
+    let is_marked = if due.held_by.budget().is_some() {
+        budget::notice_on(db, &due, command.now).await?
+    } else {
+        mark_on(db, &due, command.now).await?
+    };
+    if !is_marked {
         return Ok(Ok(NoticeOutcome::Gone));
     }
     let Some(message) = message_on(db, due.chat, due.message).await? else {
@@ -355,6 +384,15 @@ pub(super) async fn notice_on(
     }
 }
 
+/// Marks that the humans are told of a hold; `false` if they were told before.
+async fn mark_on(mut db: &Db, due: &DueHold, now: Timestamp) -> Result<bool, Fault> {
+    let unnoticed = holds::table
+        .find((due.subject.uuid(), due.held_by.as_str()))
+        .filter(holds::held_at.is_not_null())
+        .filter(holds::noticed_at.is_null());
+    Ok(diesel::update(unnoticed).set(holds::noticed_at.eq(At(now))).execute(&mut db).await? > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use domain::message::PAIR_WINDOW;
@@ -366,7 +404,8 @@ mod tests {
         let window = format!("interval '{} seconds'", PAIR_WINDOW.as_secs());
         let word = HeldBy::MaxPairMessages.as_str();
         assert!([HELD, on_conflict!()].iter().all(|text| text.contains(&window) && text.contains(word)));
-        let mut limits = HeldBy::ALL.into_iter().filter(|by| *by != HeldBy::Foreign);
+        let is_of_tree = |by: &HeldBy| *by != HeldBy::Foreign && by.budget().is_none();
+        let mut limits = HeldBy::ALL.into_iter().filter(is_of_tree);
         assert!(limits.all(|by| HELD.contains(&format!("'{}'", by.as_str()))));
     }
 }

@@ -69,7 +69,10 @@ pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (agent_id, chat_id, 
 
 /// Like [`DELIVERIES`], and holds those of the messages `held`.
 pub(super) static GUARDED_DELIVERIES: LazyLock<String> = LazyLock::new(|| {
-    let reasons = HeldBy::ALL.map(|by| format!("WHEN '{}' THEN '{}'", by.as_str(), by.reason())).join(" ");
+    // What is over a budget is never written by one statement.
+    let limits = HeldBy::ALL.into_iter().filter(|by| by.budget().is_none());
+    let reasons = limits.map(|by| format!("WHEN '{}' THEN '{}'", by.as_str(), by.reason()));
+    let reasons = reasons.collect::<Vec<_>>().join(" ");
     format!(
         "INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, dead_at, dead_reason, held_by) \
          SELECT new.agent_id, new.chat_id, new.sequence, TRUE, 0, held.created_at, \

@@ -68,7 +68,8 @@ impl VersionCache {
         if self.connections != connections {
             *self = Self { connections, ..Self::default() };
         }
-        if news.iter().any(|new| new.keyed.is_some()) {
+        // Only the other path knows the cause of a message before its deliveries are held by a budget.
+        if news.iter().any(|new| new.keyed.is_some() || new.may_be_over_budget()) {
             return None;
         }
         for MemberKey { chat, .. } in wanted(news) {
@@ -300,6 +301,7 @@ mod tests {
             organization: None,
             respond_by: None,
             max_hops: MaxHops::default(),
+            exceeded: None,
             is_notice: false,
             keyed: None,
             now: Timestamp::from_micros(100),

@@ -17,7 +17,7 @@ use crate::message::load::message_on;
 use crate::message::row::InterventionColumns;
 use crate::run::Db;
 use crate::statement::statement;
-use crate::{audit, change, lock};
+use crate::{audit, budget, change, lock};
 
 /// Writes [`InterventionColumns`]. The error of an attempt that had ended before is complete in its row.
 const SAVE: &str = "UPDATE deliveries SET delivered_at = ?, failed_at = coalesce(failed_at, ?), \
@@ -86,10 +86,15 @@ pub(super) async fn change_on(
     change::append_on(db, command.logged(chat_id), command.now).await?;
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
-    if let Some(ended) = ended
-        && (!ended.is_of_chat() || may_end_hold_on(db, item.scope, chat_id).await?)
-    {
-        hold::end_on(db, &message, ended).await?;
+    if let Some(ended) = ended {
+        let is_of_chat = may_end_hold_on(db, item.scope, chat_id).await?;
+        match ended.by.budget() {
+            Some(budget) if command.releases_budget(ended, budget, is_of_chat) => {
+                budget::release_on(db, budget, &message, item.agent).await?;
+            }
+            None if is_of_chat || !ended.is_of_chat() => hold::end_on(db, &message, ended).await?,
+            _ => {}
+        }
     }
     Ok(Ok(ChangedItem { message, new }))
 }

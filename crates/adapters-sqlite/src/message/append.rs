@@ -67,12 +67,14 @@ pub(crate) fn append_on(
         is_paused: state.is_paused,
         foreign: state.foreign,
         hop_limit: decision.hop_limit,
+        exceeded: decision.exceeded,
         titled: None,
     };
     hold::hold_on(connection, &mut appended, has_held_pairs)?;
     if holds_foreign {
         foreign::hold_on(connection, &mut appended)?;
     }
+    appended.hold_over_budget();
     let message = &appended.message;
     if activates {
         activate_on(connection, message.sender, message.chat_id)?;

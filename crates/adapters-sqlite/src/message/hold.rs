@@ -14,6 +14,7 @@ use domain::time::Timestamp;
 use super::append::append_on;
 use super::history::floor_on;
 use super::load::message_on;
+use crate::budget;
 use crate::chat::load::{chat_on, participants_on};
 use crate::chat::row::max_pair_messages;
 use crate::error::Fault;
@@ -47,7 +48,14 @@ pub(super) fn hold_on(
     if by == HeldBy::MaxHops {
         let Message { id, chat_id, created_at, .. } = appended.message;
         let (subject, bound) = (appended.message.hold_subject(), guarded.max_hops);
-        let hold = DueHold { subject, held_by: by, bound, chat: chat_id, message: id };
+        let hold = DueHold {
+            subject,
+            held_by: by,
+            bound: bound.into(),
+            is_warning: false,
+            chat: chat_id,
+            message: id,
+        };
         record_on(connection, hold, created_at)?;
     }
     Ok(())
@@ -118,7 +126,14 @@ pub(super) fn check_pair_on(connection: &mut SqliteConnection, command: CheckPai
         }
     }
     if CheckPair::is_over(bound, sent[0], sent[1]) {
-        let hold = DueHold { subject, held_by: by, bound: limit, chat: pair.chat, message };
+        let hold = DueHold {
+            subject,
+            held_by: by,
+            bound: limit.into(),
+            is_warning: false,
+            chat: pair.chat,
+            message,
+        };
         record_on(connection, hold, now)?;
     }
     Ok(())
@@ -138,7 +153,14 @@ pub(super) fn check_tree_on(connection: &mut SqliteConnection, command: CheckTre
     if counted.get_result::<i64>(connection)? > i64::from(bound) {
         record_on(
             connection,
-            DueHold { subject: SubjectId::new(root.uuid()), held_by: by, bound: limit, chat, message },
+            DueHold {
+                subject: root.into(),
+                held_by: by,
+                bound: limit.into(),
+                is_warning: false,
+                chat,
+                message,
+            },
             now,
         )?;
     }
@@ -156,6 +178,8 @@ pub(crate) fn end_on(
         HeldBy::MaxHops | HeldBy::MaxTreeMessages => vec![message.hold_subject()],
         HeldBy::MaxPairMessages => message.pairs().map(|pair| pair.subject()).collect(),
         HeldBy::Foreign => vec![message.origin_subject()],
+        // Budgets are released on their own.
+        _ => return Ok(()),
     };
     for subject in subjects.into_iter().map(|subject| Id(subject.uuid())) {
         match by {
@@ -232,12 +256,15 @@ pub(super) fn due_on(connection: &mut SqliteConnection, limit: u32) -> Result<Ve
         Ok(DueHold {
             subject: SubjectId::new(subject.0),
             held_by: row::word(&held_by, HeldBy::parse)?,
-            bound: bound.cast_unsigned(),
+            bound: bound.cast_unsigned().into(),
+            is_warning: false,
             chat: ChatId::new(chat.0),
             message: MessageId::new(message.0),
         })
     };
-    rows.into_iter().map(due).collect()
+    let mut all = rows.into_iter().map(due).collect::<Result<Vec<_>, Fault>>()?;
+    all.extend(budget::due_on(connection, limit)?);
+    Ok(all)
 }
 
 pub(super) fn notice_on(
@@ -245,13 +272,12 @@ pub(super) fn notice_on(
     command: &NoticeHold,
 ) -> Result<NoticeOutcome, Fault> {
     let due = command.due;
-    let unnoticed = holds::table
-        .find((row::bytes(due.subject.uuid()), due.held_by.as_str()))
-        .filter(holds::held_at.is_not_null())
-        .filter(holds::noticed_at.is_null());
-    let marked =
-        diesel::update(unnoticed).set(holds::noticed_at.eq(command.now.micros())).execute(connection)?;
-    if marked == 0 {
+    let is_marked = if due.held_by.budget().is_some() {
+        budget::notice_on(connection, &due, command.now)?
+    } else {
+        mark_on(connection, &due, command.now)?
+    };
+    if !is_marked {
         return Ok(NoticeOutcome::Gone);
     }
     let Some(message) = message_on(connection, due.chat, due.message)? else {
@@ -267,4 +293,13 @@ pub(super) fn notice_on(
         // It is not tried again, so that no other is held up.
         Err(_) => Ok(NoticeOutcome::Settled),
     }
+}
+
+/// Marks that the humans are told of a hold; `false` if they were told before.
+fn mark_on(connection: &mut SqliteConnection, due: &DueHold, now: Timestamp) -> Result<bool, Fault> {
+    let unnoticed = holds::table
+        .find((row::bytes(due.subject.uuid()), due.held_by.as_str()))
+        .filter(holds::held_at.is_not_null())
+        .filter(holds::noticed_at.is_null());
+    Ok(diesel::update(unnoticed).set(holds::noticed_at.eq(now.micros())).execute(connection)? > 0)
 }

@@ -12,7 +12,7 @@ use crate::error::Fault;
 use crate::memory;
 use crate::plan::list::organization_on;
 use crate::row;
-use crate::schema::{chats, organizations, users};
+use crate::schema::{budget_levels, budgets, chats, organizations, users};
 
 pub(super) fn delete_on(
     connection: &mut SqliteConnection,
@@ -35,6 +35,9 @@ pub(super) fn delete_on(
     audit::append_on(connection, [AuditEntry::organization_deleted(command)])?;
     invitation::revoke_those_of_on(connection, organization.id, None, command.now)?;
     memory::forget_organization_on(connection, organization.id)?;
+    diesel::delete(budgets::table.filter(budgets::organization_id.eq(&id))).execute(connection)?;
+    diesel::delete(budget_levels::table.filter(budget_levels::organization_id.eq(&id)))
+        .execute(connection)?;
     let owners = users::table.filter(users::own_organization_id.eq(&id));
     diesel::update(owners).set(users::own_organization_id.eq(None::<Vec<u8>>)).execute(connection)?;
     diesel::update(organizations::table.find(&id))

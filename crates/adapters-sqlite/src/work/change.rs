@@ -18,7 +18,7 @@ use crate::message::load::{message_on, message_row_on};
 use crate::message::row::InterventionColumns;
 use crate::row::Id;
 use crate::statement::statement;
-use crate::{audit, change};
+use crate::{audit, budget, change};
 
 pub(super) fn change_on(
     connection: &mut SqliteConnection,
@@ -79,10 +79,15 @@ pub(super) fn change_on(
     let message = message_on(connection, chat_id, item.message)?;
     let message =
         message.ok_or_else(|| Fault::Row("the message disappeared within its own transaction".to_owned()))?;
-    if let Some(ended) = ended
-        && (!ended.is_of_chat() || may_end_hold_on(connection, item.scope, chat_id)?)
-    {
-        hold::end_on(connection, &message, ended)?;
+    if let Some(ended) = ended {
+        let is_of_chat = may_end_hold_on(connection, item.scope, chat_id)?;
+        match ended.by.budget() {
+            Some(budget) if command.releases_budget(ended, budget, is_of_chat) => {
+                budget::release_on(connection, budget, &message, item.agent)?;
+            }
+            None if is_of_chat || !ended.is_of_chat() => hold::end_on(connection, &message, ended)?,
+            _ => {}
+        }
     }
     Ok(Ok(ChangedItem { message, new }))
 }

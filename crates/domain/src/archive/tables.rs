@@ -219,6 +219,32 @@ macro_rules! tables {
                     held_at -> Nullable<Instant>,
                     noticed_at -> Nullable<Instant>,
                 }
+                budgets (organization_id, budget) {
+                    organization_id -> Id,
+                    budget -> Text,
+                    amount -> Integer,
+                }
+                text_counts (day, organization_id, sender_id, chat_id) {
+                    day -> Integer,
+                    organization_id -> Id,
+                    sender_id -> Id,
+                    chat_id -> Id,
+                    texts -> Integer,
+                }
+                budget_levels (subject_id, budget) {
+                    subject_id -> Id,
+                    budget -> Text,
+                    organization_id -> Id,
+                    day -> Integer,
+                    chat_id -> Id,
+                    message_id -> Id,
+                    amount -> Integer,
+                    used -> Integer,
+                    allowed -> Nullable<Integer>,
+                    warned_at -> Nullable<Instant>,
+                    exceeded_at -> Nullable<Instant>,
+                    noticed_at -> Nullable<Instant>,
+                }
                 contact_requests (id) {
                     id -> Id,
                     requester_id -> Id,

@@ -51,6 +51,8 @@ words! {
         OrganizationMaxPairMessagesSet = "organization.max_pair_messages_set",
         /// An organization was given another policy for messages of others; the detail is its word.
         OrganizationForeignSet = "organization.foreign_set",
+        /// A budget of an organization was set; the detail is its name with the amount, or with `none`.
+        OrganizationBudgetSet = "organization.budget_set",
         /// A member was given a role.
         RoleSet = "member.role_set",
         /// A user entered an organization.

@@ -1,9 +1,11 @@
 //! Assigns the next sequence in a chat to a message, and updates the state of the chat. Pure;
 //! stores call it on locked rows, or on cached ones whose versions the write compares.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{AppendRefused, MaxHops, Message, NewMessage, RespondWithin};
+use crate::budget::ExceededBudgets;
 use crate::chat::{ChatTitle, MemberState, ParticipantStatus};
 use crate::delivery::Delivery;
 use crate::foreign::{ForeignPolicy, Origin};
@@ -80,6 +82,8 @@ pub struct AppendDecision {
     pub activates: bool,
     /// See [`Appended::hop_limit`](super::Appended::hop_limit).
     pub hop_limit: Option<u32>,
+    /// See [`Appended::exceeded`](super::Appended::exceeded).
+    pub exceeded: Option<Arc<ExceededBudgets>>,
     /// Set for the first text of a chat without a title.
     pub titling: Option<Titling>,
 }
@@ -160,6 +164,7 @@ impl ChatState {
             recipients,
             stopped,
             hop_limit,
+            exceeded: new.exceeded,
             activates: sender.status == ParticipantStatus::Inactive && !new.is_notice,
             titling,
         })
@@ -247,6 +252,7 @@ mod tests {
             organization: None,
             respond_by: None,
             max_hops: MaxHops::default(),
+            exceeded: None,
             is_notice: false,
             keyed: None,
             now: Timestamp::from_micros(now),

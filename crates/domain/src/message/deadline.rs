@@ -161,6 +161,7 @@ impl CheckDeadline {
             organization: None,
             respond_by: None,
             max_hops: MaxHops::OFF,
+            exceeded: None,
             is_notice: true,
             keyed: None,
             now: self.now,

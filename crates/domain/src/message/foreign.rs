@@ -27,6 +27,13 @@ impl Appended {
         let message = &self.message;
         let is_held = message.deliveries.iter().any(|delivery| delivery.held_by() == Some(HeldBy::Foreign));
         let (subject, chat, message) = (message.origin_subject(), message.chat_id, message.id);
-        is_held.then_some(DueHold { subject, held_by: HeldBy::Foreign, bound: 0, chat, message })
+        is_held.then_some(DueHold {
+            subject,
+            held_by: HeldBy::Foreign,
+            bound: 0,
+            is_warning: false,
+            chat,
+            message,
+        })
     }
 }

@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::append::ChatState;
 use super::cause::Cause;
@@ -160,7 +160,8 @@ impl TreeHolds {
             HeldBy::MaxHops => self.allowed_hops = allowed,
             HeldBy::MaxTreeMessages => self.is_full = held_at.is_some(),
             HeldBy::MaxPairMessages => self.is_of_held_pair |= held_at.is_some_and(|at| at > pair_since(now)),
-            HeldBy::Foreign => {}
+            // The others hold single deliveries: `ForeignPolicy` and `ExceededBudgets` know them.
+            _ => {}
         }
     }
 
@@ -269,8 +270,10 @@ pub struct DueHold {
     /// The limit.
     pub held_by: HeldBy,
     /// The value of the limit.
-    pub bound: u32,
-    /// The chat of the first message that is held.
+    pub bound: u64,
+    /// Set for a budget that is only nearly used up: nothing is held.
+    pub is_warning: bool,
+    /// The chat of the first message that is held, or of the last one that a budget counts.
     pub chat: ChatId,
     /// This message.
     pub message: MessageId,
@@ -304,6 +307,10 @@ impl NoticeHold {
     pub fn event(&self, held: &Message, participants: &[Participant]) -> Option<NewMessage> {
         let sender = notifier(held.sender, participants)?;
         let by = self.due.held_by;
+        if let Some(budget) = by.budget() {
+            let (content, metadata) = self.due.about_budget(budget, held);
+            return Some(self.posted(held, sender, content, metadata));
+        }
         // The others hold all deliveries.
         let is_meant = |agent: AgentId| {
             let of = held.deliveries.iter().find(|delivery| delivery.agent() == agent);
@@ -343,8 +350,14 @@ impl NoticeHold {
                  {bound} messages within ten minutes. What they write to each other in the next ten minutes is stored, \
                  but not delivered {until}."
             ),
+            // Budgets are told of above.
+            _ => return None,
         };
-        Some(NewMessage {
+        Some(self.posted(held, sender, content, metadata))
+    }
+
+    fn posted(&self, held: &Message, sender: &Participant, content: String, metadata: Value) -> NewMessage {
+        NewMessage {
             id: self.event,
             chat: held.chat_id,
             sender: sender.id,
@@ -360,10 +373,11 @@ impl NoticeHold {
             organization: None,
             respond_by: None,
             max_hops: MaxHops::OFF,
+            exceeded: None,
             is_notice: true,
             keyed: None,
             now: self.now,
-        })
+        }
     }
 }
 
@@ -396,8 +410,11 @@ impl MessageService {
         let mut failed = None;
         for due in self.messages.due_holds(STEP).await? {
             let event = MessageId::new(self.ids.generate(now));
-            let events = self.events.clone();
+            let (events, budgets) = (self.events.clone(), self.budgets.clone());
             let on_commit = OnCommit::new(move |outcome: &NoticeOutcome| {
+                if due.held_by.budget().is_some() && *outcome != NoticeOutcome::Gone {
+                    budgets.count_event(due.is_warning);
+                }
                 if let NoticeOutcome::Posted(message) = outcome {
                     events.publish(DomainEvent::EventCreated { message: (**message).clone() });
                 }

@@ -1,5 +1,7 @@
 //! The store of messages.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use super::amend::ChangeMessageRefused;
@@ -13,6 +15,7 @@ use super::model::{Message, MessageKind};
 use super::pair::CheckPair;
 use super::retention::{EraseOld, ErasedOld};
 use super::trace::TraceParent;
+use crate::budget::ExceededBudgets;
 use crate::chat::ShownChat;
 use crate::foreign::ForeignPolicy;
 use crate::id::{AgentId, ChatId, MessageId, OrganizationId, ParticipantId, UserId};
@@ -62,6 +65,8 @@ pub struct NewMessage {
     /// The number of hops above which the server holds the deliveries of an agent's text, unless the organization or
     /// the chat has another limit.
     pub max_hops: MaxHops,
+    /// The budgets that hold deliveries, if there are any.
+    pub exceeded: Option<Arc<ExceededBudgets>>,
     /// Set for an event of the server in the name of the sender: it is stored although the sender is stopped,
     /// or the chat is full.
     pub is_notice: bool,
@@ -107,6 +112,8 @@ pub struct Appended {
     pub foreign: ForeignPolicy,
     /// The number of hops above which its deliveries are held; `None` if [no limit](Self::guarded) holds them.
     pub hop_limit: Option<u32>,
+    /// The budgets that hold deliveries, if there are any.
+    pub exceeded: Option<Arc<ExceededBudgets>>,
     /// The chat, if it got its title from the message.
     pub titled: Option<ShownChat>,
 }
@@ -230,7 +237,8 @@ pub trait MessageRepository: Send + Sync {
     /// sending agent's membership becomes active.
     ///
     /// The deliveries of a [guarded](Appended::guarded) message are held as
-    /// [`TreeHolds::decide`](super::TreeHolds::decide) decides. The first one that is held for its hops since the last
+    /// [`TreeHolds::decide`](super::TreeHolds::decide) decides, and those of every message as
+    /// [`hold_over_budget`](Appended::hold_over_budget) does. The first one that is held for its hops since the last
     /// release makes the hold [due](Self::due_holds) to be noticed.
     ///
     /// Before all that, a keyed request is compared with the idempotency records ([`crate::idempotency`]);
@@ -288,7 +296,8 @@ pub trait MessageRepository: Send + Sync {
     /// due to be noticed; unless it is held already.
     async fn check_pair(&self, command: CheckPair) -> Result<(), StoreError>;
 
-    /// What is held, and the humans of the chats were not told of yet, oldest first; at most `limit`.
+    /// What is held, or nearly so, and the humans of the chats were not told of yet, oldest first: at most `limit`
+    /// holds, and as many [budgets](crate::budget::BudgetLevel).
     async fn due_holds(&self, limit: u32) -> Result<Vec<DueHold>, StoreError>;
 
     /// Stores the event that [`NoticeHold::event`] returns, if it returns one, and marks the hold as noticed. What any

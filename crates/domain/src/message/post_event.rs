@@ -136,13 +136,15 @@ impl MessageService {
             organization: Some(caller.organization),
             respond_by: None,
             max_hops: MaxHops::OFF,
+            exceeded: None,
             is_notice: false,
             keyed,
             now,
         };
-        let (events, reported) = (self.events.clone(), self.reported.clone());
+        let (events, reported, budgets) = (self.events.clone(), self.reported.clone(), self.budgets.clone());
         let on_commit = OnCommit::new(move |appended: &Appended| {
             reported.note(&appended.message);
+            budgets.note(&appended.message);
             events.publish(DomainEvent::EventCreated { message: appended.message.clone() });
         });
         match self.messages.append(new, on_commit).await? {

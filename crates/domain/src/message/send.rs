@@ -13,7 +13,7 @@ use crate::caller::Caller;
 use crate::chat::{Named, Names};
 use crate::delivery::DeliveryStatus;
 use crate::event::DomainEvent;
-use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
+use crate::id::{ChatId, MessageId, ParticipantId};
 
 use crate::idempotency::{KeyedRequest, Operation};
 use crate::plan::LimitReached;
@@ -165,10 +165,12 @@ impl MessageService {
             organization: Some(caller.organization()),
             respond_by: command.respond_by,
             max_hops: self.max_hops,
+            exceeded: self.budgets.exceeded(),
             ..NewMessage::text(id, chat, named, &command.content, mentions, now)
         };
         let sent = match self.messages.append(new, self.announce_created()).await? {
             Ok(appended) => {
+                self.budgets.note(&appended.message);
                 self.count_in_tree(&appended.message).await;
                 self.count_in_pairs(&appended.message).await;
                 Ok(SentMessage::new(&appended, &platform))
@@ -226,6 +228,7 @@ impl NewMessage {
             organization: None,
             respond_by: None,
             max_hops: MaxHops::OFF,
+            exceeded: None,
             is_notice: false,
             keyed: None,
             now,
@@ -249,10 +252,8 @@ impl SentMessage {
     /// platform agents.
     fn new(appended: &Appended, platform: &[ParticipantId]) -> Self {
         let Appended { message, stopped, is_paused, .. } = appended;
-        let is_held = |agent: AgentId| {
-            let delivery = message.deliveries.iter().find(|delivery| delivery.agent() == agent);
-            delivery.is_some_and(|delivery| delivery.held_by().is_some())
-        };
+        let is_held =
+            |agent| message.deliveries.iter().any(|of| of.agent() == agent && of.held_by().is_some());
         let state = |id: ParticipantId| match id {
             ParticipantId::User(_) => RecipientState::User,
             ParticipantId::Agent(agent) => RecipientState::Agent {

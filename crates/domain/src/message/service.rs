@@ -8,6 +8,7 @@ use super::pair::MaxPairMessages;
 use super::port::MessageRepository;
 use super::trace::BeginTraces;
 use crate::account::cache::CallerCache;
+use crate::budget::BudgetWatch;
 use crate::chat::{ChatRepository, Names, Roster};
 use crate::id::{ChatId, ParticipantId};
 use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
@@ -24,6 +25,7 @@ pub struct MessageService {
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) cache: Arc<CallerCache>,
     pub(super) reported: Arc<ReportedTokens>,
+    pub(super) budgets: Arc<BudgetWatch>,
     pub(super) max_hops: MaxHops,
     pub(super) max_tree_messages: u32,
     pub(super) trees: Counts,
@@ -54,6 +56,7 @@ impl MessageService {
             ids,
             cache,
             reported: Arc::default(),
+            budgets: Arc::default(),
             max_hops,
             max_tree_messages,
             trees: tree_counts(max_tree_messages),
@@ -66,6 +69,12 @@ impl MessageService {
     /// The tokens in the reports that were stored since the start.
     pub fn reported_tokens(&self) -> &ReportedTokens {
         &self.reported
+    }
+
+    /// Sets what notes the stored messages, and knows the exceeded budgets.
+    #[must_use]
+    pub fn with_budgets(self, budgets: Arc<BudgetWatch>) -> Self {
+        Self { budgets, ..self }
     }
 
     /// Sets the limits of hops and of pairs of organizations that have none of their own, and the largest number of

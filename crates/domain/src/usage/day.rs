@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 const SECONDS: i64 = 24 * 60 * 60;
 
 /// A day in UTC, as the number of days since 1970-01-01.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Day(i64);
 
 impl Day {

@@ -8,6 +8,7 @@ use super::port::{FindWork, WorkItem, WorkScope};
 use super::resend::{Replacement, Resend};
 use super::service::{ListWorkError, WorkFilter, WorkService};
 use crate::audit::Actor;
+use crate::budget::{Budget, BudgetScope};
 use crate::change::Change;
 use crate::delivery::{
     AttemptNumber, AttemptOutcome, DeadLetterReason, Delivery, DeliveryStatus, InterventionRefused,
@@ -160,6 +161,18 @@ impl ChangeWork {
     pub fn ends_hold(&self, before: &Delivery) -> Option<EndedHold> {
         let is_released = !matches!(self.step, WorkStep::DeadLetter(_));
         before.held_by().map(|by| EndedHold { by, is_released })
+    }
+
+    /// Returns whether the change lets the subject of a budget use the amount again. `is_of_chat` is set for the
+    /// operator and users of the organization of the chat. Others release the budget of their own agents, and admins
+    /// that of their organization.
+    pub fn releases_budget(&self, ended: EndedHold, budget: Budget, is_of_chat: bool) -> bool {
+        ended.is_released
+            && match budget.scope() {
+                BudgetScope::Tree | BudgetScope::Room => is_of_chat,
+                BudgetScope::Agent => true,
+                BudgetScope::Organization => !matches!(self.item.scope, WorkScope::OwnedBy(_)),
+            }
     }
 
     /// The entries of the change log. A command publishes no events: the servers announce what it changes and

@@ -5,6 +5,7 @@ mod access;
 mod agent_records;
 mod agents;
 mod audit;
+mod budgets;
 mod chats;
 mod contacts;
 mod control;

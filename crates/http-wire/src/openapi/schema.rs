@@ -28,8 +28,8 @@ pub struct Schema {
     format: Option<&'static str>,
     min_length: Option<usize>,
     max_length: Option<usize>,
-    minimum: Option<u32>,
-    maximum: Option<u32>,
+    minimum: Option<u64>,
+    maximum: Option<u64>,
     pattern: Option<&'static str>,
     words: Option<&'static [&'static str]>,
     description: Option<&'static str>,
@@ -141,7 +141,7 @@ pub const fn positive() -> Schema {
 }
 
 /// A whole number from `min` to `max`.
-pub const fn whole(min: u32, max: u32) -> Schema {
+pub const fn whole(min: u64, max: u64) -> Schema {
     Schema { minimum: Some(min), maximum: Some(max), ..Schema::of("integer") }
 }
 

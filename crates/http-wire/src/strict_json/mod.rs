@@ -25,7 +25,7 @@ use tokio::time::Instant;
 pub use description::Optionality;
 pub(crate) use faults::Faults;
 pub use faults::{NOT_AN_ID, Rejected, UNKNOWN_WORD};
-pub use reader::{ObjectReader, id, known};
+pub use reader::{Number, ObjectReader, id, known};
 
 use crate::auth;
 use crate::error::{ApiError, ErrorCode};

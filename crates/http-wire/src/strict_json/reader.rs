@@ -9,6 +9,13 @@ use super::description::{Description, Optionality};
 use super::faults::{Faults, NOT_AN_ID, Rejected, UNKNOWN_WORD};
 use crate::openapi::schema::{Schema, nullable, positive, whole};
 
+/// A type of whole numbers.
+pub trait Number: Copy + PartialOrd + Display + Into<u64> + TryFrom<u64> {}
+
+impl Number for u32 {}
+
+impl Number for u64 {}
+
 /// An object of a body; properties are taken from it, and remaining ones are unknown.
 ///
 /// Each property is read with its schema. The schemas are recorded when an empty object is read for
@@ -168,13 +175,14 @@ impl<'f> ObjectReader<'f> {
 
     /// A whole number of `range`, all of which `parse` accepts; absent is `None`, and null removes the
     /// value.
-    pub fn clearable_number<T>(
+    pub fn clearable_number<N: Number, T>(
         &mut self,
         name: &'static str,
-        range: RangeInclusive<u32>,
-        parse: impl FnOnce(u32) -> Option<T>,
+        range: RangeInclusive<N>,
+        parse: impl FnOnce(N) -> Option<T>,
     ) -> Result<Option<Option<T>>, Rejected> {
-        self.describe(name, Optionality::Nullable, whole(*range.start(), *range.end()));
+        let (least, most) = (*range.start(), *range.end());
+        self.describe(name, Optionality::Nullable, whole(least.into(), most.into()));
         if !self.has(name) {
             return Ok(None);
         }
@@ -184,13 +192,13 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    fn whole_number(
+    fn whole_number<N: Number>(
         &mut self,
         name: &str,
         value: &Value,
-        range: RangeInclusive<u32>,
-    ) -> Result<u32, Rejected> {
-        let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+        range: RangeInclusive<N>,
+    ) -> Result<N, Rejected> {
+        let number = value.as_u64().and_then(|number| N::try_from(number).ok());
         let number = number.filter(|number| range.contains(number));
         number.ok_or_else(|| {
             self.fault(name, format!("must be a whole number from {} to {}", range.start(), range.end()))

@@ -6,6 +6,7 @@
 mod agent;
 mod api_key;
 mod audit;
+mod budget;
 mod chat;
 mod chat_details;
 mod contact;
@@ -31,6 +32,7 @@ use utoipa::{PartialSchema, ToSchema};
 pub use agent::{AgentView, DeletedAgentView, RegisteredAgentView};
 pub use api_key::{CreatedKeyView, KeyView};
 pub use audit::AuditEntryView;
+pub use budget::BudgetsView;
 pub use chat::ChatView;
 pub use chat_details::{AgentListedChatView, ChatDetailsView, ListedChatView, RosterHeadView};
 pub use contact::{

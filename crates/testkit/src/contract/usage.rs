@@ -31,7 +31,7 @@ fn event(kind: MessageKind, usage: serde_json::Value) -> PostEvent {
 }
 
 /// Reports as band-sdk does.
-async fn report(world: &World, agent: &TestAgent, chat: ChatId, tokens: [u64; 4]) -> MessageId {
+pub(super) async fn report(world: &World, agent: &TestAgent, chat: ChatId, tokens: [u64; 4]) -> MessageId {
     let [input, output, read, write] = tokens;
     let usage = json!({
         "input_tokens": input, "output_tokens": output, "cache_read_tokens": read, "cache_write_tokens": write,

@@ -3,6 +3,7 @@
 use super::chat::hops;
 use super::{Actor, AuditEntry, AuditObject, AuditTenant};
 use crate::audit::AuditAction;
+use crate::budget::{Amount, Budget, SetBudgets};
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::organization::{
     Authority, DeleteOrganization, Depart, Enter, EnterBy, NewInvitation, NewOrganization,
@@ -44,6 +45,18 @@ impl AuditEntry {
             Self::of_organization(action, *by, by.organization(), *now).with_detail(&detail)
         };
         name.into_iter().chain(max_hops).chain(pairs).chain(foreign).map(entry).collect()
+    }
+
+    /// An organization whose budgets were set, an entry for each.
+    pub fn budgets_set(command: &SetBudgets) -> Vec<Self> {
+        let SetBudgets { by, changes, now } = command;
+        let entry = |(budget, amount): &(Budget, Option<Amount>)| {
+            let amount = amount.map_or_else(|| "none".to_owned(), |amount| amount.get().to_string());
+            let action = AuditAction::OrganizationBudgetSet;
+            let detail = format!("{} {amount}", budget.as_str());
+            Self::of_organization(action, *by, by.organization(), *now).with_detail(&detail)
+        };
+        changes.iter().map(entry).collect()
     }
 
     /// An organization that was paused, for a reason, or resumed.

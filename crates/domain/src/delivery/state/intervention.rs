@@ -11,6 +11,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
 use super::{Attempt, AttemptNumber, AttemptState, AttemptStatus, Delivery, DeliveryStatus, Inconsistent};
+use crate::budget::Budget;
 use crate::id::MessageId;
 use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
@@ -73,10 +74,31 @@ words! {
         /// It follows from a message of another organization than the agent's
         /// ([`ForeignPolicy::Hold`](crate::foreign::ForeignPolicy)).
         Foreign = "foreign",
+        /// The other ones are exceeded [budgets](crate::budget::Budget): that of the texts of a tree.
+        TreeMessages = "tree_messages",
+        /// That of the tokens of a tree.
+        TreeTokens = "tree_tokens",
+        /// That of the texts of a room.
+        RoomMessages = "room_messages",
+        /// That of the tokens of a room.
+        RoomTokens = "room_tokens",
+        /// That of the texts of an agent.
+        AgentMessages = "agent_messages",
+        /// That of the tokens of an agent.
+        AgentTokens = "agent_tokens",
+        /// That of the texts of an organization.
+        OrganizationMessages = "organization_messages",
+        /// That of the tokens of an organization.
+        OrganizationTokens = "organization_tokens",
     }
 }
 
 impl HeldBy {
+    /// The budget, if it is one.
+    pub fn budget(self) -> Option<Budget> {
+        Budget::parse(self.as_str())
+    }
+
     /// The reason of a held delivery.
     pub const fn reason(self) -> &'static str {
         match self {
@@ -84,6 +106,16 @@ impl HeldBy {
             Self::MaxTreeMessages => "held: too many messages have followed from the first one",
             Self::MaxPairMessages => "held: two agents have sent each other too many messages",
             Self::Foreign => "held: it follows from a message of another organization",
+            Self::TreeMessages => "held: the budget of messages that follow from one message is used up",
+            Self::TreeTokens => "held: the budget of tokens for what follows from one message is used up",
+            Self::RoomMessages => "held: the room's budget of messages for the day is used up",
+            Self::RoomTokens => "held: the room's budget of tokens for the day is used up",
+            Self::AgentMessages => "held: the agent's budget of messages for the day is used up",
+            Self::AgentTokens => "held: the agent's budget of tokens for the day is used up",
+            Self::OrganizationMessages => {
+                "held: the organization's budget of messages for the day is used up"
+            }
+            Self::OrganizationTokens => "held: the organization's budget of tokens for the day is used up",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Organizations, members, and invitations.
 
 use domain::audit::ListAuditError;
+use domain::budget::SetBudgetsError;
 use domain::organization::{
     AcceptError, EnterError, InvitationRefused, InviteError, LastAdmin, LeaveError, ListInvitationsError,
     MAX_INVITATION_LIFETIME, MAX_INVITATIONS, NotAdmin, PauseError, RenameError, RevokeInvitationError,
@@ -49,6 +50,15 @@ impl From<PauseError> for ApiError {
         match error {
             PauseError::NotAdmin(error) => error.into(),
             PauseError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SetBudgetsError> for ApiError {
+    fn from(error: SetBudgetsError) -> Self {
+        match error {
+            SetBudgetsError::NotAdmin(error) => error.into(),
+            SetBudgetsError::Store(error) => error.into(),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The arguments of `parlance org`.
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
+use domain::budget::Budget;
 use domain::foreign::ForeignPolicy;
 use domain::organization::OrganizationRole;
 
@@ -56,6 +58,16 @@ pub enum OrgCommand {
     /// Unless it is `allow`, its agents have fewer rights while they work on one.
     #[command(after_help = "Example:\n  parlance org set-foreign acme hold")]
     SetForeign(SetForeignArguments),
+    /// Show the budgets of an organization, and what it has used today.
+    #[command(after_help = "Example:\n  parlance org budgets acme --json")]
+    Budgets(BudgetsArguments),
+    /// Set how many messages or tokens may be used before deliveries to agents are held.
+    ///
+    /// Budgets of rooms, agents, and the organization are for a day in UTC; that of a tree is for all that follows from
+    /// one message. The humans of the room get an event at 80 % and at 100 %. A turn that already runs is not stopped.
+    #[command(after_help = "Examples:\n  parlance org set-budget acme agent_tokens 100000\n  \
+        parlance org set-budget acme agent_tokens none")]
+    SetBudget(SetBudgetArguments),
     /// Delete an organization without members permanently.
     ///
     /// Also deletes its memories and open invitations. Move or delete its members first: `org move`,
@@ -209,6 +221,31 @@ pub struct SetMaxHopsArguments {
     pub name: String,
     /// Number of messages; 0 for no limit, `default` for the limit of the server.
     pub max_hops: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The organization.
+#[derive(Args, Debug)]
+pub struct BudgetsArguments {
+    /// Name of the organization.
+    pub name: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The organization, the budget, and its amount.
+#[derive(Args, Debug)]
+pub struct SetBudgetArguments {
+    /// Name of the organization.
+    pub name: String,
+    /// `tree_messages`, `tree_tokens`, or the same of `room`, `agent`, or `organization`.
+    #[arg(value_parser = PossibleValuesParser::new(Budget::WORDS))]
+    pub budget: String,
+    /// Number of messages or tokens; `none` for no limit.
+    pub amount: String,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,7 @@
 //! `parlance org …`
 
 mod arguments;
+mod budgets;
 
 pub(crate) use arguments::{OrgCommand, RoleArgument};
 
@@ -93,6 +94,8 @@ pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Fail
                 let changes = OrganizationChanges { foreign, ..OrganizationChanges::default() };
                 change(&desk, name, changes, *json).await
             }
+            OrgCommand::Budgets(arguments) => budgets::show(&desk, arguments).await,
+            OrgCommand::SetBudget(arguments) => budgets::set(&desk, arguments).await,
             OrgCommand::Delete(arguments) => delete(&desk, arguments).await,
             OrgCommand::Invite(arguments) => invite(&desk, arguments).await,
             OrgCommand::SetRole(arguments) => set_role(&desk, arguments).await,

@@ -1,0 +1,217 @@
+//! The exceeded budgets, as a process knows them. Pure.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::amount::{Budget, BudgetScope};
+use crate::delivery::Delivery;
+use crate::id::{AgentId, ChatId, MessageId, SubjectId};
+use crate::message::{Appended, Cause, DueHold, Message, NewMessage};
+use crate::usage::Day;
+
+/// The budgets that hold deliveries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExceededBudgets {
+    /// The day of those of rooms and agents.
+    pub day: Day,
+    /// Those of trees, by their roots.
+    pub trees: HashMap<MessageId, Budget>,
+    /// Those of rooms.
+    pub rooms: HashMap<ChatId, Budget>,
+    /// Those of agents, and of their organizations.
+    pub agents: HashMap<AgentId, Budget>,
+}
+
+impl ExceededBudgets {
+    /// The largest number that stores return: the newest ones.
+    pub const MOST: u32 = 10_000;
+
+    /// None of them.
+    pub fn none(day: Day) -> Self {
+        Self { day, trees: HashMap::new(), rooms: HashMap::new(), agents: HashMap::new() }
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Their number; an organization counts once for each of its agents.
+    pub fn len(&self) -> usize {
+        self.trees.len() + self.rooms.len() + self.agents.len()
+    }
+
+    /// Adds the budget of a subject; `agents` are those of an organization.
+    pub fn add(&mut self, budget: Budget, subject: SubjectId, agents: Vec<AgentId>) {
+        let id = subject.uuid();
+        match budget.scope() {
+            BudgetScope::Tree => drop(self.trees.insert(MessageId::new(id), budget)),
+            BudgetScope::Room => drop(self.rooms.insert(ChatId::new(id), budget)),
+            BudgetScope::Agent => drop(self.agents.insert(AgentId::new(id), budget)),
+            BudgetScope::Organization => self.agents.extend(agents.into_iter().map(|agent| (agent, budget))),
+        }
+    }
+
+    /// The budget that holds the delivery of a new message to this agent. The cause of the message must be known.
+    pub fn holds(&self, message: &Message, agent: AgentId) -> Option<Budget> {
+        let of_today = || self.rooms.get(&message.chat_id).or_else(|| self.agents.get(&agent));
+        let is_today = Day::of(message.created_at) == self.day;
+        let found = self.trees.get(&message.place().root).or_else(|| of_today().filter(|_| is_today));
+        found.copied()
+    }
+
+    /// Returns whether a delivery of this message may be held, whatever its cause is.
+    pub fn may_hold(&self, new: &NewMessage) -> bool {
+        let in_tree = match new.cause {
+            Cause::Known(place) => self.trees.contains_key(&place.root),
+            Cause::None | Cause::Ambiguous { .. } => new.counts_attempts() && !self.trees.is_empty(),
+        };
+        let mut addressed = new.mentions.iter().filter_map(|mention| mention.addressed_agent()).peekable();
+        addressed.peek().is_some()
+            && (in_tree
+                || self.rooms.contains_key(&new.chat)
+                || addressed.any(|agent| self.agents.contains_key(&agent)))
+    }
+}
+
+impl Appended {
+    /// Holds those of its deliveries that are over a budget. Pure; the stores call this when its cause is known, after
+    /// the limits of the loop guard.
+    pub fn hold_over_budget(&mut self) {
+        let Some(exceeded) = self.exceeded.take() else { return };
+        let held = |delivery: &Delivery| {
+            let agent = delivery.agent();
+            Some((agent, exceeded.holds(&self.message, agent)?.held_by()))
+        };
+        let held = self.message.deliveries.iter().filter_map(held).collect::<HashMap<_, _>>();
+        if !held.is_empty() {
+            self.hold(|agent| held.get(&agent).copied());
+        }
+    }
+}
+
+impl NewMessage {
+    /// Returns whether a delivery of it may be over a budget.
+    pub fn may_be_over_budget(&self) -> bool {
+        self.exceeded.as_ref().is_some_and(|exceeded| exceeded.may_hold(self))
+    }
+}
+
+impl DueHold {
+    /// The event about a budget whose last counted message is this one: its text and its metadata.
+    pub(crate) fn about_budget(&self, budget: Budget, message: &Message) -> (String, Value) {
+        let what = match budget.scope() {
+            BudgetScope::Tree => "what follows from one message",
+            BudgetScope::Room => "this room today",
+            BudgetScope::Agent => "an agent today",
+            BudgetScope::Organization => "an organization today",
+        };
+        let (amount, unit) = (self.bound, if budget.counts_tokens() { "tokens" } else { "messages" });
+        let handle = match budget.scope() {
+            BudgetScope::Tree | BudgetScope::Room => None,
+            BudgetScope::Agent | BudgetScope::Organization => message.sender_handle.as_deref(),
+        };
+        let last = handle.map(|handle| format!(", last by @{handle}")).unwrap_or_default();
+        let to = match budget.scope() {
+            BudgetScope::Tree => "What is sent there is stored, but delivered to no agent",
+            BudgetScope::Room => "Messages in this room are stored, but delivered to no agent",
+            BudgetScope::Agent => "Messages to the agent are stored, but not delivered",
+            BudgetScope::Organization => "Messages to its agents are stored, but not delivered",
+        };
+        let who = match budget.scope() {
+            BudgetScope::Tree | BudgetScope::Room => "the owner of an addressed agent or an admin",
+            BudgetScope::Agent => "its owner or an admin",
+            BudgetScope::Organization => "an admin",
+        };
+        let content = if self.is_warning {
+            format!("More than 80 % of the budget of {amount} {unit} for {what} is used{last}.")
+        } else {
+            format!(
+                "The budget of {amount} {unit} for {what} is used up{last}. {to} until {who} retries one of them."
+            )
+        };
+        let mut metadata = json!({
+            "kind": if self.is_warning { "review" } else { "failure" },
+            "blocking": !self.is_warning,
+            "message_id": message.id.to_string(),
+            "root_id": message.place().root.to_string(),
+            "budget": budget.as_str(),
+            "amount": amount,
+        });
+        if !self.is_warning {
+            metadata["held_by"] = budget.as_str().into();
+        }
+        (content, metadata)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::delivery::HeldBy;
+    use crate::id::{ParticipantId, Sequence, UserId};
+    use crate::message::MessageKind;
+    use crate::time::Timestamp;
+
+    const DAY: i64 = 24 * 60 * 60 * 1_000_000;
+
+    fn agent(number: u128) -> AgentId {
+        AgentId::new(Uuid::from_u128(number))
+    }
+
+    /// A message of the second day to two agents.
+    fn message() -> Message {
+        let sender = ParticipantId::User(UserId::new(Uuid::from_u128(1)));
+        let (id, chat_id) = (MessageId::new(Uuid::from_u128(2)), ChatId::new(Uuid::from_u128(3)));
+        let at = Timestamp::from_micros(DAY + 5);
+        Message {
+            id,
+            chat_id,
+            sequence: Sequence::new(1),
+            kind: MessageKind::Text,
+            content: "hello".to_owned(),
+            sender,
+            sender_name: "Ann".to_owned(),
+            sender_handle: Some("ann".to_owned()),
+            mentions: Vec::new(),
+            metadata: None,
+            cause: Cause::None,
+            created_at: at,
+            updated_at: at,
+            respond_by: None,
+            deliveries: [4, 5].map(|number| Delivery::new(agent(number))).into(),
+        }
+    }
+
+    #[test]
+    fn only_deliveries_over_a_budget_are_held() {
+        let message = message();
+        let mut exceeded = ExceededBudgets::none(Day::of(message.created_at));
+        let holds = |exceeded: &ExceededBudgets| [4, 5].map(|of| exceeded.holds(&message, agent(of)));
+        assert_eq!(holds(&exceeded), [None, None]);
+        exceeded.agents.insert(agent(4), Budget::OrganizationTokens);
+        assert_eq!(holds(&exceeded), [Some(Budget::OrganizationTokens), None]);
+        exceeded.rooms.insert(message.chat_id, Budget::RoomMessages);
+        assert_eq!(holds(&exceeded), [Some(Budget::RoomMessages); 2]);
+        exceeded.day = exceeded.day.minus(1);
+        assert_eq!(holds(&exceeded), [None, None], "a new day");
+        exceeded.trees.insert(message.id, Budget::TreeTokens);
+        assert_eq!(holds(&exceeded), [Some(Budget::TreeTokens); 2], "a tree has no day");
+        let recipients = vec![agent(4), agent(5)];
+        let mut exceeded = ExceededBudgets::none(Day::of(message.created_at));
+        exceeded.agents.insert(agent(5), Budget::AgentMessages);
+        let exceeded = Some(Arc::new(exceeded));
+        let (stopped, titled) = (Vec::new(), None);
+        let mut appended =
+            Appended { message, recipients, stopped, is_paused: false, hop_limit: None, exceeded, titled };
+        appended.hold_over_budget();
+        let held_by = appended.message.deliveries.iter().map(Delivery::held_by).collect::<Vec<_>>();
+        assert_eq!(held_by, [None, Some(HeldBy::AgentMessages)]);
+        assert_eq!(appended.recipients, [agent(4)]);
+    }
+}

@@ -1,0 +1,83 @@
+//! The store of budgets.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+
+use super::amount::{Amount, Budget, Budgets};
+use super::exceeded::ExceededBudgets;
+use super::level::BudgetUse;
+use crate::id::{ChatId, OrganizationId, ParticipantId};
+use crate::organization::{Authority, NotAdmin};
+use crate::store::StoreError;
+use crate::time::Timestamp;
+use crate::usage::Day;
+
+/// New amounts for budgets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetBudgets {
+    /// The authority, which names the organization.
+    pub by: Authority,
+    /// The new amounts; `None` for no limit. Each budget at most once.
+    pub changes: Vec<(Budget, Option<Amount>)>,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+/// Whose budgets count.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BudgetTenants {
+    /// The organizations of rooms.
+    pub rooms: HashMap<ChatId, OrganizationId>,
+    /// Those of users, and of the owners of agents.
+    pub senders: HashMap<ParticipantId, OrganizationId>,
+    /// The budgets of these organizations, of those that have any.
+    pub budgets: HashMap<OrganizationId, Budgets>,
+}
+
+/// Texts to be counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TextCount {
+    /// The day.
+    pub day: Day,
+    /// The organization of the sender.
+    pub organization: OrganizationId,
+    /// The sender.
+    pub sender: ParticipantId,
+    /// The room.
+    pub chat: ChatId,
+    /// Their number.
+    pub texts: u32,
+}
+
+/// Budgets, and how much of them is used.
+#[async_trait]
+pub trait BudgetRepository: Send + Sync {
+    /// The budgets of an organization.
+    async fn budgets_of(&self, organization: OrganizationId) -> Result<Budgets, StoreError>;
+
+    /// Changes budgets. A larger amount, or none, ends holds of new deliveries that it allows; what is held stays so.
+    async fn set_budgets(&self, command: SetBudgets) -> Result<Result<Budgets, NotAdmin>, StoreError>;
+
+    /// The organizations of these rooms and senders, and their budgets.
+    async fn budget_tenants(
+        &self,
+        rooms: Vec<ChatId>,
+        senders: Vec<ParticipantId>,
+    ) -> Result<BudgetTenants, StoreError>;
+
+    /// Adds texts to the counts of their days, and removes some counts of days before `since`.
+    async fn add_texts(&self, counts: Vec<TextCount>, since: Day) -> Result<(), StoreError>;
+
+    /// Counts what is used of budgets: [`BudgetUse::used`].
+    ///
+    /// Tokens are the sums of [`UsageRepository`](crate::usage::UsageRepository), of all kinds. The texts of a tree are
+    /// its root and those that follow from it; others are those of [`add_texts`](Self::add_texts).
+    async fn count_budgets(&self, found: Vec<BudgetUse>) -> Result<Vec<BudgetUse>, StoreError>;
+
+    /// Stores levels as [`BudgetLevel::after`](super::BudgetLevel::after) decides on what is stored.
+    async fn record_budgets(&self, found: Vec<BudgetUse>, now: Timestamp) -> Result<(), StoreError>;
+
+    /// The budgets that hold deliveries on this day; `None` if no organization has budgets.
+    async fn exceeded_budgets(&self, day: Day) -> Result<Option<ExceededBudgets>, StoreError>;
+}

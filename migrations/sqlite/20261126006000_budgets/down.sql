@@ -1,0 +1,4 @@
+DROP TABLE budget_levels;
+DROP INDEX token_usage_of_room;
+DROP TABLE text_counts;
+DROP TABLE budgets;
