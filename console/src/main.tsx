@@ -38,7 +38,7 @@ function Inside() {
   const onRoom = (agent: Id): void => setCreating([agent]);
   const onNewRoom = (): void => setCreating([]);
   return (
-    <div class={path === "/" ? "shell home" : "shell"} onClick={follow}>
+    <div class={path !== "/" ? "shell" : rooms.rooms.value.length > 0 ? "shell home" : "shell home fresh"} onClick={follow}>
       <a class="skip" href="#main" onClick={event => { event.preventDefault(); (document.getElementById("composer") ?? document.querySelector<HTMLElement>("h1"))?.focus(); }}>{w.skip}</a>
       <LinkBar />
       <Sidebar onNewRoom={onNewRoom} />

@@ -340,7 +340,7 @@ export const w = {
     saved: "Saved.",
     look: "Appearance",
     theme: "Theme",
-    themes: { auto: "Same as system", light: "Light", dark: "Dark" } as Record<string, string>,
+    themes: { auto: "System", light: "Light", dark: "Dark" } as Record<string, string>,
     writing: "Writing",
     enterSends: "Enter sends a message",
     enterHint: "If this is off, Enter starts a new line and Ctrl+Enter sends.",

@@ -128,7 +128,7 @@ export function Composer({ room }: { room: OpenRoom }) {
           aria-activedescendant={isListOpen ? `mention-${chosen.value}` : undefined} aria-describedby="composer-effect" />
         <button class="square" aria-label={w.composer.send} title={w.composer.send} disabled={!text.value.trim()}><Icon name="send-horizontal" /></button>
       </div>
-      <Effect room={room} hasText={text.value.trim() !== ""} mentioned={mentioned} />
+      <Effect room={room} hasText={text.value.trim() !== "" && !isListOpen} mentioned={mentioned} />
     </form>
   );
 }
@@ -142,9 +142,10 @@ function Effect({ room, hasText, mentioned }: { room: OpenRoom; hasText: boolean
   const away = agents.filter(isAway);
   useEffect(() => { for (const one of away) void findDisconnect(one.id); }, [away.map(one => one.id).join()]);
 
+  const awake = agents.filter(one => !isAway(one));
   const parts: { text: string; isWarning: boolean }[] = [];
-  if (agents.length > 0) parts.push({ text: w.composer.wakes(agents.map(one => one.name)), isWarning: false });
-  else if (hasText && room.people.agents.value.length > 0) parts.push({ text: w.composer.wakesNobody, isWarning: false });
+  if (awake.length > 0) parts.push({ text: w.composer.wakes(awake.map(one => one.name)), isWarning: false });
+  if (agents.length === 0 && hasText && room.people.agents.value.length > 0) parts.push({ text: w.composer.wakesNobody, isWarning: false });
   if (humans.length > 0) parts.push({ text: w.composer.notifies(humans.map(one => one.name)), isWarning: false });
   if (added.length > 0) parts.push({ text: w.composer.adds(added.map(one => one.name)), isWarning: false });
   for (const one of away) {

@@ -84,7 +84,7 @@ function Inside({ message, delivery, isParticipant }: { message: Message; delive
   }, [message.id, state, delivery.attempt]);
   return (
     <div class="inside">
-      {lines(delivery, found).map(line => <p key={line}>{line}</p>)}
+      <p>{lines(delivery, found).join(" ")}</p>
       <Fault text={fault} />
       {attempts.length > 0 && (
         <ol class="attempts" aria-label={w.delivery.attempts}>

@@ -1,6 +1,6 @@
 // Instants and durations as people read them.
 
-const time = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const time = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
 const short = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const both = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });

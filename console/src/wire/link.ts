@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { Socket, type Channel } from "phoenix";
-import { accessToken, fresh, onLeave } from "./session.ts";
+import { accessToken, fresh, onLeave, renew } from "./session.ts";
 
 export type LinkState =
   | { kind: "off" }
@@ -31,6 +31,8 @@ export function connect(): void {
     authToken: accessToken,
     heartbeatIntervalMs: 25_000,
     reconnectAfterMs: tries => {
+      // A refused socket shows no reason; the door knows whether the session goes on.
+      if (tries > 1) void renew();
       const ms = pause(tries);
       link.value = { kind: "waiting", tries, at: Date.now() + ms, isStopping };
       return ms;
@@ -44,8 +46,8 @@ export function connect(): void {
   socket.onClose(({ code }) => {
     isStopping = code === 1012;
     for (const topic of topics.values()) topic.answer = null;
-    // A refused socket shows no reason, and 1008 means that the credential ended. REST knows.
-    if (link.value.kind !== "off") void fresh();
+    // 1008: the credential is not valid any more.
+    if (link.value.kind !== "off") void (code === 1008 ? renew() : fresh());
   });
   socket.connect();
 }
