@@ -1,31 +1,17 @@
 //! `/api/v1/auth`: registration, log-in with a password, refresh, log-out, and password changes.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use domain::account::{UserHandle, parse_email, parse_person_name};
 use domain::caller::UserCaller;
-use domain::id::UserId;
-use domain::login::{ConfirmError, LogIn, LogInError, LoginService, Password, Register, TypedName};
+use domain::login::{ConfirmError, LoginService, Password, SessionKind};
 use http_wire::auth::{Credential, UserAuth};
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::limit::{LoginName, Proof, RateLimits, Source};
-use http_wire::openapi::schema::{Schema, line, some_text, text};
+use http_wire::limit::{LoginName, Proof, RateLimits};
+use http_wire::login::{
+    self, LogInBody, NEW_PASSWORD, RegisterBody, ResetPasswordBody, SHORT, TYPED_PASSWORD, short,
+};
 use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::SessionView;
-
-/// The maximum length of a name or a token.
-const MAX_TEXT_BYTES: usize = 512;
-
-/// A log-in with a handle or an email address.
-pub(crate) struct LogInBody(LogIn);
-
-impl FromBody for LogInBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        let name = body.text("login", SHORT, |text| short(text).map(|text| TypedName::new(&text)));
-        let password = body.text("password", TYPED_PASSWORD, Password::typed);
-        Ok(Self(LogIn { name: name?, password: password?, address: None }))
-    }
-}
 
 /// A refresh token.
 pub(crate) struct RefreshBody(String);
@@ -50,82 +36,22 @@ impl FromBody for ChangePasswordBody {
     }
 }
 
-/// A password reset with a token.
-pub(crate) struct ResetPasswordBody {
-    token: String,
-    new: Password,
-}
-
-impl FromBody for ResetPasswordBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        let token = body.text("reset_token", SHORT, short);
-        let new = body.text("new_password", NEW_PASSWORD, Password::new);
-        Ok(Self { token: token?, new: new? })
-    }
-}
-
-/// A registration.
-pub(crate) struct RegisterBody(Register);
-
-impl FromBody for RegisterBody {
-    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
-        let handle = body.text("handle", HANDLE, |text| UserHandle::new(&text));
-        let email = body.text("email", EMAIL.min(3), |text| parse_email(&text));
-        let name = body.text("name", line(100), |text| parse_person_name(&text));
-        let password = body.text("password", NEW_PASSWORD, Password::new);
-        let invitation = body.text_if_given("invitation", SHORT, short)?;
-        Ok(Self(Register { handle: handle?, email: email?, name: name?, password: password?, invitation }))
-    }
-}
-
-const HANDLE: Schema = text().min(3).max(40).pattern("^@?[A-Za-z0-9][A-Za-z0-9.-]{1,37}[A-Za-z0-9]$");
-
-pub(crate) const EMAIL: Schema = text().format("email").max(254);
-
-/// A password that is compared with the stored one.
-pub(crate) const TYPED_PASSWORD: Schema = text().format("password").max(Password::MAX_CHARS);
-
-const NEW_PASSWORD: Schema = TYPED_PASSWORD.min(Password::MIN_CHARS).pattern("\\S");
-
-/// The schema of [`short`].
-const SHORT: Schema = some_text(MAX_TEXT_BYTES);
-
-fn short(text: String) -> Result<String, String> {
-    match text.len() {
-        _ if text.trim().is_empty() => Err("can't be blank".to_owned()),
-        0..=MAX_TEXT_BYTES => Ok(text),
-        _ => Err(format!("should be at most {MAX_TEXT_BYTES} byte(s)")),
-    }
-}
-
-/// Refuses a caller with too many failed attempts before it hashes the password.
 pub(crate) async fn log_in(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<LogInBody>,
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    let name = body.0.name.clone();
-    let command = LogIn { address: limits.source(&request).map(Source::address), ..body.0 };
-    let look = async |may_try: &mut dyn FnMut(UserId) -> bool| logins.log_in_if(command, may_try).await;
-    let proof = |outcome: &Result<_, LogInError>| match outcome {
-        Ok(_) => Proof::Good,
-        Err(LogInError::Wrong) => Proof::Bad,
-        Err(LogInError::Busy(_) | LogInError::Store(_)) => Proof::Undecided,
-    };
-    let open = limits.check_password(&request, LoginName::Typed(&name), look, proof).await??;
-    Ok(Data::ok(SessionView::new(&open)))
+    Ok(Data::ok(SessionView::new(&login::log_in(&request, &logins, &limits, body.0).await?)))
 }
 
-/// Checks the rate limit before anything else.
 pub(crate) async fn register(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<RegisterBody>,
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    limits.check_registration_rate(&request)?;
-    Ok(Data::created(SessionView::new(&logins.register(body.0).await?)))
+    Ok(Data::created(SessionView::new(&login::register(&request, &logins, &limits, body.0).await?)))
 }
 
 pub(crate) async fn refresh(
@@ -188,7 +114,6 @@ pub(crate) async fn reset_password(
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    let ResetPasswordBody { token, new } = body;
-    let reset = async { Ok(logins.reset_password(&token, new).await?) };
-    Ok(Data::ok(SessionView::new(&limits.try_out(&request, Credential::Key(&token), reset).await?)))
+    let open = login::reset_password(&request, &logins, &limits, body, SessionKind::Program).await?;
+    Ok(Data::ok(SessionView::new(&open)))
 }

@@ -12,7 +12,9 @@ use http_wire::error::ApiError;
 use http_wire::limit::RateLimits;
 use http_wire::strict_json::{ObjectReader, Rejected};
 
-use crate::auth::{TYPED_PASSWORD, check_password};
+use http_wire::login::TYPED_PASSWORD;
+
+use crate::auth::check_password;
 
 /// The property `current_password` of a body.
 pub(crate) fn current_password(body: &mut ObjectReader<'_>) -> Result<Option<Password>, Rejected> {

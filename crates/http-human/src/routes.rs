@@ -8,6 +8,7 @@ use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use http_wire::auth::{UserAuth, any_caller, users_only};
 use http_wire::handlers;
+use http_wire::login::{LogInBody, RegisterBody, ResetPasswordBody};
 use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount, patch, post, put};
 use http_wire::page::{CursorQuery, NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
@@ -166,12 +167,12 @@ fn auth_endpoints() -> Vec<Endpoint> {
     vec![
         post("/login", auth::log_in)
             .named("logIn", "Log in with a handle or email address and a password")
-            .body::<auth::LogInBody>()
+            .body::<LogInBody>()
             .answers::<SessionView<'_>>(200)
             .refuses(&[401, 429]),
         post("/register", auth::register)
             .named("register", "Register an account with a password, and log in")
-            .body::<auth::RegisterBody>()
+            .body::<RegisterBody>()
             .answers::<SessionView<'_>>(201)
             .refuses(&[403, 429]),
         post("/refresh", auth::refresh)
@@ -186,7 +187,7 @@ fn auth_endpoints() -> Vec<Endpoint> {
             .refuses(&[429]),
         post("/reset", auth::reset_password)
             .named("resetPassword", "Set a password with a reset token from the operator, and log in")
-            .body::<auth::ResetPasswordBody>()
+            .body::<ResetPasswordBody>()
             .answers::<SessionView<'_>>(200)
             .refuses(&[401, 429]),
     ]

@@ -1,7 +1,8 @@
 //! Headers for browsers: that a response is data and nothing else, and which origins may read it.
 //!
-//! Pages of other origins can read nothing unless an operator has listed them. A cookie is never a
-//! credential here, so a page that may read a response must bring a key or token of its own.
+//! Pages of other origins can read nothing unless an operator has listed them. The only cookie is that of
+//! `/console/session`, which pages of other origins can never use, so a page that may read a response must bring a
+//! key or token of its own.
 
 use actix_web::HttpResponse;
 use actix_web::dev::ServiceRequest;
@@ -52,6 +53,10 @@ pub(crate) struct PageOrigin(HeaderValue);
 impl PageOrigin {
     /// The page that the request comes from, if it may read the response.
     pub(crate) fn of(request: &ServiceRequest) -> Option<Self> {
+        // The console is for its own pages.
+        if request.path().starts_with("/console/") {
+            return None;
+        }
         let allowed = request.app_data::<Data<AllowedOrigins>>()?;
         let origin = request.headers().get(ORIGIN)?;
         let named = || allowed.origins.iter().any(|one| one.as_bytes() == origin.as_bytes());

@@ -14,6 +14,7 @@
 //! - [`page`], [`cursor`] - pages of lists, and their continuation;
 //! - [`services`] - registers the use cases in an application;
 //! - [`view`], [`envelope`] - JSON of responses;
+//! - [`login`] - logging in, for programs and for browsers;
 //! - [`handlers`] - handlers that both interfaces share; [`memories`]: the common part of their lists
 //!   of memories;
 //! - [`error`] - the only place where a domain error becomes a status and a code.
@@ -27,6 +28,7 @@ pub mod error;
 pub mod handlers;
 pub mod idempotent;
 pub mod limit;
+pub mod login;
 pub mod memories;
 pub mod openapi;
 pub mod page;

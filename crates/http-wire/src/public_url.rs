@@ -21,6 +21,13 @@ impl PublicUrl {
     }
 }
 
+impl PublicUrl {
+    /// Returns whether people reach the server by TLS.
+    pub fn is_https(&self) -> bool {
+        self.0.starts_with("https://")
+    }
+}
+
 impl fmt::Display for PublicUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -1,7 +1,7 @@
 //! Information for client programs: version, a health report, and a check of their credential.
 
 use actix_web::middleware::from_fn;
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use domain::caller::Caller;
 use domain::ports::Clock;
 use http_wire::auth::{CallerAuth, any_caller};
@@ -21,7 +21,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const API_VERSION: &str = "v1";
 
 /// Mounts the operations without a credential, and `/api/v1/test`, which tests one.
-pub(crate) fn configure(config: &mut web::ServiceConfig) {
+pub(crate) fn configure(config: &mut web::ServiceConfig, has_console: bool) {
+    config.app_data(web::Data::new(HasConsole(has_console)));
     mount(&mut *config, "", probes(), web::ServiceConfig::service);
     mount(&mut *config, "", public_endpoints(), |config, resource| {
         config.service(resource.wrap(from_fn(anonymous)))
@@ -103,8 +104,13 @@ const fn known(value: Option<&'static str>) -> &'static str {
     }
 }
 
-async fn root() -> HttpResponse {
-    HttpResponse::Ok().json(PROGRAM)
+/// Set if the console is served.
+struct HasConsole(bool);
+
+/// A browser is led to the console.
+async fn root(request: HttpRequest, console: web::Data<HasConsole>) -> HttpResponse {
+    let redirect = if console.0 { http_console::redirect(&request) } else { None };
+    redirect.unwrap_or_else(|| HttpResponse::Ok().json(PROGRAM))
 }
 
 async fn version() -> HttpResponse {

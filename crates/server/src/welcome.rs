@@ -76,8 +76,9 @@ pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &st
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let (listen, handle) = (&config.listen, &user.handle);
     let program = program();
+    let console = console_link(services, config, handle).await;
     let text = format!(
-        "\nParlance is ready at {scheme}://{listen}. Your user is '{handle}'. {shown}\
+        "\nParlance is ready at {scheme}://{listen}. Your user is '{handle}'. {shown}{console}\
          Next:           {program} agent create --owner {handle} --name Helper --description \"Helps\"{store_flags}\n\
          API reference:  {scheme}://{listen}{READABLE}\n\
          Documentation:  README.md, docs/\n"
@@ -89,6 +90,28 @@ pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &st
         .or_else(|_| err.write_all(text.as_bytes()))
         .map_err(|cause| Failure::new("Cannot print the first user's key", cause))?;
     Ok(true)
+}
+
+/// How to open the console, with a link that sets the first user's password. Without it, if the secrets are to be in a
+/// file only, or the token cannot be stored: the key logs in too.
+async fn console_link(services: &Services, config: &Config, handle: &UserHandle) -> String {
+    if !config.console || config.first_key_file.is_some() {
+        return String::new();
+    }
+    let Ok(reset) = services.logins.issue_reset(handle).await else { return String::new() };
+    let base = config.public_url.as_ref().map_or_else(|| local_url(config), ToString::to_string);
+    let token = reset.token;
+    format!(
+        "Open the console, and choose a password (valid for a day, once):\n\n    {base}/console/welcome#{token}\n\n"
+    )
+}
+
+/// The address of the server on this machine.
+fn local_url(config: &Config) -> String {
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let (host, port) = config.listen.rsplit_once(':').unwrap_or((&config.listen, "4000"));
+    let host = if matches!(host, "0.0.0.0" | "[::]") { "localhost" } else { host };
+    format!("{scheme}://{host}:{port}")
 }
 
 /// The path by which this program was called, if there is one: it may not be on the `PATH` then.

@@ -9,6 +9,7 @@ pub mod agents;
 pub mod answers;
 pub mod archives;
 pub mod audit;
+pub mod browser_sessions;
 pub mod budgets;
 pub mod callers;
 pub mod causes;
@@ -75,6 +76,11 @@ macro_rules! contract_tests {
             the_right_password_logs_in, a_used_up_account_answers_like_a_wrong_password, an_outdated_hash_is_replaced, a_refresh_token_works_once,
             concurrent_refreshes_with_one_token, logging_out_ends_the_session, a_password_replaced_meanwhile_opens_no_session, a_changed_password_ends_open_sessions,
             users_list_and_end_their_sessions, sensitive_changes_require_the_password, a_reset_token_works_once, old_sessions_are_forgotten, a_disabled_user_cannot_log_in,
+        }
+        $crate::contract_tests! { @area $make, browser_sessions:
+            a_browsers_session_continues_with_the_same_token, a_programs_session_is_not_a_browsers,
+            the_end_of_a_browsers_session, a_key_opens_a_session_that_ends_with_it, a_limited_key_opens_no_session,
+            a_disabled_user_has_no_browser_session,
         }
         $crate::contract_tests! { @area $make, administration:
             all_accounts_are_listed_by_handle, all_chats_are_listed_newest_first, a_disabled_account_is_rejected_everywhere,

@@ -18,7 +18,7 @@ use domain::delivery::{
 use domain::foreign::ForeignPolicy;
 use domain::id::{ChatId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
-use domain::login::{Password, WhichLogin};
+use domain::login::{Password, SessionKind, WhichLogin};
 use domain::memory::{
     MemoriesOfAgent, MemoriesOfHuman, MemoryContent, MemoryMetadata, MemoryScope, MemoryStep, MemoryThought,
     StoreMemory,
@@ -72,7 +72,7 @@ impl Fixture {
         fixture.invite(world).await;
         let reset = world.logins.issue_reset(&UserHandle::new(&ann.handle).unwrap()).await.unwrap();
         let password = Password::new("correct \u{1F40E}".to_owned() + " horse").unwrap();
-        world.logins.reset_password(&reset.token, password).await.unwrap();
+        world.logins.reset_password(&reset.token, password, SessionKind::Program).await.unwrap();
         world.accounts.delete_agent(ann.caller, fixture.agents[3].id, true).await.unwrap();
         for who in [ParticipantId::User(fixture.users[2].id), ParticipantId::Agent(fixture.agents[1].id)] {
             world.administration.set_disabled(who, true).await.unwrap();

@@ -24,6 +24,7 @@ use crate::audit;
 use crate::change;
 use crate::error::Fault;
 use crate::lock;
+use crate::login::session;
 use crate::row::{At, can_be_stored};
 use crate::run::Db;
 use crate::schema::{api_keys, users};
@@ -212,10 +213,11 @@ async fn revoke_unlogged_on(mut db: &Db, command: &RevokeKeys) -> Result<Vec<Key
     let mut rows = held.load::<KeyRow>(&mut db).await?;
     rows.retain(|row| row.revoked_at.is_none());
     let ids = rows.iter().map(|row| row.id).collect::<Vec<_>>();
-    diesel::update(api_keys::table.filter(api_keys::id.eq_any(ids)))
+    diesel::update(api_keys::table.filter(api_keys::id.eq_any(&ids)))
         .set(api_keys::revoked_at.eq(At(command.now)))
         .execute(&mut db)
         .await?;
+    session::end_of_keys_on(db, &ids, command.now).await?;
     let revoked = |row: KeyRow| KeyRow { revoked_at: Some(At(command.now)), ..row }.into_record();
     let mut revoked = rows.into_iter().map(revoked).collect::<Result<Vec<_>, _>>()?;
     revoked.sort_by_key(|key| (key.created_at, key.id));

@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use domain::account::KeyDigest;
 use domain::id::{SessionId, UserId};
 use domain::login::{
-    EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused,
-    RefreshSession, RefreshedSession, SessionHolder, SessionRecord, SessionRepository, SetPassword,
-    WhichLogin,
+    EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, PasswordHolder,
+    RefreshRefused, RefreshSession, RefreshedSession, ResumeSession, SessionHolder, SessionRecord,
+    SessionRepository, SetPassword, WhichLogin,
 };
 use domain::organization::Invitation;
 use domain::store::{OnCommit, StoreError};
@@ -39,9 +39,9 @@ impl LoginRepository for PostgresStore {
     async fn set_password(
         &self,
         command: SetPassword,
-        on_commit: OnCommit<SessionHolder>,
-    ) -> Result<Option<SessionHolder>, StoreError> {
-        let announce = |holder: &SessionHolder| on_commit.run(holder);
+        on_commit: OnCommit<PasswordHolder>,
+    ) -> Result<Option<PasswordHolder>, StoreError> {
+        let announce = |holder: &PasswordHolder| on_commit.run(holder);
         let set = self.change(command, |db, command| password::set_on(db, command).boxed(), announce);
         Ok(set.await?.ok())
     }
@@ -60,9 +60,9 @@ impl LoginRepository for PostgresStore {
         token: KeyDigest,
         password: PasswordHash,
         now: Timestamp,
-        on_commit: OnCommit<SessionHolder>,
-    ) -> Result<Option<SessionHolder>, StoreError> {
-        let announce = |holder: &SessionHolder| on_commit.run(holder);
+        on_commit: OnCommit<PasswordHolder>,
+    ) -> Result<Option<PasswordHolder>, StoreError> {
+        let announce = |holder: &PasswordHolder| on_commit.run(holder);
         let given = (token, password, now);
         let reset = self.change(
             given,
@@ -98,6 +98,12 @@ impl SessionRepository for PostgresStore {
         let work = self.change(command, |db, command| session::refresh_on(db, command).boxed(), announce);
         let Ok(refreshed) = work.await?;
         Ok(refreshed)
+    }
+
+    async fn resume(&self, command: ResumeSession) -> Result<Option<RefreshedSession>, StoreError> {
+        let work = self.change(command, |db, command| session::resume_on(db, command).boxed(), |_| ());
+        let Ok(resumed) = work.await?;
+        Ok(resumed)
     }
 
     async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError> {

@@ -11,7 +11,7 @@ use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::UserId;
 use domain::login::{
-    LoginRecord, NewReset, PasswordHash, SessionHolder, SetPassword, StoredPassword, WhichLogin, set_at,
+    LoginRecord, NewReset, PasswordHash, PasswordHolder, SetPassword, StoredPassword, WhichLogin, set_at,
 };
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -83,7 +83,7 @@ pub(crate) async fn insert_on(
 pub(super) async fn set_on(
     mut db: &Db,
     command: &SetPassword,
-) -> Result<Result<SessionHolder, Nothing>, Fault> {
+) -> Result<Result<PasswordHolder, Nothing>, Fault> {
     lock::users_on(db, &[command.user]).await?;
     let Some(user) = user_on(db, command.user).await? else { return Ok(Err(Nothing)) };
     let id = user.id.uuid();
@@ -105,7 +105,7 @@ pub(super) async fn set_on(
     diesel::delete(resets::table.find(id)).execute(&mut db).await?;
     let ended = Change::TokensEnded { user: user.id, password_set_at };
     change::append_on(db, [ended], password_set_at).await?;
-    let holder = SessionHolder { user, password_set_at };
+    let holder = PasswordHolder { user, password_set_at };
     audit::append_on(db, [AuditEntry::password_set(&holder)]).await?;
     Ok(Ok(holder))
 }
@@ -147,7 +147,7 @@ pub(super) async fn reset_on(
     token: KeyDigest,
     password: &PasswordHash,
     now: Timestamp,
-) -> Result<Result<SessionHolder, Nothing>, Fault> {
+) -> Result<Result<PasswordHolder, Nothing>, Fault> {
     let Some(user) = find_reset_on(db, token, now).await? else { return Ok(Err(Nothing)) };
     lock::users_on(db, &[user]).await?;
     if find_reset_on(db, token, now).await? != Some(user) {

@@ -9,8 +9,8 @@ use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::{SessionId, UserId};
 use domain::login::{
-    EndSessions, MAX_SESSIONS, NewSession, RefreshRefused, RefreshSession, RefreshedSession, SessionHolder,
-    SessionRecord, WhichSessions,
+    EndSessions, MAX_SESSIONS, NewSession, RECORDED_EVERY, RefreshRefused, RefreshSession, RefreshedSession,
+    ResumeSession, SessionHolder, SessionKind, SessionProof, SessionRecord, WhichSessions,
 };
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -22,7 +22,7 @@ use crate::error::Fault;
 use crate::lock;
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::{passwords, resets, sessions, users};
+use crate::schema::{api_keys, passwords, resets, sessions, users};
 
 /// The user is locked, so that the password does not change.
 pub(super) async fn begin_on(
@@ -31,9 +31,18 @@ pub(super) async fn begin_on(
 ) -> Result<Result<Option<SessionHolder>, Infallible>, Fault> {
     lock::users_on(db, &[new.user]).await?;
     let user = new.user.uuid();
-    let found = holder_on(db, user).await?;
-    let Some(holder) = found.filter(|holder| holder.password_set_at == new.password_set_at) else {
-        return Ok(Ok(None));
+    let Some(holder) = holder_on(db, user).await? else { return Ok(Ok(None)) };
+    let (key, expires_at) = match new.proof {
+        SessionProof::Password(proven) if holder.password_set_at == Some(proven) => (None, new.expires_at),
+        SessionProof::Password(_) => return Ok(Ok(None)),
+        SessionProof::Key(key) => {
+            // Its revocation must find the new session.
+            lock::api_keys_on(db, vec![key.uuid()]).await?;
+            let Some(expiry) = expiry_with_on(db, key.uuid(), new.expires_at, new.now).await? else {
+                return Ok(Ok(None));
+            };
+            (Some(key.uuid()), expiry)
+        }
     };
     diesel::insert_into(sessions::table)
         .values((
@@ -43,7 +52,9 @@ pub(super) async fn begin_on(
             sessions::token.eq(new.token.bytes().as_slice()),
             sessions::created_at.eq(At(new.now)),
             sessions::used_at.eq(At(new.now)),
-            sessions::expires_at.eq(At(new.expires_at)),
+            sessions::expires_at.eq(At(expires_at)),
+            sessions::is_browser.eq(new.kind == SessionKind::Browser),
+            sessions::key_id.eq(key),
         ))
         .execute(&mut db)
         .await?;
@@ -68,6 +79,7 @@ pub(super) async fn refresh_on(
     let found = sessions::table
         .filter(sessions::family.eq(command.family.bytes().as_slice()))
         .filter(sessions::expires_at.gt(At(command.now)))
+        .filter(sessions::is_browser.eq(false))
         .select((sessions::id, sessions::user_id, sessions::token))
         .for_update()
         .first::<(Uuid, Uuid, Vec<u8>)>(&mut db)
@@ -95,18 +107,73 @@ pub(super) async fn refresh_on(
     Ok(Ok(Ok(RefreshedSession { id: session, holder })))
 }
 
-/// A user who has a password and is not disabled.
-async fn holder_on(mut db: &Db, user: Uuid) -> Result<Option<SessionHolder>, Fault> {
-    let found = users::table
-        .inner_join(passwords::table)
-        .filter(users::id.eq(user))
-        .filter(users::disabled_at.is_null())
-        .select((UserRow::as_select(), passwords::changed_at))
-        .first::<(UserRow, At)>(&mut db)
+/// The session is locked, so that it is not continued after its end.
+pub(super) async fn resume_on(
+    mut db: &Db,
+    command: &ResumeSession,
+) -> Result<Result<Option<RefreshedSession>, Infallible>, Fault> {
+    let found = sessions::table
+        .filter(sessions::family.eq(command.family.bytes().as_slice()))
+        .filter(sessions::expires_at.gt(At(command.now)))
+        .filter(sessions::is_browser.eq(true))
+        .select((sessions::id, sessions::user_id, sessions::key_id, sessions::used_at))
+        .for_update()
+        .first::<(Uuid, Uuid, Option<Uuid>, At)>(&mut db)
         .await
         .optional()?;
-    let Some((user, At(password_set_at))) = found else { return Ok(None) };
-    Ok(Some(SessionHolder { user: user.into_user()?, password_set_at }))
+    let Some((id, user, key, At(used_at))) = found else { return Ok(Ok(None)) };
+    let Some(holder) = holder_on(db, user).await? else { return Ok(Ok(None)) };
+    if used_at <= command.now.minus(RECORDED_EVERY) {
+        let expiry = match key {
+            Some(key) => expiry_with_on(db, key, command.expires_at, command.now).await?,
+            None => Some(command.expires_at),
+        };
+        let Some(expiry) = expiry else { return Ok(Ok(None)) };
+        diesel::update(sessions::table.find(id))
+            .set((sessions::used_at.eq(At(command.now)), sessions::expires_at.eq(At(expiry))))
+            .execute(&mut db)
+            .await?;
+    }
+    Ok(Ok(Some(RefreshedSession { id: SessionId::new(id), holder })))
+}
+
+/// The expiry of a session that ends with the key, at most `longest`; `None` if the key is not valid.
+async fn expiry_with_on(
+    mut db: &Db,
+    key: Uuid,
+    longest: Timestamp,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, Fault> {
+    let expiry = api_keys::table
+        .find(key)
+        .filter(api_keys::revoked_at.is_null())
+        .select(api_keys::expires_at)
+        .first::<Option<At>>(&mut db)
+        .await
+        .optional()?;
+    let expiry = expiry.map(|at| at.map_or(longest, |At(time)| time.min(longest)));
+    Ok(expiry.filter(|at| *at > now))
+}
+
+/// Ends the sessions that these keys have opened; the audit entry of a key's end covers it.
+pub(crate) async fn end_of_keys_on(mut db: &Db, keys: &[Uuid], now: Timestamp) -> Result<(), Fault> {
+    let opened = sessions::table.filter(sessions::key_id.eq_any(keys)).order(sessions::id);
+    let opened = opened.select(sessions::id).for_update().load(&mut db).await?;
+    delete_on(db, opened, now).await
+}
+
+/// A user who is not disabled.
+async fn holder_on(mut db: &Db, user: Uuid) -> Result<Option<SessionHolder>, Fault> {
+    let found = users::table
+        .left_join(passwords::table)
+        .filter(users::id.eq(user))
+        .filter(users::disabled_at.is_null())
+        .select((UserRow::as_select(), passwords::changed_at.nullable()))
+        .first::<(UserRow, Option<At>)>(&mut db)
+        .await
+        .optional()?;
+    let Some((user, set_at)) = found else { return Ok(None) };
+    Ok(Some(SessionHolder { user: user.into_user()?, password_set_at: set_at.map(|At(time)| time) }))
 }
 
 pub(super) async fn list_on(mut db: &Db, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, Fault> {

@@ -17,6 +17,7 @@ use super::find::agent_on;
 use crate::audit;
 use crate::change;
 use crate::error::Fault;
+use crate::login::session;
 use crate::row;
 use crate::schema::{api_keys, users};
 
@@ -195,9 +196,10 @@ fn revoke_unaudited_on(
     }
     let now = command.now.micros();
     let ids = rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
-    diesel::update(api_keys::table.filter(api_keys::id.eq_any(ids)))
+    diesel::update(api_keys::table.filter(api_keys::id.eq_any(&ids)))
         .set(api_keys::revoked_at.eq(now))
         .execute(connection)?;
+    session::end_of_keys_on(connection, &ids, command.now)?;
     let revoked = |row: KeyRow| KeyRow { revoked_at: Some(now), ..row }.into_record();
     let revoked = rows.into_iter().map(revoked).collect::<Result<Vec<_>, _>>()?;
     change::append_on(connection, revoked.iter().map(|key| Change::KeyRevoked(key.id)), command.now)?;

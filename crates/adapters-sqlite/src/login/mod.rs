@@ -10,9 +10,9 @@ use diesel::sqlite::SqliteConnection;
 use domain::account::KeyDigest;
 use domain::id::{SessionId, UserId};
 use domain::login::{
-    EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused,
-    RefreshSession, RefreshedSession, SessionHolder, SessionRecord, SessionRepository, SetPassword,
-    WhichLogin,
+    EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, PasswordHolder,
+    RefreshRefused, RefreshSession, RefreshedSession, ResumeSession, SessionHolder, SessionRecord,
+    SessionRepository, SetPassword, WhichLogin,
 };
 use domain::organization::Invitation;
 use domain::store::{OnCommit, StoreError};
@@ -49,8 +49,8 @@ impl LoginRepository for SqliteStore {
     async fn set_password(
         &self,
         command: SetPassword,
-        on_commit: OnCommit<SessionHolder>,
-    ) -> Result<Option<SessionHolder>, StoreError> {
+        on_commit: OnCommit<PasswordHolder>,
+    ) -> Result<Option<PasswordHolder>, StoreError> {
         let work = move |connection: &mut SqliteConnection| {
             Ok(password::set_on(connection, &command)?.ok_or(Nothing))
         };
@@ -70,8 +70,8 @@ impl LoginRepository for SqliteStore {
         token: KeyDigest,
         password: PasswordHash,
         now: Timestamp,
-        on_commit: OnCommit<SessionHolder>,
-    ) -> Result<Option<SessionHolder>, StoreError> {
+        on_commit: OnCommit<PasswordHolder>,
+    ) -> Result<Option<PasswordHolder>, StoreError> {
         let work = move |connection: &mut SqliteConnection| {
             Ok(password::reset_on(connection, token, password, now)?.ok_or(Nothing))
         };
@@ -103,6 +103,10 @@ impl SessionRepository for SqliteStore {
         let work = move |connection: &mut SqliteConnection| session::refresh_on(connection, &command).map(Ok);
         let done: Result<_, Infallible> = self.change(work, announce).await?;
         done.map_err(|never| match never {})
+    }
+
+    async fn resume(&self, command: ResumeSession) -> Result<Option<RefreshedSession>, StoreError> {
+        self.always(move |connection| session::resume_on(connection, &command)).await
     }
 
     async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError> {

@@ -7,7 +7,7 @@ use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::UserId;
 use domain::login::{
-    LoginRecord, NewReset, PasswordHash, SessionHolder, SetPassword, StoredPassword, WhichLogin, set_at,
+    LoginRecord, NewReset, PasswordHash, PasswordHolder, SetPassword, StoredPassword, WhichLogin, set_at,
 };
 use domain::time::Timestamp;
 
@@ -70,7 +70,7 @@ pub(crate) fn insert_on(
 pub(super) fn set_on(
     connection: &mut SqliteConnection,
     command: &SetPassword,
-) -> Result<Option<SessionHolder>, Fault> {
+) -> Result<Option<PasswordHolder>, Fault> {
     let Some(user) = user_on(connection, command.user)? else { return Ok(None) };
     let id = row::bytes(user.id.uuid());
     let before =
@@ -92,7 +92,7 @@ pub(super) fn set_on(
     diesel::delete(resets::table.find(&id)).execute(connection)?;
     let ended = Change::TokensEnded { user: user.id, password_set_at };
     change::append_on(connection, [ended], password_set_at)?;
-    let holder = SessionHolder { user, password_set_at };
+    let holder = PasswordHolder { user, password_set_at };
     audit::append_on(connection, [AuditEntry::password_set(&holder)])?;
     Ok(Some(holder))
 }
@@ -130,7 +130,7 @@ pub(super) fn reset_on(
     token: KeyDigest,
     password: PasswordHash,
     now: Timestamp,
-) -> Result<Option<SessionHolder>, Fault> {
+) -> Result<Option<PasswordHolder>, Fault> {
     let Some(user) = find_reset_on(connection, token, now)? else { return Ok(None) };
     set_on(connection, &SetPassword { user, password, replaces: None, now })
 }

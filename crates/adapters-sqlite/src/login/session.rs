@@ -4,10 +4,10 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
 use domain::change::Change;
-use domain::id::{SessionId, UserId};
+use domain::id::{ApiKeyId, SessionId, UserId};
 use domain::login::{
-    EndSessions, MAX_SESSIONS, NewSession, RefreshRefused, RefreshSession, RefreshedSession, SessionHolder,
-    SessionRecord, WhichSessions,
+    EndSessions, MAX_SESSIONS, NewSession, RECORDED_EVERY, RefreshRefused, RefreshSession, RefreshedSession,
+    ResumeSession, SessionHolder, SessionKind, SessionProof, SessionRecord, WhichSessions,
 };
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -17,7 +17,7 @@ use crate::audit;
 use crate::change;
 use crate::error::Fault;
 use crate::row;
-use crate::schema::{passwords, resets, sessions, users};
+use crate::schema::{api_keys, passwords, resets, sessions, users};
 
 pub(super) fn begin_on(
     connection: &mut SqliteConnection,
@@ -25,14 +25,21 @@ pub(super) fn begin_on(
 ) -> Result<Option<SessionHolder>, Fault> {
     let user = row::bytes(new.user.uuid());
     let found = users::table
-        .inner_join(passwords::table)
+        .left_join(passwords::table)
         .filter(users::id.eq(&user))
         .filter(users::disabled_at.is_null())
-        .filter(passwords::changed_at.eq(new.password_set_at.micros()))
-        .select((UserRow::as_select(), passwords::changed_at))
-        .get_result::<(UserRow, i64)>(connection)
+        .select((UserRow::as_select(), passwords::changed_at.nullable()))
+        .get_result::<(UserRow, Option<i64>)>(connection)
         .optional()?;
     let Some((holder, set_at)) = found else { return Ok(None) };
+    let (key, expires_at) = match new.proof {
+        SessionProof::Password(proven) if set_at == Some(proven.micros()) => (None, new.expires_at),
+        SessionProof::Password(_) => return Ok(None),
+        SessionProof::Key(key) => match expiry_with_on(connection, key, new.expires_at, new.now)? {
+            Some(expiry) => (Some(row::bytes(key.uuid())), expiry),
+            None => return Ok(None),
+        },
+    };
     diesel::insert_into(sessions::table)
         .values((
             sessions::id.eq(row::bytes(new.id.uuid())),
@@ -41,7 +48,9 @@ pub(super) fn begin_on(
             sessions::token.eq(new.token.bytes().as_slice()),
             sessions::created_at.eq(new.now.micros()),
             sessions::used_at.eq(new.now.micros()),
-            sessions::expires_at.eq(new.expires_at.micros()),
+            sessions::expires_at.eq(expires_at.micros()),
+            sessions::is_browser.eq(new.kind == SessionKind::Browser),
+            sessions::key_id.eq(key),
         ))
         .execute(connection)?;
     let beyond = sessions::table
@@ -64,6 +73,7 @@ pub(super) fn refresh_on(
         .inner_join(users::table.inner_join(passwords::table))
         .filter(sessions::family.eq(command.family.bytes().as_slice()))
         .filter(sessions::expires_at.gt(command.now.micros()))
+        .filter(sessions::is_browser.eq(false))
         .filter(users::disabled_at.is_null())
         .select((sessions::id, sessions::token, UserRow::as_select(), passwords::changed_at))
         .get_result::<(Vec<u8>, Vec<u8>, UserRow, i64)>(connection)
@@ -83,11 +93,73 @@ pub(super) fn refresh_on(
             sessions::expires_at.eq(command.expires_at.micros()),
         ))
         .execute(connection)?;
-    Ok(Ok(RefreshedSession { id: session, holder: holder_of(user, set_at)? }))
+    Ok(Ok(RefreshedSession { id: session, holder: holder_of(user, Some(set_at))? }))
 }
 
-fn holder_of(user: UserRow, set_at: i64) -> Result<SessionHolder, Fault> {
-    Ok(SessionHolder { user: user.into_user()?, password_set_at: row::time(set_at) })
+fn holder_of(user: UserRow, set_at: Option<i64>) -> Result<SessionHolder, Fault> {
+    Ok(SessionHolder { user: user.into_user()?, password_set_at: set_at.map(row::time) })
+}
+
+/// The expiry of a session that ends with the key, at most `longest`; `None` if the key is not valid.
+fn expiry_with_on(
+    connection: &mut SqliteConnection,
+    key: ApiKeyId,
+    longest: Timestamp,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, Fault> {
+    let expiry = api_keys::table
+        .find(row::bytes(key.uuid()))
+        .filter(api_keys::revoked_at.is_null())
+        .select(api_keys::expires_at)
+        .get_result::<Option<i64>>(connection)
+        .optional()?;
+    let expiry = expiry.map(|at| at.map_or(longest, |at| row::time(at).min(longest)));
+    Ok(expiry.filter(|at| *at > now))
+}
+
+pub(super) fn resume_on(
+    connection: &mut SqliteConnection,
+    command: &ResumeSession,
+) -> Result<Option<RefreshedSession>, Fault> {
+    let found = sessions::table
+        .inner_join(users::table.left_join(passwords::table))
+        .filter(sessions::family.eq(command.family.bytes().as_slice()))
+        .filter(sessions::expires_at.gt(command.now.micros()))
+        .filter(sessions::is_browser.eq(true))
+        .filter(users::disabled_at.is_null())
+        .select((
+            (sessions::id, sessions::key_id, sessions::used_at),
+            UserRow::as_select(),
+            passwords::changed_at.nullable(),
+        ))
+        .get_result::<((Vec<u8>, Option<Vec<u8>>, i64), UserRow, Option<i64>)>(connection)
+        .optional()?;
+    let Some(((id, key, used_at), user, set_at)) = found else { return Ok(None) };
+    if row::time(used_at) <= command.now.minus(RECORDED_EVERY) {
+        let expiry = match key {
+            Some(key) => {
+                let key = ApiKeyId::new(row::uuid(&key)?);
+                expiry_with_on(connection, key, command.expires_at, command.now)?
+            }
+            None => Some(command.expires_at),
+        };
+        let Some(expiry) = expiry else { return Ok(None) };
+        diesel::update(sessions::table.find(&id))
+            .set((sessions::used_at.eq(command.now.micros()), sessions::expires_at.eq(expiry.micros())))
+            .execute(connection)?;
+    }
+    Ok(Some(RefreshedSession { id: SessionId::new(row::uuid(&id)?), holder: holder_of(user, set_at)? }))
+}
+
+/// Ends the sessions that these keys have opened; the audit entry of a key's end covers it.
+pub(crate) fn end_of_keys_on(
+    connection: &mut SqliteConnection,
+    keys: &[Vec<u8>],
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let opened = sessions::table.filter(sessions::key_id.eq_any(keys)).order(sessions::id);
+    let opened = opened.select(sessions::id).load::<Vec<u8>>(connection)?;
+    delete_on(connection, &opened, now)
 }
 
 pub(super) fn list_on(

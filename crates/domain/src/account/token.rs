@@ -173,8 +173,13 @@ impl TokenService {
 
     /// Issues a token of a session, for a user who has just authenticated, under the password set
     /// at that time.
-    pub fn issue_now(&self, user: User, password_set_at: Timestamp, session: SessionId) -> IssuedToken {
-        self.sign(user, Some(password_set_at), Some(session), MAX_TOKEN_LIFETIME)
+    pub fn issue_now(
+        &self,
+        user: User,
+        password_set_at: Option<Timestamp>,
+        session: SessionId,
+    ) -> IssuedToken {
+        self.sign(user, password_set_at, Some(session), MAX_TOKEN_LIFETIME)
     }
 
     fn sign(

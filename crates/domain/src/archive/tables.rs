@@ -338,6 +338,8 @@ macro_rules! tables {
                     created_at -> Instant,
                     used_at -> Instant,
                     expires_at -> Instant,
+                    is_browser -> Flag,
+                    key_id -> Nullable<Id>,
                 }
                 resets (user_id) {
                     user_id -> Id,

@@ -154,6 +154,7 @@ mod tests {
 
     use super::*;
     use crate::delivery::HeldBy;
+    use crate::foreign::{ForeignPolicy, Origin};
     use crate::id::{ParticipantId, Sequence, UserId};
     use crate::message::MessageKind;
     use crate::time::Timestamp;
@@ -181,6 +182,8 @@ mod tests {
             mentions: Vec::new(),
             metadata: None,
             cause: Cause::None,
+            traceparent: None,
+            origin: Origin::Own,
             created_at: at,
             updated_at: at,
             respond_by: None,
@@ -206,9 +209,10 @@ mod tests {
         let mut exceeded = ExceededBudgets::none(Day::of(message.created_at));
         exceeded.agents.insert(agent(5), Budget::AgentMessages);
         let exceeded = Some(Arc::new(exceeded));
-        let (stopped, titled) = (Vec::new(), None);
+        let (stopped, foreign, titled) = (Vec::new(), ForeignPolicy::default(), None);
+        let (is_paused, hop_limit) = (false, None);
         let mut appended =
-            Appended { message, recipients, stopped, is_paused: false, hop_limit: None, exceeded, titled };
+            Appended { message, recipients, stopped, is_paused, foreign, hop_limit, exceeded, titled };
         appended.hold_over_budget();
         let held_by = appended.message.deliveries.iter().map(Delivery::held_by).collect::<Vec<_>>();
         assert_eq!(held_by, [None, Some(HeldBy::AgentMessages)]);

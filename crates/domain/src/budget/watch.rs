@@ -124,6 +124,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::foreign::Origin;
     use crate::id::{Sequence, UserId};
     use crate::time::Timestamp;
 
@@ -141,6 +142,8 @@ mod tests {
             mentions: Vec::new(),
             metadata: None,
             cause: Cause::None,
+            traceparent: None,
+            origin: Origin::Own,
             created_at: at,
             updated_at: at,
             respond_by: None,

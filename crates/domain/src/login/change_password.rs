@@ -3,7 +3,7 @@
 use super::confirm::ConfirmError;
 use super::log_in::LoggedIn;
 use super::password::Password;
-use super::port::{SessionHolder, SetPassword};
+use super::port::{PasswordHolder, SessionKind, SessionProof, SetPassword};
 use super::service::LoginService;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
@@ -24,13 +24,14 @@ impl LoginService {
         let command = SetPassword { user, password, replaces, now };
         let holder = self.logins.set_password(command, self.announce_end()).await?;
         let holder = holder.ok_or(ConfirmError::Wrong)?;
-        self.begin(user, holder.password_set_at, None).await?.ok_or(ConfirmError::Wrong)
+        let proof = SessionProof::Password(holder.password_set_at);
+        self.begin(user, proof, SessionKind::Program, None).await?.ok_or(ConfirmError::Wrong)
     }
 
     /// Announces the end of everything that an older password has opened.
-    pub(super) fn announce_end(&self) -> OnCommit<SessionHolder> {
+    pub(super) fn announce_end(&self) -> OnCommit<PasswordHolder> {
         let events = self.events.clone();
-        OnCommit::new(move |holder: &SessionHolder| {
+        OnCommit::new(move |holder: &PasswordHolder| {
             let (user, password_set_at) = (holder.user.id, holder.password_set_at);
             events.publish(DomainEvent::TokensEnded { user, password_set_at });
         })

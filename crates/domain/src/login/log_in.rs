@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use super::failures::FailedLogin;
 use super::name::TypedName;
 use super::password::{HasherBusy, Password, PasswordCheck, PasswordHash};
-use super::port::{NewSession, SessionHolder};
+use super::port::{NewSession, SessionHolder, SessionKind, SessionProof};
 use super::service::LoginService;
 use super::session::{RefreshText, SESSION_LIFETIME};
-use crate::account::IssuedToken;
+use crate::account::{IssuedToken, KeyScope, PresentedKey};
+use crate::caller::UserCaller;
 use crate::id::{SessionId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -20,7 +21,9 @@ pub struct LogIn {
     pub name: TypedName,
     /// The password.
     pub password: Password,
-    /// The address of the client, for the audit log.
+    /// The client.
+    pub kind: SessionKind,
+    /// Its address, for the audit log.
     pub address: Option<IpAddr>,
 }
 
@@ -29,10 +32,24 @@ pub struct LogIn {
 pub struct LoggedIn {
     /// The user, and the access token.
     pub access: IssuedToken,
-    /// The refresh token, which is shown only here.
+    /// The refresh token, which is shown only here; the token of the session for a browser.
     pub refresh_token: String,
     /// The expiry of the refresh token.
     pub refresh_expires_at: Timestamp,
+}
+
+/// The reason why a log-in with a key failed.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyLogInError {
+    /// The key has a scope; a session would have none.
+    #[error("the key is limited to a scope")]
+    Scoped,
+    /// The key was revoked meanwhile.
+    #[error("the key is not valid")]
+    Revoked,
+    /// The store is unavailable or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// The reason why a log-in failed.
@@ -79,7 +96,8 @@ impl LoginService {
             self.note_failure(failed);
             return Err(LogInError::Wrong);
         };
-        let Some(open) = self.begin(user.id, known.set_at, command.address).await? else {
+        let proof = SessionProof::Password(known.set_at);
+        let Some(open) = self.begin(user.id, proof, command.kind, command.address).await? else {
             self.note_failure(failed);
             return Err(LogInError::Wrong);
         };
@@ -95,21 +113,37 @@ impl LoginService {
         Ok(self.logins.rehash(user, old, new).await?)
     }
 
-    /// Opens a session, unless the user's password has changed meanwhile.
+    /// Opens a session of a browser for a user who has presented a key.
+    pub async fn log_in_with_key(
+        &self,
+        caller: UserCaller,
+        key: PresentedKey,
+        address: Option<IpAddr>,
+    ) -> Result<LoggedIn, KeyLogInError> {
+        if key.scope != KeyScope::default() {
+            return Err(KeyLogInError::Scoped);
+        }
+        let open = self.begin(caller.user, SessionProof::Key(key.id), SessionKind::Browser, address).await?;
+        open.ok_or(KeyLogInError::Revoked)
+    }
+
+    /// Opens a session, unless the user's password has changed meanwhile, or the key was revoked.
     pub(super) async fn begin(
         &self,
         user: UserId,
-        password_set_at: Timestamp,
+        proof: SessionProof,
+        kind: SessionKind,
         address: Option<IpAddr>,
     ) -> Result<Option<LoggedIn>, StoreError> {
         let now = self.clock.now();
-        let refresh = RefreshText::first(&*self.mint, now);
+        let refresh = RefreshText::first(&*self.mint, kind, now);
         let expires_at = now.plus(SESSION_LIFETIME);
         let id = SessionId::new(self.ids.generate(now));
         let session = NewSession {
             id,
             user,
-            password_set_at,
+            proof,
+            kind,
             family: refresh.family(&*self.mint),
             token: refresh.digest(&*self.mint),
             expires_at,

@@ -3,7 +3,8 @@
 //! A log-in returns an *access token*, which lives minutes, and a *refresh token*, which is
 //! exchanged for the next pair and is invalid afterwards. All tokens of one log-in form one
 //! *session*, and end with it. A refresh token that is used a second time was copied, so the
-//! session ends, in either order. For a forgotten password an operator issues a *reset token*,
+//! session ends, in either order. The console in a browser has one token for the whole session
+//! instead, in a cookie. For a forgotten password an operator issues a *reset token*,
 //! which can be used once. If the operator allows it, users register themselves.
 //!
 //! Invariants: of a password only a slow hash is stored, of a token only a digest; an unknown name
@@ -25,15 +26,15 @@ mod session;
 
 pub use confirm::{CONFIRMED_FOR, ConfirmError};
 pub use failures::FailedLogin;
-pub use log_in::{LogIn, LogInError, LoggedIn};
+pub use log_in::{KeyLogInError, LogIn, LogInError, LoggedIn};
 pub use name::TypedName;
 pub use password::{HasherBusy, Password, PasswordCheck, PasswordHash, PasswordHasher};
 pub use port::{
-    EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, RefreshRefused, RefreshSession,
-    RefreshedSession, SessionHolder, SessionRecord, SessionRepository, SetPassword, StoredPassword,
-    WhichLogin, WhichSessions, set_at,
+    EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHolder, RefreshRefused,
+    RefreshSession, RefreshedSession, ResumeSession, SessionHolder, SessionKind, SessionProof, SessionRecord,
+    SessionRepository, SetPassword, StoredPassword, WhichLogin, WhichSessions, set_at,
 };
 pub use register::{Register, RegisterUserError, Registration};
 pub use reset_password::{IssueResetError, IssuedReset, RESET_LIFETIME, ResetPasswordError};
 pub use service::{LoginPorts, LoginService, MAX_SESSIONS};
-pub use session::{EndSessionError, RefreshError, SESSION_LIFETIME};
+pub use session::{EndSessionError, RECORDED_EVERY, RefreshError, SESSION_LIFETIME};

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::password::PasswordHash;
 use crate::account::{KeyDigest, User, UserHandle};
-use crate::id::{SessionId, UserId};
+use crate::id::{ApiKeyId, SessionId, UserId};
 use crate::organization::Invitation;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
@@ -42,13 +42,41 @@ pub struct StoredPassword {
     pub set_at: Timestamp,
 }
 
+/// A user who has a password, in the current state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PasswordHolder {
+    /// The user.
+    pub user: User,
+    /// The time at which the password was set; see [`set_at`].
+    pub password_set_at: Timestamp,
+}
+
 /// The user of a session, in the current state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionHolder {
     /// The user.
     pub user: User,
-    /// The time at which the password was set; see [`set_at`].
-    pub password_set_at: Timestamp,
+    /// The time at which the password was set; `None` without one.
+    pub password_set_at: Option<Timestamp>,
+}
+
+/// The proof with which a session opens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SessionProof {
+    /// The password that was set at this time, if it is still the user's.
+    Password(Timestamp),
+    /// This API key of the user, if it is still valid. The session ends with the key.
+    Key(ApiKeyId),
+}
+
+/// The client of a session, which decides how it continues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SessionKind {
+    /// A program: each refresh token is exchanged for the next one.
+    Program,
+    /// The console in a browser, of which several tabs may continue the session at the same time: the token stays the
+    /// same, and no script can read it.
+    Browser,
 }
 
 /// The time at which a password counts as set: `now`, but always after the previous one, so that
@@ -64,9 +92,10 @@ pub struct NewSession {
     pub id: SessionId,
     /// The user.
     pub user: UserId,
-    /// The time at which the checked password was set; the session only opens if it is still the
-    /// user's.
-    pub password_set_at: Timestamp,
+    /// What the user has proved.
+    pub proof: SessionProof,
+    /// The client.
+    pub kind: SessionKind,
     /// The digest of the common beginning of all refresh tokens of the session.
     pub family: KeyDigest,
     /// The digest of the first refresh token.
@@ -94,7 +123,18 @@ pub struct RefreshSession {
     pub now: Timestamp,
 }
 
-/// A session whose refresh token was exchanged.
+/// A browser's session to be continued.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ResumeSession {
+    /// The digest of its token.
+    pub family: KeyDigest,
+    /// The new expiry, unless its key expires earlier.
+    pub expires_at: Timestamp,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+/// A session that was continued.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RefreshedSession {
     /// The id.
@@ -175,8 +215,8 @@ pub struct NewReset {
 /// The store of sessions and their refresh tokens.
 #[async_trait]
 pub trait SessionRepository: Send + Sync {
-    /// Opens a session and returns its user; `None` if the password has changed, or the user is
-    /// disabled. Beyond [`super::MAX_SESSIONS`], the sessions that were unused for longest end,
+    /// Opens a session and returns its user; `None` if the password has changed, the key is no longer valid, or the
+    /// user is disabled. Beyond [`super::MAX_SESSIONS`], the sessions that were unused for longest end,
     /// with entries in the change log.
     async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError>;
 
@@ -187,6 +227,10 @@ pub trait SessionRepository: Send + Sync {
         command: RefreshSession,
         on_commit: OnCommit<SessionId>,
     ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError>;
+
+    /// Continues the session of a browser, and returns its user and expiry; `None` if there is none, or if the user is
+    /// disabled. The use is recorded at most once a minute.
+    async fn resume(&self, command: ResumeSession) -> Result<Option<RefreshedSession>, StoreError>;
 
     /// The sessions of a user that can be continued, the last used first.
     async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError>;
@@ -217,8 +261,8 @@ pub trait LoginRepository: SessionRepository {
     async fn set_password(
         &self,
         command: SetPassword,
-        on_commit: OnCommit<SessionHolder>,
-    ) -> Result<Option<SessionHolder>, StoreError>;
+        on_commit: OnCommit<PasswordHolder>,
+    ) -> Result<Option<PasswordHolder>, StoreError>;
 
     /// Stores a reset token in place of any other of the user.
     async fn issue_reset(&self, new: NewReset) -> Result<(), StoreError>;
@@ -232,8 +276,8 @@ pub trait LoginRepository: SessionRepository {
         token: KeyDigest,
         password: PasswordHash,
         now: Timestamp,
-        on_commit: OnCommit<SessionHolder>,
-    ) -> Result<Option<SessionHolder>, StoreError>;
+        on_commit: OnCommit<PasswordHolder>,
+    ) -> Result<Option<PasswordHolder>, StoreError>;
 
     /// The invitation with this token, in any state.
     async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError>;

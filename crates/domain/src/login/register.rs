@@ -2,6 +2,7 @@
 
 use super::log_in::LoggedIn;
 use super::password::{HasherBusy, Password};
+use super::port::{SessionKind, SessionProof};
 use super::service::LoginService;
 use crate::account::{
     CreateUser, CreateUserRefused, InitialOrganization, NewUser, PersonName, UserHandle, UserRole,
@@ -37,6 +38,8 @@ pub struct Register {
     pub password: Password,
     /// The text of an invitation, if there is one.
     pub invitation: Option<String>,
+    /// The client.
+    pub kind: SessionKind,
 }
 
 /// The reason why a registration failed.
@@ -88,13 +91,17 @@ impl LoginService {
             }
         };
         let password = self.hasher.hash(command.password).await?;
-        let Register { handle, email, name, .. } = command;
+        let Register { handle, email, name, kind, .. } = command;
         let wanted = CreateUser { handle, email, name, initial_organization, plan: self.plan.clone() };
         let mut new = NewUser::compose(wanted, UserRole::User, &*self.ids, self.clock.now());
         new.by = new.user.id.into();
         new.password = Some(password);
         match self.users.create_user(new).await? {
-            Ok(user) => self.begin(user.id, user.created_at, None).await?.ok_or(RegisterUserError::Overtaken),
+            Ok(user) => {
+                let proof = SessionProof::Password(user.created_at);
+                let open = self.begin(user.id, proof, kind, None).await?;
+                open.ok_or(RegisterUserError::Overtaken)
+            }
             Err(CreateUserRefused::HandleTaken) => Err(RegisterUserError::HandleTaken),
             Err(CreateUserRefused::EmailTaken) => Err(RegisterUserError::EmailTaken),
             Err(CreateUserRefused::NoSuchPlan) => Err(RegisterUserError::NoSuchPlan),

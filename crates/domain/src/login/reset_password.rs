@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::log_in::LoggedIn;
 use super::password::{HasherBusy, Password};
-use super::port::NewReset;
+use super::port::{NewReset, SessionKind, SessionProof};
 use super::service::LoginService;
 use crate::account::{KeyKind, User, UserHandle};
 use crate::store::StoreError;
@@ -63,7 +63,12 @@ impl LoginService {
     }
 
     /// Sets a password and opens a session. Nothing is hashed for an invalid token.
-    pub async fn reset_password(&self, token: &str, new: Password) -> Result<LoggedIn, ResetPasswordError> {
+    pub async fn reset_password(
+        &self,
+        token: &str,
+        new: Password,
+        kind: SessionKind,
+    ) -> Result<LoggedIn, ResetPasswordError> {
         let token = self.mint.digest(token);
         let found = self.logins.find_reset(token, self.clock.now()).await?;
         if found.is_none() {
@@ -73,6 +78,7 @@ impl LoginService {
         let now = self.clock.now();
         let reset = self.logins.reset_password(token, password, now, self.announce_end()).await?;
         let holder = reset.ok_or(ResetPasswordError::Unknown)?;
-        self.begin(holder.user.id, holder.password_set_at, None).await?.ok_or(ResetPasswordError::Unknown)
+        let proof = SessionProof::Password(holder.password_set_at);
+        self.begin(holder.user.id, proof, kind, None).await?.ok_or(ResetPasswordError::Unknown)
     }
 }

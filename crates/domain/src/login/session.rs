@@ -3,13 +3,14 @@
 //! A refresh token consists of the family of its session and, after a dot, a part of its own. If
 //! the family is presented with another second part than the newest, the token was already
 //! exchanged: one of the two clients that have had it is not the one it was issued to. The session
-//! therefore ends.
+//! therefore ends. The token of a browser is the family alone.
 
 use std::time::Duration;
 
 use super::log_in::LoggedIn;
 use super::port::{
-    EndSessions, RefreshRefused, RefreshSession, RefreshedSession, SessionRecord, WhichSessions,
+    EndSessions, RefreshRefused, RefreshSession, RefreshedSession, ResumeSession, SessionKind, SessionRecord,
+    WhichSessions,
 };
 use super::service::LoginService;
 use crate::account::{KeyDigest, KeyKind};
@@ -22,6 +23,9 @@ use crate::time::Timestamp;
 
 /// The lifetime of a refresh token; an unused session ends after that time.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The time after which a further use of a browser's session is recorded.
+pub const RECORDED_EVERY: Duration = Duration::from_secs(60);
 
 /// The reason why a session was not continued.
 #[derive(Debug, thiserror::Error)]
@@ -49,9 +53,13 @@ pub enum EndSessionError {
 pub(super) struct RefreshText(String);
 
 impl RefreshText {
-    /// The first token of a session.
-    pub(super) fn first(mint: &dyn KeyMint, now: Timestamp) -> Self {
-        Self::next_of(mint.mint(KeyKind::Session, now).reveal(), mint, now)
+    /// The first token of a session, or its only one.
+    pub(super) fn first(mint: &dyn KeyMint, kind: SessionKind, now: Timestamp) -> Self {
+        let family = mint.mint(KeyKind::Session, now);
+        match kind {
+            SessionKind::Program => Self::next_of(family.reveal(), mint, now),
+            SessionKind::Browser => Self(family.reveal().to_owned()),
+        }
     }
 
     fn next_of(family: &str, mint: &dyn KeyMint, now: Timestamp) -> Self {
@@ -68,7 +76,7 @@ impl RefreshText {
     }
 
     fn family_text(&self) -> &str {
-        self.0.split_once('.').map_or("", |(family, _)| family)
+        self.0.split_once('.').map_or(&*self.0, |(family, _)| family)
     }
 
     pub(super) fn family(&self, mint: &dyn KeyMint) -> KeyDigest {
@@ -104,10 +112,19 @@ impl LoginService {
         }
     }
 
+    /// Continues the session of a browser.
+    pub async fn resume(&self, shown: &str) -> Result<LoggedIn, RefreshError> {
+        let (shown, now) = (RefreshText(shown.to_owned()), self.clock.now());
+        let (family, expires_at) = (shown.digest(&*self.mint), now.plus(SESSION_LIFETIME));
+        let resumed = self.logins.resume(ResumeSession { family, expires_at, now }).await?;
+        let RefreshedSession { id, holder } = resumed.ok_or(RefreshError::Unknown)?;
+        Ok(self.opened(id, holder, &shown, expires_at))
+    }
+
     /// Ends a session, also by a refresh token that was already exchanged: its holder wants to log
     /// out.
     pub async fn log_out(&self, shown: &str) -> Result<(), RefreshError> {
-        let shown = RefreshText::shown(shown).ok_or(RefreshError::Unknown)?;
+        let shown = RefreshText(shown.to_owned());
         let ended = self.end(WhichSessions::Family(shown.family(&*self.mint))).await?;
         if ended.is_empty() { Err(RefreshError::Unknown) } else { Ok(()) }
     }

@@ -15,8 +15,8 @@ use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::{InvitationView, InvitedView};
 
 use super::members::{ROLE, role};
-use crate::auth::EMAIL;
 use crate::instant::expires_at;
+use http_wire::login::EMAIL;
 /// The invitation.
 pub(crate) struct InviteBody(Invite);
 

@@ -44,7 +44,8 @@ async fn admins_set_budgets() {
     assert_eq!(say().await, "held");
     let held = api.get(&api.ann, "/work?state=held").await;
     assert_eq!(held.data()[0]["held_by"], "room_messages");
-    let removed = patch(&api.ann, json!({"room_messages": null})).await.data();
+    let removed = patch(&api.ann, json!({"room_messages": null})).await;
+    let removed = removed.data();
     assert_eq!((&removed["room_messages"], &removed["agent_tokens"]), (&Value::Null, &json!(most)));
     assert_eq!(api.get(&cai, path).await.data()["used_today"], json!({"messages": 1, "tokens": 0}));
     assert_eq!(*api.get(&api.bob, path).await.data(), none);

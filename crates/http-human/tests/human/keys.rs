@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::http::Method;
 use actix_web::test::TestRequest;
 use domain::account::{MAX_KEYS, USE_RESOLUTION, UserHandle};
-use domain::login::{CONFIRMED_FOR, Password};
+use domain::login::{CONFIRMED_FOR, Password, SessionKind};
 use serde_json::{Value, json};
 
 use crate::harness::Api;
@@ -116,7 +116,7 @@ async fn a_session_that_began_a_while_ago_makes_no_key_without_the_password() {
     let api = Api::new().await;
     let reset = api.world.logins.issue_reset(&UserHandle::new("ann").unwrap()).await.unwrap();
     let password = Password::new("correct horse".to_owned()).unwrap();
-    let open = api.world.logins.reset_password(&reset.token, password).await.unwrap();
+    let open = api.world.logins.reset_password(&reset.token, password, SessionKind::Program).await.unwrap();
     let make = async |token: &str, given: Value| {
         let mut body = json!({"name": "laptop"});
         body.as_object_mut().unwrap().extend(given.as_object().unwrap().clone());

@@ -217,6 +217,8 @@ fn bind(
     let public_url = config.public_url.clone().map(web::Data::new);
     let invitation_page = InvitationPage::of(config)?;
     let responses = wiring.responses.clone();
+    let (has_console, tls_only) = (config.console, config.has_https());
+    let security = web::Data::new(http_console::CookieSecurity { tls_only });
     listen::bind(config, acceptor, responses, move || {
         let disk = disk.clone();
         let (public_url, invitation_page) = (public_url.clone(), invitation_page.clone());
@@ -235,7 +237,7 @@ fn bind(
             .configure(http_agent::configure)
             .configure(http_human::configure)
             .configure(ws_gateway::configure)
-            .configure(system::configure)
+            .configure(|app| system::configure(app, has_console))
             .configure(api_document::configure)
             .configure(|app| {
                 if let Some(url) = public_url {
@@ -243,6 +245,9 @@ fn bind(
                 }
                 if let Some(page) = invitation_page {
                     page.configure(app);
+                }
+                if has_console {
+                    app.app_data(security.clone()).configure(http_console::configure);
                 }
             })
     })

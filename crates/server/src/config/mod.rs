@@ -69,6 +69,8 @@ pub struct Config {
     pub listen: String,
     /// The address at which clients reach the server from outside, if it is set.
     pub public_url: Option<PublicUrl>,
+    /// Whether the console is served.
+    pub console: bool,
     /// The address of the metrics; `None` if they are off.
     pub metrics_listen: Option<String>,
     /// The data directory: the file of the embedded store, and the keys that sign tokens.
@@ -146,6 +148,11 @@ impl Examined {
 }
 
 impl Config {
+    /// Returns whether people reach the server by TLS.
+    pub(crate) fn has_https(&self) -> bool {
+        self.tls.is_some() || self.public_url.as_ref().is_some_and(PublicUrl::is_https)
+    }
+
     /// Completes the flags by variables, the file, and the defaults, and checks the result.
     ///
     /// # Errors
@@ -190,6 +197,12 @@ impl Config {
              the link opens.",
         );
         let public_url = values.optional(public_url, str::parse);
+        let console = Key::switch(
+            "console",
+            "true",
+            "Whether to serve the console, a page in the browser, at `/console/`.",
+        );
+        let console = values.read(console, parse::switch);
         let metrics = Key::text(
             "metrics_listen",
             "ADDRESS:PORT",
@@ -244,6 +257,7 @@ impl Config {
         Self {
             listen,
             public_url,
+            console,
             metrics_listen,
             data_dir,
             first_key_file,

@@ -11,7 +11,7 @@ use domain::audit::{
 use domain::caller::UserCaller;
 use domain::chat::{AddParticipantCommand, ChatTitle, CreateChat, Role};
 use domain::id::{MessageId, OrganizationId, ParticipantId};
-use domain::login::Password;
+use domain::login::{Password, SessionKind};
 use domain::message::MessageContent;
 use domain::organization::{Authority, NotAdmin};
 use domain::page::{PageRequest, Slice};
@@ -113,7 +113,7 @@ pub async fn changes_are_audited(world: World) {
     let reset = world.logins.issue_reset(&UserHandle::new("ann").unwrap()).await.unwrap();
     tick();
     let password = Password::new("correct horse".to_owned()).unwrap();
-    let open = world.logins.reset_password(&reset.token, password).await.unwrap();
+    let open = world.logins.reset_password(&reset.token, password, SessionKind::Program).await.unwrap();
     tick();
     world.logins.log_out(&open.refresh_token).await.unwrap();
 

@@ -9,7 +9,7 @@ use domain::account::{
 use domain::caller::Caller;
 use domain::change::ChangePosition;
 use domain::id::ParticipantId;
-use domain::login::Password;
+use domain::login::{Password, SessionKind};
 use domain::organization::OrganizationRole;
 use domain::plan::{AssignPlan, Plan, PlanName, WhichOrganization};
 use domain::ports::Clock;
@@ -102,7 +102,7 @@ async fn rename(world: &World, cast: &Cast, name: &str) {
 async fn set_password(world: &World) {
     let reset = world.logins.issue_reset(&UserHandle::new("ann").unwrap()).await.unwrap();
     let password = Password::new("correct horse".to_owned()).unwrap();
-    world.logins.reset_password(&reset.token, password).await.unwrap();
+    world.logins.reset_password(&reset.token, password, SessionKind::Program).await.unwrap();
 }
 
 /// To ben's organization.

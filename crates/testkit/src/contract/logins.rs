@@ -9,8 +9,8 @@ use domain::event::DomainEvent;
 use domain::id::{ParticipantId, SessionId};
 use domain::login::{
     CONFIRMED_FOR, ConfirmError, EndSessionError, IssueResetError, LogIn, LogInError, LoggedIn, NewSession,
-    Password, PasswordHash, RESET_LIFETIME, RefreshError, ResetPasswordError, SESSION_LIFETIME, SetPassword,
-    TypedName, WhichLogin,
+    Password, PasswordHash, RESET_LIFETIME, RefreshError, ResetPasswordError, SESSION_LIFETIME, SessionKind,
+    SessionProof, SetPassword, TypedName, WhichLogin,
 };
 use domain::ports::Clock;
 use domain::store::OnCommit;
@@ -30,6 +30,7 @@ async fn log_in(world: &World, name: &str, text: &str) -> Option<LoggedIn> {
     let command = LogIn {
         name: TypedName::new(name),
         password: Password::typed(text.to_owned()).unwrap(),
+        kind: SessionKind::Program,
         address: None,
     };
     match world.logins.log_in(command).await {
@@ -48,17 +49,17 @@ async fn refresh(world: &World, token: &str) -> Option<LoggedIn> {
 }
 
 /// The entries of the change log after a position.
-async fn changes_since(world: &World, start: ChangePosition) -> Vec<Change> {
+pub(super) async fn changes_since(world: &World, start: ChangePosition) -> Vec<Change> {
     let log = world.stores.changes.changes_after(start, 200).await.unwrap();
     log.into_iter().filter_map(|entry| entry.change).collect()
 }
 
 /// The session that an access token belongs to.
-fn session_of(open: &LoggedIn) -> SessionId {
+pub(super) fn session_of(open: &LoggedIn) -> SessionId {
     open.access.claims.session.unwrap()
 }
 
-async fn is_good(world: &World, open: &LoggedIn) -> bool {
+pub(super) async fn is_good(world: &World, open: &LoggedIn) -> bool {
     match world.tokens.authenticate(&open.access.token).await {
         Ok(_) => true,
         Err(AuthenticateError::Unauthorized) => false,
@@ -70,7 +71,7 @@ async fn is_good(world: &World, open: &LoggedIn) -> bool {
 async fn user_with_password(world: &World, handle: &str) -> TestUser {
     let user = world.user(handle).await;
     let reset = world.logins.issue_reset(&UserHandle::new(handle).unwrap()).await.unwrap();
-    world.logins.reset_password(&reset.token, password(FIRST)).await.unwrap();
+    world.logins.reset_password(&reset.token, password(FIRST), SessionKind::Program).await.unwrap();
     user
 }
 
@@ -106,7 +107,12 @@ pub async fn the_right_password_logs_in(world: World) {
 pub async fn a_used_up_account_answers_like_a_wrong_password(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let by = async |name: &str, allowed: bool| {
-        let command = LogIn { name: TypedName::new(name), password: password(FIRST), address: None };
+        let command = LogIn {
+            name: TypedName::new(name),
+            password: password(FIRST),
+            kind: SessionKind::Program,
+            address: None,
+        };
         let mut asked = None;
         let outcome = world.logins.log_in_if(command, |user| allowed && asked.insert(user) == &user).await;
         (outcome.is_ok(), matches!(outcome, Err(LogInError::Wrong)), asked)
@@ -307,7 +313,8 @@ pub async fn a_password_replaced_meanwhile_opens_no_session(world: World) {
         store.begin_session(NewSession {
             id: SessionId::new(Uuid::from_u128(number.into())),
             user: ann.id,
-            password_set_at,
+            proof: SessionProof::Password(password_set_at),
+            kind: SessionKind::Program,
             family: digest(0),
             token: digest(1),
             expires_at: now.plus(SESSION_LIFETIME),
@@ -361,7 +368,11 @@ pub async fn a_reset_token_works_once(world: World) {
     let nobody = world.logins.issue_reset(&UserHandle::new("nobody").unwrap()).await;
     assert!(matches!(nobody, Err(IssueResetError::NoSuchUser)));
     let issue = async || world.logins.issue_reset(&handle).await.unwrap().token;
-    let set = async |token: &str, text: &str| match world.logins.reset_password(token, password(text)).await {
+    let set = async |token: &str, text: &str| match world
+        .logins
+        .reset_password(token, password(text), SessionKind::Program)
+        .await
+    {
         Ok(open) => Some(open),
         Err(ResetPasswordError::Unknown) => None,
         Err(other) => panic!("{other}"),
@@ -424,12 +435,12 @@ pub async fn a_disabled_user_cannot_log_in(world: World) {
     assert!(log_in(&world, "ann", FIRST).await.is_none());
     assert!(refresh(&world, &open.refresh_token).await.is_none());
     let reset = world.logins.issue_reset(&UserHandle::new("ann").unwrap()).await.unwrap();
-    assert!(world.logins.reset_password(&reset.token, password(SECOND)).await.is_err());
+    assert!(world.logins.reset_password(&reset.token, password(SECOND), SessionKind::Program).await.is_err());
     world.administration.set_disabled(who, false).await.unwrap();
     assert!(refresh(&world, &open.refresh_token).await.is_none());
     assert!(log_in(&world, "ann", FIRST).await.is_some(), "the password is the same");
     assert!(
-        world.logins.reset_password(&reset.token, password(SECOND)).await.is_ok(),
+        world.logins.reset_password(&reset.token, password(SECOND), SessionKind::Program).await.is_ok(),
         "the token was not used up"
     );
 }

@@ -3,7 +3,7 @@
 use domain::account::{UserHandle, parse_email, parse_person_name};
 use domain::audit::{AuditAction, AuditFilter, AuditObject, AuditScope};
 use domain::id::ParticipantId;
-use domain::login::{LogIn, LoggedIn, Password, Register, RegisterUserError};
+use domain::login::{LogIn, LoggedIn, Password, Register, RegisterUserError, SessionKind};
 use domain::login::{Registration, TypedName, WhichLogin};
 use domain::organization::{Authority, InvitationRefused, Invite, OrganizationRole};
 use domain::page::{PageRequest, Slice};
@@ -19,6 +19,7 @@ fn wish(handle: &str, invitation: Option<&str>) -> Register {
         email: parse_email(&format!("{handle}@example.org")).unwrap(),
         name: parse_person_name("Some Body").unwrap(),
         password: Password::new("correct horse".to_owned()).unwrap(),
+        kind: SessionKind::Program,
         invitation: invitation.map(str::to_owned),
     }
 }
@@ -47,6 +48,7 @@ pub async fn a_registered_user_is_logged_in(world: World) {
     let again = LogIn {
         name: TypedName::new("ben"),
         password: Password::new("correct horse".to_owned()).unwrap(),
+        kind: SessionKind::Program,
         address: None,
     };
     world.logins.log_in(again).await.unwrap();

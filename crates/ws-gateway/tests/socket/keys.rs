@@ -6,7 +6,7 @@ use domain::account::{CreateKey, IssueToken, KeyScope, UserHandle, WhichKeys};
 use domain::change::Change;
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ParticipantId};
-use domain::login::{LogIn, LoggedIn, Password, TypedName};
+use domain::login::{LogIn, LoggedIn, Password, SessionKind, TypedName};
 use domain::ports::{Clock, EventPublisher};
 use domain::time::Timestamp;
 
@@ -21,7 +21,10 @@ const REVOKED: u16 = 1008;
 async fn with_password(bench: &Bench, text: &str) -> (String, Timestamp) {
     let logins = &bench.world.logins;
     let reset = logins.issue_reset(&UserHandle::new(&bench.ann.handle).unwrap()).await.unwrap();
-    let open = logins.reset_password(&reset.token, Password::new(text.to_owned()).unwrap()).await.unwrap();
+    let open = logins
+        .reset_password(&reset.token, Password::new(text.to_owned()).unwrap(), SessionKind::Program)
+        .await
+        .unwrap();
     (open.access.token, open.access.claims.password_set_at.unwrap())
 }
 
@@ -204,7 +207,8 @@ async fn a_session_that_ends_takes_its_sockets_with_it() {
     with_password(&bench, "correct horse").await;
     let log_in = async || {
         let password = Password::typed("correct horse".to_owned()).unwrap();
-        let command = LogIn { name: TypedName::new("ann"), password, address: None };
+        let command =
+            LogIn { name: TypedName::new("ann"), password, kind: SessionKind::Program, address: None };
         bench.world.logins.log_in(command).await.unwrap()
     };
     let connect = async |open: &LoggedIn, agent: &str| {

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use super::{Actor, AuditEntry, AuditObject, AuditTenant};
 use crate::audit::AuditAction;
 use crate::id::{SessionId, UserId};
-use crate::login::{FailedLogin, NewReset, NewSession, SessionHolder};
+use crate::login::{FailedLogin, NewReset, NewSession, PasswordHolder};
 use crate::time::Timestamp;
 
 impl AuditEntry {
     /// A password that its user has set, now or with a token of the operator.
-    pub fn password_set(holder: &SessionHolder) -> Self {
+    pub fn password_set(holder: &PasswordHolder) -> Self {
         let (user, tenant) = (holder.user.id, AuditTenant::Organization(holder.user.organization));
         Self::new(AuditAction::PasswordSet, user, user, tenant, holder.password_set_at)
     }

@@ -1,7 +1,7 @@
 //! Passwords and sessions.
 
 use domain::login::{
-    ConfirmError, EndSessionError, HasherBusy, LogInError, RefreshError, RegisterUserError,
+    ConfirmError, EndSessionError, HasherBusy, KeyLogInError, LogInError, RefreshError, RegisterUserError,
     ResetPasswordError,
 };
 
@@ -25,6 +25,19 @@ impl From<LogInError> for ApiError {
             ),
             LogInError::Busy(busy) => busy.into(),
             LogInError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<KeyLogInError> for ApiError {
+    fn from(error: KeyLogInError) -> Self {
+        match error {
+            KeyLogInError::Scoped => Self::new(
+                ErrorCode::Forbidden,
+                "This API key is limited to a scope. Log in with a password, or with a key without a scope.",
+            ),
+            KeyLogInError::Revoked => wrong("The API key is not valid. Log in with another one."),
+            KeyLogInError::Store(error) => error.into(),
         }
     }
 }

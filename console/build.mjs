@@ -1,0 +1,55 @@
+// Bundles the console into crates/http-console/assets, or into the directory that the first argument names.
+// The same sources give the same bytes, so `check` can compare.
+import { build } from "esbuild";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = process.argv[2] ?? join(here, "../crates/http-console/assets");
+const source = name => join(here, "src", name);
+
+mkdirSync(out, { recursive: true });
+for (const name of readdirSync(out)) rmSync(join(out, name));
+
+const common = { bundle: true, minify: true, legalComments: "none", charset: "utf8", logLevel: "warning", absWorkingDir: here };
+const script = await build({
+  ...common,
+  entryPoints: [source("main.tsx")],
+  format: "esm",
+  target: ["chrome123", "firefox120", "safari17.5"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  outfile: join(out, "app.js"),
+  metafile: true,
+});
+await build({
+  ...common,
+  entryPoints: [source("style/app.css")],
+  target: ["chrome123", "firefox120", "safari17.5"],
+  outfile: join(out, "app.css"),
+});
+writeFileSync(join(out, "icon.svg"), readFileSync(source("icon.svg")));
+
+// The digest in the paths changes whenever one of these files does, so browsers may keep them forever.
+const digest = createHash("sha256");
+for (const name of ["app.css", "app.js", "icon.svg"]) digest.update(name).update("\0").update(readFileSync(join(out, name)));
+const page = readFileSync(source("index.html"), "utf8").replaceAll("DIGEST", digest.digest("hex").slice(0, 16));
+writeFileSync(join(out, "index.html"), page);
+
+// What is in the bundle, with its license.
+const packages = new Set();
+for (const path of Object.keys(script.metafile.inputs)) {
+  const name = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
+  if (name) packages.add(name);
+}
+const parts = [...packages].sort().map(name => {
+  const directory = join(here, "node_modules", name);
+  const { version, license } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8"));
+  const file = readdirSync(directory).filter(entry => /^(licen[sc]e|copying)/i.test(entry)).sort()[0];
+  if (!file) throw new Error(`${name} has no license file`);
+  return `${name} ${version} (${license})\n\n${readFileSync(join(directory, file), "utf8").trim()}\n`;
+});
+parts.push(`Icons from Lucide 1.62.0 (ISC)\n\n${readFileSync(join(here, "src/parts/icons.license.txt"), "utf8").trim()}\n`);
+writeFileSync(join(out, "LICENSES.txt"), "The console contains the following software.\n\n" + parts.join(`\n${"-".repeat(78)}\n\n`));

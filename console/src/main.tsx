@@ -1,0 +1,130 @@
+// The console: what people see of Parlance in the browser.
+
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Dialog } from "./parts/Dialog.tsx";
+import { LinkBar } from "./parts/LinkState.tsx";
+import { Notices } from "./parts/Notices.tsx";
+import type { Id } from "./pure/message.ts";
+import { Agent } from "./screens/Agent.tsx";
+import { Agents } from "./screens/Agents.tsx";
+import { Login, Mark, Register, SetPassword } from "./screens/Entrance.tsx";
+import { NewRoom, Rooms } from "./screens/Rooms.tsx";
+import { Room } from "./screens/Room.tsx";
+import { Settings } from "./screens/Settings.tsx";
+import { Sidebar } from "./screens/Sidebar.tsx";
+import * as agents from "./store/agents.ts";
+import { hasShortcuts } from "./store/look.ts";
+import * as rooms from "./store/rooms.ts";
+import { BASE, follow, go, place, visits } from "./store/route.ts";
+import { phase, start, user } from "./wire/session.ts";
+import { w } from "./words.ts";
+
+function App() {
+  const { path } = place.value;
+  if (path === "/welcome" || path === "/reset") return <SetPassword key={path} isFirst={path === "/welcome"} />;
+  if (phase.value === "starting") return <main class="entrance" id="main"><p class="hint" role="status"><Mark /> {w.starting}</p></main>;
+  if (path === "/register" && phase.value === "out") return <Register />;
+  if (phase.value === "out" || !user.value) return <Login />;
+  return <Inside />;
+}
+
+function Inside() {
+  const [creating, setCreating] = useState<Id[] | null>(null);
+  const [hasKeys, setKeys] = useState(false);
+  const { path, query } = place.value;
+  useShortcuts(() => setKeys(true));
+  const onRoom = (agent: Id): void => setCreating([agent]);
+  const onNewRoom = (): void => setCreating([]);
+  return (
+    <div class={path !== "/" ? "shell" : rooms.rooms.value.length > 0 ? "shell home" : "shell home fresh"} onClick={follow}>
+      <a class="skip" href="#main" onClick={event => { event.preventDefault(); (document.getElementById("composer") ?? document.querySelector<HTMLElement>("h1"))?.focus(); }}>{w.skip}</a>
+      <LinkBar />
+      <Sidebar onNewRoom={onNewRoom} />
+      <Screen path={path} at={query.get("at")} onNewRoom={onNewRoom} onRoom={onRoom} />
+      {creating && <NewRoom chosen={creating} onClose={() => setCreating(null)} />}
+      {hasKeys && (
+        <Dialog title={w.keys.title} onClose={() => setKeys(false)}>
+          <dl class="keys">{w.keys.list.map(([key, does]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{does}</dd></div>)}</dl>
+        </Dialog>
+      )}
+      <Notices />
+    </div>
+  );
+}
+
+const TITLES: { [path: string]: string } = { "/": w.rooms.title, "/agents": w.agents.title, "/agents/new": w.registering.title, "/settings": w.settings.title };
+
+function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | null; onNewRoom: () => void; onRoom: (agent: Id) => void }) {
+  const [, kind, id] = path.split("/");
+  useEffect(() => {
+    if (TITLES[path]) document.title = `${TITLES[path]} · ${w.app}`;
+  }, [path]);
+  // The focus follows the way, so that the keyboard and screen readers are where the eye is.
+  const visit = visits.value;
+  useEffect(() => {
+    if (visit === 0 || document.querySelector("dialog[open]")) return;
+    document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+  }, [visit]);
+  if (path === "/" || path === "/login" || path === "/register") return <Rooms onNewRoom={onNewRoom} />;
+  if (kind === "rooms" && id) return <Room key={id} id={id} at={at} />;
+  if (path === "/agents" || path === "/agents/new") return <Agents isRegistering={path === "/agents/new"} onRoom={onRoom} />;
+  if (kind === "agents" && id) return <Agent key={id} id={id} onRoom={onRoom} />;
+  if (path === "/settings") return <Settings />;
+  return <main class="blank" id="main"><div><h1 tabIndex={-1}>{w.notFound.title}</h1><p>{w.notFound.text}</p><a class="button" href={`${BASE}/`}>{w.notFound.home}</a></div></main>;
+}
+
+/** Single keys count outside of fields only, and can be switched off. */
+function useShortcuts(showKeys: () => void): void {
+  useEffect(() => {
+    let isAfterG = false;
+    const key = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+      if (event.altKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+        const all = rooms.rooms.value;
+        const here = all.findIndex(room => place.value.path === `/rooms/${room.id}`);
+        const next = all[here < 0 ? 0 : here + (event.key === "ArrowDown" ? 1 : -1)];
+        if (next) go(`/rooms/${next.id}`);
+        event.preventDefault();
+        return;
+      }
+      if (!hasShortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
+      if ((event.target as Element).closest("input, textarea, select, [contenteditable]")) return;
+      const target = isAfterG ? { r: "/", a: "/agents", s: "/settings" }[event.key] : undefined;
+      isAfterG = event.key === "g";
+      if (target) go(target);
+      else if (event.key === "c") document.getElementById("composer")?.focus();
+      else if (event.key === "?") showKeys();
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener("keydown", key);
+    return () => document.removeEventListener("keydown", key);
+  }, []);
+}
+
+// Stores follow the session.
+let mine: Id | null = null;
+effect(() => {
+  const id = phase.value === "in" ? (user.value?.id ?? null) : null;
+  if (id === mine) return;
+  mine = id;
+  if (id) {
+    // Not part of this effect: what the stores read must not run it again.
+    queueMicrotask(() => {
+      rooms.start(id);
+      agents.start(id);
+    });
+  } else if (phase.value === "out" && !["/login", "/welcome", "/reset", "/register"].includes(place.value.path)) {
+    const wanted = location.pathname.slice(BASE.length) + location.search;
+    go(wanted && wanted !== "/" ? `/login?to=${encodeURIComponent(wanted)}` : "/login", true);
+  }
+});
+effect(() => {
+  if (phase.value === "in" && place.value.path === "/login") queueMicrotask(() => go(place.value.query.get("to") ?? "/", true));
+  if (phase.value === "out") document.title = w.app;
+});
+
+render(<App />, document.getElementById("app")!);
+void start();

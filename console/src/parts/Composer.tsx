@@ -1,0 +1,162 @@
+// Where a text is written. It says before sending whom the text wakes, and who of them is not connected.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { completing, matching, mentionedIn } from "../pure/mention.ts";
+import { isAgentHandle, type Id } from "../pure/message.ts";
+import { since } from "../pure/when.ts";
+import { findDisconnect } from "../store/agents.ts";
+import { enterSends } from "../store/look.ts";
+import { complain } from "../store/notices.ts";
+import { now } from "../store/now.ts";
+import { peers, type Peer } from "../store/people.ts";
+import type { OpenRoom } from "../store/room.ts";
+import { user } from "../wire/session.ts";
+import { w } from "../words.ts";
+import { Dot, Face } from "./Face.tsx";
+import { Icon } from "./Icon.tsx";
+import { awaySince } from "./Secret.tsx";
+
+const draftKey = (room: Id): string => `parlance.draft.${room}`;
+const readDraft = (room: Id): string => { try { return sessionStorage.getItem(draftKey(room)) ?? ""; } catch { return ""; } };
+function writeDraft(room: Id, text: string): void {
+  try {
+    if (text) sessionStorage.setItem(draftKey(room), text);
+    else sessionStorage.removeItem(draftKey(room));
+  } catch { /* The draft lives as long as the page. */ }
+}
+
+type Candidate = { id: Id; name: string; handle: string; online?: boolean | undefined; isHere: boolean };
+
+/** Puts a mention into the composer of the open room. */
+export let mentionInComposer: (handle: string) => void = () => undefined;
+
+export function Composer({ room }: { room: OpenRoom }) {
+  const box = useRef<HTMLTextAreaElement>(null);
+  const text = useSignal(readDraft(room.id));
+  const at = useSignal<{ from: number; query: string } | null>(null);
+  const chosen = useSignal(0);
+  const [others, setOthers] = useState<Peer[] | null>(null);
+
+  const me = user.value?.id;
+  const here: Candidate[] = room.people.all.value.filter(one => one.id !== me).map(one => ({ ...one, isHere: true }));
+  const away: Candidate[] = (others ?? []).filter(one => !room.people.byId.value.has(one.id)).map(one => ({ ...one, isHere: false }));
+  const everybody = [...here, ...away];
+  const found = at.value ? [...matching(here, at.value.query), ...matching(away, at.value.query, 4)].slice(0, 10) : [];
+  const isListOpen = found.length > 0;
+  const mentioned = mentionedIn(text.value, everybody);
+
+  useEffect(() => { if (at.value && others === null) peers(room.id).then(setOthers, () => setOthers([])); }, [at.value]);
+  useEffect(() => {
+    mentionInComposer = handle => {
+      const field = box.current;
+      if (!field) return;
+      const gap = field.value && !/\s$/.test(field.value) ? " " : "";
+      write(`${field.value}${gap}@${handle} `);
+      field.focus();
+    };
+  });
+  useEffect(() => { writeDraft(room.id, text.value); }, [text.value]);
+  useEffect(() => { document.getElementById(`mention-${chosen.value}`)?.scrollIntoView({ block: "nearest" }); }, [chosen.value]);
+
+  const write = (value: string): void => {
+    text.value = value;
+    if (box.current) box.current.value = value;
+  };
+  const look = (): void => {
+    const field = box.current!;
+    text.value = field.value;
+    at.value = completing(field.value, field.selectionStart);
+    chosen.value = 0;
+  };
+  const pick = (one: Candidate): void => {
+    const field = box.current!;
+    field.setRangeText(`@${one.handle} `, at.value!.from, field.selectionStart, "end");
+    look();
+    at.value = null;
+    field.focus();
+  };
+  const send = async (): Promise<void> => {
+    const content = text.value.trim();
+    if (!content) return;
+    const wanted = mentionedIn(content, everybody);
+    try {
+      for (const one of wanted) if (!room.people.byId.value.has(one.id)) await room.people.add(one.id);
+    } catch (cause) { return complain(cause); }
+    write("");
+    at.value = null;
+    room.outbox.send(content, wanted.map(one => one.id));
+  };
+  const key = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
+    if (isListOpen) {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (step) chosen.value = (chosen.value + step + found.length) % found.length;
+      else if (event.key === "Enter" || event.key === "Tab") pick(found[chosen.value]!);
+      else if (event.key === "Escape") at.value = null;
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
+    const isSend = event.key === "Enter" && (enterSends.value ? !event.shiftKey && !event.altKey : event.ctrlKey || event.metaKey);
+    if (!isSend) return;
+    event.preventDefault();
+    void send();
+  };
+
+  return (
+    <form class="composer" onSubmit={event => { event.preventDefault(); void send(); }}>
+      {isListOpen && (
+        <ul class="completion" role="listbox" id="mentions" aria-label={w.composer.suggestions}>
+          {found.map((one, index) => (
+            <li key={one.id} id={`mention-${index}`} role="option" aria-selected={index === chosen.value}
+              onPointerDown={event => { event.preventDefault(); pick(one); }}>
+              <Face id={one.id} name={one.name} isAgent={isAgentHandle(one.handle)} small />
+              <span class="name">{one.name}</span> <span class="handle">@{one.handle}</span>
+              {one.isHere ? <span class="at"><Dot isOn={one.online === true} /></span> : <span class="tag">{w.composer.bringIn}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      <p class="vh" role="status">{at.value ? w.composer.found(found.length) : ""}</p>
+      <div class="box">
+        <label class="vh" for="composer">{w.composer.label}</label>
+        <textarea id="composer" ref={box} rows={Math.min(10, Math.max(1, text.value.split("\n").length))} placeholder={w.composer.placeholder}
+          defaultValue={text.value} dir="auto" onInput={look} onClick={look} onKeyDown={key} onBlur={() => { at.value = null; }}
+          aria-haspopup="listbox" aria-autocomplete="list" aria-controls={isListOpen ? "mentions" : undefined}
+          aria-activedescendant={isListOpen ? `mention-${chosen.value}` : undefined} aria-describedby="composer-effect" />
+        <button class="square" aria-label={w.composer.send} title={w.composer.send} disabled={!text.value.trim()}><Icon name="send-horizontal" /></button>
+      </div>
+      <Effect room={room} hasText={text.value.trim() !== "" && !isListOpen} mentioned={mentioned} />
+    </form>
+  );
+}
+
+/** What sending does. */
+function Effect({ room, hasText, mentioned }: { room: OpenRoom; hasText: boolean; mentioned: Candidate[] }) {
+  const agents = mentioned.filter(one => isAgentHandle(one.handle));
+  const humans = mentioned.filter(one => !isAgentHandle(one.handle));
+  const added = mentioned.filter(one => !one.isHere);
+  const isAway = (one: Candidate): boolean => (one.isHere ? room.people.byId.value.get(one.id)?.online === false : one.online === false);
+  const away = agents.filter(isAway);
+  useEffect(() => { for (const one of away) void findDisconnect(one.id); }, [away.map(one => one.id).join()]);
+
+  const awake = agents.filter(one => !isAway(one));
+  const parts: { text: string; isWarning: boolean }[] = [];
+  if (awake.length > 0) parts.push({ text: w.composer.wakes(awake.map(one => one.name)), isWarning: false });
+  if (agents.length === 0 && hasText && room.people.agents.value.length > 0) parts.push({ text: w.composer.wakesNobody, isWarning: false });
+  if (humans.length > 0) parts.push({ text: w.composer.notifies(humans.map(one => one.name)), isWarning: false });
+  if (added.length > 0) parts.push({ text: w.composer.adds(added.map(one => one.name)), isWarning: false });
+  for (const one of away) {
+    const last = awaySince(one.id);
+    const detail = last ? since(last.at, now.value) + (last.reason ? ` (${last.reason})` : "") : "";
+    parts.push({ text: `${w.composer.notConnected(one.name, detail)}. ${w.composer.waitsFor}`, isWarning: true });
+  }
+  return (
+    <p class="effect" id="composer-effect" aria-live="polite">
+      {parts.map(part => <span key={part.text} class={part.isWarning ? "warning" : ""}>{part.isWarning && <Icon name="triangle-alert" size={14} />}{part.text}</span>)}
+      {parts.length === 0 && <span class="hint">{enterSends.value ? w.composer.enter : w.composer.newline}</span>}
+    </p>
+  );
+}

@@ -1,0 +1,70 @@
+// Modal dialogs, on the browser's own element: it keeps the focus inside, and gives it back.
+
+import type { ComponentChildren } from "preact";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { explain } from "../pure/errors.ts";
+import { w } from "../words.ts";
+import { Icon } from "./Icon.tsx";
+
+export function Dialog({ title, onClose, children, wide = false }: { title: string; onClose: () => void; children: ComponentChildren; wide?: boolean }) {
+  const box = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useLayoutEffect(() => {
+    const dialog = box.current!;
+    const before = document.activeElement as HTMLElement | null;
+    dialog.showModal();
+    (dialog.querySelector<HTMLElement>("[data-focus]") ?? dialog.querySelector<HTMLElement>("h2"))?.focus();
+    return () => {
+      dialog.close();
+      if (before?.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog ref={box} class={wide ? "dialog wide" : "dialog"} aria-labelledby={id} onCancel={event => { event.preventDefault(); onClose(); }}>
+      <header>
+        <h2 id={id} tabIndex={-1}>{title}</h2>
+        <button type="button" class="quiet square" aria-label={w.close} onClick={onClose}><Icon name="x" /></button>
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+/** A question with one way on and one way back. */
+export function Confirm({ title, text, submit, danger = false, onSubmit, onClose, children }: {
+  title: string; text?: string; submit: string; danger?: boolean; onSubmit: () => Promise<void> | void; onClose: () => void; children?: ComponentChildren;
+}) {
+  const form = useForm(async () => { await onSubmit(); onClose(); });
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={form.submit}>
+        {text && <p>{text}</p>}
+        {children}
+        <Fault text={form.fault ? explain(form.fault) : ""} />
+        <footer>
+          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
+          <button class={danger ? "danger" : ""} disabled={form.isBusy} data-focus={children ? undefined : true}>{submit}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+export function Fault({ text, id }: { text: string; id?: string }) {
+  return <p class="fault" id={id} role="alert">{text}</p>;
+}
+
+/** Runs `work` when a form is sent, once at a time, and keeps its failure. */
+export function useForm(work: (data: FormData) => Promise<void>) {
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<unknown>(null);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (isBusy) return;
+    const data = new FormData(event.currentTarget as HTMLFormElement);
+    setBusy(true);
+    setFault(null);
+    work(data).catch(setFault).finally(() => setBusy(false));
+  };
+  return { submit, isBusy, fault };
+}

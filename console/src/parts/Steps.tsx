@@ -1,0 +1,69 @@
+// What an agent thought and did between two texts, folded into one line. Errors are never folded away unseen.
+
+import { useState } from "preact/hooks";
+import type { Message } from "../pure/message.ts";
+import { clock, duration, exact } from "../pure/when.ts";
+import { visible } from "../pure/visible.ts";
+import { w } from "../words.ts";
+import { Icon } from "./Icon.tsx";
+
+/** Of one detail, this much is shown. */
+const MOST_SHOWN = 32 * 1024;
+
+export function Steps({ name, events, dropped }: { name: string; events: Message[]; dropped: number }) {
+  const first = events[0]!;
+  const last = events.at(-1)!;
+  const calls = events.filter(event => event.message_type === "tool_call").length;
+  const failed = events.filter(event => event.message_type === "error");
+  const took = Date.parse(last.inserted_at) - Date.parse(first.inserted_at);
+  const preview = failed.at(-1) ?? last;
+  const facts = [
+    w.steps.count(events.length + dropped),
+    calls > 0 ? w.steps.calls(calls) : "",
+    failed.length > 0 ? w.steps.errors(failed.length) : "",
+    took >= 1000 ? duration(took) : "",
+  ].filter(Boolean);
+  // The steps are drawn once the line has been opened.
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class={failed.length > 0 ? "steps bad" : "steps"} onToggle={event => { if ((event.currentTarget as HTMLDetailsElement).open) setOpen(true); }}>
+      <summary>
+        <Icon name="chevron-right" size={16} />
+        <span class="who">{visible(name)}</span> <span class="facts">{facts.join(" · ")}</span>{" "}
+        <span class="last">{kind(preview)}: {visible(preview.content.slice(0, 160))}</span>
+      </summary>
+      {isOpen && (
+        <>
+          {dropped > 0 && <p class="hint">{w.steps.dropped(dropped)}</p>}
+          <ol>{events.map(event => <Step key={event.id} event={event} />)}</ol>
+        </>
+      )}
+    </details>
+  );
+}
+
+const kind = (event: Message): string => w.steps.kinds[event.message_type] ?? event.message_type;
+
+function Step({ event }: { event: Message }) {
+  const { cause: _, ...metadata } = event.metadata;
+  const isLong = event.message_type === "tool_call" || event.message_type === "tool_result" || event.message_type === "error";
+  return (
+    <li class={event.message_type}>
+      <p class="kind">{kind(event)} <time dateTime={event.inserted_at} title={exact(event.inserted_at)}>{clock(event.inserted_at)}</time></p>
+      {isLong ? <Detail text={pretty(event.content)} label={kind(event)} /> : <p class="said" dir="auto">{event.content}</p>}
+      {Object.keys(metadata).length > 0 && (
+        <details class="more"><summary>{w.steps.details}</summary><Detail text={JSON.stringify(metadata, null, 2)} label={w.steps.details} /></details>
+      )}
+    </li>
+  );
+}
+
+function pretty(text: string): string {
+  if (!/^\s*[[{]/.test(text) || text.length > MOST_SHOWN) return text;
+  try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
+}
+
+export function Detail({ text, label }: { text: string; label: string }) {
+  const rest = text.length - MOST_SHOWN;
+  return <pre tabIndex={0} role="group" aria-label={label}>{visible(text.slice(0, MOST_SHOWN))}{rest > 0 && `\n${w.steps.cut(rest)}`}</pre>;
+}

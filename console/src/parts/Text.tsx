@@ -1,0 +1,95 @@
+// One text of a room.
+
+import { useState } from "preact/hooks";
+import { mentionsOf, type Message } from "../pure/message.ts";
+import { visible } from "../pure/visible.ts";
+import { clock, exact } from "../pure/when.ts";
+import { BASE } from "../store/route.ts";
+import { inform } from "../store/notices.ts";
+import type { OpenRoom } from "../store/room.ts";
+import { call } from "../wire/call.ts";
+import { user } from "../wire/session.ts";
+import { w } from "../words.ts";
+import { mentionInComposer } from "./Composer.tsx";
+import { copy } from "./Copy.tsx";
+import { Deliveries } from "./Deliveries.tsx";
+import { Confirm, Dialog, Fault, useForm } from "./Dialog.tsx";
+import { Face } from "./Face.tsx";
+import { Markdown } from "./Markdown.tsx";
+import { Menu, type Choice } from "./Menu.tsx";
+import { explain } from "../pure/errors.ts";
+
+export function Text({ message, room, isContinued, isParticipant }: { message: Message; room: OpenRoom; isContinued: boolean; isParticipant: boolean }) {
+  const [asking, setAsking] = useState<"edit" | "delete" | null>(null);
+  const isMine = message.sender_id === user.value?.id;
+  const name = visible(message.sender_name);
+  const mentions = mentionsOf(message);
+  const path = { chat_id: room.id, message_id: message.id };
+  const close = (): void => setAsking(null);
+
+  const choices: Choice[] = [];
+  const handle = message.sender_handle;
+  if (isParticipant && !isMine && handle) choices.push({ label: w.room.reply, icon: "reply", run: () => mentionInComposer(handle) });
+  choices.push(
+    { label: w.room.copyText, icon: "copy", run: () => void copied(readable(message)) },
+    { label: w.room.copyLink, icon: "external-link", run: () => void copied(`${location.origin}${BASE}/rooms/${room.id}?at=${message.id}`) },
+  );
+  if (isParticipant && isMine) {
+    choices.push(
+      { label: w.room.edit, icon: "pencil", run: () => setAsking("edit") },
+      { label: w.room.remove, icon: "trash", danger: true, run: () => setAsking("delete") },
+    );
+  }
+  return (
+    <article class={isContinued ? "text continued" : "text"} aria-label={w.room.message(name, clock(message.inserted_at))}>
+      {!isContinued && <Face id={message.sender_id} name={message.sender_name} isAgent={message.sender_type === "Agent"} />}
+      <header class={isContinued ? "vh" : ""}>
+        <span class="name" title={handle ? `@${handle}` : undefined}>{name}</span>
+        {message.sender_type === "Agent" && <span class="tag">{w.agent}</span>}
+        <time dateTime={message.inserted_at} title={exact(message.inserted_at)}>{clock(message.inserted_at)}</time>
+        {message.updated_at > message.inserted_at && <span class="hint">{w.room.edited}</span>}
+      </header>
+      <Markdown text={message.content} mentions={mentions} />
+      <Deliveries message={message} isParticipant={isParticipant} />
+      <div class="tools"><Menu label={`${w.more}: ${w.room.message(name, clock(message.inserted_at))}`} choices={choices} /></div>
+      {asking === "edit" && <Edit message={message} onClose={close} onSave={async content => void (await call("editMessage", { path, body: { message: { content } } }))} />}
+      {asking === "delete" && (
+        <Confirm title={w.room.remove} text={w.room.removeAsk} submit={w.room.remove} danger onClose={close}
+          onSubmit={async () => void (await call("deleteMessage", { path }))} />
+      )}
+    </article>
+  );
+}
+
+async function copied(text: string): Promise<void> {
+  if (await copy(text)) inform(w.copied);
+}
+
+/** The text with names in place of markers, as it can be edited. */
+function readable(message: Message): string {
+  const mentions = mentionsOf(message);
+  return message.content.replace(/@\[\[([0-9a-f-]{36})\]\]/g, (marker, id) => {
+    const one = mentions.find(mention => mention.id === id);
+    return one ? `@${one.handle}` : marker;
+  });
+}
+
+function Edit({ message, onSave, onClose }: { message: Message; onSave: (content: string) => Promise<void>; onClose: () => void }) {
+  const form = useForm(async data => {
+    await onSave(String(data.get("content")));
+    onClose();
+  });
+  return (
+    <Dialog title={w.room.editLabel} onClose={onClose} wide>
+      <form onSubmit={form.submit}>
+        <label class="vh" for="edit">{w.room.editLabel}</label>
+        <textarea id="edit" name="content" rows={6} required defaultValue={readable(message)} data-focus dir="auto" />
+        <Fault text={form.fault ? explain(form.fault) : ""} />
+        <footer>
+          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
+          <button disabled={form.isBusy}>{w.save}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,183 @@
+// One of the caller's agents.
+
+import { useEffect, useState } from "preact/hooks";
+import { Confirm, Dialog, Fault, useForm } from "../parts/Dialog.tsx";
+import { Dot, Face } from "../parts/Face.tsx";
+import { Field } from "../parts/Field.tsx";
+import { Icon } from "../parts/Icon.tsx";
+import { Secret, awaySince } from "../parts/Secret.tsx";
+import { explain, faultOf } from "../pure/errors.ts";
+import type { Id } from "../pure/message.ts";
+import { visible } from "../pure/visible.ts";
+import { exact, since } from "../pure/when.ts";
+import { agentOf, change, executions, findDisconnect, isLoading, presence, remove, rotateKey, watchPresence, type Agent as Record, type Registered } from "../store/agents.ts";
+import { inform } from "../store/notices.ts";
+import { now } from "../store/now.ts";
+import { roomOf } from "../store/rooms.ts";
+import { BASE, go } from "../store/route.ts";
+import type { ExecutionView } from "../wire/api.ts";
+import { w } from "../words.ts";
+import { PasswordField } from "./Agents.tsx";
+
+const WATCH_MS = 4000;
+
+export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
+  const agent = agentOf(id);
+  const [asking, setAsking] = useState<"edit" | "rotate" | "delete" | null>(null);
+  const [registered, setRegistered] = useState<Registered | null>(null);
+  useEffect(() => watchPresence(WATCH_MS), [id]);
+  const name = agent ? visible(agent.name) : "";
+  useEffect(() => { if (name) document.title = `${name} · ${w.app}`; }, [name]);
+  const close = (): void => setAsking(null);
+
+  if (!agent) {
+    return (
+      <main class="page" id="main">
+        <header class="pagehead"><a class="backlink always" href={`${BASE}/agents`} aria-label={w.back}><Icon name="chevron-left" /></a><h1 tabIndex={-1}>{w.agents.title}</h1></header>
+        <p class="hint">{isLoading.value ? w.loading : w.agentPage.missing}</p>
+      </main>
+    );
+  }
+  return (
+    <main class="page" id="main">
+      <header class="pagehead">
+        <a class="backlink always" href={`${BASE}/agents`} aria-label={w.back}><Icon name="chevron-left" /></a>
+        <Face id={agent.id} name={agent.name} isAgent />
+        <div><h1 tabIndex={-1}>{name}</h1><p class="handle">@{agent.handle}</p></div>
+        <button type="button" class="plain" onClick={() => setAsking("edit")}><Icon name="pencil" size={16} />{w.agentPage.edit}</button>
+        <button type="button" onClick={() => onRoom(id)}><Icon name="plus" size={16} />{w.nav.newRoom}</button>
+      </header>
+      <section class="sheet">
+        <h2>{w.agentPage.now}</h2>
+        <Standing agent={agent} />
+      </section>
+      <section class="sheet">
+        <h2>{w.agentPage.rooms}</h2>
+        <RoomsOf id={id} />
+      </section>
+      <section class="sheet">
+        <h2>{w.agentPage.about}</h2>
+        <dl>
+          <dt>{w.agents.description}</dt><dd>{visible(agent.description)}</dd>
+          <dt>{w.agents.created}</dt><dd><time dateTime={agent.inserted_at}>{exact(agent.inserted_at)}</time></dd>
+          <dt>{w.agentPage.maxAttempts}</dt><dd>{agent.max_attempts ?? w.agentPage.noLimit}</dd>
+        </dl>
+      </section>
+      <section class="sheet">
+        <h2>{w.agentPage.danger}</h2>
+        <div class="deeds">
+          {agent.is_external && <button type="button" class="plain" onClick={() => setAsking("rotate")}><Icon name="key-round" size={16} />{w.agentPage.rotate}</button>}
+          <button type="button" class="plain danger" onClick={() => setAsking("delete")}><Icon name="trash" size={16} />{w.agentPage.delete}</button>
+        </div>
+      </section>
+      {asking === "edit" && <Edit agent={agent} onClose={close} />}
+      {asking === "rotate" && <Rotate agent={agent} onClose={close} onDone={setRegistered} />}
+      {asking === "delete" && <Delete agent={agent} onClose={close} />}
+      {registered && <Secret registered={registered} isNew={false} onClose={() => setRegistered(null)} />}
+    </main>
+  );
+}
+
+function Standing({ agent }: { agent: Record }) {
+  const state = presence.value.get(agent.id);
+  useEffect(() => { if (state) void findDisconnect(agent.id); }, [state?.isOnline]);
+  const last = awaySince(agent.id);
+  const isOn = !agent.is_external || state?.isOnline === true;
+  const text = !agent.is_external ? w.agents.platform
+    : !state ? w.agents.unknown
+    : !state.isOnline ? w.agents.notConnected
+    : state.since ? w.agents.connectedSince(since(new Date(state.since).toISOString(), now.value)) : w.agents.connected;
+  return (
+    <div class="now" role="status">
+      <p class="presence"><Dot isOn={isOn} />{text}</p>
+      {agent.is_external && state && (
+        <p class="hint">{last ? w.agents.lastSeen(since(last.at, now.value), last.reason) : state.isOnline ? "" : w.agents.neverSeen}</p>
+      )}
+    </div>
+  );
+}
+
+function RoomsOf({ id }: { id: Id }) {
+  const [list, setList] = useState<ExecutionView[] | null>(null);
+  const [fault, setFault] = useState("");
+  useEffect(() => { executions(id).then(setList, cause => setFault(explain(cause))); }, [id]);
+  if (fault) return <Fault text={fault} />;
+  if (!list) return <p class="hint">{w.loading}</p>;
+  if (list.length === 0) return <p class="hint">{w.agentPage.noRooms}</p>;
+  return (
+    <ul class="lines">
+      {list.map(one => (
+        <li key={one.id}>
+          <a href={`${BASE}/rooms/${one.chat_room_id}`}>{visible(roomOf(one.chat_room_id)?.title ?? w.room.untitled)}</a>
+          <span class="hint">{one.stopped ? w.agentPage.stopped : (w.agentPage.roomState[one.status] ?? one.status)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Edit({ agent, onClose }: { agent: Record; onClose: () => void }) {
+  const form = useForm(async data => {
+    const limit = String(data.get("limit")).trim();
+    await change(agent.id, { name: String(data.get("name")).trim(), description: String(data.get("description")).trim(), max_attempts: limit ? Number(limit) : null });
+    onClose();
+  });
+  const fault = (field: string): string => faultOf(form.fault, field);
+  const isPlaced = ["name", "description", "max_attempts"].some(field => fault(field));
+  return (
+    <Dialog title={w.agentPage.edit} onClose={onClose}>
+      <form onSubmit={form.submit}>
+        <Field label={w.agents.name} name="name" required maxLength={100} defaultValue={agent.name} data-focus fault={fault("name")} />
+        <Field label={w.agents.description} name="description" required maxLength={500} defaultValue={agent.description} fault={fault("description")} />
+        <Field label={w.agentPage.maxAttempts} hint={w.agentPage.maxAttemptsHint} name="limit" type="number" min={1} max={1000} defaultValue={agent.max_attempts ?? ""} fault={fault("max_attempts")} />
+        <Fault text={form.fault && !isPlaced ? explain(form.fault) : ""} />
+        <footer>
+          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
+          <button disabled={form.isBusy}>{w.save}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+function Rotate({ agent, onClose, onDone }: { agent: Record; onClose: () => void; onDone: (registered: Registered) => void }) {
+  const [needsPassword, setNeedsPassword] = useState(false);
+  const form = useForm(async data => {
+    try {
+      onDone(await rotateKey(agent.id, String(data.get("password") ?? "")));
+      onClose();
+    } catch (cause) {
+      if (faultOf(cause, "current_password")) setNeedsPassword(true);
+      throw cause;
+    }
+  });
+  return (
+    <Dialog title={w.agentPage.rotate} onClose={onClose}>
+      <form onSubmit={form.submit}>
+        <p>{w.agentPage.rotateText}</p>
+        {needsPassword && <PasswordField fault={form.fault} />}
+        <Fault text={form.fault && !needsPassword ? explain(form.fault) : ""} />
+        <footer>
+          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
+          <button class="danger" disabled={form.isBusy} data-focus>{w.agentPage.rotateSubmit}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+function Delete({ agent, onClose }: { agent: Record; onClose: () => void }) {
+  const [typed, setTyped] = useState("");
+  const submit = async (): Promise<void> => {
+    if (typed.trim().replace(/^@/, "") !== agent.handle) throw new Error(w.agentPage.deleteConfirm(agent.handle));
+    await remove(agent.id);
+    inform(w.agentPage.deleted(agent.name));
+    go("/agents", true);
+  };
+  return (
+    <Confirm title={w.agentPage.delete} text={w.agentPage.deleteText} submit={w.agentPage.deleteSubmit} danger onSubmit={submit} onClose={onClose}>
+      <Field label={w.agentPage.deleteConfirm(agent.handle)} autocomplete="off" spellcheck={false} required pattern={`@?${agent.handle.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&")}`}
+        value={typed} onInput={event => setTyped(event.currentTarget.value)} data-focus />
+    </Confirm>
+  );
+}

@@ -1,0 +1,98 @@
+// The caller's agents, and the dialog that registers one.
+
+import { useEffect, useState } from "preact/hooks";
+import { Dialog, Fault, useForm } from "../parts/Dialog.tsx";
+import { Face, Presence } from "../parts/Face.tsx";
+import { Field } from "../parts/Field.tsx";
+import { Icon } from "../parts/Icon.tsx";
+import { awaySince, Secret } from "../parts/Secret.tsx";
+import { explain, faultOf } from "../pure/errors.ts";
+import type { Id } from "../pure/message.ts";
+import { visible } from "../pure/visible.ts";
+import { since } from "../pure/when.ts";
+import { agents, findDisconnect, isLoading, presence, register, watchPresence, type Agent, type Registered } from "../store/agents.ts";
+import { now } from "../store/now.ts";
+import { BASE, go } from "../store/route.ts";
+import { w } from "../words.ts";
+
+const WATCH_MS = 5000;
+
+export function Agents({ isRegistering, onRoom }: { isRegistering: boolean; onRoom: (agent: Id) => void }) {
+  useEffect(() => watchPresence(WATCH_MS), []);
+  return (
+    <main class="page" id="main">
+      <header class="pagehead">
+        <a class="backlink" href={`${BASE}/`} aria-label={w.back}><Icon name="chevron-left" /></a>
+        <div><h1 tabIndex={-1}>{w.agents.title}</h1><p class="hint">{w.agents.intro}</p></div>
+        <a class="button" href={`${BASE}/agents/new`}><Icon name="plus" size={16} />{w.agents.register}</a>
+      </header>
+      {agents.value.length > 0 && (
+        <ul class="cards">{agents.value.map(one => <Item key={one.id} agent={one} />)}</ul>
+      )}
+      {agents.value.length === 0 && (isLoading.value ? <p class="hint" role="status">{w.loading}</p> : (
+        <div class="nothing"><Icon name="bot" size={32} /><p class="name">{w.agents.none}</p><p class="hint">{w.agents.noneText}</p></div>
+      ))}
+      {isRegistering && <RegisterAgent onClose={() => go("/agents", true)} onRoom={onRoom} />}
+    </main>
+  );
+}
+
+function Item({ agent }: { agent: Agent }) {
+  const state = presence.value.get(agent.id);
+  useEffect(() => { if (state?.isOnline === false) void findDisconnect(agent.id); }, [state?.isOnline]);
+  const last = state?.isOnline === false ? awaySince(agent.id) : null;
+  return (
+    <li>
+      <a class="card" href={`${BASE}/agents/${agent.id}`}>
+        <Face id={agent.id} name={agent.name} isAgent />
+        <span class="names"><span class="name">{visible(agent.name)}</span> <span class="handle">@{agent.handle}</span></span>
+        <span class="description">{visible(agent.description)}</span>
+        <span class="standing">
+          {!agent.is_external ? <span class="hint">{w.agents.platform}</span> : state ? <Presence isOn={state.isOnline} /> : <span class="hint">{w.agents.unknown}</span>}
+          {last && <span class="hint">{w.agents.lastSeen(since(last.at, now.value), last.reason)}</span>}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+/** Whether a refused request wants the password of the caller, whose log-in is too long ago. */
+const wantsPassword = (fault: unknown): boolean => faultOf(fault, "current_password") !== "";
+
+export function RegisterAgent({ onClose, onRoom }: { onClose: () => void; onRoom: (agent: Id) => void }) {
+  const [registered, setRegistered] = useState<Registered | null>(null);
+  const [needsPassword, setNeedsPassword] = useState(false);
+  const form = useForm(async data => {
+    const text = (name: string): string => String(data.get(name) ?? "").trim();
+    try {
+      setRegistered(await register(text("name"), text("description"), String(data.get("password") ?? "")));
+    } catch (cause) {
+      if (wantsPassword(cause)) setNeedsPassword(true);
+      throw cause;
+    }
+  });
+  if (registered) return <Secret registered={registered} isNew onClose={onClose} onRoom={() => { onClose(); onRoom(registered.agent.id); }} />;
+  const fault = (field: string): string => faultOf(form.fault, field);
+  const isPlaced = ["name", "description", "current_password"].some(field => fault(field));
+  return (
+    <Dialog title={w.registering.title} onClose={onClose}>
+      <form onSubmit={form.submit}>
+        <Field label={w.registering.name} hint={w.registering.nameHint} name="name" required maxLength={100} autocomplete="off" data-focus fault={fault("name")} />
+        <Field label={w.registering.description} name="description" required maxLength={500} autocomplete="off" fault={fault("description")} />
+        {needsPassword && <PasswordField fault={form.fault} />}
+        <Fault text={form.fault && !isPlaced ? explain(form.fault) : ""} />
+        <footer>
+          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
+          <button disabled={form.isBusy}>{w.registering.submit}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+export function PasswordField({ fault }: { fault: unknown }) {
+  return (
+    <Field label={w.registering.password} hint={w.registering.passwordHint} name="password" type="password" autocomplete="current-password" required
+      fault={faultOf(fault, "current_password")} />
+  );
+}

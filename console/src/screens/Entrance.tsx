@@ -1,0 +1,122 @@
+// The screens in front of the log-in: log in, set a password, accept an invitation.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Fault, useForm } from "../parts/Dialog.tsx";
+import { Field } from "../parts/Field.tsx";
+import { ApiError, explain, faultOf } from "../pure/errors.ts";
+import { BASE, go, place } from "../store/route.ts";
+import { hasEnded, logIn } from "../wire/session.ts";
+import { w } from "../words.ts";
+
+export function Entrance({ title, text, children }: { title: string; text?: string; children: ComponentChildren }) {
+  const isPlain = location.protocol === "http:" && !/^(localhost|127\.|\[::1\])/.test(location.hostname);
+  return (
+    <main class="entrance" id="main">
+      <div class="card">
+        <p class="brand"><Mark />{w.app}</p>
+        <h1 tabIndex={-1}>{title}</h1>
+        {text && <p class="lead">{text}</p>}
+        {isPlain && <p class="warning">{w.unencrypted}</p>}
+        {children}
+      </div>
+    </main>
+  );
+}
+
+export function Mark() {
+  return (
+    <svg class="mark" width="24" height="24" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="8" />
+      <path d="M9 8.5h14a2.5 2.5 0 0 1 2.5 2.5v7a2.5 2.5 0 0 1-2.5 2.5h-7L11 24.5v-4H9A2.5 2.5 0 0 1 6.5 18v-7A2.5 2.5 0 0 1 9 8.5z" fill="#fff" />
+      <circle cx="12" cy="14.5" r="1.6" /><circle cx="20" cy="14.5" r="1.6" />
+    </svg>
+  );
+}
+
+/** What is wrong, unless it stands at a field. */
+const overall = (fault: unknown, fields: string[]): string =>
+  fault && !fields.some(field => faultOf(fault, field)) ? explain(fault) : "";
+
+export function Login() {
+  const [isByKey, setByKey] = useState(false);
+  const form = useForm(async data => {
+    const text = (name: string): string => String(data.get(name)).trim();
+    await logIn(isByKey ? { api_key: text("key") } : { login: text("login"), password: String(data.get("password")) });
+  });
+  return (
+    <Entrance title={w.login.title}>
+      {hasEnded.value && <p class="warning" role="status">{w.login.ended}</p>}
+      <form onSubmit={form.submit} key={String(isByKey)}>
+        {isByKey
+          ? <Field label={w.login.key} hint={w.login.keyHint} name="key" type="password" autocomplete="off" required autofocus spellcheck={false} />
+          : <>
+              <Field label={w.login.login} name="login" autocomplete="username" required autofocus autocapitalize="none" spellcheck={false} />
+              <Field label={w.login.password} name="password" type="password" autocomplete="current-password" required />
+            </>}
+        <Fault text={form.fault ? explain(form.fault) : ""} />
+        <button class="wide" disabled={form.isBusy}>{w.login.submit}</button>
+      </form>
+      <p class="else">
+        <button type="button" class="link" onClick={() => setByKey(!isByKey)}>{isByKey ? w.login.byPassword : w.login.byKey}</button>
+      </p>
+      <p class="hint center">{w.login.forgot}</p>
+    </Entrance>
+  );
+}
+
+/** The secret of a link. It stands behind `#`, so it reached no server, and leaves the address bar here. */
+function useSecret(): string {
+  const [secret] = useState(place.value.secret);
+  useEffect(() => { history.replaceState(null, "", location.pathname + location.search); }, []);
+  return secret;
+}
+
+export function SetPassword({ isFirst }: { isFirst: boolean }) {
+  const secret = useSecret();
+  const form = useForm(async data => {
+    await logIn({ reset_token: secret, new_password: String(data.get("password")) });
+    go("/", true);
+  });
+  const isUsed = form.fault instanceof ApiError && form.fault.status === 401;
+  const toLogin = <p class="else"><a href={`${BASE}/login`}>{w.password.toLogin}</a></p>;
+  const title = isFirst ? w.password.welcome : w.password.reset;
+  if (!secret) return <Entrance title={title}><p class="fault">{w.password.noToken}</p>{toLogin}</Entrance>;
+  return (
+    <Entrance title={title} text={isFirst ? w.password.welcomeText : w.password.resetText}>
+      <form onSubmit={form.submit}>
+        <Field label={w.password.new} hint={w.password.hint} name="password" type="password" autocomplete="new-password" required minLength={10} maxLength={256} autofocus
+          fault={faultOf(form.fault, "new_password")} />
+        <Fault text={isUsed ? w.password.invalid : overall(form.fault, ["new_password"])} />
+        <button class="wide" disabled={form.isBusy}>{w.password.submit}</button>
+      </form>
+      {toLogin}
+    </Entrance>
+  );
+}
+
+export function Register() {
+  const invitation = useSecret();
+  const form = useForm(async data => {
+    const text = (name: string): string => String(data.get(name)).trim();
+    await logIn({
+      handle: text("handle"), email: text("email"), name: text("name"), password: String(data.get("password")),
+      ...(invitation ? { invitation } : {}),
+    });
+    go("/", true);
+  });
+  const fault = (field: string): string => faultOf(form.fault, field);
+  return (
+    <Entrance title={w.register.title}>
+      <form onSubmit={form.submit}>
+        <Field label={w.register.name} name="name" autocomplete="name" required autofocus fault={fault("name")} />
+        <Field label={w.register.email} name="email" type="email" autocomplete="email" required fault={fault("email")} />
+        <Field label={w.register.handle} hint={w.register.handleHint} name="handle" autocomplete="username" required autocapitalize="none" spellcheck={false} fault={fault("handle")} />
+        <Field label={w.register.password} hint={w.password.hint} name="password" type="password" autocomplete="new-password" required minLength={10} fault={fault("password")} />
+        <Fault text={overall(form.fault, ["name", "email", "handle", "password"])} />
+        <button class="wide" disabled={form.isBusy}>{w.register.submit}</button>
+      </form>
+      <p class="else"><a href={`${BASE}/login`}>{w.register.toLogin}</a></p>
+    </Entrance>
+  );
+}

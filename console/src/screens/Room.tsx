@@ -1,0 +1,149 @@
+// A room: its messages, who is in it, and what one can do.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Composer } from "../parts/Composer.tsx";
+import { Confirm, Dialog, Fault, useForm } from "../parts/Dialog.tsx";
+import { Dot } from "../parts/Face.tsx";
+import { Feed } from "../parts/Feed.tsx";
+import { Field } from "../parts/Field.tsx";
+import { Icon } from "../parts/Icon.tsx";
+import { Menu, type Choice } from "../parts/Menu.tsx";
+import { PeoplePanel } from "../parts/PeoplePanel.tsx";
+import { ApiError, explain } from "../pure/errors.ts";
+import type { Id } from "../pure/message.ts";
+import { visible } from "../pure/visible.ts";
+import { agentOf } from "../store/agents.ts";
+import { complain, inform } from "../store/notices.ts";
+import { OpenRoom } from "../store/room.ts";
+import { drop, find, isObserved, openRoom, read, roomOf, take, touch } from "../store/rooms.ts";
+import { BASE, go } from "../store/route.ts";
+import { call } from "../wire/call.ts";
+import { user } from "../wire/session.ts";
+import { w } from "../words.ts";
+
+const MOST_NAMED = 3;
+
+export function Room({ id, at }: { id: Id; at: string | null }) {
+  const room = useMemo(() => new OpenRoom(id, at ?? undefined), [id, at]);
+  const [isMissing, setMissing] = useState(false);
+  const [isPanelOpen, setPanelOpen] = useState(false);
+  const [asking, setAsking] = useState<"rename" | "leave" | "delete" | null>(null);
+  const row = roomOf(id);
+
+  useEffect(() => {
+    room.open();
+    openRoom.value = id;
+    read(id);
+    // Also for rooms beyond the part of the list that was read.
+    find(id).catch((cause: unknown) => { if (cause instanceof ApiError && cause.status === 404) setMissing(true); else complain(cause); });
+    return () => {
+      room.close();
+      openRoom.value = null;
+    };
+  }, [room]);
+  useEffect(() => {
+    const seen = (): void => { if (document.visibilityState === "visible") read(id); };
+    document.addEventListener("visibilitychange", seen);
+    return () => document.removeEventListener("visibilitychange", seen);
+  }, [id]);
+  const title = row?.title ?? w.room.untitled;
+  useEffect(() => { document.title = `${title} · ${w.app}`; }, [title]);
+
+  if (isMissing) return <main class="blank" id="main"><div><h1 tabIndex={-1}>{w.notFound.title}</h1><p>{w.room.missing}</p><a class="button" href={`${BASE}/`}>{w.notFound.home}</a></div></main>;
+
+  const people = room.people.byId.value;
+  const mine = people.get(user.value?.id ?? "");
+  const isParticipant = row?.membership ? !isObserved(row) : people.size === 0 || mine !== undefined;
+  const isOwner = (mine?.role ?? row?.my_role) === "owner";
+  const agents = room.people.agents.value;
+  const path = { chat_id: id };
+  const control = (operation: "stopAgents" | "playAgents", done: string) => async (): Promise<void> => {
+    try {
+      take((await call(operation, { path })).data);
+      touch(id);
+      inform(done);
+    } catch (cause) { complain(cause); }
+  };
+
+  const choices: Choice[] = [];
+  if (isOwner) {
+    choices.push({ label: w.room.rename, icon: "pencil", run: () => setAsking("rename") });
+    if (agents.length > 0) {
+      choices.push(row?.work_status === "stopped"
+        ? { label: w.room.play, icon: "play", run: () => void control("playAgents", w.room.playDone)() }
+        : { label: w.room.stop, icon: "octagon-pause", run: () => void control("stopAgents", w.room.stopDone)() });
+    }
+  }
+  if (mine) choices.push({ label: w.room.leave, icon: "log-out", run: () => setAsking("leave") });
+  if (isOwner) choices.push({ label: w.room.delete, icon: "trash", danger: true, run: () => setAsking("delete") });
+  const gone = (): void => {
+    drop(id);
+    go("/", true);
+  };
+
+  return (
+    <div class={isPanelOpen ? "roombox open" : "roombox"}>
+      <main class="room" id="main" aria-labelledby="room-title">
+        <header class="bar">
+          <a class="backlink" href={`${BASE}/`} aria-label={w.back}><Icon name="chevron-left" /></a>
+          <h1 id="room-title" tabIndex={-1} title={title}>{visible(title)}</h1>
+          {agents.length > 0 && (
+            <ul class="crew" aria-label={w.people.agents}>
+              {agents.slice(0, MOST_NAMED).map(one => (
+                <li key={one.id}><Dot isOn={one.online === true} />{visible(one.name)}<span class="vh">, {one.online ? w.people.connected : w.people.notConnected}</span></li>
+              ))}
+              {agents.length > MOST_NAMED && <li>+{agents.length - MOST_NAMED}</li>}
+            </ul>
+          )}
+          <button type="button" class="quiet" aria-expanded={isPanelOpen} aria-controls={isPanelOpen ? "people" : undefined} onClick={() => setPanelOpen(!isPanelOpen)}
+            aria-label={`${w.room.people}, ${w.room.peopleCount(people.size)}`} title={w.room.people}>
+            <Icon name="users" /><span aria-hidden="true">{people.size || ""}</span>
+          </button>
+          <Menu choices={choices} />
+        </header>
+        {row?.work_status === "stopped" && (
+          <p class="strip"><Icon name="octagon-pause" size={16} />{w.room.stopped}
+            {isOwner && <button type="button" class="link" onClick={() => void control("playAgents", w.room.playDone)()}>{w.room.play}</button>}</p>
+        )}
+        <Feed key={`${id}-${at}`} room={room} isParticipant={isParticipant} at={at} />
+        <Working room={room} />
+        {isParticipant ? <Composer key={id} room={room} />
+          : <p class="strip observer">{w.room.observing((row?.via_agent_ids ?? []).map(one => agentOf(one)?.name ?? "").filter(Boolean))}</p>}
+      </main>
+      {isPanelOpen && <PeoplePanel room={room} isParticipant={isParticipant} canRemove={isOwner || mine?.role === "admin"} onClose={() => setPanelOpen(false)} />}
+      {asking === "rename" && <Rename title={title} onClose={() => setAsking(null)} onSave={async text => take((await call("renameChat", { path, body: { chat: { title: text } } })).data)} />}
+      {asking === "leave" && (
+        <Confirm title={w.room.leave} text={w.room.leaveAsk} submit={w.room.leave} onClose={() => setAsking(null)}
+          onSubmit={async () => { await call("removeParticipant", { path: { ...path, participant_id: user.value!.id } }); gone(); }} />
+      )}
+      {asking === "delete" && (
+        <Confirm title={w.room.delete} text={w.room.deleteAsk} submit={w.room.delete} danger onClose={() => setAsking(null)}
+          onSubmit={async () => { await call("deleteChat", { path }); gone(); }} />
+      )}
+    </div>
+  );
+}
+
+function Working({ room }: { room: OpenRoom }) {
+  const names = [...room.working.value].map(id => room.people.byId.value.get(id)?.name ?? w.room.someAgent);
+  return <p class="working" role="status">{names.length > 0 && <><span class="pulse" aria-hidden="true" />{w.room.working(names)}</>}</p>;
+}
+
+function Rename({ title, onSave, onClose }: { title: string; onSave: (title: string) => Promise<void>; onClose: () => void }) {
+  const form = useForm(async data => {
+    await onSave(String(data.get("title")).trim());
+    onClose();
+  });
+  return (
+    <Dialog title={w.room.rename} onClose={onClose}>
+      <form onSubmit={form.submit}>
+        <Field label={w.room.renameLabel} name="title" required maxLength={200} autocomplete="off" defaultValue={title} data-focus />
+        <Fault text={form.fault ? explain(form.fault) : ""} />
+        <footer>
+          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
+          <button disabled={form.isBusy}>{w.save}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

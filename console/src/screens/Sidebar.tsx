@@ -1,0 +1,75 @@
+// The rooms and the way to everything else.
+
+import { useState } from "preact/hooks";
+import { Face } from "../parts/Face.tsx";
+import { Icon } from "../parts/Icon.tsx";
+import { plain } from "../pure/markdown.ts";
+import { mentionsOf } from "../pure/message.ts";
+import { visible } from "../pure/visible.ts";
+import { brief } from "../pure/when.ts";
+import { now } from "../store/now.ts";
+import { isLoading, isObserved, loadMore, next, rooms, unread, type Room } from "../store/rooms.ts";
+import { BASE, place } from "../store/route.ts";
+import { logOut, user } from "../wire/session.ts";
+import { w } from "../words.ts";
+import { Mark } from "./Entrance.tsx";
+
+const FILTER_FROM = 8;
+
+export function Sidebar({ onNewRoom }: { onNewRoom: () => void }) {
+  const [query, setQuery] = useState("");
+  const me = user.value!;
+  const wanted = query.trim().toLowerCase();
+  const found = rooms.value.filter(room => !wanted || room.title.toLowerCase().includes(wanted) || room.agents.some(one => `${one.name} ${one.handle}`.toLowerCase().includes(wanted)));
+  const own = found.filter(room => !isObserved(room));
+  const observed = found.filter(isObserved);
+  const { path } = place.value;
+  return (
+    <nav class="side" aria-label={w.nav.label}>
+      <header>
+        <a class="brand" href={`${BASE}/`}><Mark />{w.app}</a>
+        <button type="button" class="quiet square" aria-label={w.nav.newRoom} title={w.nav.newRoom} onClick={onNewRoom}><Icon name="plus" /></button>
+      </header>
+      <ul class="places">
+        <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") ? "page" : undefined}><Icon name="bot" />{w.nav.agents}</a></li>
+        <li><a href={`${BASE}/settings`} aria-current={path === "/settings" ? "page" : undefined}><Icon name="settings" />{w.nav.settings}</a></li>
+      </ul>
+      <div class="list">
+        {(rooms.value.length >= FILTER_FROM || query) && (
+          <label class="filter"><span class="vh">{w.nav.filter}</span><Icon name="search" size={16} />
+            <input type="search" value={query} placeholder={w.nav.filter} onInput={event => setQuery(event.currentTarget.value)} /></label>
+        )}
+        <h2>{w.nav.rooms}</h2>
+        {own.length > 0 ? <List rooms={own} /> : <p class="hint">{isLoading.value ? w.loading : query ? w.nav.noMatch : w.nav.none}</p>}
+        {observed.length > 0 && <><h2>{w.nav.roomsOfAgents}</h2><List rooms={observed} /></>}
+        {next.value && <button type="button" class="link more" onClick={() => void loadMore()}>{w.nav.more}</button>}
+      </div>
+      <footer>
+        <Face id={me.id} name={`${me.first_name} ${me.last_name}`} isAgent={false} small />
+        <span class="me"><span class="name">{visible(`${me.first_name} ${me.last_name}`.trim())}</span><span class="handle">@{me.handle}</span></span>
+        <button type="button" class="quiet square" aria-label={w.nav.logOut} title={w.nav.logOut} onClick={() => void logOut()}><Icon name="log-out" /></button>
+      </footer>
+    </nav>
+  );
+}
+
+function List({ rooms }: { rooms: Room[] }) {
+  return <ul class="rooms">{rooms.map(room => <Item key={room.id} room={room} count={unread.value.get(room.id) ?? 0} isHere={place.value.path === `/rooms/${room.id}`} at={now.value} />)}</ul>;
+}
+
+function Item({ room, count, isHere, at }: { room: Room; count: number; isHere: boolean; at: number }) {
+  const last = room.last_message;
+  const when = room.last_message_at;
+  const status = room.work_status ?? "idle";
+  return (
+    <li>
+      <a href={`${BASE}/rooms/${room.id}`} aria-current={isHere ? "page" : undefined} class={count > 0 ? "unread" : ""}>
+        <span class="title">{visible(room.title)}</span>
+        {when && <time dateTime={when}>{brief(when, at)}</time>}
+        <span class="preview">{last ? `${last.sender_id === user.value?.id ? "You" : visible(last.sender_name)}: ${plain(last.content, mentionsOf(last), 90)}` : w.nav.nothingYet}</span>
+        {status !== "idle" && <span class={`status ${status}`}>{w.workStatus[status] ?? status}</span>}
+        {count > 0 && <span class="badge">{w.nav.unread(count)}</span>}
+      </a>
+    </li>
+  );
+}

@@ -1,0 +1,63 @@
+// Texts on their way to the server. Each keeps its idempotency key, so that a repeated request creates nothing twice.
+
+import { signal } from "@preact/signals";
+import { ApiError, explain } from "../pure/errors.ts";
+import type { Id } from "../pure/message.ts";
+import { call, newIdempotencyKey } from "../wire/call.ts";
+
+export interface Pending {
+  key: string;
+  content: string;
+  mentions: Id[];
+  at: string;
+  state: "sending" | "failed";
+  fault: string;
+}
+
+const PAUSES_MS = [1000, 2000, 4000, 8000, 15_000];
+
+export class Outbox {
+  readonly pending = signal<Pending[]>([]);
+
+  /** `sent` is called with the id of the stored message, and resolves when that is on the page. */
+  constructor(private readonly room: Id, private readonly sent: (id: Id) => Promise<void>) {}
+
+  send(content: string, mentions: Id[]): void {
+    const one: Pending = { key: newIdempotencyKey(), content, mentions, at: new Date().toISOString(), state: "sending", fault: "" };
+    this.pending.value = [...this.pending.value, one];
+    void this.deliver(one.key);
+  }
+
+  retry(key: string): void {
+    this.change(key, { state: "sending", fault: "" });
+    void this.deliver(key);
+  }
+
+  discard(key: string): void {
+    this.pending.value = this.pending.value.filter(one => one.key !== key);
+  }
+
+  private change(key: string, changes: Partial<Pending>): void {
+    this.pending.value = this.pending.value.map(one => (one.key === key ? { ...one, ...changes } : one));
+  }
+
+  private async deliver(key: string): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      const one = this.pending.value.find(entry => entry.key === key);
+      if (!one || one.state !== "sending") return;
+      try {
+        const { data } = await call("sendMessage", {
+          path: { chat_id: this.room },
+          idempotencyKey: key,
+          body: { message: { content: one.content, mentions: one.mentions.map(id => ({ id })) } },
+        });
+        await this.sent(data.id).catch(() => undefined);
+        return this.discard(key);
+      } catch (cause) {
+        const pause = cause instanceof ApiError && cause.isTemporary ? PAUSES_MS[tries] : undefined;
+        if (pause === undefined) return this.change(key, { state: "failed", fault: explain(cause) });
+        await new Promise(resolve => setTimeout(resolve, Math.max(pause, (cause as ApiError).retryAfterMs ?? 0)));
+      }
+    }
+  }
+}

@@ -1,0 +1,292 @@
+// One open room: a window on its rows, the steps between them, who works, and what is being sent.
+
+import { batch, computed, signal } from "@preact/signals";
+import { ApiError, explain } from "../pure/errors.ts";
+import { addStep, fold, spread, START, type Gap } from "../pure/fold.ts";
+import { isRow, type Id, type Message } from "../pure/message.ts";
+import { append, EMPTY, PAGE, prepend, remove, reread, update, type Window } from "../pure/window.ts";
+import { call } from "../wire/call.ts";
+import { link, listen } from "../wire/link.ts";
+import { present } from "./agents.ts";
+import { Outbox } from "./outbox.ts";
+import { People } from "./people.ts";
+
+const ROWS = ["text", "attention"] as const;
+const STEPS = ["thought", "tool_call", "tool_result", "error", "task"] as const;
+/** If the socket does not come, the room is read without it. */
+const WITHOUT_SOCKET_MS = 800;
+
+type Change = (window: Window) => Window;
+
+export class OpenRoom {
+  readonly window = signal<Window>(EMPTY);
+  readonly gaps = signal<ReadonlyMap<Id, Gap>>(new Map());
+  readonly rows = computed(() => fold(this.window.value.rows, this.gaps.value));
+  readonly working = signal<ReadonlySet<Id>>(new Set());
+  readonly isLoading = signal(true);
+  readonly fault = signal("");
+  /** Texts that came while the newest part of the room was not in the window. */
+  readonly missed = signal(0);
+  readonly people: People;
+  readonly outbox: Outbox;
+
+  /** Set by the view: called right before rows change, so that it can keep what is read in its place. */
+  beforeChange: () => void = () => undefined;
+  /** Set by the view: the row in the middle of the screen, and whether the end of the room is on it. */
+  middle: () => Id | undefined = () => undefined;
+  isAtEnd: () => boolean = () => true;
+
+  private ways: (() => void)[] = [];
+  private isFilling = false;
+  private isClosed = false;
+  private again = false;
+  private buffer: (() => void)[] = [];
+  private arrivals: Message[] = [];
+  private steps: Message[] = [];
+
+  constructor(readonly id: Id, private readonly at?: Id) {
+    this.people = new People(id);
+    this.outbox = new Outbox(id, message => this.wasSent(message));
+  }
+
+  open(): void {
+    this.people.open();
+    this.ways.push(
+      listen(`chat_room:${this.id}`, {
+        message_created: (message: Message) => this.taken(() => this.arrived(message)),
+        event_created: (message: Message) => this.taken(() => this.arrived(message)),
+        message_updated: (message: Message) => this.taken(() => this.change(window => update(window, message))),
+        message_deleted: ({ id }: { id: Id }) => this.taken(() => this.change(window => remove(window, id))),
+      }, () => void this.fill()),
+      listen(`room_activity:${this.id}`, {
+        agent_activity_started: ({ agent_id }: { agent_id: Id }) => this.works(agent_id, true),
+        agent_activity_stopped: ({ agent_id }: { agent_id: Id }) => this.works(agent_id, false),
+      }, answer => {
+        const list = (answer as { working_agents?: { agent_id: Id }[] }).working_agents ?? [];
+        this.working.value = new Set(list.map(one => one.agent_id));
+      }),
+      this.people.byId.subscribe(people => present([...people.values()].filter(one => one.type === "Agent"))),
+    );
+    setTimeout(() => { if (this.isLoading.value && !this.isFilling) void this.fill(); }, WITHOUT_SOCKET_MS);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    for (const way of this.ways) way();
+    this.people.close();
+  }
+
+  /** Reads on towards the beginning. */
+  async back(): Promise<void> {
+    const first = this.window.value.rows[0];
+    if (!first || !this.window.value.older) return;
+    await this.alone(async () => {
+      const [page, steps] = await Promise.all([this.read({ before: first.id }), this.readSteps({ before: first.id })]);
+      const rows = page.data.reverse();
+      const gaps = spread(rows, steps.events, steps.isAll, page.metadata.has_older ?? false);
+      this.change(window => prepend(window, rows, page.metadata.has_older ?? false), gaps);
+    });
+  }
+
+  /** Reads on towards the end. */
+  async forth(): Promise<void> {
+    const last = this.window.value.rows.at(-1);
+    if (!last || !this.window.value.newer) return;
+    await this.alone(async () => {
+      const [page, steps] = await Promise.all([this.read({ after: last.id }), this.readSteps({ after: last.id })]);
+      const isEnd = !page.metadata.has_newer;
+      const covered = [last, ...page.data];
+      const until = steps.isAll ? undefined : steps.events.at(-1)?.inserted_at;
+      const gaps = spread(covered, steps.events, true, true);
+      // Steps are read from the old end, so only the gaps before the last of them are complete.
+      if (until) for (const row of covered) if (row.inserted_at >= until) gaps.delete(row.id);
+      this.change(window => append(window, page.data, !isEnd), gaps);
+      if (isEnd) this.missed.value = 0;
+    });
+  }
+
+  /** Goes to the newest row. */
+  async toEnd(): Promise<void> {
+    if (!this.window.value.newer) return;
+    await this.alone(() => this.newest());
+  }
+
+  /** Fetches the steps behind a row. */
+  async openGap(after: Id): Promise<void> {
+    const rows = this.window.value.rows;
+    const next = rows[rows.findIndex(row => row.id === after) + 1];
+    const { data, metadata } = await this.read({ after }, STEPS);
+    const events = next ? data.filter(event => event.inserted_at < next.inserted_at) : data;
+    const isAll = events.length < data.length || !metadata.has_newer;
+    this.beforeChange();
+    this.gaps.value = new Map(this.gaps.value).set(after, { events, dropped: 0, complete: isAll || events.length > 0 });
+  }
+
+  /**
+   * Brings the window up to date. Called after every join, since pushes are lost while the socket is away; what is pushed
+   * meanwhile waits until the answers are in.
+   */
+  async fill(): Promise<void> {
+    if (this.isFilling) {
+      this.again = true;
+      return;
+    }
+    this.isFilling = true;
+    try {
+      if (this.window.value.rows.length === 0) await (this.at ? this.around(this.at) : this.newest());
+      else if (this.window.value.newer) await this.rereadAround();
+      else await this.catchUp();
+      this.fault.value = "";
+    } catch (cause) {
+      if (!this.isClosed) this.fault.value = explain(cause);
+    } finally {
+      this.isLoading.value = false;
+      this.settle();
+    }
+  }
+
+  /** Takes what was pushed while the window was read. */
+  private settle(): void {
+    this.isFilling = false;
+    const waiting = this.buffer;
+    this.buffer = [];
+    for (const take of waiting) take();
+    if (!this.again || this.isClosed) return;
+    this.again = false;
+    void this.fill();
+  }
+
+  private async newest(): Promise<void> {
+    const [page, steps] = await Promise.all([this.read({}), this.readSteps({})]);
+    const rows = page.data.reverse();
+    const older = page.metadata.has_more;
+    this.change(() => ({ rows, older, newer: false }), spread(rows, steps.events, steps.isAll, older), true);
+    this.missed.value = 0;
+  }
+
+  private async around(id: Id): Promise<void> {
+    const page = await this.read({ around: id }).catch((cause: unknown) => {
+      if (cause instanceof ApiError && cause.status === 404) return null;
+      throw cause;
+    });
+    if (!page) return this.newest();
+    const rows = page.data.reverse();
+    this.change(() => ({ rows, older: page.metadata.has_older ?? false, newer: page.metadata.has_newer ?? false }), new Map(), true);
+    if (!page.metadata.has_newer) await this.catchUp();
+  }
+
+  /** Reads from the newest row back to where the window begins, at most three pages. */
+  private async catchUp(): Promise<void> {
+    const before = this.window.value;
+    const ids = new Set(before.rows.map(row => row.id));
+    const first = before.rows[0]!;
+    let read: Message[] = [];
+    let older = true;
+    let isReached = false;
+    const steps = this.readSteps({});
+    for (let pages = 0; pages < 3 && older && !isReached; pages++) {
+      const page = await this.read(read[0] ? { before: read[0].id } : {});
+      read = [...page.data.reverse(), ...read];
+      older = (page.metadata.has_older ?? page.metadata.has_more) === true;
+      isReached = read.some(row => row.id === first.id) || (read[0] !== undefined && read[0].inserted_at < first.inserted_at);
+    }
+    const isConnected = read.some(row => ids.has(row.id)) || !older;
+    if (!isConnected && !this.isAtEnd()) {
+      // More came than is kept, and somebody reads: they stay where they are, and read on by scrolling.
+      this.change(window => ({ ...window, newer: true }));
+      return this.rereadAround();
+    }
+    const from = isConnected ? read.findIndex(row => row.id === first.id) : -1;
+    const rows = from > 0 ? read.slice(from) : read;
+    const { events, isAll } = await steps;
+    const isOlder = older || from > 0;
+    this.change(() => append({ rows: [], older: isOlder, newer: false }, rows, false), spread(rows, events, isAll, isOlder), !isConnected);
+  }
+
+  private async rereadAround(): Promise<void> {
+    const middle = this.middle() ?? this.window.value.rows[Math.floor(this.window.value.rows.length / 2)]!.id;
+    const page = await this.read({ around: middle }).catch((cause: unknown) => {
+      if (cause instanceof ApiError && cause.status === 404) return null;
+      throw cause;
+    });
+    if (page) this.change(window => reread(window, page.data.reverse()));
+    else await this.newest();
+  }
+
+  private read(query: { after?: Id; before?: Id; around?: Id }, kinds: readonly (typeof ROWS[number] | typeof STEPS[number])[] = ROWS) {
+    return call("listMessages", { path: { chat_id: this.id }, query: { limit: PAGE, message_types: [...kinds], ...query } });
+  }
+
+  private async readSteps(query: { after?: Id; before?: Id }): Promise<{ events: Message[]; isAll: boolean }> {
+    const { data, metadata } = await this.read(query, STEPS);
+    const isAll = !(query.after ? metadata.has_newer : query.before ? metadata.has_older : metadata.has_more);
+    return { events: query.after ? data : data.reverse(), isAll };
+  }
+
+  /** What is pushed while the window is read waits. */
+  private taken(take: () => void): void {
+    if (this.isFilling || this.isLoading.value) this.buffer.push(take);
+    else take();
+  }
+
+  /** Many events in one moment are one change of the page. */
+  private arrived(message: Message): void {
+    if (this.arrivals.length + this.steps.length === 0) requestAnimationFrame(() => this.takeArrivals());
+    (isRow(message) ? this.arrivals : this.steps).push(message);
+  }
+
+  private takeArrivals(): void {
+    const { arrivals, steps } = this;
+    this.arrivals = [];
+    this.steps = [];
+    if (this.window.value.newer) {
+      this.missed.value += arrivals.length;
+      return;
+    }
+    const gaps = new Map<Id, Gap>(arrivals.map(row => [row.id, { events: [], dropped: 0, complete: true }]));
+    let last = this.window.value.rows.at(-1)?.id ?? START;
+    const next = append(this.window.value, arrivals, false);
+    for (const step of steps) {
+      for (const row of arrivals) if (row.inserted_at <= step.inserted_at) last = row.id;
+      gaps.set(last, addStep(gaps.get(last) ?? this.gaps.value.get(last), step));
+    }
+    for (const row of arrivals) if (this.gaps.value.has(row.id)) gaps.delete(row.id);
+    this.change(() => next, gaps);
+  }
+
+  private change(change: Change, gaps?: ReadonlyMap<Id, Gap>, isFresh = false): void {
+    if (this.isClosed) return;
+    const next = change(this.window.value);
+    if (next === this.window.value && !gaps?.size) return;
+    this.beforeChange();
+    batch(() => {
+      this.window.value = next;
+      const kept = new Set<Id>([START, ...next.rows.map(row => row.id)]);
+      const all = new Map(isFresh ? [] : [...this.gaps.value].filter(([key]) => kept.has(key)));
+      for (const [key, gap] of gaps ?? []) if (kept.has(key) && !(all.get(key)?.complete && !gap.complete)) all.set(key, gap);
+      this.gaps.value = all;
+    });
+  }
+
+  /** One page at a time. */
+  private async alone(work: () => Promise<void>): Promise<void> {
+    if (this.isFilling) return;
+    this.isFilling = true;
+    try { await work(); } catch (cause) { this.fault.value = explain(cause); } finally { this.settle(); }
+  }
+
+  /** A text that was stored is pushed too, unless the socket is away. Resolves when it is here. */
+  private async wasSent(id: Id): Promise<void> {
+    if (this.window.value.newer) return this.alone(() => this.newest());
+    const isHere = (): boolean => this.isClosed || this.window.value.rows.some(row => row.id === id);
+    for (let wait = 0; wait < 20 && !isHere() && link.value.kind === "open"; wait++) await new Promise(resolve => setTimeout(resolve, 50));
+    if (!isHere()) await this.fill();
+  }
+
+  private works(id: Id, isOn: boolean): void {
+    const all = new Set(this.working.value);
+    if (isOn) all.add(id);
+    else all.delete(id);
+    this.working.value = all;
+  }
+}

@@ -1,0 +1,166 @@
+// The caller's rooms, the most recently used first.
+
+import { batch, computed, signal } from "@preact/signals";
+import { isText, type Id, type Message } from "../pure/message.ts";
+import type { ListedChatView } from "../wire/api.ts";
+import { call } from "../wire/call.ts";
+import { listen } from "../wire/link.ts";
+import { onLeave, user } from "../wire/session.ts";
+import { complain } from "./notices.ts";
+
+export type Room = ListedChatView;
+
+const known = signal<ReadonlyMap<Id, Room>>(new Map());
+/** Texts of others that came while the room was not open, since the page was loaded. */
+export const unread = signal<ReadonlyMap<Id, number>>(new Map());
+export const isLoading = signal(true);
+export const next = signal<string | null>(null);
+export const openRoom = signal<Id | null>(null);
+
+const usedAt = (room: Room): string => room.last_message_at ?? room.inserted_at;
+export const rooms = computed(() => [...known.value.values()].sort((a, b) => (usedAt(a) < usedAt(b) ? 1 : -1)));
+export const roomOf = (id: Id): Room | undefined => known.value.get(id);
+export const isObserved = (room: Room): boolean => room.membership === "via_agent";
+export const isOwner = (room: Room): boolean => room.my_role === "owner";
+
+/** The rooms whose messages are listened to, so that the list moves. The server limits topics and joins. */
+const MOST_HEARD = 100;
+const heard = new Map<Id, () => void>();
+
+export function take(...list: (Partial<Room> & { id: Id })[]): void {
+  const all = new Map(known.value);
+  for (const room of list) all.set(room.id, { ...all.get(room.id), ...room } as Room);
+  known.value = all;
+}
+
+export function drop(id: Id): void {
+  heard.get(id)?.();
+  heard.delete(id);
+  const all = new Map(known.value);
+  if (all.delete(id)) known.value = all;
+}
+
+async function page(cursor?: string) {
+  return call("listChats", {
+    // A cursor remembers the order, and the parts are asked for again.
+    query: { limit: 100, include: ["agent_rooms", "last_message", "membership"], ...(cursor ? { cursor } : {}), sort_by: "updated_at", order: "desc" },
+  });
+}
+
+/** Reads the first page again; rooms that are gone from it are gone. */
+export async function load(): Promise<void> {
+  try {
+    const { data, metadata } = await page();
+    batch(() => {
+      const isAll = !metadata.has_more;
+      if (isAll) for (const id of known.value.keys()) if (!data.some(room => room.id === id)) drop(id);
+      take(...data);
+      if (isAll || next.value === null) next.value = metadata.next_cursor ?? null;
+      isLoading.value = false;
+    });
+    hear();
+  } catch (cause) {
+    isLoading.value = false;
+    complain(cause);
+  }
+}
+
+export async function loadMore(): Promise<void> {
+  if (!next.value) return;
+  try {
+    const { data, metadata } = await page(next.value);
+    take(...data);
+    next.value = metadata.next_cursor ?? null;
+  } catch (cause) { complain(cause); }
+}
+
+/** Finds one room, also one that is not in the part of the list that was read. */
+export async function find(id: Id): Promise<Room> {
+  const { data } = await call("findChat", { path: { chat_id: id } });
+  take(data);
+  return roomOf(id)!;
+}
+
+export async function create(title: string, participants: Id[]): Promise<Id> {
+  const { data } = await call("createChat", { body: { chat: title ? { title } : {} } });
+  take({ ...data, membership: "participant", my_role: "owner", via_agent_ids: [] });
+  for (const id of participants) {
+    await call("addParticipant", { path: { chat_id: data.id }, body: { participant: { participant_id: id } } }).catch(complain);
+  }
+  void find(data.id).catch(() => undefined);
+  hear();
+  return data.id;
+}
+
+export function read(id: Id): void {
+  if (!unread.value.has(id)) return;
+  const rest = new Map(unread.value);
+  rest.delete(id);
+  unread.value = rest;
+}
+
+function hear(): void {
+  const wanted = new Set(rooms.value.slice(0, MOST_HEARD).map(room => room.id));
+  for (const [id, leave] of heard) {
+    if (wanted.has(id)) continue;
+    leave();
+    heard.delete(id);
+  }
+  for (const id of wanted) {
+    if (heard.has(id)) continue;
+    heard.set(id, listen(`chat_room:${id}`, {
+      message_created: (message: Message) => arrived(id, message),
+      message_updated: () => touch(id),
+      event_created: () => touch(id),
+    }));
+  }
+}
+
+function arrived(id: Id, message: Message): void {
+  touch(id);
+  if (!isText(message)) return;
+  take({ id, last_message: message, last_message_at: message.inserted_at });
+  const isSeen = openRoom.value === id && document.visibilityState === "visible";
+  if (message.sender_id !== user.value?.id && !isSeen) unread.value = new Map(unread.value).set(id, (unread.value.get(id) ?? 0) + 1);
+}
+
+// The state of a room's work is read again after something happened in it, a few rooms at a time.
+const TOUCH_MS = 1500;
+const MOST_TOUCHED = 8;
+const touched = new Set<Id>();
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+export function touch(id: Id): void {
+  touched.add(id);
+  timer ??= setTimeout(() => {
+    timer = undefined;
+    const ids = [...touched].slice(0, MOST_TOUCHED);
+    touched.clear();
+    for (const one of ids) if (known.value.has(one)) void find(one).catch(() => undefined);
+  }, TOUCH_MS);
+}
+
+/** Starts to listen for changes of the list. */
+export function start(me: Id): void {
+  let again = false;
+  void load();
+  listen(`user_rooms:${me}`, {
+    room_added: () => void load(),
+    room_removed: ({ id }: { id: Id }) => drop(id),
+    room_updated: (room: Partial<Room> & { id?: Id }) => { if (room.id) take({ ...room, id: room.id }); },
+  }, () => {
+    // After a loss; all pages lose the server at the same time, so each waits a moment.
+    if (again) setTimeout(() => void load(), Math.random() * 1000);
+    again = true;
+  });
+}
+
+onLeave(() => {
+  heard.clear();
+  touched.clear();
+  known.value = new Map();
+  unread.value = new Map();
+  next.value = null;
+  isLoading.value = true;
+  openRoom.value = null;
+});

@@ -1,0 +1,39 @@
+// Where the page is: paths below /console.
+
+import { signal } from "@preact/signals";
+
+export const BASE = "/console";
+
+export interface Place { path: string; query: URLSearchParams; secret: string }
+
+function decoded(text: string): string {
+  try { return decodeURIComponent(text); } catch { return text; }
+}
+
+const here = (): Place => ({
+  path: location.pathname.slice(BASE.length).replace(/\/+$/, "") || "/",
+  query: new URLSearchParams(location.search),
+  secret: decoded(location.hash.slice(1)),
+});
+
+export const place = signal<Place>(here());
+/** Counts the ways taken, so that the focus follows each. */
+export const visits = signal(0);
+
+addEventListener("popstate", () => { place.value = here(); visits.value++; });
+
+export function go(path: string, replace = false): void {
+  if (replace) history.replaceState(null, "", BASE + path);
+  else if (BASE + path !== location.pathname + location.search) history.pushState(null, "", BASE + path);
+  place.value = here();
+  visits.value++;
+}
+
+/** Follows a link inside the page without loading it anew. */
+export function follow(event: MouseEvent): void {
+  const anchor = (event.target as Element | null)?.closest?.("a");
+  if (!anchor || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  if (anchor.target || anchor.origin !== location.origin || !`${anchor.pathname}/`.startsWith(`${BASE}/`)) return;
+  event.preventDefault();
+  go(anchor.pathname.slice(BASE.length) + anchor.search || "/");
+}

@@ -1,0 +1,510 @@
+// Generated from docs/openapi/openapi.json by types.mjs. Do not edit.
+
+export interface AgentView {
+  avatar_url?: string | null;
+  bio?: string | null;
+  created_at: Instant;
+  description: string;
+  feature_flags: Record<string, boolean>;
+  handle: string;
+  id: Id;
+  inserted_at: Instant;
+  is_external: boolean;
+  is_global: boolean;
+  listed_in_directory: boolean;
+  max_attempts?: number | null;
+  model_type?: string | null;
+  name: string;
+  owner_id: Id;
+  owner_uuid: Id;
+  registry_access: boolean;
+  shared_with_organization: boolean;
+  slug: string;
+  system_prompt_id?: string | null;
+  tags: string[];
+  updated_at: Instant;
+}
+
+export interface AttemptView {
+  agent_id?: Id | null;
+  attempt_number: number;
+  completed_at?: Instant | null;
+  error?: string | null;
+  started_at: Instant;
+  status: string;
+}
+
+export interface ChatAgentView {
+  handle: string;
+  id: Id;
+  name: string;
+  type: string;
+}
+
+export type ChatDetailsView = ChatView & { agents: ChatAgentView[]; description?: string | null; message_counts?: Record<string, number> | null; task_counts: TaskCountsView; work_status: string };
+
+export interface ChatView {
+  chat_type: string;
+  created_at: Instant;
+  id: Id;
+  inserted_at: Instant;
+  last_message_at?: Instant | null;
+  max_hops?: number | null;
+  respond_within?: number | null;
+  status: string;
+  task_id?: Id | null;
+  title: string;
+  type: string;
+  updated_at: Instant;
+}
+
+export interface CredentialsView {
+  api_key: string;
+  expires_at?: Instant | null;
+}
+
+export interface DeletedAgentView {
+  description: string;
+  executions_deleted: number;
+  id: Id;
+  name: string;
+}
+
+export interface ExecutionView {
+  agent_id: Id;
+  chat_room_id: Id;
+  id: Id;
+  inserted_at: Instant;
+  status: string;
+  stopped: boolean;
+  updated_at: Instant;
+}
+
+export interface FieldView {
+  label: string;
+  param: string;
+}
+
+export interface FilterView {
+  label: string;
+  param: string;
+  type: string;
+}
+
+export type HistoryMetadata = PageMetadata & { has_newer?: boolean | null; has_older?: boolean | null };
+
+export type Id = string;
+
+export type Instant = string;
+
+export type ListAgentsMetadata = PageMetadata & { available_filters: FilterView[]; sortable_fields: FieldView[] };
+
+export type ListedChatView = ChatDetailsView & Partial<RosterHeadView> & Partial<StandingView> & Partial<NewestView>;
+
+export interface MessageView {
+  attachments: (Record<string, unknown>)[];
+  chat_room_id: Id;
+  content: string;
+  id: Id;
+  inserted_at: Instant;
+  message_type: string;
+  metadata: Record<string, unknown>;
+  respond_by?: Instant | null;
+  sender_handle?: string | null;
+  sender_id: Id;
+  sender_name: string;
+  sender_type: string;
+  thread_id?: string | null;
+  updated_at: Instant;
+}
+
+export interface NewestView {
+  last_message?: MessageView | null;
+}
+
+export interface NumberedMetadata {
+  page: number;
+  page_size: number;
+  total_count: number;
+  total_pages: number;
+}
+
+export type PageMetadata = Partial<NumberedMetadata> & { has_more: boolean; limit: number; next_cursor?: string | null; total_count?: number | null };
+
+export type ParticipantView = Partial<PresenceView> & { description?: string | null; handle: string; id: Id; is_external?: boolean | null; name: string; role: string; status: string; type: string };
+
+export interface PeerView {
+  description?: string | null;
+  handle: string;
+  id: Id;
+  is_contact: boolean;
+  is_external?: boolean | null;
+  is_global: boolean;
+  listed_in_directory?: boolean | null;
+  name: string;
+  online: boolean;
+  source: string;
+  tags: string[];
+  type: string;
+}
+
+export interface PresenceView {
+  connection_status?: string | null;
+  online: boolean;
+}
+
+export interface ProfileView {
+  email: string;
+  first_name: string;
+  handle: string;
+  id: Id;
+  inserted_at: Instant;
+  last_name: string;
+  listed_in_directory: boolean;
+  local_credential_required: boolean;
+  role: string;
+  updated_at: Instant;
+}
+
+export interface ProgramView {
+  api_version: string;
+  built_at: string;
+  commit: string;
+  name: string;
+  version: string;
+}
+
+export interface ReceiptView {
+  changed_at: Instant;
+  connected: boolean;
+  handle: string;
+  id: Id;
+  in_room: boolean;
+  name: string;
+  paused: boolean;
+  queue_position?: number | null;
+  replaced_by?: Id | null;
+  respond_by?: Instant | null;
+  status: string;
+  stopped: boolean;
+  type: string;
+}
+
+export interface RecipientView {
+  connected?: boolean | null;
+  handle: string;
+  id: Id;
+  name: string;
+  paused?: boolean | null;
+  status?: string | null;
+  stopped?: boolean | null;
+  type: string;
+}
+
+export interface RegisteredAgentView {
+  agent: AgentView;
+  credentials: CredentialsView;
+}
+
+export type RetriedWorkView = WorkItemView & { hint?: string | null; taken_up: boolean };
+
+export interface RosterHeadView {
+  participant_count: number;
+  participants: ParticipantView[];
+  participants_truncated: boolean;
+}
+
+export interface SentMessageView {
+  chat_room_id: Id;
+  id: Id;
+  recipients: RecipientView[];
+  respond_by?: Instant | null;
+  success: boolean;
+  warnings?: WarningView[];
+}
+
+export interface StandingView {
+  membership: string;
+  my_role?: string | null;
+  my_status?: string | null;
+  via_agent_ids: Id[];
+}
+
+export interface TaskCountsView {
+  blocked: number;
+  completed: number;
+  failed: number;
+  in_progress: number;
+  in_review: number;
+  pending: number;
+}
+
+export interface WarningView {
+  code: string;
+  handles: string[];
+  message: string;
+}
+
+export interface WorkAgentView {
+  connected: boolean;
+  handle: string;
+  id: Id;
+  last_disconnect_reason?: string | null;
+  last_disconnected_at?: Instant | null;
+  name: string;
+  paused: boolean;
+  stopped: boolean;
+}
+
+export interface WorkItemView {
+  age_ms: number;
+  agent: WorkAgentView;
+  attempts: AttemptView[];
+  chat_room_id: Id;
+  chat_room_title?: string | null;
+  content?: string | null;
+  current_attempt: number;
+  dead_at?: Instant | null;
+  dead_reason?: string | null;
+  delivered_at?: Instant | null;
+  flags: string[];
+  held_by?: string | null;
+  inserted_at: Instant;
+  message_id: Id;
+  processed_at?: Instant | null;
+  replaced_by?: Id | null;
+  respond_by?: Instant | null;
+  retried_at?: Instant | null;
+  sender: WorkSenderView;
+  sequence: number;
+  state: string;
+}
+
+export interface WorkSenderView {
+  id: Id;
+  name?: string | null;
+  type: string;
+}
+
+export interface Operations {
+  listAgents: {
+    path: {};
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; name?: string; is_external?: boolean; listed_in_directory?: boolean; sort?: "inserted_at" | "name" | "updated_at"; order?: "asc" | "desc" };
+    body: undefined;
+    answer: { data: AgentView[]; metadata: ListAgentsMetadata };
+  };
+  registerAgent: {
+    path: {};
+    query: {};
+    body: { agent: { current_password?: string | null; description: string; name: string } };
+    answer: { data: RegisteredAgentView };
+  };
+  deleteAgent: {
+    path: { agent_id: string };
+    query: { force?: boolean };
+    body: undefined;
+    answer: { data: DeletedAgentView };
+  };
+  findAgent: {
+    path: { agent_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: AgentView };
+  };
+  updateAgent: {
+    path: { agent_id: string };
+    query: {};
+    body: { agent: { bio?: string | null; description?: string; listed_in_directory?: boolean; max_attempts?: number | null; model_type?: string | null; name?: string; registry_access?: boolean; shared_with_organization?: boolean; tags?: string[] | null } };
+    answer: { data: AgentView };
+  };
+  listExecutions: {
+    path: { agent_id: string };
+    query: { cursor?: string; limit?: number };
+    body: undefined;
+    answer: { data: ExecutionView[]; metadata: PageMetadata };
+  };
+  rotateAgentKey: {
+    path: { agent_id: string };
+    query: {};
+    body: { current_password?: string | null };
+    answer: { data: RegisteredAgentView };
+  };
+  listChats: {
+    path: {};
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; status?: "active" | "archived" | "closed"; type?: "direct" | "group" | "task"; sort_by?: "inserted_at" | "updated_at"; order?: "asc" | "desc"; include?: ("agent_rooms" | "participants" | "last_message" | "membership" | "total_count")[] };
+    body: undefined;
+    answer: { data: ListedChatView[]; metadata: PageMetadata };
+  };
+  createChat: {
+    path: {};
+    query: {};
+    body: { chat: { chat_type?: "direct" | "group" | "task" | null; task_id?: string | null; title?: string | null; type?: "direct" | "group" | "task" | null } };
+    answer: { data: ChatDetailsView };
+  };
+  deleteChat: {
+    path: { chat_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: ChatView };
+  };
+  findChat: {
+    path: { chat_id: string };
+    query: { include?: "message_counts"[] };
+    body: undefined;
+    answer: { data: ChatDetailsView };
+  };
+  renameChat: {
+    path: { chat_id: string };
+    query: {};
+    body: { chat: { max_hops?: number | null; respond_within?: number | null; title?: string } };
+    answer: { data: ChatDetailsView };
+  };
+  playAgents: {
+    path: { chat_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: ChatDetailsView };
+  };
+  stopAgents: {
+    path: { chat_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: ChatDetailsView };
+  };
+  listMessages: {
+    path: { chat_id: string };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; message_type?: "text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant"; message_types?: ("text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant")[]; exclude_message_types?: ("text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant")[]; since?: string; root?: string; after?: string; before?: string; around?: string };
+    body: undefined;
+    answer: { data: MessageView[]; metadata: HistoryMetadata };
+  };
+  sendMessage: {
+    path: { chat_id: string };
+    query: {};
+    body: { message: { attachment_ids?: string[] | null; content: string; in_reply_to?: string | null; mentions?: ({ handle?: string | null; id?: string | null; kind?: "mention" | "reference"; name?: string | null; username?: string | null })[] | null; respond_by?: string | null } };
+    answer: { data: SentMessageView };
+  };
+  deleteMessage: {
+    path: { chat_id: string; message_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: MessageView };
+  };
+  editMessage: {
+    path: { chat_id: string; message_id: string };
+    query: {};
+    body: { message: { content: string } };
+    answer: { data: MessageView };
+  };
+  listReceipts: {
+    path: { chat_id: string; message_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: ReceiptView[] };
+  };
+  listParticipants: {
+    path: { chat_id: string };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; participant_type?: "User" | "Agent" };
+    body: undefined;
+    answer: { data: ParticipantView[]; metadata: PageMetadata };
+  };
+  addParticipant: {
+    path: { chat_id: string };
+    query: {};
+    body: { participant: { participant_id: string; role?: "member" | "admin" | "owner" } };
+    answer: { data: ParticipantView };
+  };
+  removeParticipant: {
+    path: { chat_id: string; participant_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: ParticipantView };
+  };
+  listPeers: {
+    path: {};
+    query: { page?: number; page_size?: number; not_in_chat?: string; type?: "User" | "Agent" };
+    body: undefined;
+    answer: { data: PeerView[]; metadata: NumberedMetadata };
+  };
+  showProfile: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: ProfileView };
+  };
+  updateProfile: {
+    path: {};
+    query: {};
+    body: { user: { first_name?: string | null; last_name?: string | null } };
+    answer: { data: ProfileView };
+  };
+  listWork: {
+    path: {};
+    query: { error?: string; cursor?: string; limit?: number; agent_id?: string; chat_id?: string; root?: string; state?: "new" | "delivered" | "processing" | "failed" | "dead" | "held"; flag?: "unanswered" | "stuck" | "failing" | "dead" | "held"; min_age_seconds?: number; min_attempts?: number };
+    body: undefined;
+    answer: { data: WorkItemView[]; metadata: PageMetadata };
+  };
+  findWork: {
+    path: { message_id: string; agent_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: WorkItemView };
+  };
+  deadLetterWork: {
+    path: { message_id: string; agent_id: string };
+    query: {};
+    body: { if_state?: "new" | "delivered" | "processing" | "failed" | "dead" | "held"; reason: string };
+    answer: { data: WorkItemView };
+  };
+  retryWork: {
+    path: { message_id: string; agent_id: string };
+    query: {};
+    body: { if_state?: "new" | "delivered" | "processing" | "failed" | "dead" | "held" };
+    answer: { data: RetriedWorkView };
+  };
+  sendWorkAgain: {
+    path: { message_id: string; agent_id: string };
+    query: {};
+    body: { if_state?: "new" | "delivered" | "processing" | "failed" | "dead" | "held"; reason?: string };
+    answer: { data: WorkItemView };
+  };
+  apiVersion: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: ProgramView;
+  };
+}
+
+export const ROUTES: Record<keyof Operations, string> = {
+  listAgents: "GET /api/v1/me/agents",
+  registerAgent: "POST /api/v1/me/agents/register",
+  deleteAgent: "DELETE /api/v1/me/agents/{agent_id}",
+  findAgent: "GET /api/v1/me/agents/{agent_id}",
+  updateAgent: "PATCH /api/v1/me/agents/{agent_id}",
+  listExecutions: "GET /api/v1/me/agents/{agent_id}/executions",
+  rotateAgentKey: "POST /api/v1/me/agents/{agent_id}/rotate-key",
+  listChats: "GET /api/v1/me/chats",
+  createChat: "POST /api/v1/me/chats",
+  deleteChat: "DELETE /api/v1/me/chats/{chat_id}",
+  findChat: "GET /api/v1/me/chats/{chat_id}",
+  renameChat: "PATCH /api/v1/me/chats/{chat_id}",
+  playAgents: "POST /api/v1/me/chats/{chat_id}/agents/play",
+  stopAgents: "POST /api/v1/me/chats/{chat_id}/agents/stop",
+  listMessages: "GET /api/v1/me/chats/{chat_id}/messages",
+  sendMessage: "POST /api/v1/me/chats/{chat_id}/messages",
+  deleteMessage: "DELETE /api/v1/me/chats/{chat_id}/messages/{message_id}",
+  editMessage: "PATCH /api/v1/me/chats/{chat_id}/messages/{message_id}",
+  listReceipts: "GET /api/v1/me/chats/{chat_id}/messages/{message_id}/receipts",
+  listParticipants: "GET /api/v1/me/chats/{chat_id}/participants",
+  addParticipant: "POST /api/v1/me/chats/{chat_id}/participants",
+  removeParticipant: "DELETE /api/v1/me/chats/{chat_id}/participants/{participant_id}",
+  listPeers: "GET /api/v1/me/peers",
+  showProfile: "GET /api/v1/me/profile",
+  updateProfile: "PUT /api/v1/me/profile",
+  listWork: "GET /api/v1/me/work",
+  findWork: "GET /api/v1/me/work/{message_id}/{agent_id}",
+  deadLetterWork: "POST /api/v1/me/work/{message_id}/{agent_id}/dead-letter",
+  retryWork: "POST /api/v1/me/work/{message_id}/{agent_id}/retry",
+  sendWorkAgain: "POST /api/v1/me/work/{message_id}/{agent_id}/send-again",
+  apiVersion: "GET /api/version",
+};

@@ -1,0 +1,201 @@
+// Who uses no mouse, sees little, or has a small screen.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, test } from "node:test";
+import { scene } from "./scene.mjs";
+import { assertClean, BROWSER, closeBrowser, logIn, openRoom, PASSWORD, shownTexts, until, watch, world } from "./world.mjs";
+
+after(closeBrowser);
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** The page's policy stays on: axe comes in by the debugger, not by a script of the page. */
+async function violations(page) {
+  await page.evaluate(AXE);
+  const result = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+  return result.violations.map(one => `${one.id}: ${one.nodes.map(node => `${node.target.join(" ")} (${node.any[0]?.message ?? node.all[0]?.message ?? node.none[0]?.message ?? ""})`).join("; ")}`);
+}
+const reflows = page => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+
+/** Every screen of the console, with dialogs and details open. */
+function screens({ base, server }, { room, foreign, agents }) {
+  const composer = page => page.getByLabel("Message", { exact: true });
+  const to = (path, ready) => async page => { await page.goto(base + path); await page.locator(ready).first().waitFor(); };
+  const inRoom = act => async page => { await to(`/rooms/${room}`, "[data-text]")(page); await act(page); };
+  return [
+    ["login", to("/login", "form"), true],
+    ["login by key", async page => { await to("/login", "form")(page); await page.getByRole("button", { name: "Log in with an API key" }).click(); }, true],
+    ["welcome", to("/welcome#thnv_p_x", "form"), true],
+    ["register", to("/register", "form"), true],
+    ["rooms", to("/", "nav")],
+    ["room", inRoom(async () => undefined)],
+    ["room, details open", inRoom(async page => {
+      for (const summary of await page.locator(".steps > summary, .delivery > summary").all()) await summary.click();
+      for (const summary of await page.locator(".steps .more > summary").all()) await summary.click();
+      await page.locator(".delivery.failed .actions").waitFor();
+    })],
+    ["room, completion", inRoom(async page => { await composer(page).pressSequentially("@"); await page.getByRole("option").first().waitFor(); })],
+    ["room, effect", inRoom(async page => { await composer(page).fill("@admin/writer please"); await page.locator(".effect .warning").waitFor(); })],
+    ["room, people", inRoom(async page => { await page.getByRole("button", { name: /^People/ }).click(); await page.locator(".person").first().waitFor(); })],
+    ["room, add", inRoom(async page => { await page.getByRole("button", { name: /^People/ }).click(); await page.getByRole("button", { name: "Add people or agents" }).click(); await page.locator("dialog[open]").waitFor(); })],
+    ["room, menu", inRoom(async page => { await page.getByRole("button", { name: "More actions", exact: true }).click(); })],
+    ["room, message menu", inRoom(async page => { await page.locator(".tools button").first().focus(); await page.keyboard.press("Enter"); })],
+    ["room, edit", inRoom(async page => { await page.locator(".tools button").first().focus(); await page.keyboard.press("Enter"); await page.getByRole("menuitem", { name: "Edit" }).click(); })],
+    ["room, dead-letter", inRoom(async page => { await page.locator(".delivery.failed > summary").click(); await page.getByRole("button", { name: "Dead-letter…" }).click(); })],
+    ["observed room", to(`/rooms/${foreign}`, "[data-text]")],
+    ["missing room", to("/rooms/00000000-0000-7000-8000-000000000000", ".blank")],
+    ["new room", async page => { await to("/", "nav")(page); await page.getByRole("button", { name: "New room" }).first().click(); await page.locator(".choose li").first().waitFor(); }],
+    ["agents", to("/agents", ".card .presence")],
+    ["register agent", to("/agents/new", "dialog[open]")],
+    ["key", async page => {
+      await to("/agents/new", "dialog[open]")(page);
+      await page.getByLabel("Name").fill(`Agent ${Math.random()}`);
+      await page.getByLabel("What does it do?").fill("Helps");
+      await page.getByRole("button", { name: "Register", exact: true }).click();
+      await page.getByText("Waiting for the first connection").waitFor();
+    }],
+    ["agent", to(`/agents/${agents.Writer.id}`, ".now .presence")],
+    ["agent, edit", async page => { await to(`/agents/${agents.Writer.id}`, ".sheet")(page); await page.getByRole("button", { name: "Edit" }).click(); }],
+    ["agent, rotate", async page => { await to(`/agents/${agents.Writer.id}`, ".sheet")(page); await page.getByRole("button", { name: "Rotate key" }).click(); }],
+    ["agent, delete", async page => { await to(`/agents/${agents.Writer.id}`, ".sheet")(page); await page.getByRole("button", { name: "Delete agent" }).click(); }],
+    ["settings", to("/settings", ".sheet")],
+    ["shortcuts", async page => { await to("/settings", ".sheet")(page); await page.locator("h1").focus(); await page.keyboard.press("?"); await page.locator("dialog[open]").waitFor(); }],
+    ["not found", to("/nowhere", ".blank")],
+  ];
+}
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [1280, 390]) {
+    test(`axe_finds_nothing: ${colorScheme}, ${width} px`, async t => {
+      const it = await world(t, { viewport: { width, height: 800 }, colorScheme, reducedMotion: "reduce" });
+      const made = await scene(it.server);
+      const faults = [];
+      let isIn = false;
+      for (const [name, show, isOut] of screens(it, made)) {
+        if (!isOut && !isIn) { await logIn(it); isIn = true; }
+        await show(it.page);
+        for (const fault of await violations(it.page)) faults.push(`${name}: ${fault}`);
+        if (!(await reflows(it.page))) faults.push(`${name}: scrolls sideways`);
+      }
+      assert.deepEqual(faults, []);
+      assertClean(it.seen);
+    });
+  }
+}
+
+test("nothing_scrolls_sideways_at_320_px", async t => {
+  const it = await world(t, { viewport: { width: 320, height: 640 } });
+  const made = await scene(it.server);
+  const wide = [];
+  let isIn = false;
+  for (const [name, show, isOut] of screens(it, made)) {
+    if (!isOut && !isIn) { await logIn(it); isIn = true; }
+    await show(it.page);
+    if (!(await reflows(it.page))) wide.push(name);
+    const inside = await it.page.evaluate(() => { const dialog = document.querySelector("dialog[open]"); return !dialog || dialog.scrollWidth <= dialog.clientWidth; });
+    if (!inside) wide.push(`${name}: dialog`);
+  }
+  assert.deepEqual(wide, []);
+  assertClean(it.seen);
+});
+
+test("keyboard_alone", async t => {
+  const it = await world(t);
+  const { page, base, server, seen } = it;
+  const press = async (...keys) => { for (const key of keys) await page.keyboard.press(key); };
+  /** Presses Tab until what has the focus has this name. */
+  const reach = async (name, key = "Tab") => {
+    for (let count = 0; count < 60; count++) {
+      const focused = await page.evaluate(() => {
+        const one = document.activeElement;
+        return one?.getAttribute("aria-label") ?? one?.labels?.[0]?.innerText ?? one?.innerText ?? "";
+      });
+      if (focused.trim().replace(/\s+/g, " ") === name) return;
+      await page.keyboard.press(key);
+    }
+    throw new Error(`Tab does not reach ${name}`);
+  };
+
+  await page.goto(`${base}/welcome#${server.resetToken()}`);
+  await page.getByLabel("New password").waitFor();
+  await page.keyboard.type(PASSWORD);
+  await press("Enter");
+  await page.getByRole("navigation").waitFor();
+  await reach("Register an agent");
+  await press("Enter");
+  await page.getByLabel("Name").waitFor();
+  await page.keyboard.type("Echo");
+  await press("Tab");
+  await page.keyboard.type("Answers");
+  await press("Enter");
+  await page.getByText("Waiting for the first connection").waitFor();
+  // Closing without having copied the key asks first.
+  await press("Escape");
+  await page.getByRole("heading", { name: "Close without copying the key?" }).waitFor();
+  await press("Escape");
+  await reach("Start a room with it");
+  await press("Enter");
+  await page.getByRole("heading", { name: "Close without copying the key?" }).waitFor();
+  await reach("Close anyway");
+  await press("Enter");
+  await until("the dialog is closed", async () => (await page.locator("dialog[open]").count()) === 0);
+
+  await reach("New room");
+  await press("Enter");
+  await page.getByLabel("Title").waitFor();
+  await page.keyboard.type("By keyboard");
+  await page.locator(".choose li").first().waitFor();
+  await press("Tab", "Tab", "Space");
+  await press("Tab");
+  await reach("Create room");
+  await press("Enter");
+  await page.getByLabel("Message", { exact: true }).waitFor();
+  // The focus is on the room's heading; a key leads to the composer.
+  await until("the heading has the focus", () => page.evaluate(() => document.activeElement?.id === "room-title"));
+  await press("c");
+  await page.locator(".crew li").waitFor();
+  await page.keyboard.type("@ec");
+  await page.getByRole("option").first().waitFor();
+  await press("Enter");
+  await page.keyboard.type("hello");
+  await press("Enter");
+  await until("the text is there", async () => (await shownTexts(page)).length === 1);
+
+  // The delivery opens, and its actions are reached.
+  await page.locator(".delivery").waitFor();
+  await reach("Echo waiting", "Shift+Tab");
+  await press("Enter");
+  await page.locator(".delivery .actions").waitFor();
+  await reach("Dead-letter…");
+  await press("Enter");
+  await page.keyboard.type("Not needed");
+  await press("Enter");
+  await page.locator(".delivery.dead").waitFor();
+
+  // People: open, add, remove, close.
+  await reach("People, 2 participants", "Shift+Tab");
+  await press("Enter");
+  await reach("Remove Echo");
+  await press("Enter");
+  await page.getByRole("heading", { name: "Remove Echo from this room?" }).waitFor();
+  await press("Enter");
+  await until("Echo is gone", async () => (await page.locator(".person").count()) === 1);
+
+  // Menus and shortcuts.
+  await reach("More actions", "Shift+Tab");
+  await press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Rename room");
+  await press("ArrowUp");
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Delete room");
+  await press("Escape");
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "More actions");
+  await press("g", "a");
+  await page.getByRole("heading", { name: "Agents", level: 1 }).waitFor();
+  await press("?");
+  await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
+  await press("Escape");
+  await press("Alt+ArrowDown");
+  await page.getByRole("heading", { name: "By keyboard" }).waitFor();
+  assertClean(seen);
+});

@@ -1,0 +1,146 @@
+// A published agent and the page together. These need CONSOLE_PYTHON.
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { Agent, assertClean, closeBrowser, hasAgents, logIn, openRoom, PASSWORD, until, world } from "./world.mjs";
+
+after(closeBrowser);
+const skip = hasAgents ? false : "CONSOLE_PYTHON is not set";
+
+test("first_start_to_first_answer", { skip }, async t => {
+  const it = await world(t);
+  const { page, base, server, seen } = it;
+  // The link that the first start prints.
+  await page.goto(`${base}/welcome#${server.resetToken()}`);
+  await page.getByLabel("New password").fill(PASSWORD);
+  assert.doesNotMatch(page.url(), /thnv_p_/, "the token leaves the address bar");
+  await page.getByRole("button", { name: "Set password and log in" }).click();
+
+  await page.getByRole("link", { name: "Register an agent" }).click();
+  await page.getByLabel("Name").fill("Echo");
+  await page.getByLabel("What does it do?").fill("Answers with what it is asked");
+  await page.getByRole("button", { name: "Register", exact: true }).click();
+  await page.getByText("Waiting for the first connection").waitFor();
+  const commands = await page.getByRole("group", { name: "Start the agent with it" }).innerText();
+  const shown = name => new RegExp(`${name}=(\\S+)`).exec(commands)[1];
+  const agent = new Agent(shown("BAND_REST_URL"), shown("BAND_AGENT_ID"), shown("BAND_API_KEY"));
+  t.after(() => agent.stop());
+  await page.getByText("Echo is connected").waitFor({ timeout: 20_000 });
+  await page.getByRole("button", { name: "Start a room with it" }).click();
+  await page.getByRole("button", { name: "Create room" }).click();
+
+  const composer = page.getByLabel("Message", { exact: true });
+  await composer.waitFor();
+  await page.locator(".crew .dot.on").waitFor();
+  await composer.pressSequentially("@ech");
+  await page.getByRole("option", { name: "Echo" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("are you there?");
+  await page.getByText("Wakes Echo").waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("article").filter({ hasText: "You said:" }).waitFor({ timeout: 20_000 });
+  await page.locator(".delivery.processed").waitFor();
+  assert.equal(await page.locator(".delivery").count(), 1);
+
+  // The key is nowhere once the dialog is closed.
+  const kept = await page.evaluate(() => document.documentElement.outerHTML + location.href + JSON.stringify({ ...localStorage }) + JSON.stringify({ ...sessionStorage }));
+  assert.doesNotMatch(kept, /thnv_a_|thnv_p_/);
+  assertClean(seen);
+});
+
+test("an_agent_answers_while_one_looks_on", { skip }, async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const script = join(server.directory, "worker.py");
+  const gate = join(server.directory, "gate");
+  writeFileSync(script, `
+import asyncio, os
+from agent import Echo, run
+
+class Worker(Echo):
+    async def on_message(self, msg, tools, *context, **details):
+        await tools.send_event("I look it up.", "thought", None)
+        await tools.send_event('{"name": "search"}', "tool_call", None)
+        while not os.path.exists(os.environ["GATE"]):
+            await asyncio.sleep(0.05)
+        await tools.send_event('{"hits": 3}', "tool_result", None)
+        await super().on_message(msg, tools, *context, **details)
+
+run(Worker())
+`);
+  const echo = await server.agent("Echo");
+  const room = await server.room("Work", echo);
+  await logIn(it);
+  await openRoom(it, room);
+  const composer = page.getByLabel("Message", { exact: true });
+  await composer.fill("@admin/echo what is it?");
+  await page.getByText("Echo is not connected").waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator(".delivery.new", { hasText: "waiting" }).waitFor();
+
+  const agent = new Agent(server.url, echo.id, echo.key, script, { GATE: gate });
+  t.after(() => agent.stop());
+  await page.locator(".crew .dot.on").waitFor({ timeout: 20_000 });
+  await page.locator(".delivery.processing", { hasText: "working" }).waitFor();
+  await page.getByText("Echo is working").waitFor();
+  await page.locator(".steps", { hasText: "2 steps" }).waitFor();
+  writeFileSync(gate, "");
+  await page.locator(".delivery.processed", { hasText: "done" }).waitFor();
+  await page.locator(".steps", { hasText: "3 steps · 1 tool call" }).waitFor();
+  await page.getByRole("article").filter({ hasText: "You said:" }).waitFor();
+  await until("nobody is working", async () => (await page.getByText("Echo is working").count()) === 0);
+
+  await page.locator(".steps summary").first().click();
+  await page.getByText("I look it up.").waitFor();
+  assertClean(seen);
+});
+
+test("a_failure_is_seen_and_dead_lettered", { skip }, async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const script = join(server.directory, "failing.py");
+  writeFileSync(script, `
+from agent import Echo, run
+
+class Failing(Echo):
+    async def on_message(self, msg, tools, *context, **details):
+        if "poison" in msg.content:
+            raise RuntimeError("the model is overloaded")
+        await super().on_message(msg, tools, *context, **details)
+
+run(Failing())
+`);
+  const echo = await server.agent("Echo");
+  const room = await server.room("Trouble", echo);
+  const start = () => {
+    const agent = new Agent(server.url, echo.id, echo.key, script, { IDLE_RESYNC_SECONDS: "1", IDLE_RESYNC_MAX_SECONDS: "1" });
+    t.after(() => agent.stop());
+    return agent;
+  };
+  const first = start();
+  await logIn(it);
+  await openRoom(it, room);
+  await page.locator(".crew .dot.on").waitFor({ timeout: 20_000 });
+  await server.say(room, "@admin/echo poison", echo);
+  const failed = page.locator(".delivery.failed");
+  await failed.waitFor({ timeout: 20_000 });
+  // A client that works through a backlog does not get past it.
+  await first.stop();
+  await page.locator(".crew .dot:not(.on)").waitFor({ timeout: 20_000 });
+  await server.say(room, "@admin/echo second", echo);
+  await server.say(room, "@admin/echo third", echo);
+  await failed.locator("summary").click();
+  await failed.getByText("2 messages behind it").waitFor();
+  await failed.getByText(/Not connected since .*connection lost/).waitFor();
+  start();
+  await page.locator(".crew .dot.on").waitFor({ timeout: 20_000 });
+  await failed.getByText("overloaded").first().waitFor();
+  await failed.getByRole("button", { name: "Dead-letter…" }).click();
+  await page.getByLabel("Reason").fill("The model cannot read it");
+  await page.getByRole("button", { name: "Dead-letter", exact: true }).click();
+  await page.locator(".delivery.dead", { hasText: "dead-lettered" }).waitFor();
+  await until("the two behind it are answered", async () => (await page.locator(".delivery.processed").count()) === 2, 40_000);
+  await page.locator(".delivery.dead").getByText("The model cannot read it").waitFor();
+  assertClean(seen);
+});

@@ -1,0 +1,270 @@
+// The room: what was missed, what is sent, what is shown of hostile texts, and long histories.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { assertClean, BROWSER, closeBrowser, logIn, openRoom, shownTexts, until, watch, world } from "./world.mjs";
+
+after(closeBrowser);
+
+const same = async (it, room) => {
+  const expected = (await it.server.texts(room)).slice(-300);
+  await until("the page shows what the server has", async () => {
+    const shown = await shownTexts(it.page);
+    return shown.length >= Math.min(expected.length, 100) && JSON.stringify(shown) === JSON.stringify(expected.slice(-shown.length));
+  });
+};
+const composer = page => page.getByLabel("Message", { exact: true });
+
+test("what_was_missed_is_filled_in", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const echo = await server.agent("Echo");
+  const room = await server.room("Gaps", echo);
+  const first = await server.say(room, "@admin/echo first", echo);
+  const doomed = await server.say(room, "this one is deleted later");
+  await logIn(it);
+  await openRoom(it, room);
+  await page.getByText("this one is deleted later").first().waitFor();
+
+  // The socket is cut; meanwhile texts come, one is edited, one is deleted, and a delivery goes on.
+  await it.context.setOffline(true);
+  it.console.cut();
+  for (let count = 0; count < 5; count++) await server.say(room, `missed ${count}`);
+  await server.call("PATCH", `/me/chats/${room}/messages/${first.id}`, { message: { content: "@admin/echo edited" } });
+  await server.call("DELETE", `/me/chats/${room}/messages/${doomed.id}`);
+  await server.call("POST", `/agent/chats/${room}/messages/${first.id}/processing`, {}, echo.key);
+  await page.getByText(/Connection lost|Connecting/).waitFor();
+  await it.context.setOffline(false);
+  await same(it, room);
+  await page.locator(`#row-${first.id}`, { hasText: "edited" }).waitFor();
+  await page.locator(`#row-${first.id} .delivery.processing`).waitFor();
+  assert.equal(await page.locator(`#row-${doomed.id}`).count(), 0);
+
+  // The server is killed and started again.
+  await server.stop("SIGKILL");
+  await server.run();
+  await server.say(room, "after the crash");
+  await same(it, room);
+
+  // More than two pages come while the page is away.
+  await it.context.setOffline(true);
+  it.console.cut();
+  for (let batch = 0; batch < 25; batch++) await Promise.all(Array.from({ length: 10 }, (_, at) => server.say(room, `flood ${batch * 10 + at}`)));
+  await it.context.setOffline(false);
+  await same(it, room);
+  await server.say(room, "live again");
+  await same(it, room);
+  assert.ok((await shownTexts(page)).length <= 300);
+  assertClean(seen);
+});
+
+test("sent_twice_is_there_once", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const room = await server.room("Once");
+  await logIn(it);
+  await openRoom(it, room);
+  // The answers to the first two tries are lost.
+  let lost = 0;
+  const keys = new Set();
+  it.console.faults.answer = request => {
+    if (request.method !== "POST" || !request.url.endsWith("/messages")) return false;
+    keys.add(request.headers["idempotency-key"]);
+    return ++lost <= 2;
+  };
+  await composer(page).fill("only once");
+  await page.keyboard.press("Enter");
+  await until("the third try is answered", () => lost >= 3);
+  await until("nothing is on its way", async () => (await page.locator(".pending").count()) === 0);
+  await same(it, room);
+  assert.equal((await server.texts(room)).length, 1);
+  assert.equal(await page.getByRole("article").filter({ hasText: "only once" }).count(), 1);
+  assert.equal(keys.size, 1);
+
+  // One that is refused says so, and stays until somebody decides.
+  it.console.faults.answer = () => false;
+  await server.call("DELETE", `/me/chats/${room}/participants/${(await server.call("GET", "/me/profile")).id}`).catch(() => undefined);
+  assertClean(seen);
+});
+
+test("a_refused_text_is_kept_until_somebody_decides", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const room = await server.room("Refused");
+  await logIn(it);
+  await openRoom(it, room);
+  await page.route("**/messages", route => (route.request().method() === "POST"
+    ? route.fulfill({ status: 403, json: { error: { code: "limit_reached", message: "The plan allows no further message.", request_id: "r" } } }) : route.continue()));
+  await composer(page).fill("too many");
+  await page.keyboard.press("Enter");
+  await page.getByText("Not sent. The plan allows no further message.").waitFor();
+  await page.unroute("**/messages");
+  await page.getByRole("button", { name: "Send again" }).click();
+  await until("it is sent", async () => (await page.locator(".pending").count()) === 0 && (await shownTexts(page)).length === 1);
+  assertClean(seen);
+});
+
+test("nothing_runs_that_was_said", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const hostile = `<img src=x onerror="probe()"><script>probe()</script><svg onload=probe()><iframe srcdoc="<script>parent.probe()</script>"></iframe>`;
+  const texts = [
+    hostile, `[click](javascript:probe()) <javascript:probe()> [x](data:text/html,<script>probe()</script>)`, `![pixel](https://tracker.example/p.png)`,
+    `[bank.example](https://evil.example/)`, "`" + hostile + "`", "```html\n" + hostile + "\n```", `| ${hostile} |\n|---|\n| ${hostile} |`, "\u202etxt.exe", "x".repeat(70_000),
+    "> ".repeat(300) + "deep", "[".repeat(2000), "*".repeat(5000),
+  ];
+  const agent = await server.agent("<b>Bold</b><script>probe()</script>", hostile);
+  const room = await server.room(hostile.slice(0, 120), agent);
+  for (const text of texts) await server.say(room, text);
+  const asked = await server.say(room, `@${agent.handle} ${hostile}`, agent);
+  await server.call("POST", `/agent/chats/${room}/messages/${asked.id}/processing`, {}, agent.key);
+  await server.call("POST", `/agent/chats/${room}/messages/${asked.id}/failed`, { error: hostile }, agent.key);
+  for (const kind of ["thought", "tool_call", "tool_result", "error", "task"]) {
+    await server.call("POST", `/agent/chats/${room}/events`, { event: { content: hostile, message_type: kind, metadata: { [hostile]: hostile, mentions: "x", delivery_status: 7, attempts: { a: 1 } } } }, agent.key);
+  }
+  await page.addInitScript(() => {
+    globalThis.ran = 0;
+    globalThis.probe = () => { globalThis.ran++; };
+    globalThis.violations = [];
+    document.addEventListener("securitypolicyviolation", event => globalThis.violations.push(event.violatedDirective));
+  });
+  await logIn(it);
+  await openRoom(it, room);
+  await page.getByText("(evil.example)").waitFor();
+  for (const summary of await page.locator(".steps > summary, .delivery > summary").all()) await summary.click();
+  for (const summary of await page.locator(".steps .more > summary").all()) await summary.click();
+  await page.getByRole("button", { name: /^People/ }).click();
+  await page.goto(`${it.base}/agents/${agent.id}`);
+  await page.getByRole("heading", { level: 1 }).filter({ hasText: "Bold" }).waitFor();
+  await page.goto(`${it.base}/agents`);
+  await page.locator(".card").waitFor();
+  await openRoom(it, room);
+  await page.getByText("(evil.example)").waitFor();
+  assert.equal(await page.evaluate(() => globalThis.ran), 0);
+  assert.deepEqual(await page.evaluate(() => globalThis.violations), []);
+  assert.equal(await page.locator("main img, main iframe, main script").count(), 0);
+  const hrefs = await page.$$eval("main a", links => links.map(link => link.getAttribute("href")));
+  assert.ok(hrefs.every(href => /^(https?:\/\/|mailto:|\/console\/)/i.test(href)), hrefs.join());
+  assertClean(seen);
+  // The policy itself: what reaches an HTML parser is refused by the browser.
+  if (BROWSER === "chromium") await assert.rejects(page.evaluate(() => { document.body.innerHTML = "<p>x"; }), /TrustedHTML/);
+});
+
+test("a_long_room_is_read_in_pages_without_a_jump", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const room = await server.room("Long");
+  for (let batch = 0; batch < 60; batch++) await Promise.all(Array.from({ length: 10 }, (_, at) => server.say(room, `text ${batch * 10 + at}${"\n\nline".repeat((batch * 7 + at) % 5)}`)));
+  const all = await server.texts(room);
+  await logIn(it);
+  await openRoom(it, room);
+  await page.locator(`#row-${all.at(-1)}`).waitFor();
+  const feed = page.getByRole("region", { name: "Messages" });
+  await feed.hover();
+  // The row that is looked at moves as far as the wheel says, whatever is put above it.
+  await page.evaluate(() => {
+    const feed = document.querySelector(".feed");
+    globalThis.jumps = 0;
+    let row = null, top = 0, scrolled = 0;
+    const look = () => {
+      if (row?.isConnected) {
+        const moved = row.getBoundingClientRect().top - top;
+        // Rows above change scrollTop too, so a jump is a move that no scroll of the wheel (at most 400 px) explains.
+        if (moved < -4 || moved > 900) globalThis.jumps++;
+      }
+      row = [...feed.querySelectorAll("[data-text]")].find(one => one.getBoundingClientRect().bottom > 200);
+      top = row?.getBoundingClientRect().top ?? 0;
+      scrolled = feed.scrollTop;
+      requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+  await until("the beginning is reached", async () => {
+    await page.mouse.wheel(0, -400);
+    return (await page.getByText("This is the beginning of the room.").count()) === 1;
+  }, 60_000);
+  assert.equal(await page.evaluate(() => globalThis.jumps), 0);
+  const shown = await shownTexts(page);
+  assert.ok(shown.length <= 300, String(shown.length));
+  assert.deepEqual(shown, all.slice(0, shown.length));
+  assert.ok((await page.evaluate(() => document.querySelectorAll("*").length)) < 6000);
+  // Somebody who reads far back is told, and one click leads to the newest.
+  await server.say(room, "the newest");
+  await page.getByRole("button", { name: "1 new" }).click();
+  await page.getByText("the newest").last().waitFor();
+  await same(it, room);
+  // A link leads to a message in the middle.
+  await page.goto(`${it.base}/rooms/${room}?at=${all[300]}`);
+  await page.locator(`#row-${all[300]}.target`).waitFor();
+  assert.ok(await page.locator(`#row-${all[300]}`).evaluate(row => { const { top, bottom } = row.getBoundingClientRect(); return top > 50 && bottom < innerHeight; }));
+  assertClean(seen);
+});
+
+test("a_busy_agent_does_not_stall_the_page", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const agent = await server.agent("Busy");
+  const room = await server.room("Burst", agent);
+  await server.say(room, "before");
+  await logIn(it);
+  await openRoom(it, room);
+  await page.getByText("before").first().waitFor();
+  await page.evaluate(() => {
+    globalThis.longest = 0;
+    new PerformanceObserver(list => { for (const entry of list.getEntries()) globalThis.longest = Math.max(globalThis.longest, entry.duration); }).observe({ type: "longtask" });
+  });
+  const burst = (async () => {
+    for (let batch = 0; batch < 50; batch++) await Promise.all(Array.from({ length: 20 }, (_, at) => server.call("POST", `/agent/chats/${room}/events`, { event: { content: `step ${batch * 20 + at}`, message_type: "thought" } }, agent.key)));
+  })();
+  await composer(page).pressSequentially("typing goes on while the agent works", { delay: 20 });
+  await burst;
+  await page.locator(".steps", { hasText: "1000 steps" }).waitFor();
+  assert.equal(await composer(page).inputValue(), "typing goes on while the agent works");
+  assert.equal((await shownTexts(page)).length, 1);
+  const longest = await page.evaluate(() => globalThis.longest);
+  t.diagnostic(`longest task: ${Math.round(longest)} ms`);
+  assert.ok(longest < 300, `three times the budget of 100 ms: ${longest}`);
+  assertClean(seen);
+});
+
+test("two_tabs_share_a_session_and_log_out_together", async t => {
+  const it = await world(t);
+  const { page, context, server, seen } = it;
+  const room = await server.room("Tabs");
+  await logIn(it);
+  const other = await context.newPage();
+  const alsoSeen = watch(other);
+  await other.goto(`${it.base}/rooms/${room}`);
+  await composer(other).waitFor();
+  await page.getByRole("button", { name: "Log out" }).click();
+  await page.getByRole("heading", { name: "Log in" }).waitFor();
+  await other.getByRole("heading", { name: "Log in" }).waitFor();
+  // The way back is kept.
+  await other.getByRole("button", { name: "Log in with an API key" }).click();
+  await other.getByLabel("API key").fill(server.key);
+  await other.getByRole("button", { name: "Log in", exact: true }).click();
+  await composer(other).waitFor();
+  assert.match(other.url(), new RegExp(room));
+  assertClean(seen);
+  assertClean(alsoSeen);
+});
+
+test("a_revoked_key_ends_at_the_log_in", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const room = await server.room("Revoked");
+  const { api_key, credentials } = await server.call("POST", "/me/api-keys", { api_key: { name: "other" } });
+  await logIn({ ...it, server: { key: credentials.api_key } });
+  await openRoom(it, room);
+  await server.call("DELETE", `/me/api-keys/${api_key.id}`);
+  await page.getByText("Your session has ended").waitFor({ timeout: 30_000 });
+  assertClean(seen);
+});
+
+test("four_requests_before_the_log_in", async t => {
+  const it = await world(t);
+  await it.page.goto(`${it.base}/`);
+  await it.page.getByLabel("Password").waitFor();
+  await it.page.waitForLoadState("networkidle");
+  assert.ok(it.seen.requests <= 4, String(it.seen.requests));
+  assertClean(it.seen);
+});

@@ -1,0 +1,63 @@
+// A scene with something of everything, for the tests that look at all screens and for the pictures.
+
+const REPORT = `Here is what I found for **our launch**:
+
+| Step | Owner | State |
+|---|---|---|
+| Landing page | Design | ready |
+| Announcement | Writer | open |
+| Status page | Operations | \`blocked\` |
+
+1. Ship the landing page first.
+2. Then the announcement, see [the checklist](https://example.org/checklist).
+
+\`\`\`sh
+parlance backup --to /var/backups/parlance
+\`\`\`
+
+- [x] Prices agreed
+- [ ] Legal review
+
+> Nothing here is final.`;
+
+/** Makes rooms and agents over the API; `server` is that of world.mjs. */
+export async function scene(server) {
+  await server.call("PUT", "/me/profile", { user: { first_name: "Ann", last_name: "Lee" } });
+  const agents = {};
+  for (const [name, description] of [["Researcher", "Finds and sums up what a question needs"], ["Writer", "Writes announcements and posts"], ["Translator", "Translates between English and German"]]) {
+    agents[name] = await server.agent(name, description);
+  }
+  const { Researcher, Writer, Translator } = agents;
+  const ask = (agent, method, path, body) => server.call(method, `/agent${path}`, body, agent.key);
+
+  const quiet = await server.room("Release notes", Writer);
+  await server.say(quiet, "@admin/writer please draft the notes for 0.2", Writer);
+
+  const foreign = await server.call("POST", "/agent/chats", { chat: {} }, Translator.key);
+  await server.call("POST", `/agent/chats/${foreign.id}/participants`, { participant: { participant_id: Writer.id } }, Translator.key);
+  await ask(Translator, "POST", `/chats/${foreign.id}/messages`, { message: { content: "@admin/writer the German version is ready", mentions: [{ id: Writer.id }] } });
+
+  const room = await server.room("Launch plan", Researcher, Writer, Translator);
+  const first = await server.say(room, "Good morning! @admin/researcher please find out **what our launch needs**.", Researcher);
+  const path = `/chats/${room}`;
+  await ask(Researcher, "POST", `${path}/messages/${first.id}/processing`, {});
+  const event = (agent, message_type, content, metadata = {}) => ask(agent, "POST", `${path}/events`, { event: { content, message_type, metadata } });
+  await event(Researcher, "thought", "The plan is in the wiki. I read it first, then the tickets.");
+  await event(Researcher, "tool_call", JSON.stringify({ name: "search", arguments: { query: "launch checklist" } }), { tool: "search" });
+  await event(Researcher, "tool_result", JSON.stringify({ hits: 3, best: "Launch checklist 2026" }));
+  const user = (await server.call("GET", "/me/profile"));
+  await ask(Researcher, "POST", `${path}/messages`, { message: { content: `@admin ${REPORT}`, mentions: [{ id: user.id }] } });
+  await ask(Researcher, "POST", `${path}/messages/${first.id}/processed`, {});
+
+  const second = await server.say(room, "@admin/writer write the announcement, please. @admin/translator and a German version.", Writer, Translator);
+  for (let attempt = 0; attempt < 2; attempt++) {
+    await ask(Writer, "POST", `${path}/messages/${second.id}/processing`, {});
+    await ask(Writer, "POST", `${path}/messages/${second.id}/failed`, { error: "OverloadedError: 529 the model is overloaded\n  at complete (model.py:88)\n  at turn (agent.py:41)" });
+  }
+  await event(Writer, "error", "OverloadedError: 529 the model is overloaded");
+  await ask(Translator, "POST", `${path}/messages/${second.id}/processing`, {});
+  const third = await server.say(room, "@admin/writer never mind the long form, a short one will do", Writer);
+  await server.call("POST", `/me/work/${third.id}/${Writer.id}/dead-letter`, { reason: "Superseded by the next message" });
+  await server.say(room, "And keep it friendly.");
+  return { room, quiet, foreign: foreign.id, agents, second: second.id };
+}

@@ -1,0 +1,198 @@
+// What the browser tests stand on: a real server with data of its own, the console in front of it, a browser, and
+// published agents.
+//
+//   PARLANCE_BIN      the server (default: target/debug/parlance)
+//   CONSOLE_BROWSER   chromium (default) or firefox
+//   CONSOLE_PYTHON    a Python with band-sdk, for the tests that run a published agent
+import assert from "node:assert/strict";
+import { spawn, execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium, firefox } from "playwright-core";
+import { serve } from "../serve.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+export const PROGRAM = process.env.PARLANCE_BIN ?? join(root, "target/debug/parlance");
+const AGENT = join(root, "examples/agent.py");
+export const BROWSER = process.env.CONSOLE_BROWSER ?? "chromium";
+export const PASSWORD = "correct horse battery";
+
+export async function until(what, probe, withinMs = 20_000) {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    const found = await probe();
+    if (found) return found;
+    if (Date.now() > deadline) throw new Error(`not within ${withinMs / 1000} s: ${what}`);
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
+
+function freePort() {
+  return new Promise(resolve => {
+    const probe = net.createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/** A server on an empty directory. */
+export class Server {
+  static async start() {
+    const server = new Server();
+    server.directory = mkdtempSync(join(tmpdir(), "parlance-console-"));
+    server.port = await freePort();
+    server.url = `http://127.0.0.1:${server.port}`;
+    server.output = "";
+    await server.run();
+    server.key = /thnv_u_\S+/.exec(server.output)[0];
+    return server;
+  }
+
+  async run() {
+    this.child = spawn(PROGRAM, ["serve", "--listen", `127.0.0.1:${this.port}`, "--data-dir", join(this.directory, "data"), "--rate-limits", "false"], { stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [this.child.stdout, this.child.stderr]) stream.on("data", chunk => { this.output += chunk; });
+    this.ended = new Promise(resolve => this.child.on("exit", resolve));
+    await until(`the server is ready: ${this.output}`, () => fetch(`${this.url}/ready`).then(answer => answer.ok, () => false));
+  }
+
+  async stop(signal = "SIGTERM") {
+    this.child.kill(signal);
+    await this.ended;
+  }
+
+  async close() {
+    await this.stop("SIGKILL");
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  command(...words) {
+    return execFileSync(PROGRAM, [...words, "--data-dir", join(this.directory, "data")]).toString();
+  }
+
+  /** A request with a key, the first user's unless another is given. */
+  async call(method, path, body, key = this.key) {
+    const answer = await fetch(`${this.url}/api/v1${path}`, {
+      method,
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+    return text ? JSON.parse(text).data : undefined;
+  }
+
+  resetToken() { return /thnv_p_\S+/.exec(this.command("user", "reset-password", "admin"))[0]; }
+
+  async agent(name, description = "Answers what it is asked") {
+    const { agent, credentials } = await this.call("POST", "/me/agents/register", { agent: { name, description } });
+    return { ...agent, key: credentials.api_key };
+  }
+
+  async room(title, ...participants) {
+    const room = await this.call("POST", "/me/chats", { chat: title ? { title } : {} });
+    for (const one of participants) await this.call("POST", `/me/chats/${room.id}/participants`, { participant: { participant_id: one.id } });
+    return room.id;
+  }
+
+  say(room, content, ...mentions) {
+    return this.call("POST", `/me/chats/${room}/messages`, { message: { content, mentions: mentions.map(one => ({ id: one.id })) } });
+  }
+
+  /** The ids of the texts of a room, oldest first. */
+  async texts(room) {
+    const ids = [];
+    let before;
+    for (;;) {
+      const answer = await fetch(`${this.url}/api/v1/me/chats/${room}/messages?limit=100&message_types=text${before ? `&before=${before}` : ""}`, { headers: { "x-api-key": this.key } });
+      const { data, metadata } = await answer.json();
+      ids.unshift(...data.map(one => one.id).reverse());
+      if (!(metadata.has_older ?? metadata.has_more)) return ids;
+      before = data.at(-1).id;
+    }
+  }
+}
+
+/** A published agent: the program of examples/, run with the package from PyPI. */
+export class Agent {
+  constructor(url, id, key, script = AGENT, environment = {}) {
+    const python = process.env.CONSOLE_PYTHON;
+    assert.ok(python, "CONSOLE_PYTHON names a Python with band-sdk");
+    this.output = "";
+    this.child = spawn(python, [script], { env: { ...process.env, PYTHONPATH: dirname(AGENT), BAND_AGENT_ID: id, BAND_API_KEY: key, BAND_REST_URL: url, ...environment }, stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [this.child.stdout, this.child.stderr]) stream.on("data", chunk => { this.output += chunk; });
+    this.ended = new Promise(resolve => this.child.on("exit", resolve));
+  }
+  async stop() {
+    this.child.kill("SIGKILL");
+    await this.ended;
+  }
+}
+
+export const hasAgents = Boolean(process.env.CONSOLE_PYTHON);
+
+let browser;
+/** One browser for all tests of a file. */
+async function launched() {
+  browser ??= BROWSER === "firefox"
+    ? await firefox.launch({ channel: "moz-firefox", executablePath: "/usr/bin/firefox-esr" })
+    : await chromium.launch({ executablePath: process.env.CONSOLE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+  return browser;
+}
+export async function closeBrowser() { await browser?.close(); browser = undefined; }
+
+/** A server, the console in front of it, and a page; all ends with the test. */
+export async function world(test, { viewport = { width: 1280, height: 800 }, ...options } = {}) {
+  const server = await Server.start();
+  const console_ = await serve({ to: server.url });
+  const context = await (await launched()).newContext({ viewport, ...options });
+  const page = await context.newPage();
+  const seen = watch(page);
+  test.after(async () => {
+    await context.close();
+    console_.close();
+    await server.close();
+  });
+  return { server, console: console_, context, page, seen, base: `${console_.url}/console` };
+}
+
+/** What a page must not do: report errors, break the policy, or talk to another host. */
+export function watch(page) {
+  const seen = { errors: [], foreign: [], requests: 0 };
+  page.on("console", message => {
+    // The browser reports every request and socket that fails; tests that cut the network expect that.
+    if (message.type() === "error" && !/Failed to load resource|WebSocket connection to|can.t establish a connection|connection to .* was interrupted/.test(message.text())) seen.errors.push(message.text());
+  });
+  page.on("pageerror", error => seen.errors.push(String(error)));
+  page.on("request", request => {
+    seen.requests++;
+    if (!/^(http|ws):\/\/127\.0\.0\.1:|^(data|blob|about):/.test(request.url())) seen.foreign.push(request.url());
+  });
+  return seen;
+}
+
+export function assertClean(seen) {
+  assert.deepEqual(seen.errors, []);
+  assert.deepEqual(seen.foreign, []);
+}
+
+/** Logs the page in with the first user's key. */
+export async function logIn({ page, base, server }) {
+  await page.goto(`${base}/login`);
+  await page.getByRole("button", { name: "Log in with an API key" }).click();
+  await page.getByLabel("API key").fill(server.key);
+  await page.getByRole("button", { name: "Log in", exact: true }).click();
+  await page.getByRole("navigation").waitFor();
+}
+
+export async function openRoom({ page, base }, room) {
+  await page.goto(`${base}/rooms/${room}`);
+  await page.getByRole("region", { name: "Messages" }).waitFor();
+  await page.getByLabel("Message", { exact: true }).waitFor();
+}
+
+/** The ids of the texts on the page, in their order. */
+export const shownTexts = page => page.$$eval("[data-text]", rows => rows.map(row => row.id.slice(4)));

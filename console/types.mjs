@@ -1,0 +1,115 @@
+// Writes src/wire/api.ts: the operations that the console uses, and the schemas that they need, from
+// docs/openapi/openapi.json. `node types.mjs --check` compares instead.
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const USED = [
+  "showProfile", "updateProfile",
+  "listChats", "findChat", "createChat", "renameChat", "deleteChat", "stopAgents", "playAgents",
+  "listMessages", "sendMessage", "editMessage", "deleteMessage", "listReceipts",
+  "listParticipants", "addParticipant", "removeParticipant", "listPeers",
+  "listAgents", "findAgent", "registerAgent", "updateAgent", "deleteAgent", "rotateAgentKey", "listExecutions",
+  "listWork", "findWork", "retryWork", "deadLetterWork", "sendWorkAgain",
+  "apiVersion",
+];
+
+const here = dirname(fileURLToPath(import.meta.url));
+const document = JSON.parse(readFileSync(join(here, "../docs/openapi/openapi.json"), "utf8"));
+const target = join(here, "src/wire/api.ts");
+const needed = new Set();
+
+const named = ref => {
+  const name = ref.split("/").at(-1);
+  needed.add(name);
+  return name;
+};
+const key = name => (/^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name));
+const union = parts => [...new Set(parts)].join(" | ");
+
+function type(schema) {
+  if (schema.$ref) return named(schema.$ref);
+  if (schema.enum) return union(schema.enum.map(value => JSON.stringify(value)));
+  for (const word of ["oneOf", "anyOf"]) {
+    if (!schema[word]) continue;
+    const parts = schema[word].map(type);
+    // A schema or any object: members that are only there if they were asked for.
+    const [first, ...rest] = parts.filter(part => part !== "Record<string, unknown>");
+    return parts.length === 2 && first && rest.length === 0 ? `Partial<${first}>` : union(parts);
+  }
+  if (schema.allOf) {
+    const parts = schema.allOf.map(type);
+    return parts.join(" & ");
+  }
+  if (Array.isArray(schema.type)) return union(schema.type.map(one => type({ ...schema, type: one })));
+  switch (schema.type) {
+    case "null": return "null";
+    case "boolean": return "boolean";
+    case "integer": case "number": return "number";
+    case "string": return "string";
+    case "array": {
+      const item = type(schema.items ?? {});
+      return /[ |&]/.test(item) ? `(${item})[]` : `${item}[]`;
+    }
+    case "object": case undefined: {
+      if (schema.properties) return members(schema);
+      const rest = schema.additionalProperties;
+      return rest && typeof rest === "object" ? `Record<string, ${type(rest)}>` : schema.type ? "Record<string, unknown>" : "unknown";
+    }
+    default: throw new Error(`unknown type ${schema.type}`);
+  }
+}
+function members(schema) {
+  const required = new Set(schema.required ?? []);
+  const list = Object.entries(schema.properties).map(([name, value]) => `${key(name)}${required.has(name) ? "" : "?"}: ${type(value)}`);
+  return `{ ${list.join("; ")} }`;
+}
+function parameters(operation, place) {
+  const list = (operation.parameters ?? []).filter(one => one.in === place);
+  if (list.length === 0) return "{}";
+  return `{ ${list.map(one => `${key(one.name)}${one.required ? "" : "?"}: ${type(one.schema)}`).join("; ")} }`;
+}
+
+const operations = [];
+const routes = [];
+for (const [path, methods] of Object.entries(document.paths)) {
+  for (const [method, operation] of Object.entries(methods)) {
+    if (!USED.includes(operation.operationId)) continue;
+    const success = Object.entries(operation.responses).find(([status]) => status.startsWith("2"));
+    const answer = success?.[1].content?.["application/json"]?.schema;
+    let body = operation.requestBody?.content?.["application/json"]?.schema;
+    // A body may be flat or wrapped in its object's name; the first form is the wrapped one.
+    body = (body?.oneOf ?? body?.anyOf)?.[0] ?? body;
+    routes.push(`  ${operation.operationId}: "${method.toUpperCase()} ${path}",`);
+    operations.push(`  ${operation.operationId}: {\n    path: ${parameters(operation, "path")};\n    query: ${parameters(operation, "query")};\n` +
+      `    body: ${body ? type(body) : "undefined"};\n    answer: ${answer ? type(answer) : "undefined"};\n  };`);
+  }
+}
+const missing = USED.filter(name => !operations.some(text => text.startsWith(`  ${name}:`)));
+if (missing.length > 0) throw new Error(`not in the API: ${missing.join(", ")}`);
+
+const schemas = new Map();
+while (needed.size > schemas.size) {
+  for (const name of needed) {
+    if (schemas.has(name)) continue;
+    const schema = document.components.schemas[name];
+    const text = type(schema);
+    schemas.set(name, schema.properties && !schema.allOf
+      ? `export interface ${name} ${text.replaceAll("; ", ";\n  ").replace(/^\{ /, "{\n  ").replace(/ \}$/, ";\n}")}`
+      : `export type ${name} = ${text};`);
+  }
+}
+
+const text = `// Generated from docs/openapi/openapi.json by types.mjs. Do not edit.\n\n` +
+  [...schemas].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one).join("\n\n") +
+  `\n\nexport interface Operations {\n${operations.join("\n")}\n}\n\n` +
+  `export const ROUTES: Record<keyof Operations, string> = {\n${routes.join("\n")}\n};\n`;
+
+if (process.argv.includes("--check")) {
+  if (readFileSync(target, "utf8") !== text) {
+    console.error("src/wire/api.ts does not match docs/openapi/openapi.json. Run `node types.mjs`.");
+    process.exit(1);
+  }
+} else {
+  writeFileSync(target, text);
+}

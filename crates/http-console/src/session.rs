@@ -1,0 +1,198 @@
+//! `/console/session`: the log-in of a browser, and access tokens for its page.
+//!
+//! The cookie is a credential here and nowhere else. The page exchanges it for access tokens, which it keeps in memory.
+//! Several tabs may do so at the same time, since the cookie stays the same.
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpRequest, HttpResponse, web};
+use domain::account::AccountService;
+use domain::caller::Caller;
+use domain::login::{LogIn, LoggedIn, LoginService, Register, SESSION_LIFETIME, SessionKind};
+use http_wire::auth::Credential;
+use http_wire::error::{ApiError, ErrorCode};
+use http_wire::limit::{RateLimits, Source};
+use http_wire::login::{self, LogInBody, RegisterBody, ResetPasswordBody, SHORT, short};
+use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
+use http_wire::view::ProfileView;
+use serde::Serialize;
+
+use crate::policy::is_own;
+
+/// The name of the cookie.
+const NAME: &str = "parlance_session";
+
+/// The maximum length of its value.
+const MAX_COOKIE_BYTES: usize = 128;
+
+/// Whether browsers reach the server by TLS only, so that the cookie may be sent by TLS only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CookieSecurity {
+    /// Set if they do.
+    pub tls_only: bool,
+}
+
+impl CookieSecurity {
+    /// The cookie with this value, for so many seconds.
+    fn cookie(self, value: &str, seconds: u64) -> Result<HeaderValue, ApiError> {
+        let secure = if self.tls_only { "; Secure" } else { "" };
+        let text = format!(
+            "{NAME}={value}; Path=/console/session; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}"
+        );
+        HeaderValue::try_from(text).map_err(|_| ApiError::defect("a token that is no header"))
+    }
+}
+
+/// One of the ways to log in.
+pub(crate) enum BeginBody {
+    Password(LogIn),
+    Key(String),
+    Reset(ResetPasswordBody),
+    Register(Register),
+}
+
+impl FromBody for BeginBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        if body.has("api_key") {
+            return Ok(Self::Key(body.text("api_key", SHORT, short)?));
+        }
+        if body.has("reset_token") {
+            return ResetPasswordBody::from_body(body).map(Self::Reset);
+        }
+        if body.has("handle") {
+            return RegisterBody::from_body(body).map(|RegisterBody(register)| Self::Register(register));
+        }
+        LogInBody::from_body(body).map(|LogInBody(log_in)| Self::Password(log_in))
+    }
+}
+
+/// An access token for the page.
+#[derive(Serialize)]
+struct AccessView<'a> {
+    access_token: &'a str,
+    /// Seconds until it expires.
+    expires_in: i64,
+    user: ProfileView<'a>,
+}
+
+impl<'a> AccessView<'a> {
+    fn new(open: &'a LoggedIn) -> Self {
+        let claims = &open.access.claims;
+        Self {
+            access_token: &open.access.token,
+            expires_in: (claims.expires_at.micros() - claims.issued_at.micros()) / 1_000_000,
+            user: ProfileView::new(&open.access.user),
+        }
+    }
+}
+
+/// Refuses requests from pages of other sites.
+pub(crate) async fn own_pages_only<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<B>, Error> {
+    if !is_own(request.headers(), request.connection_info().host()) {
+        let message =
+            "Only the console itself can use its session. Other pages need an API key or an access token.";
+        return Err(ApiError::new(ErrorCode::Forbidden, message).into());
+    }
+    next.call(request).await
+}
+
+pub(crate) async fn not_allowed() -> Result<HttpResponse, ApiError> {
+    Err(ApiError::new(ErrorCode::MethodNotAllowed, "This path does not support this method."))
+}
+
+/// Logs in, and sets the cookie.
+pub(crate) async fn begin(
+    request: HttpRequest,
+    StrictJson { body, .. }: StrictJson<BeginBody>,
+    accounts: web::Data<AccountService>,
+    logins: web::Data<LoginService>,
+    limits: web::Data<RateLimits>,
+    security: web::Data<CookieSecurity>,
+) -> Result<HttpResponse, ApiError> {
+    let kind = SessionKind::Browser;
+    let open = match body {
+        BeginBody::Password(command) => {
+            login::log_in(&request, &logins, &limits, LogIn { kind, ..command }).await?
+        }
+        BeginBody::Key(key) => with_key(&request, &accounts, &logins, &limits, &key).await?,
+        BeginBody::Reset(body) => login::reset_password(&request, &logins, &limits, body, kind).await?,
+        BeginBody::Register(command) => {
+            login::register(&request, &logins, &limits, Register { kind, ..command }).await?
+        }
+    };
+    let cookie = security.cookie(&open.refresh_token, SESSION_LIFETIME.as_secs())?;
+    Ok(HttpResponse::Ok().insert_header((SET_COOKIE, cookie)).json(AccessView::new(&open)))
+}
+
+async fn with_key(
+    request: &HttpRequest,
+    accounts: &AccountService,
+    logins: &LoginService,
+    limits: &RateLimits,
+    key: &str,
+) -> Result<LoggedIn, ApiError> {
+    let authenticated = async { Ok(accounts.authenticate(key).await?) };
+    let admitted = limits.try_out(request, Credential::Key(key), authenticated).await?;
+    let (Caller::User(caller), Some(key)) = (admitted.caller, admitted.presented.key()) else {
+        let message =
+            "This is the API key of an agent. Log in with the API key of a user, or with a password.";
+        return Err(ApiError::new(ErrorCode::Forbidden, message));
+    };
+    let address = limits.source(request).map(Source::address);
+    Ok(logins.log_in_with_key(caller, key, address).await?)
+}
+
+/// Answers with a new access token.
+pub(crate) async fn renew(
+    request: HttpRequest,
+    logins: web::Data<LoginService>,
+    limits: web::Data<RateLimits>,
+) -> Result<HttpResponse, ApiError> {
+    limits.may_refresh(&request)?;
+    let cookie = cookie(request.headers()).ok_or_else(logged_out)?;
+    let resumed = async { Ok(logins.resume(cookie).await?) };
+    let resumed = limits.try_out(&request, Credential::Key(cookie), resumed).await;
+    let open = resumed.map_err(|error| match error.code() {
+        ErrorCode::Unauthorized => logged_out(),
+        _ => error,
+    })?;
+    Ok(HttpResponse::Ok().json(AccessView::new(&open)))
+}
+
+fn logged_out() -> ApiError {
+    ApiError::new(ErrorCode::Unauthorized, "You are not logged in. Log in again.")
+}
+
+/// Logs out, and removes the cookie and what the browser has stored. An unknown session is no error, but counts as a
+/// failed attempt.
+pub(crate) async fn end(
+    request: HttpRequest,
+    logins: web::Data<LoginService>,
+    limits: web::Data<RateLimits>,
+    security: web::Data<CookieSecurity>,
+) -> Result<HttpResponse, ApiError> {
+    if let Some(cookie) = cookie(request.headers()) {
+        let ended = async { Ok(logins.log_out(cookie).await?) };
+        match limits.try_out(&request, Credential::Key(cookie), ended).await {
+            Err(error) if error.code() != ErrorCode::Unauthorized => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(HttpResponse::NoContent()
+        .insert_header((SET_COOKIE, security.cookie("", 0)?))
+        .insert_header((HeaderName::from_static("clear-site-data"), "\"storage\""))
+        .finish())
+}
+
+/// The value of the cookie.
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let pairs =
+        headers.get_all(COOKIE).filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(';'));
+    let mut named = pairs.filter_map(|pair| pair.trim().strip_prefix(NAME)?.strip_prefix('='));
+    named.find(|value| !value.is_empty() && value.len() <= MAX_COOKIE_BYTES)
+}

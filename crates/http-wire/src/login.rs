@@ -1,0 +1,121 @@
+//! Logging in, and the bodies of its requests: for programs (`/api/v1/auth`), and for the console in a browser.
+
+use actix_web::HttpRequest;
+use domain::account::{UserHandle, parse_email, parse_person_name};
+use domain::id::UserId;
+use domain::login::{LogIn, LogInError, LoggedIn, LoginService, Password, Register, SessionKind, TypedName};
+
+use crate::auth::Credential;
+use crate::error::ApiError;
+use crate::limit::{LoginName, Proof, RateLimits, Source};
+use crate::openapi::schema::{Schema, line, some_text, text};
+use crate::strict_json::{FromBody, ObjectReader, Rejected};
+
+/// The maximum length of a name or a token.
+const MAX_TEXT_BYTES: usize = 512;
+
+/// A log-in with a handle or an email address.
+pub struct LogInBody(pub LogIn);
+
+impl FromBody for LogInBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let name = body.text("login", SHORT, |text| short(text).map(|text| TypedName::new(&text)));
+        let password = body.text("password", TYPED_PASSWORD, Password::typed);
+        Ok(Self(LogIn { name: name?, password: password?, kind: SessionKind::Program, address: None }))
+    }
+}
+
+/// A password reset with a token.
+pub struct ResetPasswordBody {
+    /// The token.
+    pub token: String,
+    /// The new password.
+    pub new: Password,
+}
+
+impl FromBody for ResetPasswordBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let token = body.text("reset_token", SHORT, short);
+        let new = body.text("new_password", NEW_PASSWORD, Password::new);
+        Ok(Self { token: token?, new: new? })
+    }
+}
+
+/// A registration.
+pub struct RegisterBody(pub Register);
+
+impl FromBody for RegisterBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Rejected> {
+        let handle = body.text("handle", HANDLE, |text| UserHandle::new(&text));
+        let email = body.text("email", EMAIL.min(3), |text| parse_email(&text));
+        let name = body.text("name", line(100), |text| parse_person_name(&text));
+        let password = body.text("password", NEW_PASSWORD, Password::new);
+        let invitation = body.text_if_given("invitation", SHORT, short)?;
+        let (handle, email, name, password) = (handle?, email?, name?, password?);
+        Ok(Self(Register { handle, email, name, password, invitation, kind: SessionKind::Program }))
+    }
+}
+
+const HANDLE: Schema = text().min(3).max(40).pattern("^@?[A-Za-z0-9][A-Za-z0-9.-]{1,37}[A-Za-z0-9]$");
+
+/// An email address.
+pub const EMAIL: Schema = text().format("email").max(254);
+
+/// A password that is compared with the stored one.
+pub const TYPED_PASSWORD: Schema = text().format("password").max(Password::MAX_CHARS);
+
+/// A password that is set.
+pub const NEW_PASSWORD: Schema = TYPED_PASSWORD.min(Password::MIN_CHARS).pattern("\\S");
+
+/// The schema of [`short`].
+pub const SHORT: Schema = some_text(MAX_TEXT_BYTES);
+
+/// A name or a token: not blank, and at most [`MAX_TEXT_BYTES`] long.
+pub fn short(text: String) -> Result<String, String> {
+    match text.len() {
+        _ if text.trim().is_empty() => Err("can't be blank".to_owned()),
+        0..=MAX_TEXT_BYTES => Ok(text),
+        _ => Err(format!("should be at most {MAX_TEXT_BYTES} byte(s)")),
+    }
+}
+
+/// Logs a user in. Refuses a caller with too many failed attempts before it hashes the password.
+pub async fn log_in(
+    request: &HttpRequest,
+    logins: &LoginService,
+    limits: &RateLimits,
+    command: LogIn,
+) -> Result<LoggedIn, ApiError> {
+    let name = command.name.clone();
+    let command = LogIn { address: limits.source(request).map(Source::address), ..command };
+    let look = async |may_try: &mut dyn FnMut(UserId) -> bool| logins.log_in_if(command, may_try).await;
+    let proof = |outcome: &Result<_, LogInError>| match outcome {
+        Ok(_) => Proof::Good,
+        Err(LogInError::Wrong) => Proof::Bad,
+        Err(LogInError::Busy(_) | LogInError::Store(_)) => Proof::Undecided,
+    };
+    Ok(limits.check_password(request, LoginName::Typed(&name), look, proof).await??)
+}
+
+/// Creates an account. Checks the rate limit before anything else.
+pub async fn register(
+    request: &HttpRequest,
+    logins: &LoginService,
+    limits: &RateLimits,
+    command: Register,
+) -> Result<LoggedIn, ApiError> {
+    limits.check_registration_rate(request)?;
+    Ok(logins.register(command).await?)
+}
+
+/// Sets a password with a reset token.
+pub async fn reset_password(
+    request: &HttpRequest,
+    logins: &LoginService,
+    limits: &RateLimits,
+    ResetPasswordBody { token, new }: ResetPasswordBody,
+    kind: SessionKind,
+) -> Result<LoggedIn, ApiError> {
+    let reset = async { Ok(logins.reset_password(&token, new, kind).await?) };
+    limits.try_out(request, Credential::Key(&token), reset).await
+}
