@@ -80,9 +80,6 @@ test("sent_twice_is_there_once", async t => {
   assert.equal(await page.getByRole("article").filter({ hasText: "only once" }).count(), 1);
   assert.equal(keys.size, 1);
 
-  // One that is refused says so, and stays until somebody decides.
-  it.console.faults.answer = () => false;
-  await server.call("DELETE", `/me/chats/${room}/participants/${(await server.call("GET", "/me/profile")).id}`).catch(() => undefined);
   assertClean(seen);
 });
 
@@ -257,6 +254,43 @@ test("a_revoked_key_ends_at_the_log_in", async t => {
   await openRoom(it, room);
   await server.call("DELETE", `/me/api-keys/${api_key.id}`);
   await page.getByText("Your session has ended").waitFor({ timeout: 30_000 });
+  assertClean(seen);
+});
+
+test("lists_follow_what_happens_elsewhere", async t => {
+  const it = await world(t);
+  const { page, base, server, seen } = it;
+  const here = await server.room("Here");
+  await logIn(it);
+  await openRoom(it, here);
+  const item = name => page.getByRole("navigation").getByRole("link", { name });
+  const room = await server.room("Elsewhere");
+  await item("Elsewhere").waitFor();
+  const writer = await server.agent("Writer");
+  await server.call("POST", `/me/chats/${room}/participants`, { participant: { participant_id: writer.id } });
+  const me = await server.call("GET", "/me/profile");
+  await server.call("POST", `/agent/chats/${room}/messages`, { message: { content: "@admin look at **this**", mentions: [{ id: me.id }] } }, writer.key);
+  await page.getByText("Writer: @Admin look at this").waitFor();
+  await item("Elsewhere").getByText("1 new").waitFor();
+  await server.call("PATCH", `/me/chats/${room}`, { chat: { title: "Renamed" } });
+  await item("Renamed").click();
+  await page.getByRole("heading", { name: "Renamed" }).waitFor();
+  await until("it is read", async () => (await page.locator(".badge").count()) === 0);
+  // A failure shows in the list.
+  const asked = await server.say(room, "@admin/writer fail", writer);
+  await server.call("POST", `/agent/chats/${room}/messages/${asked.id}/processing`, {}, writer.key);
+  await server.call("POST", `/agent/chats/${room}/messages/${asked.id}/failed`, { error: "no" }, writer.key);
+  await item("Renamed").getByText("work failed").waitFor();
+  await item("Here").click();
+  await server.call("DELETE", `/me/chats/${room}`);
+  await item("Renamed").waitFor({ state: "detached" });
+
+  await page.goto(`${base}/agents`);
+  await page.locator(".card").waitFor();
+  const other = await server.agent("Translator");
+  await page.locator(".card", { hasText: "Translator" }).waitFor();
+  await server.call("DELETE", `/me/agents/${other.id}?force=true`);
+  await page.locator(".card", { hasText: "Translator" }).waitFor({ state: "detached" });
   assertClean(seen);
 });
 

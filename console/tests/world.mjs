@@ -162,11 +162,11 @@ export async function world(test, { viewport = { width: 1280, height: 800 }, ...
 /** What a page must not do: report errors, break the policy, or talk to another host. */
 export function watch(page) {
   const seen = { errors: [], foreign: [], requests: 0 };
-  page.on("console", message => {
-    // The browser reports every request and socket that fails; tests that cut the network expect that.
-    if (message.type() === "error" && !/Failed to load resource|WebSocket connection to|can.t establish a connection|connection to .* was interrupted/.test(message.text())) seen.errors.push(message.text());
-  });
-  page.on("pageerror", error => seen.errors.push(String(error)));
+  // The browser reports every request and socket that fails; tests that cut the network expect that.
+  const expected = /Failed to load resource|WebSocket connection to|establish a connection to the server at ws|connection to ws.* was interrupted/;
+  const note = text => { if (!expected.test(text)) seen.errors.push(text); };
+  page.on("console", message => { if (message.type() === "error") note(message.text()); });
+  page.on("pageerror", error => note(String(error)));
   page.on("request", request => {
     seen.requests++;
     if (!/^(http|ws):\/\/127\.0\.0\.1:|^(data|blob|about):/.test(request.url())) seen.foreign.push(request.url());

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Face } from "../parts/Face.tsx";
+import { LinkWord } from "../parts/LinkState.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { plain } from "../pure/markdown.ts";
 import { mentionsOf } from "../pure/message.ts";
@@ -46,7 +47,7 @@ export function Sidebar({ onNewRoom }: { onNewRoom: () => void }) {
       </div>
       <footer>
         <Face id={me.id} name={`${me.first_name} ${me.last_name}`} isAgent={false} small />
-        <span class="me"><span class="name">{visible(`${me.first_name} ${me.last_name}`.trim())}</span><span class="handle">@{me.handle}</span></span>
+        <span class="me"><span class="name">{visible(`${me.first_name} ${me.last_name}`.trim())}</span><LinkWord /></span>
         <button type="button" class="quiet square" aria-label={w.nav.logOut} title={w.nav.logOut} onClick={() => void logOut()}><Icon name="log-out" /></button>
       </footer>
     </nav>
