@@ -31,13 +31,13 @@ const KEY_TOKEN_SECONDS = 900;
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** Starts it; resolves to `{ url, close, faults }`. `faults.answer(request)` may return true to lose an answer. */
+/** Starts it; resolves to `{ url, close, faults }`. Tests lose answers: `faults.answer(request)` returns "cut" or "gateway". */
 export function serve({ to, port = 0, assets = join(here, "../crates/http-console/assets") }) {
   const target = new URL(to);
   const sessions = new Map();
   const keyTokens = new Map();
   const sockets = new Set();
-  const faults = { answer: () => false };
+  const faults = { answer: () => null };
 
   const upstream = async (method, path, body, headers = {}) => {
     const answer = await fetch(new URL(path, target), { method, headers: { "content-type": "application/json", ...headers }, ...(body ? { body: JSON.stringify(body) } : {}) });
@@ -141,7 +141,10 @@ export function serve({ to, port = 0, assets = join(here, "../crates/http-consol
     }
     if (path.startsWith("/console/")) return file(response, path);
     const forward = http.request({ hostname: target.hostname, port: target.port, method: request.method, path: request.url, headers: translated(request.headers) }, answer => {
-      if (faults.answer(request)) { answer.resume(); return void request.socket.destroy(); }
+      const fault = faults.answer(request);
+      if (fault) answer.resume();
+      if (fault === "cut") return void request.socket.destroy();
+      if (fault === "gateway") return void refuse(response, 502, "bad_gateway", "Bad gateway");
       response.writeHead(answer.statusCode, answer.headers);
       answer.pipe(response);
     });
