@@ -126,6 +126,7 @@ export const w = {
     deleteAsk: "Delete this room for everyone? Its messages are lost.",
     message: (sender: string, time: string) => `${sender}, ${time}`,
     edited: "edited",
+    respondBy: (time: string) => `respond by ${time}`,
     reply: "Reply",
     copyText: "Copy text",
     copyLink: "Copy link",

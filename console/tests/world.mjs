@@ -47,13 +47,14 @@ export class Server {
     server.port = await freePort();
     server.url = `http://127.0.0.1:${server.port}`;
     server.output = "";
+    server.environment = { ...process.env, PARLANCE_DATA_DIR: join(server.directory, "data") };
     await server.run();
     server.key = /thnv_u_\S+/.exec(server.output)[0];
     return server;
   }
 
   async run() {
-    this.child = spawn(PROGRAM, ["serve", "--listen", `127.0.0.1:${this.port}`, "--data-dir", join(this.directory, "data"), "--rate-limits", "false"], { stdio: ["ignore", "pipe", "pipe"] });
+    this.child = spawn(PROGRAM, ["serve", "--listen", `127.0.0.1:${this.port}`, "--rate-limits", "false"], { env: this.environment, stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [this.child.stdout, this.child.stderr]) stream.on("data", chunk => { this.output += chunk; });
     this.ended = new Promise(resolve => this.child.on("exit", resolve));
     await until(`the server is ready: ${this.output}`, () => fetch(`${this.url}/ready`).then(answer => answer.ok, () => false));
@@ -70,7 +71,7 @@ export class Server {
   }
 
   command(...words) {
-    return execFileSync(PROGRAM, [...words, "--data-dir", join(this.directory, "data")]).toString();
+    return execFileSync(PROGRAM, words, { env: this.environment }).toString();
   }
 
   /** A request with a key, the first user's unless another is given. */

@@ -53,7 +53,9 @@ export async function load(): Promise<void> {
     const { data, metadata } = await page();
     batch(() => {
       const isAll = !metadata.has_more;
-      if (isAll) for (const id of known.value.keys()) if (!data.some(room => room.id === id)) drop(id);
+      // The list is in the order of changes, so what changed after its last row and is not in it is gone.
+      const from = isAll ? "" : data.at(-1)!.updated_at;
+      for (const room of rooms.value) if (room.updated_at > from && !data.some(one => one.id === room.id)) drop(room.id);
       take(...data);
       if (isAll || next.value === null) next.value = metadata.next_cursor ?? null;
       isLoading.value = false;
