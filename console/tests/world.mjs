@@ -47,7 +47,7 @@ export class Server {
     server.port = await freePort();
     server.url = `http://127.0.0.1:${server.port}`;
     server.output = "";
-    server.environment = { ...process.env, PARLANCE_DATA_DIR: join(server.directory, "data") };
+    server.environment = { ...process.env, PARLANCE_DATA_DIR: join(server.directory, "data"), PARLANCE_REGISTRATION: "invitation" };
     await server.run();
     server.key = /thnv_u_\S+/.exec(server.output)[0];
     return server;
