@@ -86,6 +86,7 @@ export const w = {
     none: "No rooms yet",
     noMatch: "No room matches",
     nothingYet: "No messages yet",
+    you: "You",
     unread: (count: number) => `${count > 99 ? "99+" : count} new`,
   },
   rooms: {
@@ -148,6 +149,8 @@ export const w = {
   },
   steps: {
     count: (count: number) => many(count, "step"),
+    countOfMore: (count: number) => `${count}+ steps`,
+    partial: "Not all steps are shown.",
     calls: (count: number) => many(count, "tool call"),
     errors: (count: number) => many(count, "error"),
     dropped: (count: number) => `${count} earlier steps are not shown.`,
@@ -170,6 +173,7 @@ export const w = {
     summary: (name: string, state: string) => `${name}: ${state}`,
     attempt: (number: number) => `attempt ${number}`,
     attempts: "Attempts",
+    errorOf: (attempt: number) => `Error of attempt ${attempt}`,
     attemptStates: { processing: "working", success: "done", failed: "failed" } as Record<string, string>,
     waits: (name: string) => `${name} has not received this message yet.`,
     delivered: (name: string, time: string) => `${name} received this message at ${time} and has not started on it.`,
@@ -249,6 +253,7 @@ export const w = {
     humans: "People",
     connected: "connected",
     notConnected: "not connected",
+    notConnectedSince: (time: string, reason: string) => `not connected since ${time}${reason ? `: ${reason}` : ""}`,
     platform: "runs on the server",
     owner: "owner",
     admin: "admin",

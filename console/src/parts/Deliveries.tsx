@@ -95,7 +95,7 @@ function Inside({ message, delivery, isParticipant }: { message: Message; delive
                 <time dateTime={one.started_at} title={exact(one.started_at)}>{clock(one.started_at)}</time>
                 {one.completed_at && ` · ${duration(Date.parse(one.completed_at) - Date.parse(one.started_at))}`}
               </p>
-              {one.error && <Detail text={one.error} label={`Error of attempt ${one.attempt_number}`} />}
+              {one.error && <Detail text={one.error} label={w.delivery.errorOf(one.attempt_number)} />}
             </li>
           ))}
         </ol>

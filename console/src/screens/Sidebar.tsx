@@ -67,7 +67,7 @@ function Item({ room, count, isHere, at }: { room: Room; count: number; isHere: 
       <a href={`${BASE}/rooms/${room.id}`} aria-current={isHere ? "page" : undefined} class={count > 0 ? "unread" : ""}>
         <span class="title">{visible(room.title)}</span>
         {when && <time dateTime={when}>{brief(when, at)}</time>}
-        <span class="preview">{last ? `${last.sender_id === user.value?.id ? "You" : visible(last.sender_name)}: ${plain(last.content, mentionsOf(last), 90)}` : w.nav.nothingYet}</span>
+        <span class="preview">{last ? `${last.sender_id === user.value?.id ? w.nav.you : visible(last.sender_name)}: ${plain(last.content, mentionsOf(last), 90)}` : w.nav.nothingYet}</span>
         {status !== "idle" && <span class={`status ${status}`}>{w.workStatus[status] ?? status}</span>}
         {count > 0 && <span class="badge">{w.nav.unread(count)}</span>}
       </a>
