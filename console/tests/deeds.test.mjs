@@ -107,6 +107,7 @@ test("own_texts_are_edited_and_deleted_and_others_are_answered", async t => {
   assert.equal(await field.inputValue(), "@admin/writer frist");
   await field.fill("@admin/writer first");
   await page.getByRole("button", { name: "Save" }).click();
+  await gone(page.locator("dialog"));
   await page.locator(`#row-${mine.id}`, { hasText: "edited" }).getByText("first").waitFor();
   await menu(theirs.id, "Reply");
   assert.equal(await composer(page).inputValue(), "@admin/writer ");

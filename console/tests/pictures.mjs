@@ -8,7 +8,7 @@ import { logIn, Server } from "./world.mjs";
 const out = process.argv[2] ?? "pictures";
 mkdirSync(out, { recursive: true });
 const server = await Server.start();
-const { url, close } = await serve({ to: server.url });
+const { url, close } = await serve({ to: server.urls });
 const { room, quiet, agents } = await scene(server);
 const browser = await chromium.launch({ executablePath: process.env.CONSOLE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 const base = `${url}/console`;
