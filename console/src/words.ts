@@ -28,6 +28,7 @@ export const w = {
   agent: "agent",
   you: "you",
   unencrypted: "This connection is not encrypted. Use HTTPS for anything but a trusted network.",
+  broken: { title: "This page has failed", again: "Try again" },
   notFound: { title: "Page not found", text: "There is no page at this address.", home: "Go to your rooms" },
 
   link: {

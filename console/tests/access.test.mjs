@@ -176,6 +176,7 @@ test("keyboard_alone", async t => {
   await page.keyboard.type("Not needed");
   await press("Enter");
   await page.locator(".delivery.dead").waitFor();
+  await until("the focus is on the delivery", () => page.evaluate(() => document.activeElement?.matches(".delivery.dead > summary")));
 
   // People: open, add, remove, close.
   await reach("People, 2 participants", "Shift+Tab");

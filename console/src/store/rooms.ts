@@ -83,8 +83,9 @@ export async function find(id: Id): Promise<Room> {
   return roomOf(id)!;
 }
 
-export async function create(title: string, participants: Id[]): Promise<Id> {
-  const { data } = await call("createChat", { body: { chat: title ? { title } : {} } });
+/** Calling it again with the same key, after an answer was lost, creates nothing twice. */
+export async function create(title: string, participants: Id[], idempotencyKey: string): Promise<Id> {
+  const { data } = await call("createChat", { idempotencyKey, body: { chat: title ? { title } : {} } });
   take({ ...data, membership: "participant", my_role: "owner", via_agent_ids: [] });
   for (const id of participants) {
     await call("addParticipant", { path: { chat_id: data.id }, body: { participant: { participant_id: id } } }).catch(complain);

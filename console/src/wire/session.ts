@@ -82,6 +82,8 @@ export function renew(): Promise<boolean> {
 export const fresh = async (): Promise<boolean> => Date.now() < expiresAt - 60_000 || renew();
 
 function take(answer: Answer): void {
+  // Another tab of this browser has logged in as somebody else.
+  if (user.value && user.value.id !== answer.user.id) for (const leave of leaving) leave();
   token = answer.access_token;
   expiresAt = Date.now() + answer.expires_in * 1000;
   user.value = answer.user;
