@@ -85,6 +85,29 @@ for (const colorScheme of ["light", "dark"]) {
   }
 }
 
+test("wider_text_spacing_cuts_nothing_off", async t => {
+  const it = await world(t);
+  const made = await scene(it.server);
+  await logIn(it);
+  const cut = [];
+  for (const [name, show, isOut] of screens(it, made)) {
+    if (isOut) continue;
+    await show(it.page);
+    // The spacing of WCAG 1.4.12; a style sheet that a script makes is not a style in the page.
+    const found = await it.page.evaluate(() => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync("* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important } p { margin-bottom: 2em !important }");
+      document.adoptedStyleSheets = [sheet];
+      const isCut = one => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "hidden" && getComputedStyle(one).textOverflow !== "ellipsis" && !one.closest(".vh");
+      const texts = [...document.querySelectorAll("button, a, p, h1, h2, h3, label, summary, dt, dd")].filter(one => one.checkVisibility() && isCut(one)).map(one => one.outerHTML.slice(0, 80));
+      if (document.documentElement.scrollWidth > innerWidth) texts.push("the page scrolls sideways");
+      return texts;
+    });
+    for (const one of found) cut.push(`${name}: ${one}`);
+  }
+  assert.deepEqual(cut, []);
+});
+
 test("nothing_scrolls_sideways_at_320_px", async t => {
   const it = await world(t, { viewport: { width: 320, height: 640 } });
   const made = await scene(it.server);

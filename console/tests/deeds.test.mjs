@@ -87,6 +87,22 @@ test("rooms_are_made_renamed_stopped_and_deleted", async t => {
   assertClean(seen);
 });
 
+test("a_lost_answer_makes_no_second_room", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  await logIn(it);
+  let lost = 0;
+  it.console.faults.answer = request => (request.method === "POST" && request.url.endsWith("/chats") && lost++ === 0 ? "gateway" : null);
+  await page.getByRole("button", { name: "New room" }).first().click();
+  await page.getByLabel("Title").fill("Once");
+  await page.getByRole("button", { name: "Create room" }).click();
+  await page.getByText("Bad gateway").waitFor();
+  await page.getByRole("button", { name: "Create room" }).click();
+  await page.getByRole("heading", { name: "Once" }).waitFor();
+  assert.equal((await server.call("GET", "/me/chats")).length, 1);
+  assertClean(seen);
+});
+
 test("own_texts_are_edited_and_deleted_and_others_are_answered", async t => {
   const it = await world(t);
   const { page, server, seen } = it;

@@ -210,7 +210,13 @@ test("a_busy_agent_does_not_stall_the_page", async t => {
   await page.getByText("before").first().waitFor();
   await page.evaluate(() => {
     globalThis.longest = 0;
-    new PerformanceObserver(list => { for (const entry of list.getEntries()) globalThis.longest = Math.max(globalThis.longest, entry.duration); }).observe({ type: "longtask" });
+    let last = performance.now();
+    const tick = () => {
+      globalThis.longest = Math.max(globalThis.longest, performance.now() - last);
+      last = performance.now();
+      setTimeout(tick);
+    };
+    tick();
   });
   const burst = (async () => {
     for (let batch = 0; batch < 50; batch++) await Promise.all(Array.from({ length: 20 }, (_, at) => server.call("POST", `/agent/chats/${room}/events`, { event: { content: `step ${batch * 20 + at}`, message_type: "thought" } }, agent.key)));
@@ -221,7 +227,7 @@ test("a_busy_agent_does_not_stall_the_page", async t => {
   assert.equal(await composer(page).inputValue(), "typing goes on while the agent works");
   assert.equal((await shownTexts(page)).length, 1);
   const longest = await page.evaluate(() => globalThis.longest);
-  t.diagnostic(`longest task: ${Math.round(longest)} ms`);
+  t.diagnostic(`longest time without a turn: ${Math.round(longest)} ms`);
   assert.ok(longest < 300, `three times the budget of 100 ms: ${longest}`);
   assertClean(seen);
 });
@@ -246,6 +252,23 @@ test("two_tabs_share_a_session_and_log_out_together", async t => {
   assert.match(other.url(), new RegExp(room));
   assertClean(seen);
   assertClean(alsoSeen);
+});
+
+test("another_user_in_another_tab_takes_this_one_along", async t => {
+  const it = await world(t);
+  const { page, context, base, server, seen } = it;
+  await server.room("Of the admin");
+  const other = /thnv_u_\S+/.exec(server.command("user", "create", "--handle", "bob", "--email", "bob@example.org", "--name", "Bob Ray"))[0];
+  await logIn(it);
+  await page.getByRole("link", { name: "Of the admin" }).waitFor();
+  // The other tab logs out and in as somebody else; this one renews its token when it is asked for.
+  const tab = await context.newPage();
+  await tab.goto(`${base}/settings`);
+  await tab.getByRole("main").getByRole("button", { name: "Log out" }).click();
+  await logIn({ page: tab, base, server: { key: other } });
+  await page.getByRole("navigation").getByText("Bob Ray").waitFor();
+  assert.equal(await page.getByText("Of the admin").count(), 0);
+  assertClean(seen);
 });
 
 test("a_revoked_key_ends_at_the_log_in", async t => {
