@@ -40,6 +40,10 @@ micro *filter:
 guard *arguments:
     scripts/guard {{arguments}}
 
+# Build the console into crates/http-console/assets, also after a merge conflict there.
+console:
+    console/build
+
 # Write the software bill of materials of the program.
 sbom file="target/parlance.cdx.json":
     scripts/sbom {{file}}

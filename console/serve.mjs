@@ -31,16 +31,19 @@ const KEY_TOKEN_SECONDS = 900;
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** Starts it; resolves to `{ url, close, faults }`. `faults.answer(request)` may return true to lose an answer. */
+/** Starts it; resolves to `{ url, close, faults }`. Tests lose answers: `faults.answer(request)` returns "cut" or "gateway". */
 export function serve({ to, port = 0, assets = join(here, "../crates/http-console/assets") }) {
-  const target = new URL(to);
+  // One server, or several in turn.
+  const targets = [to].flat().map(one => new URL(one));
+  let turn = 0;
+  const next = () => targets[turn++ % targets.length];
   const sessions = new Map();
   const keyTokens = new Map();
   const sockets = new Set();
-  const faults = { answer: () => false };
+  const faults = { answer: () => null };
 
   const upstream = async (method, path, body, headers = {}) => {
-    const answer = await fetch(new URL(path, target), { method, headers: { "content-type": "application/json", ...headers }, ...(body ? { body: JSON.stringify(body) } : {}) });
+    const answer = await fetch(new URL(path, next()), { method, headers: { "content-type": "application/json", ...headers }, ...(body ? { body: JSON.stringify(body) } : {}) });
     const text = await answer.text();
     return { status: answer.status, retryAfter: answer.headers.get("retry-after"), body: text ? JSON.parse(text) : undefined };
   };
@@ -140,8 +143,12 @@ export function serve({ to, port = 0, assets = join(here, "../crates/http-consol
       return void door(request, response, path).catch(() => refuse(response, 502, "service_unavailable", "The server cannot be reached."));
     }
     if (path.startsWith("/console/")) return file(response, path);
+    const target = next();
     const forward = http.request({ hostname: target.hostname, port: target.port, method: request.method, path: request.url, headers: translated(request.headers) }, answer => {
-      if (faults.answer(request)) { answer.resume(); return void request.socket.destroy(); }
+      const fault = faults.answer(request);
+      if (fault) answer.resume();
+      if (fault === "cut") return void request.socket.destroy();
+      if (fault === "gateway") return void refuse(response, 502, "bad_gateway", "Bad gateway");
       response.writeHead(answer.statusCode, answer.headers);
       answer.pipe(response);
     });
@@ -149,6 +156,7 @@ export function serve({ to, port = 0, assets = join(here, "../crates/http-consol
     request.pipe(forward);
   });
   server.on("upgrade", (request, socket, head) => {
+    const target = next();
     const up = net.connect(Number(target.port), target.hostname, () => {
       const headers = Object.entries(translated(request.headers)).map(([name, value]) => `${name}: ${value}`);
       up.write(`${request.method} ${request.url} HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n`);

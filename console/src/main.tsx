@@ -1,11 +1,12 @@
 // The console: what people see of Parlance in the browser.
 
 import { effect } from "@preact/signals";
-import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { render, type ComponentChildren } from "preact";
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { Dialog } from "./parts/Dialog.tsx";
 import { LinkBar } from "./parts/LinkState.tsx";
 import { Notices } from "./parts/Notices.tsx";
+import { explain } from "./pure/errors.ts";
 import type { Id } from "./pure/message.ts";
 import { Agent } from "./screens/Agent.tsx";
 import { Agents } from "./screens/Agents.tsx";
@@ -42,7 +43,7 @@ function Inside() {
       <a class="skip" href="#main" onClick={event => { event.preventDefault(); (document.getElementById("composer") ?? document.querySelector<HTMLElement>("h1"))?.focus(); }}>{w.skip}</a>
       <LinkBar />
       <Sidebar onNewRoom={onNewRoom} />
-      <Screen path={path} at={query.get("at")} onNewRoom={onNewRoom} onRoom={onRoom} />
+      <Guarded key={path}><Screen path={path} at={query.get("at")} onNewRoom={onNewRoom} onRoom={onRoom} /></Guarded>
       {creating && <NewRoom chosen={creating} onClose={() => setCreating(null)} />}
       {hasKeys && (
         <Dialog title={w.keys.title} onClose={() => setKeys(false)}>
@@ -55,6 +56,21 @@ function Inside() {
 }
 
 const TITLES: { [path: string]: string } = { "/": w.rooms.title, "/agents": w.agents.title, "/agents/new": w.registering.title, "/settings": w.settings.title };
+
+/** A fault in one screen leaves the way to the others. */
+function Guarded({ children }: { children: ComponentChildren }) {
+  const [fault, reset] = useErrorBoundary(cause => console.error(cause));
+  if (!fault) return <>{children}</>;
+  return (
+    <main class="blank" id="main">
+      <div>
+        <h1 tabIndex={-1}>{w.broken.title}</h1>
+        <p>{explain(fault)}</p>
+        <button type="button" onClick={reset}>{w.broken.again}</button>
+      </div>
+    </main>
+  );
+}
 
 function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | null; onNewRoom: () => void; onRoom: (agent: Id) => void }) {
   const [, kind, id] = path.split("/");

@@ -28,6 +28,7 @@ export const w = {
   agent: "agent",
   you: "you",
   unencrypted: "This connection is not encrypted. Use HTTPS for anything but a trusted network.",
+  broken: { title: "This page has failed", again: "Try again" },
   notFound: { title: "Page not found", text: "There is no page at this address.", home: "Go to your rooms" },
 
   link: {
@@ -86,6 +87,7 @@ export const w = {
     none: "No rooms yet",
     noMatch: "No room matches",
     nothingYet: "No messages yet",
+    you: "You",
     unread: (count: number) => `${count > 99 ? "99+" : count} new`,
   },
   rooms: {
@@ -126,6 +128,7 @@ export const w = {
     deleteAsk: "Delete this room for everyone? Its messages are lost.",
     message: (sender: string, time: string) => `${sender}, ${time}`,
     edited: "edited",
+    respondBy: (time: string) => `respond by ${time}`,
     reply: "Reply",
     copyText: "Copy text",
     copyLink: "Copy link",
@@ -147,6 +150,8 @@ export const w = {
   },
   steps: {
     count: (count: number) => many(count, "step"),
+    countOfMore: (count: number) => `${count}+ steps`,
+    partial: "Not all steps are shown.",
     calls: (count: number) => many(count, "tool call"),
     errors: (count: number) => many(count, "error"),
     dropped: (count: number) => `${count} earlier steps are not shown.`,
@@ -169,6 +174,7 @@ export const w = {
     summary: (name: string, state: string) => `${name}: ${state}`,
     attempt: (number: number) => `attempt ${number}`,
     attempts: "Attempts",
+    errorOf: (attempt: number) => `Error of attempt ${attempt}`,
     attemptStates: { processing: "working", success: "done", failed: "failed" } as Record<string, string>,
     waits: (name: string) => `${name} has not received this message yet.`,
     delivered: (name: string, time: string) => `${name} received this message at ${time} and has not started on it.`,
@@ -248,6 +254,7 @@ export const w = {
     humans: "People",
     connected: "connected",
     notConnected: "not connected",
+    notConnectedSince: (time: string, reason: string) => `not connected since ${time}${reason ? `: ${reason}` : ""}`,
     platform: "runs on the server",
     owner: "owner",
     admin: "admin",

@@ -8,8 +8,8 @@ import { logIn, Server } from "./world.mjs";
 const out = process.argv[2] ?? "pictures";
 mkdirSync(out, { recursive: true });
 const server = await Server.start();
-const { url, close } = await serve({ to: server.url });
-const { room, agents } = await scene(server);
+const { url, close } = await serve({ to: server.urls });
+const { room, quiet, agents } = await scene(server);
 const browser = await chromium.launch({ executablePath: process.env.CONSOLE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 const base = `${url}/console`;
 
@@ -44,6 +44,7 @@ try {
     await page.getByRole("button", { name: "Close" }).click();
     await page.getByRole("button", { name: "More actions", exact: true }).click(); await take("room-menu");
     await page.keyboard.press("Escape");
+    await to(`/rooms/${quiet}`, ".delivery.held"); await page.locator(".delivery.held summary").click(); await page.locator(".delivery.held .actions").waitFor(); await take("room-held");
     await to("/agents", ".card"); await page.locator(".card .presence").first().waitFor(); await take("agents");
     await to("/agents/new", "dialog[open]"); await take("agent-new");
     await page.getByLabel("Name").fill(`Helper ${look}`);

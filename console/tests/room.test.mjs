@@ -63,26 +63,26 @@ test("sent_twice_is_there_once", async t => {
   const room = await server.room("Once");
   await logIn(it);
   await openRoom(it, room);
-  // The answers to the first two tries are lost.
+  // The answers to the first tries are lost: the server has the text, and the page does not know. Browsers repeat a request
+  // on a broken connection by themselves, but not after an answer of a gateway.
   let lost = 0;
   const keys = new Set();
   it.console.faults.answer = request => {
-    if (request.method !== "POST" || !request.url.endsWith("/messages")) return false;
+    if (request.method !== "POST" || !request.url.endsWith("/messages")) return null;
     keys.add(request.headers["idempotency-key"]);
-    return ++lost <= 2;
+    lost++;
+    return lost > 4 ? null : lost > 2 ? "gateway" : "cut";
   };
   await composer(page).fill("only once");
   await page.keyboard.press("Enter");
-  await until("the third try is answered", () => lost >= 3);
+  await page.getByText("Sending…").waitFor();
+  await until("a try is answered", () => lost > 4, 40_000);
   await until("nothing is on its way", async () => (await page.locator(".pending").count()) === 0);
   await same(it, room);
   assert.equal((await server.texts(room)).length, 1);
   assert.equal(await page.getByRole("article").filter({ hasText: "only once" }).count(), 1);
   assert.equal(keys.size, 1);
 
-  // One that is refused says so, and stays until somebody decides.
-  it.console.faults.answer = () => false;
-  await server.call("DELETE", `/me/chats/${room}/participants/${(await server.call("GET", "/me/profile")).id}`).catch(() => undefined);
   assertClean(seen);
 });
 
@@ -210,7 +210,13 @@ test("a_busy_agent_does_not_stall_the_page", async t => {
   await page.getByText("before").first().waitFor();
   await page.evaluate(() => {
     globalThis.longest = 0;
-    new PerformanceObserver(list => { for (const entry of list.getEntries()) globalThis.longest = Math.max(globalThis.longest, entry.duration); }).observe({ type: "longtask" });
+    let last = performance.now();
+    const tick = () => {
+      globalThis.longest = Math.max(globalThis.longest, performance.now() - last);
+      last = performance.now();
+      setTimeout(tick);
+    };
+    tick();
   });
   const burst = (async () => {
     for (let batch = 0; batch < 50; batch++) await Promise.all(Array.from({ length: 20 }, (_, at) => server.call("POST", `/agent/chats/${room}/events`, { event: { content: `step ${batch * 20 + at}`, message_type: "thought" } }, agent.key)));
@@ -221,7 +227,7 @@ test("a_busy_agent_does_not_stall_the_page", async t => {
   assert.equal(await composer(page).inputValue(), "typing goes on while the agent works");
   assert.equal((await shownTexts(page)).length, 1);
   const longest = await page.evaluate(() => globalThis.longest);
-  t.diagnostic(`longest task: ${Math.round(longest)} ms`);
+  t.diagnostic(`longest time without a turn: ${Math.round(longest)} ms`);
   assert.ok(longest < 300, `three times the budget of 100 ms: ${longest}`);
   assertClean(seen);
 });
@@ -248,6 +254,23 @@ test("two_tabs_share_a_session_and_log_out_together", async t => {
   assertClean(alsoSeen);
 });
 
+test("another_user_in_another_tab_takes_this_one_along", async t => {
+  const it = await world(t);
+  const { page, context, base, server, seen } = it;
+  await server.room("Of the admin");
+  const other = /thnv_u_\S+/.exec(server.command("user", "create", "--handle", "bob", "--email", "bob@example.org", "--name", "Bob Ray"))[0];
+  await logIn(it);
+  await page.getByRole("link", { name: "Of the admin" }).waitFor();
+  // The other tab logs out and in as somebody else; this one renews its token when it is asked for.
+  const tab = await context.newPage();
+  await tab.goto(`${base}/settings`);
+  await tab.getByRole("main").getByRole("button", { name: "Log out" }).click();
+  await logIn({ page: tab, base, server: { key: other } });
+  await page.getByRole("navigation").getByText("Bob Ray").waitFor();
+  assert.equal(await page.getByText("Of the admin").count(), 0);
+  assertClean(seen);
+});
+
 test("a_revoked_key_ends_at_the_log_in", async t => {
   const it = await world(t);
   const { page, server, seen } = it;
@@ -257,6 +280,43 @@ test("a_revoked_key_ends_at_the_log_in", async t => {
   await openRoom(it, room);
   await server.call("DELETE", `/me/api-keys/${api_key.id}`);
   await page.getByText("Your session has ended").waitFor({ timeout: 30_000 });
+  assertClean(seen);
+});
+
+test("lists_follow_what_happens_elsewhere", async t => {
+  const it = await world(t);
+  const { page, base, server, seen } = it;
+  const here = await server.room("Here");
+  await logIn(it);
+  await openRoom(it, here);
+  const item = name => page.getByRole("navigation").getByRole("link", { name });
+  const room = await server.room("Elsewhere");
+  await item("Elsewhere").waitFor();
+  const writer = await server.agent("Writer");
+  await server.call("POST", `/me/chats/${room}/participants`, { participant: { participant_id: writer.id } });
+  const me = await server.call("GET", "/me/profile");
+  await server.call("POST", `/agent/chats/${room}/messages`, { message: { content: "@admin look at **this**", mentions: [{ id: me.id }] } }, writer.key);
+  await page.getByText("Writer: @Admin look at this").waitFor();
+  await item("Elsewhere").getByText("1 new").waitFor();
+  await server.call("PATCH", `/me/chats/${room}`, { chat: { title: "Renamed" } });
+  await item("Renamed").click();
+  await page.getByRole("heading", { name: "Renamed" }).waitFor();
+  await until("it is read", async () => (await page.locator(".badge").count()) === 0);
+  // A failure shows in the list.
+  const asked = await server.say(room, "@admin/writer fail", writer);
+  await server.call("POST", `/agent/chats/${room}/messages/${asked.id}/processing`, {}, writer.key);
+  await server.call("POST", `/agent/chats/${room}/messages/${asked.id}/failed`, { error: "no" }, writer.key);
+  await item("Renamed").getByText("work failed").waitFor();
+  await item("Here").click();
+  await server.call("DELETE", `/me/chats/${room}`);
+  await item("Renamed").waitFor({ state: "detached" });
+
+  await page.goto(`${base}/agents`);
+  await page.locator(".card").waitFor();
+  const other = await server.agent("Translator");
+  await page.locator(".card", { hasText: "Translator" }).waitFor();
+  await server.call("DELETE", `/me/agents/${other.id}?force=true`);
+  await page.locator(".card", { hasText: "Translator" }).waitFor({ state: "detached" });
   assertClean(seen);
 });
 

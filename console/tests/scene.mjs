@@ -33,6 +33,19 @@ export async function scene(server) {
   const quiet = await server.room("Release notes", Writer);
   await server.say(quiet, "@admin/writer please draft the notes for 0.2", Writer);
 
+  // Two agents that talk to each other are held by the loop guard.
+  await server.call("PATCH", `/me/chats/${quiet}`, { chat: { max_hops: 1 } });
+  await server.call("POST", `/me/chats/${quiet}/participants`, { participant: { participant_id: Translator.id } });
+  const talk = await server.say(quiet, "@admin/translator agree on the wording with the writer", Translator);
+  const turns = [[Translator, Writer, "@admin/writer shall we say *launch*?"], [Writer, Translator, "@admin/translator I would say *release*."]];
+  for (let last = talk.id; turns.length > 0;) {
+    const [from, to, content] = turns.shift();
+    await ask(from, "POST", `/chats/${quiet}/messages/${last}/processing`, {});
+    const sent = await ask(from, "POST", `/chats/${quiet}/messages`, { message: { content, mentions: [{ id: to.id }] } });
+    await ask(from, "POST", `/chats/${quiet}/messages/${last}/processed`, {});
+    last = sent.id;
+  }
+
   const foreign = await server.call("POST", "/agent/chats", { chat: {} }, Translator.key);
   await server.call("POST", `/agent/chats/${foreign.id}/participants`, { participant: { participant_id: Writer.id } }, Translator.key);
   await ask(Translator, "POST", `/chats/${foreign.id}/messages`, { message: { content: "@admin/writer the German version is ready", mentions: [{ id: Writer.id }] } });

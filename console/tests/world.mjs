@@ -6,7 +6,7 @@
 //   CONSOLE_PYTHON    a Python with band-sdk, for the tests that run a published agent
 import assert from "node:assert/strict";
 import { spawn, execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -18,6 +18,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 export const PROGRAM = process.env.PARLANCE_BIN ?? join(root, "target/debug/parlance");
 const AGENT = join(root, "examples/agent.py");
 export const BROWSER = process.env.CONSOLE_BROWSER ?? "chromium";
+/** With PARLANCE_TEST_NODES=spread, each request and each socket goes to the next of three servers. */
+const NODES = process.env.PARLANCE_TEST_NODES === "spread" ? 3 : 1;
 export const PASSWORD = "correct horse battery";
 
 export async function until(what, probe, withinMs = 20_000) {
@@ -44,33 +46,50 @@ export class Server {
   static async start() {
     const server = new Server();
     server.directory = mkdtempSync(join(tmpdir(), "parlance-console-"));
-    server.port = await freePort();
-    server.url = `http://127.0.0.1:${server.port}`;
+    server.ports = [];
+    for (let node = 0; node < NODES; node++) server.ports.push(await freePort());
+    server.urls = server.ports.map(port => `http://127.0.0.1:${port}`);
+    server.turn = 0;
     server.output = "";
+    server.environment = { ...process.env, PARLANCE_DATA_DIR: join(server.directory, "data"), PARLANCE_REGISTRATION: "invitation" };
+    if (NODES > 1) {
+      const port = await freePort();
+      server.bus = spawn(existsSync("/usr/sbin/nats-server") ? "/usr/sbin/nats-server" : "nats-server", ["-a", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
+      Object.assign(server.environment, { PARLANCE_CLUSTER_MODE: "multi", PARLANCE_NATS_URL: `nats://127.0.0.1:${port}` });
+    }
     await server.run();
     server.key = /thnv_u_\S+/.exec(server.output)[0];
     return server;
   }
 
+  /** The server for the next caller. */
+  get url() { return this.urls[this.turn++ % NODES]; }
+
   async run() {
-    this.child = spawn(PROGRAM, ["serve", "--listen", `127.0.0.1:${this.port}`, "--data-dir", join(this.directory, "data"), "--rate-limits", "false"], { stdio: ["ignore", "pipe", "pipe"] });
-    for (const stream of [this.child.stdout, this.child.stderr]) stream.on("data", chunk => { this.output += chunk; });
-    this.ended = new Promise(resolve => this.child.on("exit", resolve));
-    await until(`the server is ready: ${this.output}`, () => fetch(`${this.url}/ready`).then(answer => answer.ok, () => false));
+    this.children = [];
+    this.ended = [];
+    for (const url of this.urls) {
+      const child = spawn(PROGRAM, ["serve", "--listen", new URL(url).host, "--rate-limits", "false"], { env: this.environment, stdio: ["ignore", "pipe", "pipe"] });
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", chunk => { this.output += chunk; });
+      this.children.push(child);
+      this.ended.push(new Promise(resolve => child.on("exit", resolve)));
+      await until("the server is ready", () => fetch(`${url}/ready`).then(answer => answer.ok, () => false)).catch(cause => { throw new Error(`${cause.message}\n${this.output}`); });
+    }
   }
 
   async stop(signal = "SIGTERM") {
-    this.child.kill(signal);
-    await this.ended;
+    for (const child of this.children) child.kill(signal);
+    await Promise.all(this.ended);
   }
 
   async close() {
     await this.stop("SIGKILL");
+    this.bus?.kill();
     rmSync(this.directory, { recursive: true, force: true });
   }
 
   command(...words) {
-    return execFileSync(PROGRAM, [...words, "--data-dir", join(this.directory, "data")]).toString();
+    return execFileSync(PROGRAM, words, { env: this.environment }).toString();
   }
 
   /** A request with a key, the first user's unless another is given. */
@@ -147,7 +166,7 @@ export async function closeBrowser() { await browser?.close(); browser = undefin
 /** A server, the console in front of it, and a page; all ends with the test. */
 export async function world(test, { viewport = { width: 1280, height: 800 }, ...options } = {}) {
   const server = await Server.start();
-  const console_ = await serve({ to: server.url });
+  const console_ = await serve({ to: server.urls });
   const context = await (await launched()).newContext({ viewport, ...options });
   const page = await context.newPage();
   const seen = watch(page);
@@ -162,11 +181,11 @@ export async function world(test, { viewport = { width: 1280, height: 800 }, ...
 /** What a page must not do: report errors, break the policy, or talk to another host. */
 export function watch(page) {
   const seen = { errors: [], foreign: [], requests: 0 };
-  page.on("console", message => {
-    // The browser reports every request and socket that fails; tests that cut the network expect that.
-    if (message.type() === "error" && !/Failed to load resource|WebSocket connection to|can.t establish a connection|connection to .* was interrupted/.test(message.text())) seen.errors.push(message.text());
-  });
-  page.on("pageerror", error => seen.errors.push(String(error)));
+  // The browser reports every request and socket that fails; tests that cut the network expect that.
+  const expected = /Failed to load resource|WebSocket connection to|establish a connection to the server at ws|connection to ws.* was interrupted/;
+  const note = text => { if (!expected.test(text)) seen.errors.push(text); };
+  page.on("console", message => { if (message.type() === "error") note(message.text()); });
+  page.on("pageerror", error => note(String(error)));
   page.on("request", request => {
     seen.requests++;
     if (!/^(http|ws):\/\/127\.0\.0\.1:|^(data|blob|about):/.test(request.url())) seen.foreign.push(request.url());

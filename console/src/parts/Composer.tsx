@@ -85,6 +85,8 @@ export function Composer({ room }: { room: OpenRoom }) {
     } catch (cause) { return complain(cause); }
     write("");
     at.value = null;
+    // The button is disabled now.
+    box.current?.focus();
     room.outbox.send(content, wanted.map(one => one.id));
   };
   const key = (event: KeyboardEvent): void => {

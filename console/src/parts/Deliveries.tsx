@@ -1,6 +1,6 @@
 // What became of a text at each agent that it mentions: in a word and a shape, and in full when it is opened.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, explain } from "../pure/errors.ts";
 import { deliveriesOf, type Delivery, type Message, type State } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
@@ -95,7 +95,7 @@ function Inside({ message, delivery, isParticipant }: { message: Message; delive
                 <time dateTime={one.started_at} title={exact(one.started_at)}>{clock(one.started_at)}</time>
                 {one.completed_at && ` · ${duration(Date.parse(one.completed_at) - Date.parse(one.started_at))}`}
               </p>
-              {one.error && <Detail text={one.error} label={`Error of attempt ${one.attempt_number}`} />}
+              {one.error && <Detail text={one.error} label={w.delivery.errorOf(one.attempt_number)} />}
             </li>
           ))}
         </ol>
@@ -139,13 +139,19 @@ function Actions({ message, delivery, isStuck, isParticipant }: { message: Messa
   const { agent, state } = delivery;
   const [isBusy, setBusy] = useState(false);
   const [isAsking, setAsking] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
   if (state === "processed" || delivery.replacedBy) return null;
   const canRetry = state === "failed" || state === "dead" || state === "held" || state === "delivered" || (state === "processing" && isStuck);
   const canSendAgain = isParticipant && state !== "processing" && state !== "held" && state !== "new";
 
+  // What was pressed goes away when the state changes; the focus goes to the line of the delivery.
+  const settle = (): void => {
+    const line = box.current?.closest("details")?.querySelector("summary");
+    setTimeout(() => line?.focus());
+  };
   const run = (work: () => Promise<void>): void => {
     setBusy(true);
-    work().catch(complain).finally(() => setBusy(false));
+    work().then(settle, complain).finally(() => setBusy(false));
   };
   const again = async (): Promise<void> => {
     await sendAgain(message.id, agent.id);
@@ -157,16 +163,16 @@ function Actions({ message, delivery, isStuck, isParticipant }: { message: Messa
     else if (answer.agent.connected) inform(w.delivery.notTaken(agent.name), isParticipant ? { label: w.delivery.sendAgain, run: () => run(again) } : undefined);
   };
   return (
-    <div class="actions">
+    <div class="actions" ref={box}>
       {canRetry && <button type="button" class="plain small" disabled={isBusy} onClick={() => run(tryAgain)}><Icon name="rotate-cw" size={14} />{w.delivery.retry}</button>}
       {state !== "dead" && <button type="button" class="plain small" disabled={isBusy} onClick={() => setAsking(true)}>{w.delivery.deadLetter}</button>}
       {canSendAgain && <button type="button" class="plain small" disabled={isBusy} onClick={() => run(again)}>{w.delivery.sendAgain}</button>}
-      {isAsking && <DeadLetter message={message} delivery={delivery} onClose={() => setAsking(false)} />}
+      {isAsking && <DeadLetter message={message} delivery={delivery} onDone={settle} onClose={() => setAsking(false)} />}
     </div>
   );
 }
 
-function DeadLetter({ message, delivery, onClose }: { message: Message; delivery: Delivery; onClose: () => void }) {
+function DeadLetter({ message, delivery, onDone, onClose }: { message: Message; delivery: Delivery; onDone: () => void; onClose: () => void }) {
   const { agent, state } = delivery;
   const [reason, setReason] = useState("");
   const submit = async (): Promise<void> => {
@@ -174,6 +180,7 @@ function DeadLetter({ message, delivery, onClose }: { message: Message; delivery
     if (state === "processed") return;
     await deadLetter(message.id, agent.id, state, reason.trim());
     inform(w.delivery.deadLettered);
+    onDone();
   };
   return (
     <Confirm title={w.delivery.deadLetterTitle} text={w.delivery.deadLetterText(agent.name)} submit={w.delivery.deadLetterSubmit} danger onSubmit={submit} onClose={onClose}>

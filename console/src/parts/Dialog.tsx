@@ -9,18 +9,36 @@ import { Icon } from "./Icon.tsx";
 export function Dialog({ title, onClose, children, wide = false }: { title: string; onClose: () => void; children: ComponentChildren; wide?: boolean }) {
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const leave = useRef(onClose);
+  leave.current = onClose;
   useLayoutEffect(() => {
     const dialog = box.current!;
+    const asked = (event: Event): void => {
+      if (event.target !== dialog) return;
+      event.preventDefault();
+      leave.current();
+    };
+    const key = (event: KeyboardEvent): void => {
+      if (event.key !== "Escape" || event.defaultPrevented) return;
+      event.preventDefault();
+      event.stopPropagation();
+      leave.current();
+    };
+    // Phones ask to close without a key. Preact does not know this event in every browser.
+    dialog.addEventListener("cancel", asked);
+    dialog.addEventListener("keydown", key);
     const before = document.activeElement as HTMLElement | null;
     dialog.showModal();
     (dialog.querySelector<HTMLElement>("[data-focus]") ?? dialog.querySelector<HTMLElement>("h2"))?.focus();
     return () => {
       dialog.close();
       if (before?.isConnected) before.focus();
+      // What opened the dialog may have gone with it.
+      setTimeout(() => { if (document.activeElement === document.body) document.querySelector<HTMLElement>("main h1")?.focus(); });
     };
   }, []);
   return (
-    <dialog ref={box} class={wide ? "dialog wide" : "dialog"} aria-labelledby={id} onCancel={event => { event.preventDefault(); onClose(); }}>
+    <dialog ref={box} class={wide ? "dialog wide" : "dialog"} aria-labelledby={id}>
       <header>
         <h2 id={id} tabIndex={-1}>{title}</h2>
         <button type="button" class="quiet square" aria-label={w.close} onClick={onClose}><Icon name="x" /></button>

@@ -100,7 +100,7 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
   const cache = useRef(new Map<string, { key: unknown[]; node: JSX.Element }>());
   const fresh = new Map<string, { key: unknown[]; node: JSX.Element }>();
   const drawn = (row: Row, draw: () => JSX.Element): JSX.Element => {
-    const key: unknown[] = row.kind === "text" ? [row.message, row.isContinued, isParticipant] : row.kind === "steps" ? [...row.events, row.dropped] : [row.id];
+    const key: unknown[] = row.kind === "text" ? [row.message, row.isContinued, isParticipant] : row.kind === "steps" ? [...row.events, row.dropped, row.isPartial] : [row.id];
     const known = cache.current.get(row.id);
     const isSame = known && known.key.length === key.length && known.key.every((part, at) => part === key[at]);
     const entry = isSame ? known : { key, node: draw() };
@@ -131,7 +131,7 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
                     <time dateTime={row.message.inserted_at} title={exact(row.message.inserted_at)}>{clock(row.message.inserted_at)}</time>
                   </li>
                 );
-                case "steps": return <li key={row.id} data-row><Steps name={row.name} events={row.events} dropped={row.dropped} /></li>;
+                case "steps": return <li key={row.id} data-row><Steps name={row.name} events={row.events} dropped={row.dropped} isPartial={row.isPartial} /></li>;
                 case "unknown": return <li key={row.id} data-row class="unknown"><button type="button" class="link" onClick={() => void room.openGap(row.after)}>{w.room.steps}</button></li>;
               }
             }))}

@@ -3,7 +3,14 @@
 import { useEffect, useState } from "preact/hooks";
 import { connectNow, link } from "../wire/link.ts";
 import { w } from "../words.ts";
+import { Dot } from "./Face.tsx";
 import { Icon } from "./Icon.tsx";
+
+/** The state in a word or two. */
+export function LinkWord() {
+  const isOpen = link.value.kind === "open";
+  return <span class="presence"><Dot isOn={isOpen} />{isOpen ? w.link.open : w.link.connecting}</span>;
+}
 
 /** A bar above the page while the socket is away. Short losses show nothing. */
 export function LinkBar() {

@@ -51,7 +51,7 @@ function One({ one, room, canRemove }: { one: Person; room: OpenRoom; canRemove:
   useEffect(() => { if (isAgent && !isOn) void findDisconnect(one.id); }, [isOn]);
   const last = isOn ? null : awaySince(one.id);
   const state = isOn ? (one.is_external === false ? w.people.platform : w.people.connected)
-    : last ? `${w.people.notConnected} since ${since(last.at, now.value)}${last.reason ? `: ${last.reason}` : ""}` : w.people.notConnected;
+    : last ? w.people.notConnectedSince(since(last.at, now.value), last.reason) : w.people.notConnected;
   return (
     <li class="person">
       <Face id={one.id} name={one.name} isAgent={isAgent} />

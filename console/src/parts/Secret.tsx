@@ -28,6 +28,7 @@ export function Secret({ registered, isNew, onClose, onRoom }: { registered: Reg
     `export BAND_API_KEY=${credentials.api_key}`,
     `export BAND_REST_URL=${location.origin}`,
     `export BAND_WS_URL=${location.origin.replace(/^http/, "ws")}/api/v1/socket/websocket`,
+    "python examples/agent.py",
   ].join("\n");
   const leave = (): void => { if (isCopied || isConnected) onClose(); else setAsking(true); };
 

@@ -10,7 +10,7 @@ import { Icon } from "./Icon.tsx";
 /** Of one detail, this much is shown. */
 const MOST_SHOWN = 32 * 1024;
 
-export function Steps({ name, events, dropped }: { name: string; events: Message[]; dropped: number }) {
+export function Steps({ name, events, dropped, isPartial }: { name: string; events: Message[]; dropped: number; isPartial: boolean }) {
   const first = events[0]!;
   const last = events.at(-1)!;
   const calls = events.filter(event => event.message_type === "tool_call").length;
@@ -18,7 +18,7 @@ export function Steps({ name, events, dropped }: { name: string; events: Message
   const took = Date.parse(last.inserted_at) - Date.parse(first.inserted_at);
   const preview = failed.at(-1) ?? last;
   const facts = [
-    w.steps.count(events.length + dropped),
+    isPartial ? w.steps.countOfMore(events.length + dropped) : w.steps.count(events.length + dropped),
     calls > 0 ? w.steps.calls(calls) : "",
     failed.length > 0 ? w.steps.errors(failed.length) : "",
     took >= 1000 ? duration(took) : "",
@@ -34,7 +34,7 @@ export function Steps({ name, events, dropped }: { name: string; events: Message
       </summary>
       {isOpen && (
         <>
-          {dropped > 0 && <p class="hint">{w.steps.dropped(dropped)}</p>}
+          {(dropped > 0 || isPartial) && <p class="hint">{dropped > 0 && !isPartial ? w.steps.dropped(dropped) : w.steps.partial}</p>}
           <ol>{events.map(event => <Step key={event.id} event={event} />)}</ol>
         </>
       )}

@@ -3,9 +3,10 @@
 import { useState } from "preact/hooks";
 import { mentionsOf, type Message } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
-import { clock, exact } from "../pure/when.ts";
+import { clock, exact, since } from "../pure/when.ts";
 import { BASE } from "../store/route.ts";
 import { inform } from "../store/notices.ts";
+import { now } from "../store/now.ts";
 import type { OpenRoom } from "../store/room.ts";
 import { call } from "../wire/call.ts";
 import { user } from "../wire/session.ts";
@@ -47,6 +48,7 @@ export function Text({ message, room, isContinued, isParticipant }: { message: M
         <span class="name" title={handle ? `@${handle}` : undefined}>{name}</span>
         {message.sender_type === "Agent" && <span class="tag">{w.agent}</span>}
         <time dateTime={message.inserted_at} title={exact(message.inserted_at)}>{clock(message.inserted_at)}</time>
+        {message.respond_by && <span class="tag" title={exact(message.respond_by)}>{w.room.respondBy(since(message.respond_by, now.value))}</span>}
         {message.updated_at > message.inserted_at && <span class="hint">{w.room.edited}</span>}
       </header>
       <Markdown text={message.content} mentions={mentions} />

@@ -23,7 +23,8 @@ test("texts of one sender in a row share a heading for five minutes", () => {
 
 test("steps that were not read are offered where an agent answers", () => {
   const rows = [make("t1", 0), make("t2", 10, "text", "echo", "Agent"), make("t3", 20), make("t4", 30, "text", "echo", "Agent")];
-  assert.deepEqual(shown(rows, [make("e", 25, "thought", "echo")], false), ["day", "text t1", "unknown", "text t2", "text t3", "steps echo 1", "unknown", "text t4"]);
+  assert.deepEqual(fold(rows, spread(rows, [make("e", 25, "thought", "echo")], false, false)).map(row => row.kind === "steps" && row.isPartial).filter(Boolean), [true]);
+  assert.deepEqual(shown(rows, [make("e", 25, "thought", "echo")], false), ["day", "text t1", "unknown", "text t2", "text t3", "steps echo 1", "text t4"]);
 });
 
 test("a page of steps belongs to the rows behind it only", () => {

@@ -8,7 +8,7 @@ export interface Gap {
   events: Message[];
   /** Events that were dropped because there were too many. */
   dropped: number;
-  /** Whether all are here. If not, they are fetched when somebody opens the line. */
+  /** Whether all are here. If none is, they are fetched when somebody asks for them. */
   complete: boolean;
 }
 
@@ -21,7 +21,7 @@ export type Row =
   | { kind: "day"; id: string; at: string }
   | { kind: "text"; id: string; message: Message; isContinued: boolean }
   | { kind: "attention"; id: string; message: Message }
-  | { kind: "steps"; id: string; sender: Id; name: string; events: Message[]; dropped: number }
+  | { kind: "steps"; id: string; sender: Id; name: string; events: Message[]; dropped: number; isPartial: boolean }
   | { kind: "unknown"; id: string; after: Id };
 
 /** Texts of one sender within five minutes share one heading. */
@@ -38,12 +38,12 @@ export function fold(rows: Message[], gaps: ReadonlyMap<Id, Gap>): Row[] {
       for (const line of bySender(gap)) {
         const first = line.events[0]!;
         onDay(first.inserted_at, first.id);
-        result.push({ kind: "steps", id: `steps-${after}-${line.sender}`, ...line });
+        result.push({ kind: "steps", id: `steps-${after}-${line.sender}`, isPartial: !gap.complete, ...line });
       }
       heading = null;
     }
     // Agents report steps before their text, so only there is something to expect.
-    if ((!gap || !gap.complete) && after !== START && next && isText(next) && next.sender_type === "Agent") {
+    if ((!gap || (!gap.complete && gap.events.length === 0)) && after !== START && next && isText(next) && next.sender_type === "Agent") {
       result.push({ kind: "unknown", id: `unknown-${after}`, after });
     }
   };

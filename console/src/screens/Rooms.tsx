@@ -1,6 +1,6 @@
 // No room is open: what to do next, and the dialog for a new room.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Choose, Somebody } from "../parts/Choose.tsx";
 import { Dialog, Fault, useForm } from "../parts/Dialog.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -11,6 +11,7 @@ import { agents, isLoading } from "../store/agents.ts";
 import { peers, type Peer } from "../store/people.ts";
 import { create, isLoading as areRoomsLoading, rooms } from "../store/rooms.ts";
 import { BASE, go } from "../store/route.ts";
+import { newIdempotencyKey } from "../wire/call.ts";
 import { w } from "../words.ts";
 
 export function Rooms({ onNewRoom }: { onNewRoom: () => void }) {
@@ -31,8 +32,11 @@ export function NewRoom({ chosen, onClose }: { chosen: Id[]; onClose: () => void
   const [found, setFound] = useState<Peer[] | null>(null);
   const [who, setWho] = useState<ReadonlySet<Id>>(new Set(chosen));
   useEffect(() => { peers().then(setFound, () => setFound([])); }, []);
+  const sent = useRef({ title: "", key: "" });
   const form = useForm(async data => {
-    const id = await create(String(data.get("title")).trim(), [...who]);
+    const title = String(data.get("title")).trim();
+    if (!sent.current.key || sent.current.title !== title) sent.current = { title, key: newIdempotencyKey() };
+    const id = await create(title, [...who], sent.current.key);
     onClose();
     go(`/rooms/${id}`);
   });

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Face } from "../parts/Face.tsx";
+import { LinkWord } from "../parts/LinkState.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { plain } from "../pure/markdown.ts";
 import { mentionsOf } from "../pure/message.ts";
@@ -46,7 +47,7 @@ export function Sidebar({ onNewRoom }: { onNewRoom: () => void }) {
       </div>
       <footer>
         <Face id={me.id} name={`${me.first_name} ${me.last_name}`} isAgent={false} small />
-        <span class="me"><span class="name">{visible(`${me.first_name} ${me.last_name}`.trim())}</span><span class="handle">@{me.handle}</span></span>
+        <span class="me"><span class="name">{visible(`${me.first_name} ${me.last_name}`.trim())}</span><LinkWord /></span>
         <button type="button" class="quiet square" aria-label={w.nav.logOut} title={w.nav.logOut} onClick={() => void logOut()}><Icon name="log-out" /></button>
       </footer>
     </nav>
@@ -66,7 +67,7 @@ function Item({ room, count, isHere, at }: { room: Room; count: number; isHere: 
       <a href={`${BASE}/rooms/${room.id}`} aria-current={isHere ? "page" : undefined} class={count > 0 ? "unread" : ""}>
         <span class="title">{visible(room.title)}</span>
         {when && <time dateTime={when}>{brief(when, at)}</time>}
-        <span class="preview">{last ? `${last.sender_id === user.value?.id ? "You" : visible(last.sender_name)}: ${plain(last.content, mentionsOf(last), 90)}` : w.nav.nothingYet}</span>
+        <span class="preview">{last ? `${last.sender_id === user.value?.id ? w.nav.you : visible(last.sender_name)}: ${plain(last.content, mentionsOf(last), 90)}` : w.nav.nothingYet}</span>
         {status !== "idle" && <span class={`status ${status}`}>{w.workStatus[status] ?? status}</span>}
         {count > 0 && <span class="badge">{w.nav.unread(count)}</span>}
       </a>

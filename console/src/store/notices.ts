@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { explain } from "../pure/errors.ts";
-import { onLeave } from "../wire/session.ts";
+import { onLeave, phase } from "../wire/session.ts";
 
 export interface Notice { id: number; kind: "info" | "error"; text: string; action?: { label: string; run: () => void } | undefined }
 
@@ -19,6 +19,8 @@ export function inform(text: string, action?: Notice["action"]): void {
 
 /** Something that failed. It stays until it is closed. */
 export function complain(cause: unknown): void {
+  // What fails because the session ended is said by the log-in.
+  if (phase.value !== "in") return;
   put("error", typeof cause === "string" ? cause : explain(cause));
 }
 

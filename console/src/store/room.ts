@@ -119,7 +119,7 @@ export class OpenRoom {
     const events = next ? data.filter(event => event.inserted_at < next.inserted_at) : data;
     const isAll = events.length < data.length || !metadata.has_newer;
     this.beforeChange();
-    this.gaps.value = new Map(this.gaps.value).set(after, { events, dropped: 0, complete: isAll || events.length > 0 });
+    this.gaps.value = new Map(this.gaps.value).set(after, { events, dropped: 0, complete: isAll });
   }
 
   /**

@@ -53,7 +53,9 @@ export async function load(): Promise<void> {
     const { data, metadata } = await page();
     batch(() => {
       const isAll = !metadata.has_more;
-      if (isAll) for (const id of known.value.keys()) if (!data.some(room => room.id === id)) drop(id);
+      // The list is in the order of changes, so what changed after its last row and is not in it is gone.
+      const from = isAll ? "" : data.at(-1)!.updated_at;
+      for (const room of rooms.value) if (room.updated_at > from && !data.some(one => one.id === room.id)) drop(room.id);
       take(...data);
       if (isAll || next.value === null) next.value = metadata.next_cursor ?? null;
       isLoading.value = false;
@@ -81,8 +83,9 @@ export async function find(id: Id): Promise<Room> {
   return roomOf(id)!;
 }
 
-export async function create(title: string, participants: Id[]): Promise<Id> {
-  const { data } = await call("createChat", { body: { chat: title ? { title } : {} } });
+/** Calling it again with the same key, after an answer was lost, creates nothing twice. */
+export async function create(title: string, participants: Id[], idempotencyKey: string): Promise<Id> {
+  const { data } = await call("createChat", { idempotencyKey, body: { chat: title ? { title } : {} } });
   take({ ...data, membership: "participant", my_role: "owner", via_agent_ids: [] });
   for (const id of participants) {
     await call("addParticipant", { path: { chat_id: data.id }, body: { participant: { participant_id: id } } }).catch(complain);

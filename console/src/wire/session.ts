@@ -31,7 +31,8 @@ const tabs = new BroadcastChannel("parlance");
 
 tabs.onmessage = event => {
   if (event.data === "out") end(false);
-  if (event.data === "in" && phase.value === "out") void renew();
+  // Perhaps as somebody else.
+  if (event.data === "in" && phase.value !== "starting") void renew();
 };
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && phase.value === "in") void fresh();
@@ -82,6 +83,8 @@ export function renew(): Promise<boolean> {
 export const fresh = async (): Promise<boolean> => Date.now() < expiresAt - 60_000 || renew();
 
 function take(answer: Answer): void {
+  // Another tab of this browser has logged in as somebody else.
+  if (user.value && user.value.id !== answer.user.id) for (const leave of leaving) leave();
   token = answer.access_token;
   expiresAt = Date.now() + answer.expires_in * 1000;
   user.value = answer.user;
@@ -106,6 +109,8 @@ async function ask(method: string, path: string, body?: unknown): Promise<Answer
   const answer = await fetch(path, {
     method,
     credentials: "same-origin",
+    // Logging out goes through even if the page is left at once.
+    keepalive: method === "DELETE",
     headers: { "content-type": "application/json" },
     ...(body ? { body: JSON.stringify(body) } : method === "POST" ? { body: "{}" } : {}),
   }).catch(() => { throw unreachable(); });

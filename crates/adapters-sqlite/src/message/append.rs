@@ -239,7 +239,7 @@ fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(),
     let insert = statement!(
         columns!(),
         ", cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     );
     let cause = CauseColumns::of(message);
     with_values(insert, message)?
