@@ -28,20 +28,20 @@ SELECT "participants"."participant_id", "participants"."kind", "participants"."r
     AND ("participants"."left_at" IS NULL))
   ORDER BY "participants"."joined_at", "participants"."participant_id";
 SELECT id, title IS NULL
-  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, respond_within, max_hops, xmin::text
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, respond_within, max_hops, organization_id, xmin::text
   FROM chats
   WHERE id = ANY($1)
   AND deleted_at IS NULL
   ORDER BY id
   FOR NO KEY UPDATE;
-SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes, organizations.paused_at IS NOT NULL, organizations.max_hops
+SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes, organizations.paused_at IS NOT NULL, organizations.max_hops, organizations.foreign_policy
   FROM chats
   JOIN organizations
   ON organizations.id = chats.organization_id
   JOIN plans
   ON plans.name = organizations.plan
   WHERE chats.id = ANY($1)
-  AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS NOT NULL);
+  AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS NOT NULL OR organizations.foreign_policy IS NOT NULL);
 SELECT member.chat_id, member.participant_id, member.status, member.stopped_at IS NOT NULL OR FALSE
   FROM unnest($1, $2) AS wanted (chat_id, participant_id)
   CROSS JOIN LATERAL
@@ -50,16 +50,34 @@ SELECT member.chat_id, member.participant_id, member.status, member.stopped_at I
     WHERE participants.chat_id = wanted.chat_id
     AND participants.participant_id = wanted.participant_id
     AND participants.left_at IS NULL OFFSET 0) AS member;
+SELECT addressed.id, organizations.id
+  FROM
+  (SELECT mentioned.id,
+    (SELECT organization_id
+      FROM users
+      WHERE users.id =
+      (SELECT owner_id
+        FROM agents
+        WHERE agents.id = mentioned.id)) AS organization_id
+    FROM unnest($1) AS mentioned (id) OFFSET 0) AS addressed
+  JOIN organizations
+  ON organizations.id = addressed.organization_id
+  AND organizations.foreign_policy = 'hold'
+  WHERE
+  (SELECT count(*) > 0
+    FROM organizations AS any_other
+    WHERE any_other.foreign_policy = 'hold');
 SELECT "participants"."chat_id", "participants"."participant_id"
   FROM "participants"
   WHERE ((("participants"."chat_id" = ANY($1))
       AND ("participants"."kind" = $2))
     AND ("participants"."left_at" IS NULL));
-WITH message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent)
+WITH message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin)
     SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, CASE WHEN new.root_id IS NULL THEN found.cause_id ELSE new.cause_id END, CASE WHEN new.root_id IS NULL THEN found.root_id ELSE new.root_id END, greatest(new.hop, found.hop), CASE WHEN new.root_id IS NULL THEN found.originator_id ELSE new.originator_id END, CASE WHEN new.root_id IS NULL THEN found.originator_kind ELSE new.originator_kind END, CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END, CASE WHEN new.root_id IS NULL
     AND found.traceparent IS NOT NULL
-    AND (new.traceparent IS NULL OR substr(new.traceparent, 37, 16) = substr(new.id::text, 20, 4) || substr(new.id::text, 25)) THEN substr(found.traceparent, 1, 36) || substr(new.id::text, 20, 4) || substr(new.id::text, 25) || substr(found.traceparent, 53) ELSE new.traceparent END
-    FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent)
+    AND (new.traceparent IS NULL OR substr(new.traceparent, 37, 16) = substr(new.id::text, 20, 4) || substr(new.id::text, 25)) THEN substr(found.traceparent, 1, 36) || substr(new.id::text, 20, 4) || substr(new.id::text, 25) || substr(found.traceparent, 53) ELSE new.traceparent END, CASE WHEN found.is_foreign OR new.is_foreign
+    AND (new.root_id IS NOT NULL OR found.root_id IS NULL) THEN new.labels_foreign END
+    FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent, is_foreign, labels_foreign)
     CROSS JOIN LATERAL (WITH here AS MATERIALIZED
       (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
           AND deliveries.current_attempt > 0
@@ -79,12 +97,12 @@ WITH message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sen
       AND is_complete THEN root_id END AS root_id, CASE WHEN open > 0 OR NOT is_complete THEN coalesce(hop, 0) END AS hop, CASE WHEN open = 1
       AND is_complete THEN originator_id END AS originator_id, CASE WHEN open = 1
       AND is_complete THEN originator_kind END AS originator_kind, CASE WHEN open > 1 OR NOT is_complete THEN TRUE END AS ambiguous_cause, CASE WHEN open = 1
-      AND is_complete THEN traceparent END AS traceparent
+      AND is_complete THEN traceparent END AS traceparent, coalesce(is_foreign, FALSE) AS is_foreign
       FROM
       (SELECT (array_agg(place.cause_id) FILTER
           (WHERE place.id IS NOT NULL))[1] AS cause_id, (array_agg(place.root_id) FILTER
           (WHERE place.id IS NOT NULL))[1] AS root_id, max(place.hop) AS hop, (array_agg(place.originator_id) FILTER
-          (WHERE place.id IS NOT NULL))[1] AS originator_id, max(place.originator_kind) AS originator_kind, max(place.traceparent) AS traceparent, count(place.id) AS open, count(*) < 100 OR coalesce(bool_or(is_here
+          (WHERE place.id IS NOT NULL))[1] AS originator_id, max(place.originator_kind) AS originator_kind, max(place.traceparent) AS traceparent, bool_or(place.is_foreign) AS is_foreign, count(place.id) AS open, count(*) < 100 OR coalesce(bool_or(is_here
             AND is_open), FALSE) AS is_complete
         FROM
         (SELECT *
@@ -124,13 +142,13 @@ WITH message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sen
             AND deliveries.current_attempt > 0
             LIMIT 100)) AS examined
         LEFT JOIN LATERAL
-        (SELECT id, id AS cause_id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), 2147483646) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind, traceparent
+        (SELECT id, id AS cause_id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), 2147483646) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind, traceparent, foreign_origin IS NOT NULL AS is_foreign
           FROM messages
           WHERE messages.chat_id = examined.chat_id
           AND messages.sequence = examined.sequence OFFSET 0) AS place
         ON examined.is_open) AS attempts) AS found
-    RETURNING id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent)
-  SELECT id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent
+    RETURNING id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin)
+  SELECT id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin
   FROM message
   WHERE message.root_id IS NOT NULL OR message.ambiguous_cause;
 INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
@@ -266,8 +284,8 @@ SELECT "participants"."participant_id", "participants"."kind", "participants"."r
 WITH durable AS MATERIALIZED
   (SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off'), locked AS MATERIALIZED
-  (SELECT chats.id, chats.organization_id, seen.max_hops
-    FROM unnest($1, $2, $3) AS seen (id, version, max_hops)
+  (SELECT chats.id, chats.organization_id, seen.max_hops, seen.foreign_policy
+    FROM unnest($1, $2, $3, $4) AS seen (id, version, max_hops, foreign_policy)
     JOIN chats
     ON chats.id = seen.id
     WHERE chats.xmin::text = seen.version
@@ -275,25 +293,44 @@ WITH durable AS MATERIALIZED
     FOR NO KEY UPDATE OF chats SKIP LOCKED), guard AS MATERIALIZED
   (SELECT
     (SELECT count(*)
-      FROM locked) = $4
+      FROM locked) = $5
     AND
     (SELECT count(*)
       FROM durable) >= 0
     AND NOT EXISTS
     (SELECT 1
       FROM
-      (SELECT DISTINCT organization_id AS id, max_hops
+      (SELECT DISTINCT organization_id AS id, max_hops, foreign_policy
         FROM locked) AS own
       JOIN organizations
       ON organizations.id = own.id
       JOIN plans
       ON plans.name = organizations.plan
       WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS DISTINCT
-      FROM own.max_hops) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent)
+      FROM own.max_hops OR coalesce(organizations.foreign_policy, 'label') <> own.foreign_policy)
+    AND NOT EXISTS
+    (SELECT addressed.id, organizations.id
+      FROM
+      (SELECT mentioned.id,
+        (SELECT organization_id
+          FROM users
+          WHERE users.id =
+          (SELECT owner_id
+            FROM agents
+            WHERE agents.id = mentioned.id)) AS organization_id
+        FROM unnest($6) AS mentioned (id) OFFSET 0) AS addressed
+      JOIN organizations
+      ON organizations.id = addressed.organization_id
+      AND organizations.foreign_policy = 'hold'
+      WHERE
+      (SELECT count(*) > 0
+        FROM organizations AS any_other
+        WHERE any_other.foreign_policy = 'hold')) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin)
     SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, CASE WHEN new.root_id IS NULL THEN found.cause_id ELSE new.cause_id END, CASE WHEN new.root_id IS NULL THEN found.root_id ELSE new.root_id END, greatest(new.hop, found.hop), CASE WHEN new.root_id IS NULL THEN found.originator_id ELSE new.originator_id END, CASE WHEN new.root_id IS NULL THEN found.originator_kind ELSE new.originator_kind END, CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END, CASE WHEN new.root_id IS NULL
     AND found.traceparent IS NOT NULL
-    AND (new.traceparent IS NULL OR substr(new.traceparent, 37, 16) = substr(new.id::text, 20, 4) || substr(new.id::text, 25)) THEN substr(found.traceparent, 1, 36) || substr(new.id::text, 20, 4) || substr(new.id::text, 25) || substr(found.traceparent, 53) ELSE new.traceparent END
-    FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent)
+    AND (new.traceparent IS NULL OR substr(new.traceparent, 37, 16) = substr(new.id::text, 20, 4) || substr(new.id::text, 25)) THEN substr(found.traceparent, 1, 36) || substr(new.id::text, 20, 4) || substr(new.id::text, 25) || substr(found.traceparent, 53) ELSE new.traceparent END, CASE WHEN found.is_foreign OR new.is_foreign
+    AND (new.root_id IS NOT NULL OR found.root_id IS NULL) THEN new.labels_foreign END
+    FROM unnest($7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent, is_foreign, labels_foreign)
     CROSS JOIN LATERAL (WITH here AS MATERIALIZED
       (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
           AND deliveries.current_attempt > 0
@@ -313,12 +350,12 @@ WITH durable AS MATERIALIZED
       AND is_complete THEN root_id END AS root_id, CASE WHEN open > 0 OR NOT is_complete THEN coalesce(hop, 0) END AS hop, CASE WHEN open = 1
       AND is_complete THEN originator_id END AS originator_id, CASE WHEN open = 1
       AND is_complete THEN originator_kind END AS originator_kind, CASE WHEN open > 1 OR NOT is_complete THEN TRUE END AS ambiguous_cause, CASE WHEN open = 1
-      AND is_complete THEN traceparent END AS traceparent
+      AND is_complete THEN traceparent END AS traceparent, coalesce(is_foreign, FALSE) AS is_foreign
       FROM
       (SELECT (array_agg(place.cause_id) FILTER
           (WHERE place.id IS NOT NULL))[1] AS cause_id, (array_agg(place.root_id) FILTER
           (WHERE place.id IS NOT NULL))[1] AS root_id, max(place.hop) AS hop, (array_agg(place.originator_id) FILTER
-          (WHERE place.id IS NOT NULL))[1] AS originator_id, max(place.originator_kind) AS originator_kind, max(place.traceparent) AS traceparent, count(place.id) AS open, count(*) < 100 OR coalesce(bool_or(is_here
+          (WHERE place.id IS NOT NULL))[1] AS originator_id, max(place.originator_kind) AS originator_kind, max(place.traceparent) AS traceparent, bool_or(place.is_foreign) AS is_foreign, count(place.id) AS open, count(*) < 100 OR coalesce(bool_or(is_here
             AND is_open), FALSE) AS is_complete
         FROM
         (SELECT *
@@ -358,7 +395,7 @@ WITH durable AS MATERIALIZED
             AND deliveries.current_attempt > 0
             LIMIT 100)) AS examined
         LEFT JOIN LATERAL
-        (SELECT id, id AS cause_id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), 2147483646) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind, traceparent
+        (SELECT id, id AS cause_id, coalesce(root_id, id) AS root_id, least(coalesce(hop, 0), 2147483646) + 1 AS hop, coalesce(originator_id, sender_id) AS originator_id, coalesce(originator_kind, sender_kind) AS originator_kind, traceparent, foreign_origin IS NOT NULL AS is_foreign
           FROM messages
           WHERE messages.chat_id = examined.chat_id
           AND messages.sequence = examined.sequence OFFSET 0) AS place
@@ -366,11 +403,11 @@ WITH durable AS MATERIALIZED
     WHERE
     (SELECT may_write
       FROM guard)
-    RETURNING id, chat_id, sequence, created_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent), held AS MATERIALIZED
+    RETURNING id, chat_id, sequence, created_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin), held AS MATERIALIZED
   (SELECT message.id, message.chat_id, message.sequence, message.created_at, coalesce(message.root_id, message.chat_id) AS subject_id, limited.max_hops, CASE WHEN message.hop > limited.max_hops
     AND message.hop > coalesce(deep.allowed, 0) THEN 'max_hops' WHEN full_tree.subject_id IS NOT NULL THEN 'max_tree_messages' ELSE 'max_pair_messages' END AS held_by
     FROM message
-    JOIN unnest($23, $24) AS limited (id, max_hops)
+    JOIN unnest($27, $28) AS limited (id, max_hops)
     ON limited.id = message.id
     LEFT JOIN holds AS deep
     ON deep.subject_id = coalesce(message.root_id, message.chat_id)
@@ -381,7 +418,7 @@ WITH durable AS MATERIALIZED
     AND full_tree.held_at IS NOT NULL
     LEFT JOIN
     (SELECT paired.id, max(holds.held_at) AS held_at
-      FROM unnest($25, $26) AS paired (id, subject_id)
+      FROM unnest($29, $30) AS paired (id, subject_id)
       JOIN holds
       ON holds.subject_id = paired.subject_id
       AND holds.held_by = 'max_pair_messages' GROUP BY paired.id) AS pair
@@ -399,8 +436,8 @@ WITH durable AS MATERIALIZED
     SET chat_id = excluded.chat_id, message_id = excluded.message_id, bound = excluded.bound, held_at = excluded.held_at, noticed_at = NULL
     WHERE holds.held_at IS NULL OR holds.held_by = 'max_pair_messages'
     AND holds.held_at <= excluded.held_at - interval '600 seconds'), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, dead_at, dead_reason, held_by)
-    SELECT new.agent_id, new.chat_id, new.sequence, TRUE, 0, held.created_at, CASE held.held_by WHEN 'max_hops' THEN 'held: too many messages lead from the first one to this one' WHEN 'max_tree_messages' THEN 'held: too many messages have followed from the first one' WHEN 'max_pair_messages' THEN 'held: two agents have sent each other too many messages' END, held.held_by
-    FROM unnest($27, $28, $29) AS new (agent_id, chat_id, sequence)
+    SELECT new.agent_id, new.chat_id, new.sequence, TRUE, 0, held.created_at, CASE held.held_by WHEN 'max_hops' THEN 'held: too many messages lead from the first one to this one' WHEN 'max_tree_messages' THEN 'held: too many messages have followed from the first one' WHEN 'max_pair_messages' THEN 'held: two agents have sent each other too many messages' WHEN 'foreign' THEN 'held: it follows from a message of another organization' END, held.held_by
+    FROM unnest($31, $32, $33) AS new (agent_id, chat_id, sequence)
     LEFT JOIN held
     ON held.chat_id = new.chat_id
     AND held.sequence = new.sequence
@@ -408,13 +445,13 @@ WITH durable AS MATERIALIZED
     (SELECT may_write
       FROM guard)), chat AS (UPDATE chats
     SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
-    FROM unnest($30, $31, $32, $33) AS new (id, last_sequence, at, bytes)
+    FROM unnest($34, $35, $36, $37) AS new (id, last_sequence, at, bytes)
     WHERE chats.id = new.id
     AND
     (SELECT may_write
       FROM guard)
     RETURNING chats.xmin)
-  SELECT xmin::text, message.id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, message.held_by
+  SELECT xmin::text, message.id, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, message.held_by
   FROM
   (SELECT xmin
     FROM chat
@@ -448,7 +485,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING taken.message_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -505,7 +542,7 @@ SELECT participants.status, coalesce(participants.stopped_at, organizations.paus
     LIMIT 1) AS deliveries
   ON TRUE
   LEFT JOIN LATERAL
-  (SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, respond_by, (CASE sender_kind WHEN 'User' THEN
+  (SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, (CASE sender_kind WHEN 'User' THEN
       (SELECT handle
         FROM users
         WHERE users.id = sender_id) ELSE
@@ -558,7 +595,7 @@ SELECT messages.id, deliveries.agent_id, deliveries.addressed, deliveries.curren
     AND deliveries.sequence = messages.sequence) AS deliveries
   WHERE messages.id = ANY($1)
   ORDER BY deliveries.agent_id;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -633,7 +670,7 @@ SELECT "participants"."kind", "participants"."role", "participants"."status", "p
     LIMIT $9)
   ORDER BY sequence
   LIMIT $10 OFFSET $11;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -680,7 +717,7 @@ SELECT sequence
   AND sequence < $3
   ORDER BY sequence DESC
   LIMIT $4 OFFSET $5;
-SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, respond_by, (CASE sender_kind WHEN 'User' THEN
+SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin, respond_by, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE

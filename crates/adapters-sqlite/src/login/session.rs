@@ -227,6 +227,9 @@ pub(crate) fn end_all_on(
 
 /// Deletes sessions and notifies all servers, since their access tokens end.
 fn delete_on(connection: &mut SqliteConnection, ids: &[Vec<u8>], now: Timestamp) -> Result<(), Fault> {
+    if ids.is_empty() {
+        return Ok(());
+    }
     diesel::delete(sessions::table.filter(sessions::id.eq_any(ids))).execute(connection)?;
     let ended = ids.iter().map(|id| Ok(Change::SessionEnded(SessionId::new(row::uuid(id)?))));
     change::append_on(connection, ended.collect::<Result<Vec<_>, Fault>>()?, now)

@@ -42,7 +42,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
 ROLLBACK;
 BEGIN IMMEDIATE;
 SELECT participants.status, stopped_at, paused_at, title IS NULL
-  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, chats.max_hops, organizations.max_hops, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, chats.max_hops, organizations.max_hops, chats.organization_id, organizations.foreign_policy, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
   (SELECT 1
     FROM deliveries INDEXED BY deliveries_at_work
     WHERE agent_id = participant_id
@@ -53,7 +53,10 @@ SELECT participants.status, stopped_at, paused_at, title IS NULL
     FROM holds INDEXED BY holds_of_pairs
     WHERE holds.chat_id = participants.chat_id
     AND held_by = 'max_pair_messages'
-    AND held_at > ?)
+    AND held_at > ?), EXISTS
+  (SELECT 1
+    FROM organizations INDEXED BY organizations_that_hold
+    WHERE foreign_policy = 'hold')
   FROM participants
   CROSS JOIN chats
   ON chats.id = participants.chat_id
@@ -105,7 +108,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
 ROLLBACK;
 BEGIN IMMEDIATE;
 SELECT participants.status, stopped_at, paused_at, title IS NULL
-  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, chats.max_hops, organizations.max_hops, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, chats.max_hops, organizations.max_hops, chats.organization_id, organizations.foreign_policy, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
   (SELECT 1
     FROM deliveries INDEXED BY deliveries_at_work
     WHERE agent_id = participant_id
@@ -116,7 +119,10 @@ SELECT participants.status, stopped_at, paused_at, title IS NULL
     FROM holds INDEXED BY holds_of_pairs
     WHERE holds.chat_id = participants.chat_id
     AND held_by = 'max_pair_messages'
-    AND held_at > ?)
+    AND held_at > ?), EXISTS
+  (SELECT 1
+    FROM organizations INDEXED BY organizations_that_hold
+    WHERE foreign_policy = 'hold')
   FROM participants
   CROSS JOIN chats
   ON chats.id = participants.chat_id
@@ -128,7 +134,7 @@ SELECT participants.status, stopped_at, paused_at, title IS NULL
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT messages.id, messages.sender_id, messages.sender_kind, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause, messages.traceparent
+SELECT messages.id, messages.sender_id, messages.sender_kind, messages.cause_id, messages.root_id, messages.hop, messages.originator_id, messages.originator_kind, messages.ambiguous_cause, messages.traceparent, messages.foreign_origin
   FROM
   (SELECT chat_id, sequence, (deliveries.failed_at IS NULL
       AND deliveries.current_attempt > 0
@@ -153,8 +159,8 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
 UPDATE chats
   SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
   WHERE id = ?;
-INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 COMMIT;
 
 -- mark as delivered
@@ -170,7 +176,7 @@ UPDATE deliveries
     AND deliveries.dead_at IS NULL
     AND deliveries.current_attempt = coalesce(deliveries.restarted_after, 0))
   RETURNING chat_id;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -201,7 +207,7 @@ BEGIN IMMEDIATE;
 SELECT `messages`.`chat_id`
   FROM `messages`
   WHERE (`messages`.`id` = ?);
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -248,7 +254,7 @@ SELECT sequence
   AND addressed = 1
   ORDER BY sequence
   LIMIT 1;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -278,7 +284,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -329,7 +335,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -394,7 +400,7 @@ SELECT participants.kind, role, participants.status, stopped_at, joined_at, paus
   WHERE participants.chat_id = ?
   AND participant_id = ?
   AND left_at IS NULL;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -474,7 +480,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
@@ -527,7 +533,7 @@ SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_lengt
   ON sequence = listed.value
   AND chat_id = ?
   ORDER BY listed.key;
-SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
+SELECT `messages`.`id`, `messages`.`chat_id`, `messages`.`sequence`, `messages`.`kind`, `messages`.`content`, `messages`.`sender_id`, `messages`.`sender_kind`, `messages`.`sender_name`, `messages`.`mentions`, `messages`.`metadata`, `messages`.`created_at`, `messages`.`updated_at`, `messages`.`cause_id`, `messages`.`root_id`, `messages`.`hop`, `messages`.`originator_id`, `messages`.`originator_kind`, `messages`.`ambiguous_cause`, `messages`.`traceparent`, `messages`.`foreign_origin`, `messages`.`respond_by`, (CASE sender_kind WHEN 'User' THEN
     (SELECT handle
       FROM users
       WHERE users.id = sender_id) ELSE
