@@ -144,7 +144,7 @@ test("keyboard_alone", async t => {
 
   const focused = name => until(`${name} has the focus`, () => page.evaluate(name => (document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent) === name, name));
 
-  await page.goto(`${base}/welcome#${server.resetToken()}`);
+  await page.goto(`${base}/welcome#${server.welcomeToken}`);
   await page.getByLabel("New password").waitFor();
   await page.keyboard.type(PASSWORD);
   await press("Enter");

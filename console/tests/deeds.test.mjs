@@ -204,7 +204,7 @@ test("faults_stand_at_their_field", async t => {
   await page.getByText("This link is not valid any more").waitFor();
   // A common password is refused, and the link still works.
   await page.goto(`${base}/login`);
-  await page.goto(`${base}/reset#${server.resetToken()}`);
+  await page.goto(`${base}/reset#${server.welcomeToken}`);
   await page.getByLabel("New password").fill("password123");
   await page.getByRole("button", { name: "Set password and log in" }).click();
   await page.locator(".field .fault").waitFor();

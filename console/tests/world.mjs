@@ -1,5 +1,5 @@
-// What the browser tests stand on: a real server with data of its own, the console in front of it, a browser, and
-// published agents.
+// What the browser tests stand on: a real server with data of its own, a proxy in front of it that can fail, a browser,
+// and published agents.
 //
 //   PARLANCE_BIN      the server (default: target/debug/parlance)
 //   CONSOLE_BROWSER   chromium (default) or firefox
@@ -104,7 +104,8 @@ export class Server {
     return text ? JSON.parse(text).data : undefined;
   }
 
-  resetToken() { return /thnv_p_\S+/.exec(this.command("user", "reset-password", "admin"))[0]; }
+  /** The token of the link that the first start has printed; it works once. */
+  get welcomeToken() { return /\/console\/welcome#(thnv_p_\S+)/.exec(this.output)[1]; }
 
   async agent(name, description = "Answers what it is asked") {
     const { agent, credentials } = await this.call("POST", "/me/agents/register", { agent: { name, description } });
@@ -163,7 +164,7 @@ async function launched() {
 }
 export async function closeBrowser() { await browser?.close(); browser = undefined; }
 
-/** A server, the console in front of it, and a page; all ends with the test. */
+/** A server, a proxy in front of it, and a page; all ends with the test. */
 export async function world(test, { viewport = { width: 1280, height: 800 }, ...options } = {}) {
   const server = await Server.start();
   const console_ = await serve({ to: server.urls });
