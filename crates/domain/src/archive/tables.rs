@@ -165,8 +165,8 @@ macro_rules! tables {
                     originator_id -> Nullable<Id>,
                     originator_kind -> Nullable<Text>,
                     ambiguous_cause -> Nullable<Flag>,
-                    traceparent -> Nullable<Text>,
                     foreign_origin -> Nullable<Flag>,
+                    traceparent -> Nullable<Text>,
                 }
                 deliveries (agent_id, chat_id, sequence) {
                     agent_id -> Id,

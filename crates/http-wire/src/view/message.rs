@@ -250,6 +250,7 @@ struct TextMetadataView<'a> {
     /// The header for what its reader does with the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     traceparent: Option<TraceParent>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<OriginView>,
 }
 
