@@ -97,7 +97,7 @@ async fn the_printed_link_sets_a_password_and_logs_in() {
     // Two tabs at the same time, and after a restart.
     let (one, other) = tokio::join!(browser.renew(&cookie), browser.renew(&cookie));
     assert_eq!((one.status(), other.status()), (StatusCode::OK, StatusCode::OK));
-    assert!(!one.headers().contains_key("set-cookie"), "it stays the same");
+    assert_eq!(cookie_of(&one).0, cookie, "it stays the same");
     let mut server = server;
     server.kill9();
     server.run().await;
@@ -176,6 +176,25 @@ async fn other_sites_cannot_use_the_session() {
     let form = browser.client.post(format!("{}/console/session", browser.base));
     let form = form.header("content-type", "text/plain").body("{}").send().await.unwrap();
     assert_eq!(form.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+}
+
+/// As the browser reaches the server, or a trusted proxy.
+#[tokio::test]
+async fn the_cookie_of_a_request_by_tls_is_sent_by_tls_only() {
+    let settings = [CHEAP, ("PARLANCE_PUBLIC_URL", "https://chat.example.org")];
+    let trusting = [CHEAP, ("PARLANCE_TRUSTED_PROXIES", "127.0.0.0/8")];
+    for (settings, headers, is_secure) in [
+        (settings, [("host", "chat.example.org"), ("x-forwarded-proto", "http")], true),
+        (settings, [("host", "192.0.2.7:4000"), ("x-forwarded-proto", "https")], false),
+        (trusting, [("host", "192.0.2.7:4000"), ("x-forwarded-proto", "https")], true),
+        (trusting, [("host", "192.0.2.7:4000"), ("x-forwarded-proto", "http")], false),
+    ] {
+        let server = Server::start_with(&settings).await;
+        let ann = server.user("ann");
+        let body = Some(json!({"api_key": ann.key}));
+        let answer = Browser::new(&server).send(Method::POST, "/console/session", &headers, body).await;
+        assert_eq!(cookie_of(&answer).1.ends_with("; Secure"), is_secure, "{settings:?} {headers:?}");
+    }
 }
 
 /// Every operation that needs a credential, and the socket.

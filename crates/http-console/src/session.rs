@@ -15,6 +15,7 @@ use http_wire::auth::Credential;
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::{RateLimits, Source};
 use http_wire::login::{self, LogInBody, RegisterBody, ResetPasswordBody, SHORT, short};
+use http_wire::public_url::PublicUrl;
 use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::ProfileView;
 use serde::Serialize;
@@ -27,17 +28,31 @@ const NAME: &str = "parlance_session";
 /// The maximum length of its value.
 const MAX_COOKIE_BYTES: usize = 128;
 
-/// Whether browsers reach the server by TLS only, so that the cookie may be sent by TLS only.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// How browsers reach the server: the cookie of a request by TLS is sent by TLS only.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CookieSecurity {
-    /// Set if they do.
-    pub tls_only: bool,
+    /// Set if the server itself speaks TLS.
+    pub has_tls: bool,
+    /// The server's address from outside.
+    pub public_url: Option<PublicUrl>,
 }
 
 impl CookieSecurity {
+    /// Returns whether the request was made by TLS: to the server, to a trusted proxy, or to the public URL.
+    fn is_by_tls(&self, request: &HttpRequest, limits: &RateLimits) -> bool {
+        let is_public = |url: &PublicUrl| url.https_host() == Some(request.connection_info().host());
+        self.has_tls || limits.is_forwarded_tls(request) || self.public_url.as_ref().is_some_and(is_public)
+    }
+
     /// The cookie with this value, for so many seconds.
-    fn cookie(self, value: &str, seconds: u64) -> Result<HeaderValue, ApiError> {
-        let secure = if self.tls_only { "; Secure" } else { "" };
+    fn cookie(
+        &self,
+        request: &HttpRequest,
+        limits: &RateLimits,
+        value: &str,
+        seconds: u64,
+    ) -> Result<HeaderValue, ApiError> {
+        let secure = if self.is_by_tls(request, limits) { "; Secure" } else { "" };
         let text = format!(
             "{NAME}={value}; Path=/console/session; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}"
         );
@@ -125,7 +140,8 @@ pub(crate) async fn begin(
             login::register(&request, &logins, &limits, Register { kind, ..command }).await?
         }
     };
-    let cookie = security.cookie(&open.refresh_token, SESSION_LIFETIME.as_secs())?;
+    let lifetime = SESSION_LIFETIME.as_secs();
+    let cookie = security.cookie(&request, &limits, &open.refresh_token, lifetime)?;
     Ok(HttpResponse::Ok().insert_header((SET_COOKIE, cookie)).json(AccessView::new(&open)))
 }
 
@@ -147,11 +163,12 @@ async fn with_key(
     Ok(logins.log_in_with_key(caller, key, address).await?)
 }
 
-/// Answers with a new access token.
+/// Answers with a new access token. The browser keeps the cookie for as long again as the session.
 pub(crate) async fn renew(
     request: HttpRequest,
     logins: web::Data<LoginService>,
     limits: web::Data<RateLimits>,
+    security: web::Data<CookieSecurity>,
 ) -> Result<HttpResponse, ApiError> {
     limits.may_refresh(&request)?;
     let cookie = cookie(request.headers()).ok_or_else(logged_out)?;
@@ -161,7 +178,8 @@ pub(crate) async fn renew(
         ErrorCode::Unauthorized => logged_out(),
         _ => error,
     })?;
-    Ok(HttpResponse::Ok().json(AccessView::new(&open)))
+    let cookie = security.cookie(&request, &limits, cookie, SESSION_LIFETIME.as_secs())?;
+    Ok(HttpResponse::Ok().insert_header((SET_COOKIE, cookie)).json(AccessView::new(&open)))
 }
 
 fn logged_out() -> ApiError {
@@ -184,7 +202,7 @@ pub(crate) async fn end(
         }
     }
     Ok(HttpResponse::NoContent()
-        .insert_header((SET_COOKIE, security.cookie("", 0)?))
+        .insert_header((SET_COOKIE, security.cookie(&request, &limits, "", 0)?))
         .insert_header((HeaderName::from_static("clear-site-data"), "\"storage\""))
         .finish())
 }

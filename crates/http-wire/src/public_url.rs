@@ -22,9 +22,9 @@ impl PublicUrl {
 }
 
 impl PublicUrl {
-    /// Returns whether people reach the server by TLS.
-    pub fn is_https(&self) -> bool {
-        self.0.starts_with("https://")
+    /// The host and port of an address by TLS.
+    pub fn https_host(&self) -> Option<&str> {
+        self.0.strip_prefix("https://").and_then(|rest| rest.split('/').next())
     }
 }
 

@@ -69,16 +69,16 @@ pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &st
                 };
                 unwritten(path, cause).next(&next)
             })?;
-            format!("Its API key is in {}.\n", path.display())
+            format!("API key:        in {}\n", path.display())
         }
-        None => format!("Its API key, which is not shown again:\n\n    {key}\n\n"),
+        None => format!("API key:        {key} (not shown again)\n"),
     };
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let (listen, handle) = (&config.listen, &user.handle);
     let program = program();
     let console = console_link(services, config, handle).await;
     let text = format!(
-        "\nParlance is ready at {scheme}://{listen}. Your user is '{handle}'. {shown}{console}\
+        "\nParlance is ready at {scheme}://{listen}. Your user is '{handle}'.\n{console}{shown}\
          Next:           {program} agent create --owner {handle} --name Helper --description \"Helps\"{store_flags}\n\
          API reference:  {scheme}://{listen}{READABLE}\n\
          Documentation:  README.md, docs/\n"
@@ -102,7 +102,8 @@ async fn console_link(services: &Services, config: &Config, handle: &UserHandle)
     let base = config.public_url.as_ref().map_or_else(|| local_url(config), ToString::to_string);
     let token = reset.token;
     format!(
-        "Open the console, and choose a password (valid for a day, once):\n\n    {base}/console/welcome#{token}\n\n"
+        "Console:        {base}/console/welcome#{token}\n\
+         \x20               The link sets your password. It works once, within 24 hours.\n"
     )
 }
 

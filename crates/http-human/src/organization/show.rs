@@ -25,9 +25,9 @@ impl FromBody for RenameBody {
         let name = body.text_if_given("name", line(100), |text| OrganizationName::new(&text));
         let max_hops = body.clearable_number("max_hops", 0..=MaxHops::MAX, MaxHops::new);
         let pairs = 0..=MaxPairMessages::MAX;
-        let max_pair_messages = body.clearable_number("max_pair_messages", pairs, MaxPairMessages::new)?;
-        let foreign =
-            body.text_if_given("foreign", word(ForeignPolicy::WORDS), known(ForeignPolicy::parse))?;
+        let max_pair_messages = body.clearable_number("max_pair_messages", pairs, MaxPairMessages::new);
+        let foreign = body.text_if_given("foreign", word(ForeignPolicy::WORDS), known(ForeignPolicy::parse));
+        let (max_pair_messages, foreign) = (max_pair_messages?, foreign?);
         let changes = OrganizationChanges { name: name?, max_hops: max_hops?, max_pair_messages, foreign };
         if changes == OrganizationChanges::default() {
             return Err(body.fault("name", "must name at least one field to change"));

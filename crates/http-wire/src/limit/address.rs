@@ -104,6 +104,13 @@ pub(crate) fn source(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[Netwo
     Some(Source::new(nearest))
 }
 
+/// Returns whether the client has reached a trusted proxy by TLS.
+pub(crate) fn is_forwarded_tls(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[Network]) -> bool {
+    let is_trusted = peer.is_some_and(|peer| trusted.iter().any(|network| network.holds(peer)));
+    let mut said = headers.get_all("x-forwarded-proto");
+    is_trusted && said.next_back().is_some_and(|said| said.as_bytes().eq_ignore_ascii_case(b"https"))
+}
+
 /// An address as proxies write it, with an optional port.
 fn hop(text: &str) -> Option<IpAddr> {
     let text = text.trim();

@@ -164,6 +164,12 @@ impl RateLimits {
         address::source(request.peer_addr().map(|peer| peer.ip()), request.headers(), &self.trusted_proxies)
     }
 
+    /// Returns whether the client has reached a trusted proxy by TLS.
+    pub fn is_forwarded_tls(&self, request: &HttpRequest) -> bool {
+        let peer = request.peer_addr().map(|peer| peer.ip());
+        address::is_forwarded_tls(peer, request.headers(), &self.trusted_proxies)
+    }
+
     /// Counts a failed authentication for the log.
     fn note_failure(&self, source: Option<Source>) {
         if let Some(source) = source {

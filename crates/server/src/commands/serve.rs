@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix_web::dev::Service;
 use actix_web::{App, web};
 use cluster::ClusterMember;
+use http_console::CookieSecurity;
 use http_wire::request_scope::RequestScope;
 use http_wire::services::register;
 use tokio::signal::unix::{SignalKind, signal};
@@ -217,8 +218,9 @@ fn bind(
     let public_url = config.public_url.clone().map(web::Data::new);
     let invitation_page = InvitationPage::of(config)?;
     let responses = wiring.responses.clone();
-    let (has_console, tls_only) = (config.console, config.has_https());
-    let security = web::Data::new(http_console::CookieSecurity { tls_only });
+    let (has_console, has_tls) = (config.console, config.tls.is_some());
+    let security = CookieSecurity { has_tls, public_url: config.public_url.clone() };
+    let security = web::Data::new(security);
     listen::bind(config, acceptor, responses, move || {
         let disk = disk.clone();
         let (public_url, invitation_page) = (public_url.clone(), invitation_page.clone());

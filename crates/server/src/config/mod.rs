@@ -148,11 +148,6 @@ impl Examined {
 }
 
 impl Config {
-    /// Returns whether people reach the server by TLS.
-    pub(crate) fn has_https(&self) -> bool {
-        self.tls.is_some() || self.public_url.as_ref().is_some_and(PublicUrl::is_https)
-    }
-
     /// Completes the flags by variables, the file, and the defaults, and checks the result.
     ///
     /// # Errors

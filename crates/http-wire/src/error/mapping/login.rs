@@ -68,7 +68,7 @@ impl ApiError {
     pub fn unconfirmed(error: ConfirmError, pointer: &str) -> Self {
         match error {
             ConfirmError::Missing => Self::validation()
-                .with_detail(pointer, "is required because you logged in more than 10 minutes ago"),
+                .with_detail(pointer, "is required because you logged in more than 10 minutes ago; without a password, log in again"),
             ConfirmError::Wrong => Self::validation().with_detail(pointer, "is wrong"),
             ConfirmError::Busy(busy) => busy.into(),
             ConfirmError::Store(error) => error.into(),
