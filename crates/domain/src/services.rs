@@ -154,6 +154,7 @@ pub struct Services {
 
 impl Services {
     /// Wires every service to its ports.
+    #[expect(clippy::too_many_lines, reason = "it is one list")]
     pub fn new(ports: Ports) -> Self {
         let Ports { store, callers, presence, clock, ids, keys, plan, .. } = ports;
         let events: Arc<dyn EventPublisher> = Arc::new(CacheInvalidation::new(callers.clone(), ports.events));

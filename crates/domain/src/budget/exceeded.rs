@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::amount::{Budget, BudgetScope};
 use crate::delivery::Delivery;
 use crate::id::{AgentId, ChatId, MessageId, SubjectId};
-use crate::message::{Appended, Cause, DueHold, Message, NewMessage};
+use crate::message::{Appended, Cause, DueHold, Mention, Message, NewMessage};
 use crate::usage::Day;
 
 /// The budgets that hold deliveries.
@@ -67,7 +67,7 @@ impl ExceededBudgets {
             Cause::Known(place) => self.trees.contains_key(&place.root),
             Cause::None | Cause::Ambiguous { .. } => new.counts_attempts() && !self.trees.is_empty(),
         };
-        let mut addressed = new.mentions.iter().filter_map(|mention| mention.addressed_agent()).peekable();
+        let mut addressed = new.mentions.iter().filter_map(Mention::addressed_agent).peekable();
         addressed.peek().is_some()
             && (in_tree
                 || self.rooms.contains_key(&new.chat)
