@@ -60,7 +60,7 @@ test("links lead to http, https, and mail only; misleading ones show their host"
   }
   assert.equal(words(parse("[support](mailto:thief@evil.example?subject=x)")), "support (thief@evil.example)");
   // An image is a link: nothing is loaded from elsewhere.
-  assert.equal(tags("![x](https://tracker.example/p.png)"), "p a");
+  assert.equal(tags("![x](https://tracker.example/p.png)"), "p a host");
 });
 
 /** What would take the lexer seconds, gigabytes, or all of its stack. */

@@ -16,6 +16,8 @@ export const unread = signal<ReadonlyMap<Id, number>>(new Map());
 export const isLoading = signal(true);
 export const next = signal<string | null>(null);
 export const openRoom = signal<Id | null>(null);
+/** Rooms that the caller was removed from, or that were deleted, while this page was open. */
+export const gone = signal<ReadonlySet<Id>>(new Set());
 
 const usedAt = (room: Room): string => room.last_message_at ?? room.inserted_at;
 export const rooms = computed(() => [...known.value.values()].sort((a, b) => (usedAt(a) < usedAt(b) ? 1 : -1)));
@@ -25,12 +27,21 @@ export const isOwner = (room: Room): boolean => room.my_role === "owner";
 
 /** The rooms whose messages are listened to, so that the list moves. The server limits topics and joins. */
 const MOST_HEARD = 100;
+const MOST_PREVIEWED = 1000;
 const heard = new Map<Id, () => void>();
 
 export function take(...list: (Partial<Room> & { id: Id })[]): void {
   const all = new Map(known.value);
-  for (const room of list) all.set(room.id, { ...all.get(room.id), ...room } as Room);
+  for (const room of list) all.set(room.id, short({ ...all.get(room.id), ...room } as Room));
   known.value = all;
+  if (list.some(room => gone.value.has(room.id))) gone.value = new Set([...gone.value].filter(id => !all.has(id)));
+}
+
+/** The preview of a room needs the beginning of its last message only. */
+function short(room: Room): Room {
+  const { last_message } = room;
+  return last_message && last_message.content.length > MOST_PREVIEWED
+    ? { ...room, last_message: { ...last_message, content: last_message.content.slice(0, MOST_PREVIEWED) } } : room;
 }
 
 export function drop(id: Id): void {
@@ -38,6 +49,12 @@ export function drop(id: Id): void {
   heard.delete(id);
   const all = new Map(known.value);
   if (all.delete(id)) known.value = all;
+}
+
+/** The caller is not in the room any more. */
+export function markGone(id: Id): void {
+  drop(id);
+  gone.value = new Set(gone.value).add(id);
 }
 
 async function page(cursor?: string) {
@@ -137,9 +154,10 @@ export function touch(id: Id): void {
   touched.add(id);
   timer ??= setTimeout(() => {
     timer = undefined;
-    const ids = [...touched].slice(0, MOST_TOUCHED);
+    const [ids, rest] = [[...touched].slice(0, MOST_TOUCHED), [...touched].slice(MOST_TOUCHED)];
     touched.clear();
     for (const one of ids) if (known.value.has(one)) void find(one).catch(() => undefined);
+    for (const one of rest) touch(one);
   }, TOUCH_MS);
 }
 
@@ -149,7 +167,11 @@ export function start(me: Id): void {
   void load();
   listen(`user_rooms:${me}`, {
     room_added: () => void load(),
-    room_removed: ({ id }: { id: Id }) => drop(id),
+    room_removed: ({ id }: { id: Id }) => {
+      markGone(id);
+      // It may be seen still, through an agent.
+      if (openRoom.value === id) void find(id).catch(() => undefined);
+    },
     room_updated: (room: Partial<Room> & { id?: Id }) => { if (room.id) take({ ...room, id: room.id }); },
   }, () => {
     // After a loss; all pages lose the server at the same time, so each waits a moment.
@@ -163,6 +185,7 @@ onLeave(() => {
   touched.clear();
   known.value = new Map();
   unread.value = new Map();
+  gone.value = new Set();
   next.value = null;
   isLoading.value = true;
   openRoom.value = null;
