@@ -1,6 +1,7 @@
 // The caller's rooms, the most recently used first.
 
 import { batch, computed, signal } from "@preact/signals";
+import { ApiError } from "../pure/errors.ts";
 import { isText, type Id, type Message } from "../pure/message.ts";
 import type { ListedChatView } from "../wire/api.ts";
 import { call } from "../wire/call.ts";
@@ -68,6 +69,8 @@ async function page(cursor?: string) {
 export async function load(): Promise<void> {
   try {
     const { data, metadata } = await page();
+    const open = openRoom.value;
+    if (open && roomOf(open) && !data.some(one => one.id === open)) void findAgain(open);
     batch(() => {
       const isAll = !metadata.has_more;
       // The list is in the order of changes, so what changed after its last row and is not in it is gone.
@@ -98,6 +101,11 @@ export async function find(id: Id): Promise<Room> {
   const { data } = await call("findChat", { path: { chat_id: id } });
   take(data);
   return roomOf(id)!;
+}
+
+/** Finds out whether the caller still sees a room; the page of a room that is open says so if not. */
+async function findAgain(id: Id): Promise<void> {
+  try { await find(id); } catch (cause) { if (cause instanceof ApiError && cause.status === 404) markGone(id); }
 }
 
 /** Calling it again with the same key, after an answer was lost, creates nothing twice. */
@@ -170,7 +178,7 @@ export function start(me: Id): void {
     room_removed: ({ id }: { id: Id }) => {
       markGone(id);
       // It may be seen still, through an agent.
-      if (openRoom.value === id) void find(id).catch(() => undefined);
+      if (openRoom.value === id) void findAgain(id);
     },
     room_updated: (room: Partial<Room> & { id?: Id }) => { if (room.id) take({ ...room, id: room.id }); },
   }, () => {
