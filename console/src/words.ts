@@ -164,7 +164,7 @@ export const w = {
     earlier: "Show earlier steps",
     details: "Details",
     kinds: { thought: "Thought", tool_call: "Tool call", tool_result: "Result", error: "Error", task: "Task" } as Record<string, string>,
-    cut: (characters: number) => `… ${characters} more characters`,
+    cut: (characters: number) => `… ${characters.toLocaleString("en")} more characters`,
     showAll: "Show all",
   },
 
