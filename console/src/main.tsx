@@ -28,7 +28,7 @@ function App() {
   if (phase.value === "starting") return <main class="entrance" id="main"><p class="hint" role="status"><Mark /> {w.starting}</p></main>;
   if (path === "/register" && phase.value === "out") return <Register />;
   if (phase.value === "out" || !user.value) return <Login />;
-  return <Inside />;
+  return <Inside key={user.value.id} />;
 }
 
 function Inside() {

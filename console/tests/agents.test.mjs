@@ -131,8 +131,8 @@ run(Failing())
   await server.say(room, "@admin/echo second", echo);
   await server.say(room, "@admin/echo third", echo);
   await failed.locator("summary").click();
-  await failed.getByText("2 messages behind it").waitFor();
-  await failed.getByText(/Not connected since .*connection lost/).waitFor();
+  await failed.getByText("2 more messages are waiting behind this one").waitFor();
+  await failed.getByText(/Disconnected since .*connection lost/).waitFor();
   start();
   await page.locator(".crew .dot.on").waitFor({ timeout: 20_000 });
   await failed.getByText("overloaded").first().waitFor();

@@ -66,7 +66,7 @@ test("rooms_are_made_renamed_stopped_and_deleted", async t => {
   const asked = await server.say(room, "@admin/writer wait", writer);
   await page.locator(`#row-${asked.id} .delivery > summary`).click();
   await page.getByText("It is stopped in this room.").waitFor();
-  await page.locator(".strip").getByRole("button", { name: "Let agents work again" }).click();
+  await page.locator(".strip").getByRole("button", { name: "Resume agents" }).click();
   await gone(page.locator(".strip"));
 
   await page.getByRole("button", { name: /^People/ }).click();

@@ -3,6 +3,7 @@
 //
 //   PARLANCE_BIN      the server (default: target/debug/parlance)
 //   CONSOLE_BROWSER   chromium (default) or firefox
+//   CONSOLE_ASSETS    a directory with the files of the console; without it, the server's own are tested
 //   CONSOLE_PYTHON    a Python with band-sdk, for the tests that run a published agent
 import assert from "node:assert/strict";
 import { spawn, execFileSync } from "node:child_process";
@@ -167,7 +168,7 @@ export async function closeBrowser() { await browser?.close(); browser = undefin
 /** A server, a proxy in front of it, and a page; all ends with the test. */
 export async function world(test, { viewport = { width: 1280, height: 800 }, ...options } = {}) {
   const server = await Server.start();
-  const console_ = await serve({ to: server.urls });
+  const console_ = await serve({ to: server.urls, ...(process.env.CONSOLE_ASSETS ? { assets: process.env.CONSOLE_ASSETS } : {}) });
   const context = await (await launched()).newContext({ viewport, ...options });
   const page = await context.newPage();
   const seen = watch(page);

@@ -3,9 +3,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { completing, matching, mentionedIn } from "../pure/mention.ts";
-import { isAgentHandle, type Id } from "../pure/message.ts";
+import { isAgentHandle } from "../pure/message.ts";
 import { since } from "../pure/when.ts";
 import { findDisconnect } from "../store/agents.ts";
+import { readDraft, writeDraft, type Picked } from "../store/drafts.ts";
 import { enterSends } from "../store/look.ts";
 import { complain } from "../store/notices.ts";
 import { now } from "../store/now.ts";
@@ -17,31 +18,26 @@ import { Dot, Face } from "./Face.tsx";
 import { Icon } from "./Icon.tsx";
 import { awaySince } from "./Secret.tsx";
 
-const draftKey = (room: Id): string => `parlance.draft.${room}`;
-const readDraft = (room: Id): string => { try { return sessionStorage.getItem(draftKey(room)) ?? ""; } catch { return ""; } };
-function writeDraft(room: Id, text: string): void {
-  try {
-    if (text) sessionStorage.setItem(draftKey(room), text);
-    else sessionStorage.removeItem(draftKey(room));
-  } catch { /* The draft lives as long as the page. */ }
-}
-
-type Candidate = { id: Id; name: string; handle: string; online?: boolean | undefined; isHere: boolean };
+type Candidate = Picked & { isHere: boolean };
 
 /** Puts a mention into the composer of the open room. */
 export let mentionInComposer: (handle: string) => void = () => undefined;
 
 export function Composer({ room }: { room: OpenRoom }) {
   const box = useRef<HTMLTextAreaElement>(null);
-  const text = useSignal(readDraft(room.id));
+  const me = user.value!.id;
+  const [draft] = useState(() => readDraft(me, room.id));
+  const text = useSignal(draft.text);
+  /** Only these are added to the room by sending: a handle that somebody pasted adds nobody. */
+  const picked = useSignal(draft.picked);
+  const isSending = useSignal(false);
   const at = useSignal<{ from: number; query: string } | null>(null);
   const chosen = useSignal(0);
   const [others, setOthers] = useState<Peer[] | null>(null);
 
-  const me = user.value?.id;
   const here: Candidate[] = room.people.all.value.filter(one => one.id !== me).map(one => ({ ...one, isHere: true }));
   const away: Candidate[] = (others ?? []).filter(one => !room.people.byId.value.has(one.id)).map(one => ({ ...one, isHere: false }));
-  const everybody = [...here, ...away];
+  const everybody = [...here, ...picked.value.filter(one => !room.people.byId.value.has(one.id)).map(one => ({ ...one, isHere: false }))];
   const found = at.value ? [...matching(here, at.value.query), ...matching(away, at.value.query, 4)].slice(0, 10) : [];
   const isListOpen = found.length > 0;
   const mentioned = mentionedIn(text.value, everybody);
@@ -56,7 +52,7 @@ export function Composer({ room }: { room: OpenRoom }) {
       field.focus();
     };
   });
-  useEffect(() => { writeDraft(room.id, text.value); }, [text.value]);
+  useEffect(() => { writeDraft(me, room.id, { text: text.value, picked: picked.value }); }, [text.value, picked.value]);
   useEffect(() => { document.getElementById(`mention-${chosen.value}`)?.scrollIntoView({ block: "nearest" }); }, [chosen.value]);
 
   const write = (value: string): void => {
@@ -71,6 +67,7 @@ export function Composer({ room }: { room: OpenRoom }) {
   };
   const pick = (one: Candidate): void => {
     const field = box.current!;
+    if (!one.isHere) picked.value = [...picked.value.filter(other => other.id !== one.id), { id: one.id, name: one.name, handle: one.handle, online: one.online }];
     field.setRangeText(`@${one.handle} `, at.value!.from, field.selectionStart, "end");
     look();
     at.value = null;
@@ -78,16 +75,26 @@ export function Composer({ room }: { room: OpenRoom }) {
   };
   const send = async (): Promise<void> => {
     const content = text.value.trim();
-    if (!content) return;
+    if (!content || isSending.value) return;
+    const before = text.value;
     const wanted = mentionedIn(content, everybody);
-    try {
-      for (const one of wanted) if (!room.people.byId.value.has(one.id)) await room.people.add(one.id);
-    } catch (cause) { return complain(cause); }
+    isSending.value = true;
     write("");
     at.value = null;
     // The button is disabled now.
     box.current?.focus();
-    room.outbox.send(content, wanted.map(one => one.id));
+    try {
+      for (const one of wanted) if (!room.people.byId.value.has(one.id)) await room.people.add(one.id);
+      room.outbox.send(content, wanted.map(one => one.id));
+      picked.value = [];
+    } catch (cause) {
+      write(before);
+      // Also if the room was left meanwhile.
+      writeDraft(me, room.id, { text: before, picked: picked.value });
+      complain(cause);
+    } finally {
+      isSending.value = false;
+    }
   };
   const key = (event: KeyboardEvent): void => {
     if (event.isComposing) return;
@@ -125,7 +132,7 @@ export function Composer({ room }: { room: OpenRoom }) {
       <div class="box">
         <label class="vh" for="composer">{w.composer.label}</label>
         <textarea id="composer" ref={box} rows={Math.min(10, Math.max(1, text.value.split("\n").length))} placeholder={w.composer.placeholder}
-          defaultValue={text.value} dir="auto" onInput={look} onClick={look} onKeyDown={key} onBlur={() => { at.value = null; }}
+          defaultValue={text.value} dir="auto" readOnly={isSending.value} aria-busy={isSending.value} onInput={look} onClick={look} onKeyDown={key} onBlur={() => { at.value = null; }}
           aria-haspopup="listbox" aria-autocomplete="list" aria-controls={isListOpen ? "mentions" : undefined}
           aria-activedescendant={isListOpen ? `mention-${chosen.value}` : undefined} aria-describedby="composer-effect" />
         <button class="square" aria-label={w.composer.send} title={w.composer.send} disabled={!text.value.trim()}><Icon name="send-horizontal" /></button>
@@ -153,7 +160,7 @@ function Effect({ room, hasText, mentioned }: { room: OpenRoom; hasText: boolean
   for (const one of away) {
     const last = awaySince(one.id);
     const detail = last ? since(last.at, now.value) + (last.reason ? ` (${last.reason})` : "") : "";
-    parts.push({ text: `${w.composer.notConnected(one.name, detail)}. ${w.composer.waitsFor}`, isWarning: true });
+    parts.push({ text: `${w.composer.notConnected(one.name, detail)}. ${w.composer.waitsFor(last !== null)}`, isWarning: true });
   }
   return (
     <p class="effect" id="composer-effect" aria-live="polite">

@@ -18,12 +18,13 @@ export async function copy(text: string, shown?: Element | null): Promise<boolea
 export function CopyButton({ text, of, label = w.copy, onCopy }: { text: string; of: () => Element | null; label?: string; onCopy?: () => void }) {
   const [said, setSaid] = useState("");
   const run = async (): Promise<void> => {
-    setSaid((await copy(text, of())) ? w.copied : w.selectToCopy);
-    onCopy?.();
+    const isCopied = await copy(text, of());
+    setSaid(isCopied ? w.copied : w.selectToCopy);
+    if (isCopied) onCopy?.();
   };
   return (
     <button type="button" class="plain" onClick={() => void run()}>
-      <Icon name={said ? "check" : "copy"} size={16} /><span aria-live="polite">{said || label}</span>
+      <Icon name={said === w.copied ? "check" : "copy"} size={16} /><span aria-live="polite">{said || label}</span>
     </button>
   );
 }

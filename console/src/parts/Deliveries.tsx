@@ -51,7 +51,7 @@ function One({ message, delivery, isParticipant }: { message: Message; delivery:
   const [isOpen, setOpen] = useState(false);
   const { agent, state, attempt } = delivery;
   const name = visible(agent.name);
-  const error = state === "failed" ? delivery.attempts.findLast(one => one.error)?.error?.split("\n")[0] : "";
+  const error = state === "failed" ? delivery.attempts.findLast(one => one.error)?.error?.slice(0, 300).split("\n")[0] : "";
   const facts = [
     w.states[state],
     attempt > 1 && state !== "processed" ? w.delivery.attempt(attempt) : "",
@@ -117,7 +117,7 @@ function lines(delivery: Delivery, found: Standing | null): string[] {
     case "processed": text.push(words.done(delivery.processedAt ? since(delivery.processedAt, now.value) : "", took(delivery))); break;
     case "failed": text.push(words.failed(agent.name)); break;
     case "dead": text.push(delivery.replacedBy ? words.replaced : words.dead(delivery.deadAt ? since(delivery.deadAt, now.value) : "", delivery.reason ?? "")); break;
-    case "held": text.push(words.held(words.limits[delivery.heldBy ?? ""] ?? words.unknownLimit(delivery.heldBy ?? ""))); break;
+    case "held": text.push(words.held(words.holds[delivery.heldBy ?? ""] ?? words.unknownHold(delivery.heldBy ?? ""))); break;
   }
   const receipt = found?.receipt;
   if (!receipt || state === "processed") return text;

@@ -1,11 +1,12 @@
 // The messages of a room. Whatever is added or dropped, the row that somebody reads stays in its place.
 
 import { useComputed, useSignal } from "@preact/signals";
-import type { JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef } from "preact/hooks";
 import type { Row } from "../pure/fold.ts";
 import { plain } from "../pure/markdown.ts";
-import { isText, mentionsOf } from "../pure/message.ts";
+import { isText, mentionsOf, type Message } from "../pure/message.ts";
+import { visible } from "../pure/visible.ts";
 import { clock, exact, fullDay } from "../pure/when.ts";
 import type { OpenRoom } from "../store/room.ts";
 import type { Pending } from "../store/outbox.ts";
@@ -13,6 +14,7 @@ import { user } from "../wire/session.ts";
 import { w } from "../words.ts";
 import { Face } from "./Face.tsx";
 import { Icon } from "./Icon.tsx";
+import { Markdown } from "./Markdown.tsx";
 import { Steps } from "./Steps.tsx";
 import { Text } from "./Text.tsx";
 
@@ -100,7 +102,7 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
   const cache = useRef(new Map<string, { key: unknown[]; node: JSX.Element }>());
   const fresh = new Map<string, { key: unknown[]; node: JSX.Element }>();
   const drawn = (row: Row, draw: () => JSX.Element): JSX.Element => {
-    const key: unknown[] = row.kind === "text" ? [row.message, row.isContinued, isParticipant] : row.kind === "steps" ? [...row.events, row.dropped, row.isPartial] : [row.id];
+    const key: unknown[] = row.kind === "text" ? [row.message, row.isContinued, isParticipant] : row.kind === "steps" ? [...row.events, row.dropped, row.isPartial, row.hasEarlier] : [row.id];
     const known = cache.current.get(row.id);
     const isSame = known && known.key.length === key.length && known.key.every((part, at) => part === key[at]);
     const entry = isSame ? known : { key, node: draw() };
@@ -123,15 +125,14 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
               switch (row.kind) {
                 case "day": return <li key={row.id} class="day"><span>{fullDay(row.at)}</span></li>;
                 case "text": return (
-                  <li key={row.id} id={`row-${row.id}`} data-row data-text><Text message={row.message} room={room} isContinued={row.isContinued} isParticipant={isParticipant} /></li>
+                  <li key={row.id} id={`row-${row.id}`} data-row data-text><Guarded><Text message={row.message} room={room} isContinued={row.isContinued} isParticipant={isParticipant} /></Guarded></li>
                 );
                 case "attention": return (
                   <li key={row.id} id={`row-${row.id}`} data-row data-text class="attention">
-                    <Icon name="triangle-alert" size={16} /><p><b>{w.room.attention}.</b> {row.message.content}</p>
-                    <time dateTime={row.message.inserted_at} title={exact(row.message.inserted_at)}>{clock(row.message.inserted_at)}</time>
+                    <Guarded><Attention message={row.message} /></Guarded>
                   </li>
                 );
-                case "steps": return <li key={row.id} data-row><Steps name={row.name} events={row.events} dropped={row.dropped} isPartial={row.isPartial} /></li>;
+                case "steps": return <li key={row.id} data-row><Guarded><Steps room={room} line={row} /></Guarded></li>;
                 case "unknown": return <li key={row.id} data-row class="unknown"><button type="button" class="link" onClick={() => void room.openGap(row.after)}>{w.room.steps}</button></li>;
               }
             }))}
@@ -144,6 +145,24 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
       )}
       <Spoken room={room} />
     </div>
+  );
+}
+
+/** A fault in one row leaves the others. */
+function Guarded({ children }: { children: ComponentChildren }) {
+  const [fault] = useErrorBoundary(cause => console.warn(cause));
+  return fault ? <p class="notice-line fault">{w.room.undrawable}</p> : <>{children}</>;
+}
+
+/** The server posts these in the name of somebody, and agents can post them too, so it says whose name it is. */
+function Attention({ message }: { message: Message }) {
+  return (
+    <>
+      <Icon name="triangle-alert" size={16} />
+      <Face id={message.sender_id} name={message.sender_name} isAgent={message.sender_type === "Agent"} small />
+      <div><b>{w.room.attention(visible(message.sender_name))}</b> <Markdown text={message.content} mentions={[]} isPlain /></div>
+      <time dateTime={message.inserted_at} title={exact(message.inserted_at)}>{clock(message.inserted_at)}</time>
+    </>
   );
 }
 

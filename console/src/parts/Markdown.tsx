@@ -1,14 +1,23 @@
 // Draws what `pure/markdown.ts` read. Only elements that are named here can appear.
 
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
-import { parse, type Element, type Node } from "../pure/markdown.ts";
+import { useMemo, useState } from "preact/hooks";
+import { MOST_CHARACTERS, parse, type Element, type Node } from "../pure/markdown.ts";
 import type { Mention } from "../pure/message.ts";
 import { w } from "../words.ts";
 
-export function Markdown({ text, mentions }: { text: string; mentions: Mention[] }) {
-  const nodes = useMemo(() => parse(text, mentions), [text, mentions]);
-  return <div class="md" dir="auto">{nodes.map(draw)}</div>;
+/** `isPlain` leaves a text as it was typed. */
+export function Markdown({ text, mentions, isPlain = false }: { text: string; mentions: Mention[]; isPlain?: boolean }) {
+  const [isWhole, setWhole] = useState(false);
+  const nodes = useMemo(() => (isPlain || text.length > MOST_CHARACTERS ? null : parse(text, mentions)), [text, mentions]);
+  if (nodes) return <div class="md" dir="auto">{nodes.map(draw)}</div>;
+  // Markers of mentions stay: such a text may have thousands.
+  return (
+    <div class="md" dir="auto">
+      <p class="said">{isWhole ? text : text.slice(0, MOST_CHARACTERS)}</p>
+      {!isWhole && text.length > MOST_CHARACTERS && <button type="button" class="link" onClick={() => setWhole(true)}>{w.room.showAll(text.length)}</button>}
+    </div>
+  );
 }
 
 function draw(node: Node, key: number): ComponentChildren {
@@ -31,6 +40,11 @@ function draw(node: Node, key: number): ComponentChildren {
       return <br key={key} />;
     case "hr":
       return <hr key={key} />;
+    case "plain":
+      return <p key={key} class="said">{children}</p>;
+    // The text in front of it may change the direction of writing.
+    case "host":
+      return <bdi key={key} dir="ltr" class="hint">{children}</bdi>;
     case "p": return <p key={key}>{children}</p>;
     // Headings of a message are not headings of the page.
     case "h3": return <p key={key} class="h3">{children}</p>;

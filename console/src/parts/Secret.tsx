@@ -35,7 +35,7 @@ export function Secret({ registered, isNew, onClose, onRoom }: { registered: Reg
   return (
     <>
       <Dialog wide title={isNew ? w.registering.done(agent.name) : w.registering.rotated(agent.name)} onClose={leave}>
-        <div class="secret">
+        <div class="secret" onCopy={() => setCopied(true)}>
           <p class="once">{w.registering.once}</p>
           <div class="line">
             <code ref={key} class="key" aria-label={w.registering.key} role="group" tabIndex={0}>{credentials.api_key}</code>

@@ -64,7 +64,7 @@ export function Text({ message, room, isContinued, isParticipant }: { message: M
 }
 
 async function copied(text: string): Promise<void> {
-  if (await copy(text)) inform(w.copied);
+  inform((await copy(text)) ? w.copied : w.notCopied);
 }
 
 /** The text with names in place of markers, as it can be edited. */

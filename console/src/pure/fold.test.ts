@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addStep, fold, MOST_STEPS, spread, START } from "./fold.ts";
+import { addEarlier, addStep, fold, MOST_KEPT, MOST_STEPS, spread, START } from "./fold.ts";
 import type { Message } from "./message.ts";
 
 const NOON = Date.parse("2026-01-01T12:00:00Z");
@@ -38,4 +38,24 @@ test("a step is counted once, and old ones are dropped and counted", () => {
   assert.equal(addStep(gap, gap.events[0]!), gap);
   for (let at = 1; at < MOST_STEPS + 25; at++) gap = addStep(gap, make(`e${at}`, at, "thought", "echo"));
   assert.deepEqual([gap.events.length, gap.dropped, gap.events[0]!.id], [MOST_STEPS, 25, "e25"]);
+});
+
+test("of a long step, the beginning is kept", () => {
+  const long = { ...make("e", 0, "tool_result", "echo"), content: "x".repeat(16_000), metadata: { big: "y".repeat(16_000) } };
+  const [kept] = addStep(undefined, long).events;
+  assert.deepEqual([kept!.content.length, kept!.metadata, kept!.characters], [MOST_KEPT, {}, 16_000]);
+  const short = make("e", 0, "thought", "echo");
+  assert.equal(addStep(undefined, short).events[0], short);
+});
+
+test("earlier steps are put in front until all are there", () => {
+  const rows = [make("t1", 0), make("t2", 1000)];
+  const step = (at: number): Message => make(`e${at}`, at, "thought", "echo");
+  let gap = addStep({ events: [], dropped: 5, complete: false }, step(50));
+  const line = (): unknown => fold(rows, new Map([["t1", gap]])).flatMap(row => (row.kind === "steps" ? [row.events.length, row.hasEarlier] : []));
+  assert.deepEqual(line(), [1, true]);
+  gap = addEarlier(gap, [step(48), step(49), step(50)], false);
+  assert.deepEqual([gap.events.map(event => event.id), gap.dropped, gap.complete], [["e48", "e49", "e50"], 3, false]);
+  gap = addEarlier(gap, [step(47)], true);
+  assert.deepEqual([gap.dropped, gap.complete, line()], [0, true, [4, false]]);
 });

@@ -5,15 +5,37 @@ import { isText, type Id, type Message } from "./message.ts";
 
 /** The steps that follow a row, up to the next one. */
 export interface Gap {
-  events: Message[];
+  events: Step[];
   /** Events that were dropped because there were too many. */
   dropped: number;
-  /** Whether all are here. If none is, they are fetched when somebody asks for them. */
+  /** Whether all are here. If not, the earlier ones are fetched when somebody asks for them. */
   complete: boolean;
+  /** Whether somebody asked; then more are kept. */
+  isOpened?: boolean;
 }
 
-/** The most steps that are kept between two rows. */
+/** The most steps that are kept between two rows, and the most if somebody asks for earlier ones. */
 export const MOST_STEPS = 200;
+export const MOST_OPENED = 2000;
+/** What is kept of the content of a step, and of its metadata as JSON; the rest is fetched when somebody asks. */
+export const MOST_KEPT = 2048;
+
+/** A step as it is kept: `characters` is the length of its content if some of it, or the metadata, is not kept. */
+export type Step = Message & { characters?: number };
+
+export function shortened(event: Message): Step {
+  const { content } = event;
+  const isWide = JSON.stringify(event.metadata).length > MOST_KEPT;
+  if (content.length <= MOST_KEPT && !isWide) return event;
+  return { ...event, content: content.slice(0, MOST_KEPT), metadata: isWide ? {} : event.metadata, characters: content.length };
+}
+
+/** Puts earlier steps in front of those of a gap. `isAll` says that there are none before them. */
+export function addEarlier(gap: Gap | undefined, earlier: Message[], isAll: boolean): Gap {
+  const known = new Set(gap?.events.map(event => event.id));
+  const fresh = earlier.filter(event => !known.has(event.id)).map(shortened);
+  return { events: [...fresh, ...(gap?.events ?? [])], dropped: isAll ? 0 : Math.max(0, (gap?.dropped ?? 0) - fresh.length), complete: isAll || (gap?.complete ?? false), isOpened: true };
+}
 /** The key of the gap in front of the first row. */
 export const START = "start";
 
@@ -21,7 +43,7 @@ export type Row =
   | { kind: "day"; id: string; at: string }
   | { kind: "text"; id: string; message: Message; isContinued: boolean }
   | { kind: "attention"; id: string; message: Message }
-  | { kind: "steps"; id: string; sender: Id; name: string; events: Message[]; dropped: number; isPartial: boolean }
+  | { kind: "steps"; id: string; sender: Id; name: string; after: Id; events: Step[]; dropped: number; isPartial: boolean; hasEarlier: boolean }
   | { kind: "unknown"; id: string; after: Id };
 
 /** Texts of one sender within five minutes share one heading. */
@@ -38,7 +60,10 @@ export function fold(rows: Message[], gaps: ReadonlyMap<Id, Gap>): Row[] {
       for (const line of bySender(gap)) {
         const first = line.events[0]!;
         onDay(first.inserted_at, first.id);
-        result.push({ kind: "steps", id: `steps-${after}-${line.sender}`, isPartial: !gap.complete, ...line });
+        // Those that are not here come before the first that is.
+        const isFirst = line.events[0] === gap.events[0];
+        const hasEarlier = isFirst && (!gap.complete || gap.dropped > 0) && gap.events.length < MOST_OPENED;
+        result.push({ kind: "steps", id: `steps-${after}-${line.sender}`, after, isPartial: !gap.complete, hasEarlier, ...line });
       }
       heading = null;
     }
@@ -71,8 +96,8 @@ export function fold(rows: Message[], gaps: ReadonlyMap<Id, Gap>): Row[] {
   return result;
 }
 
-function bySender(gap: Gap): { sender: Id; name: string; events: Message[]; dropped: number }[] {
-  const lines = new Map<Id, { sender: Id; name: string; events: Message[]; dropped: number }>();
+function bySender(gap: Gap): { sender: Id; name: string; events: Step[]; dropped: number }[] {
+  const lines = new Map<Id, { sender: Id; name: string; events: Step[]; dropped: number }>();
   for (const event of gap.events) {
     const line = lines.get(event.sender_id);
     if (line) line.events.push(event);
@@ -87,8 +112,8 @@ function bySender(gap: Gap): { sender: Id; name: string; events: Message[]; drop
 export function addStep(gap: Gap | undefined, event: Message): Gap {
   const before = gap ?? { events: [], dropped: 0, complete: true };
   if (before.events.some(one => one.id === event.id)) return before;
-  const events = [...before.events, event];
-  const excess = Math.max(0, events.length - MOST_STEPS);
+  const events = [...before.events, shortened(event)];
+  const excess = Math.max(0, events.length - (before.isOpened ? MOST_OPENED : MOST_STEPS));
   return { ...before, events: events.slice(excess), dropped: before.dropped + excess };
 }
 

@@ -6,20 +6,37 @@ import { visible } from "./visible.ts";
 
 export type Tag =
   | "p" | "h3" | "h4" | "strong" | "em" | "del" | "code" | "pre" | "blockquote" | "ul" | "ol" | "li" | "hr" | "br" | "a"
-  | "table" | "mention" | "task";
+  | "table" | "mention" | "task" | "host" | "plain";
 
 export interface Element { tag: Tag; children: Node[]; href?: string; title?: string; start?: number; label?: string; isOn?: boolean }
 export type Node = string | Element;
 
-/** Longer texts are shown as they were typed. */
-export const MOST_CHARACTERS = 64 * 1024;
+/** Longer texts are shown as they were typed; the lexer needs time by the square of their length. */
+export const MOST_CHARACTERS = 20_000;
+const MOST_CELLS = 5000;
+const MOST_EMPHASIS = 1000;
 const DEEPEST = 12;
 const SAFE = /^(https?:\/\/|mailto:)/i;
 
 export function parse(text: string, mentions: Mention[] = []): Node[] {
   const reader = new Reader(mentions);
-  if (text.length > MOST_CHARACTERS) return [element("pre", [visible(text)])];
-  return reader.blocks(new Lexer({ gfm: true, breaks: true }).lex(text), 0);
+  if (text.length <= MOST_CHARACTERS && isTame(text)) {
+    try {
+      return reader.blocks(new Lexer({ gfm: true, breaks: true }).lex(text), 0);
+    } catch { /* Too deep for the lexer: it calls itself at each level. */ }
+  }
+  return [reader.plain(text)];
+}
+
+/** Whether a text takes the lexer little time and space: no line of many quotes or lists, no huge table, no endless emphasis. */
+function isTame(text: string): boolean {
+  if (/^(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){51}/m.test(text)) return false;
+  const lines = text.split("\n");
+  let columns = 0;
+  for (const line of lines) if (/^[ \t>|:-]*$/.test(line) && line.includes("-")) columns = Math.max(columns, line.split("|").length);
+  // Every row of a table has as many cells as its head.
+  if (columns > 1 && columns * lines.length > MOST_CELLS) return false;
+  return text.split(/\n[ \t]*\n/).every(part => part.length <= MOST_EMPHASIS || part.replace(/[^_*~]+/g, "").length <= MOST_EMPHASIS);
 }
 
 const element = (tag: Tag, children: Node[], more: Partial<Element> = {}): Element => ({ tag, children, ...more });
@@ -33,6 +50,8 @@ function decoded(text: string): string {
     return code > 31 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
   });
 }
+
+const flat = (nodes: Node[]): string => nodes.map(node => (typeof node === "string" ? node : flat(node.children))).join("");
 
 class Reader {
   constructor(private readonly mentions: Mention[]) {}
@@ -100,10 +119,10 @@ class Reader {
         case "escape":
           return [token.text];
         case "link":
-          return this.link(token.href, this.inline(token.tokens, depth + 1), token.text, token.raw);
+          return this.link(token.href, this.inline(token.tokens, depth + 1), token.raw);
         case "image":
           // Nothing is loaded from elsewhere.
-          return this.link(token.href, [token.text || token.href], token.text, token.raw);
+          return this.link(token.href, [token.text || token.href], token.raw);
         case "text":
           return token.tokens ? this.inline(token.tokens, depth + 1) : this.named(decoded(token.raw));
         case "checkbox":
@@ -114,13 +133,22 @@ class Reader {
     });
   }
 
-  private link(href: string, children: Node[], text: string, raw: string): Node[] {
-    if (!SAFE.test(href)) return this.named(raw);
-    // A link whose text is the name of another host says where it leads.
-    const host = /^https?:\/\/([^/?#]+)/i.exec(href)?.[1]?.toLowerCase();
-    const shown = /^(?:https?:\/\/)?((?:[\w-]+\.)+[a-z]{2,})/i.exec(text.trim())?.[1]?.toLowerCase();
-    const isMisleading = host && shown && host.replace(/^.*@/, "").replace(/^www\.|:\d+$/g, "") !== shown.replace(/^www\./, "");
-    return [element("a", isMisleading ? [...children, ` (${host})`] : children, { href, title: href })];
+  /** The text as it was typed, with the names of mentions. */
+  plain(text: string): Element {
+    return element("plain", this.named(text));
+  }
+
+  /** A link says where it leads, unless its text does. */
+  private link(href: string, children: Node[], raw: string): Node[] {
+    const target = SAFE.test(href) && URL.canParse(href) ? new URL(href) : null;
+    if (!target) return this.named(raw);
+    const text = flat(children);
+    const shown = children.map(child => (typeof child === "string" ? visible(child) : child));
+    const place = target.protocol === "mailto:" ? target.pathname : target.host;
+    const bare = text.replace(/^(https?:\/\/|mailto:)/i, "").toLowerCase();
+    const isItself = (text === href || href === `${target.protocol}${target.host && "//"}${text}`)
+      && bare.startsWith(place.toLowerCase()) && /^([/?#]|$)/.test(bare.slice(place.length)) && visible(text) === text;
+    return [element("a", isItself ? shown : [...shown, " ", element("host", [`(${visible(place)})`])], { href, title: href })];
   }
 
   /** Markers of mentions become names. */
@@ -137,7 +165,8 @@ class Reader {
 
 /** The text without markup, on one line, for previews. */
 export function plain(text: string, mentions: Mention[] = [], most = 140): string {
-  const named = text.replace(/@\[\[([0-9a-f-]{36})\]\]/g, (_, id) => `@${mentions.find(one => one.id === id)?.name ?? "unknown"}`);
+  // Markup takes some room, and markers of mentions more than the names.
+  const named = text.slice(0, most * 8).replace(/@\[\[([0-9a-f-]{36})\]\]/g, (_, id) => `@${mentions.find(one => one.id === id)?.name ?? "unknown"}`);
   const line = named.replace(/[*_`#>|]+/g, "").replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }

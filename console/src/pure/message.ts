@@ -3,8 +3,7 @@
 import type { AttemptView, MessageView } from "../wire/api.ts";
 
 export type Id = string;
-/** `sequence` is the place of the message in its room, if the server tells it. */
-export type Message = MessageView & { sequence?: number };
+export type Message = MessageView;
 
 export interface Mention { id: Id; handle: string; name: string; kind: "mention" | "reference" }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ApiError, explain, faultOf } from "./errors.ts";
 import { visible } from "./visible.ts";
+import { w } from "../words.ts";
 import { duration } from "./when.ts";
 
 test("durations are short", () => {
@@ -17,6 +18,15 @@ test("faults stand at their field, others are one sentence", () => {
   assert.match(explain(fault), /name: can't be blank/);
   assert.match(explain(new ApiError(500, "internal_error", "Something failed.", {}, "abc")), /abc/);
   assert.equal(explain(new ApiError(409, "conflict", "It is processed already.")), "It is processed already.");
+});
+
+test("every reason that the server holds a delivery for has its words", () => {
+  const source = readFileSync(join(process.env["CONSOLE_SOURCES"]!, "../../crates/domain/src/delivery/state/intervention.rs"), "utf8");
+  const reasons = /HeldBy \{([^}]*)\}/.exec(source)![1]!;
+  const names = [...reasons.matchAll(/^\s*\w+ = "(\w+)",$/gm)].map(match => match[1]!);
+  assert.ok(names.length >= 12);
+  assert.deepEqual(Object.keys(w.delivery.holds).sort(), names.sort());
+  assert.doesNotMatch(w.delivery.held(w.delivery.holds["room_tokens"]!), /loop guard/);
 });
 
 test("controls of writing direction are shown", () => {

@@ -10,10 +10,6 @@ export interface Window { rows: Message[]; older: boolean; newer: boolean }
 
 export const EMPTY: Window = { rows: [], older: false, newer: false };
 
-/** The order of the room, if the server tells it; else the order of arrival is kept. */
-const isBefore = (a: Message, b: Message): boolean =>
-  a.sequence !== undefined && b.sequence !== undefined && a.sequence < b.sequence;
-
 /** Puts an older page in front of the window; the far end is let go. */
 export function prepend(window: Window, page: Message[], older: boolean): Window {
   const known = new Set(window.rows.map(row => row.id));
@@ -33,11 +29,6 @@ export function append(window: Window, page: Message[], newer: boolean): Window 
     }
     place.set(row.id, rows.length);
     rows.push(row);
-  }
-  for (let index = rows.length - 1; index > 0 && rows.length - index <= page.length; index--) {
-    for (let at = index; at > 0 && isBefore(rows[at]!, rows[at - 1]!); at--) {
-      [rows[at - 1], rows[at]] = [rows[at]!, rows[at - 1]!];
-    }
   }
   const older = window.older || rows.length > MOST;
   rows = rows.slice(-MOST);

@@ -15,7 +15,7 @@ import { visible } from "../pure/visible.ts";
 import { agentOf } from "../store/agents.ts";
 import { complain, inform } from "../store/notices.ts";
 import { OpenRoom } from "../store/room.ts";
-import { drop, find, isObserved, openRoom, read, roomOf, take, touch } from "../store/rooms.ts";
+import { drop, find, gone, isObserved, openRoom, read, roomOf, take, touch } from "../store/rooms.ts";
 import { BASE, go } from "../store/route.ts";
 import { call } from "../wire/call.ts";
 import { user } from "../wire/session.ts";
@@ -24,6 +24,15 @@ import { w } from "../words.ts";
 const MOST_NAMED = 3;
 
 export function Room({ id, at }: { id: Id; at: string | null }) {
+  // Who comes back finds the room as it is then.
+  return gone.value.has(id) ? <Blank title={w.room.removed} /> : <Open id={id} at={at} />;
+}
+
+function Blank({ title, text }: { title: string; text?: string }) {
+  return <main class="blank" id="main"><div><h1 tabIndex={-1}>{title}</h1>{text && <p>{text}</p>}<a class="button" href={`${BASE}/`}>{w.notFound.home}</a></div></main>;
+}
+
+function Open({ id, at }: { id: Id; at: string | null }) {
   const room = useMemo(() => new OpenRoom(id, at ?? undefined), [id, at]);
   const [isMissing, setMissing] = useState(false);
   const [isPanelOpen, setPanelOpen] = useState(false);
@@ -49,7 +58,7 @@ export function Room({ id, at }: { id: Id; at: string | null }) {
   const title = row?.title ?? w.room.untitled;
   useEffect(() => { document.title = `${title} · ${w.app}`; }, [title]);
 
-  if (isMissing) return <main class="blank" id="main"><div><h1 tabIndex={-1}>{w.notFound.title}</h1><p>{w.room.missing}</p><a class="button" href={`${BASE}/`}>{w.notFound.home}</a></div></main>;
+  if (isMissing) return <Blank title={w.notFound.title} text={w.room.missing} />;
 
   const people = room.people.byId.value;
   const mine = people.get(user.value?.id ?? "");
@@ -76,7 +85,7 @@ export function Room({ id, at }: { id: Id; at: string | null }) {
   }
   if (mine) choices.push({ label: w.room.leave, icon: "log-out", run: () => setAsking("leave") });
   if (isOwner) choices.push({ label: w.room.delete, icon: "trash", danger: true, run: () => setAsking("delete") });
-  const gone = (): void => {
+  const leave = (): void => {
     drop(id);
     go("/", true);
   };
@@ -114,11 +123,11 @@ export function Room({ id, at }: { id: Id; at: string | null }) {
       {asking === "rename" && <Rename title={title} onClose={() => setAsking(null)} onSave={async text => take((await call("renameChat", { path, body: { chat: { title: text } } })).data)} />}
       {asking === "leave" && (
         <Confirm title={w.room.leave} text={w.room.leaveAsk} submit={w.room.leave} onClose={() => setAsking(null)}
-          onSubmit={async () => { await call("removeParticipant", { path: { ...path, participant_id: user.value!.id } }); gone(); }} />
+          onSubmit={async () => { await call("removeParticipant", { path: { ...path, participant_id: user.value!.id } }); leave(); }} />
       )}
       {asking === "delete" && (
         <Confirm title={w.room.delete} text={w.room.deleteAsk} submit={w.room.delete} danger onClose={() => setAsking(null)}
-          onSubmit={async () => { await call("deleteChat", { path }); gone(); }} />
+          onSubmit={async () => { await call("deleteChat", { path }); leave(); }} />
       )}
     </div>
   );

@@ -1,9 +1,11 @@
-// Texts on their way to the server. Each keeps its idempotency key, so that a repeated request creates nothing twice.
+// Texts on their way to the server. Each keeps its idempotency key, so that a repeated request creates nothing twice. They
+// outlive the view of their room, so that a failed text is still there when somebody comes back.
 
 import { signal } from "@preact/signals";
 import { ApiError, explain } from "../pure/errors.ts";
 import type { Id } from "../pure/message.ts";
 import { call, newIdempotencyKey } from "../wire/call.ts";
+import { onLeave } from "../wire/session.ts";
 
 export interface Pending {
   key: string;
@@ -18,9 +20,11 @@ const PAUSES_MS = [1000, 2000, 4000, 8000, 15_000];
 
 export class Outbox {
   readonly pending = signal<Pending[]>([]);
+  /** Set by the open room: called with the id of the stored message; resolves when that is on the page. */
+  sent: ((id: Id) => Promise<void>) | null = null;
+  private readonly over = new AbortController();
 
-  /** `sent` is called with the id of the stored message, and resolves when that is on the page. */
-  constructor(private readonly room: Id, private readonly sent: (id: Id) => Promise<void>) {}
+  constructor(private readonly room: Id) {}
 
   send(content: string, mentions: Id[]): void {
     const one: Pending = { key: newIdempotencyKey(), content, mentions, at: new Date().toISOString(), state: "sending", fault: "" };
@@ -37,6 +41,12 @@ export class Outbox {
     this.pending.value = this.pending.value.filter(one => one.key !== key);
   }
 
+  /** Ends everything: what is not sent yet never is. */
+  cancel(): void {
+    this.over.abort();
+    this.pending.value = [];
+  }
+
   private change(key: string, changes: Partial<Pending>): void {
     this.pending.value = this.pending.value.map(one => (one.key === key ? { ...one, ...changes } : one));
   }
@@ -49,11 +59,13 @@ export class Outbox {
         const { data } = await call("sendMessage", {
           path: { chat_id: this.room },
           idempotencyKey: key,
+          signal: this.over.signal,
           body: { message: { content: one.content, mentions: one.mentions.map(id => ({ id })) } },
         });
-        await this.sent(data.id).catch(() => undefined);
+        await this.sent?.(data.id).catch(() => undefined);
         return this.discard(key);
       } catch (cause) {
+        if (this.over.signal.aborted) return;
         const pause = cause instanceof ApiError && cause.isTemporary ? PAUSES_MS[tries] : undefined;
         if (pause === undefined) return this.change(key, { state: "failed", fault: explain(cause) });
         await new Promise(resolve => setTimeout(resolve, Math.max(pause, (cause as ApiError).retryAfterMs ?? 0)));
@@ -61,3 +73,21 @@ export class Outbox {
     }
   }
 }
+
+const outboxes = new Map<Id, Outbox>();
+
+export function outboxOf(room: Id): Outbox {
+  const outbox = outboxes.get(room) ?? new Outbox(room);
+  outboxes.set(room, outbox);
+  return outbox;
+}
+
+onLeave(() => {
+  for (const outbox of outboxes.values()) outbox.cancel();
+  outboxes.clear();
+});
+
+// The browser asks before it closes a page with texts that are not sent.
+addEventListener("beforeunload", event => {
+  if ([...outboxes.values()].some(outbox => outbox.pending.value.length > 0)) event.preventDefault();
+});

@@ -2,19 +2,24 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { ApiError, explain } from "../pure/errors.ts";
-import { addStep, fold, spread, START, type Gap } from "../pure/fold.ts";
+import { addEarlier, addStep, fold, spread, START, type Gap } from "../pure/fold.ts";
 import { isRow, type Id, type Message } from "../pure/message.ts";
+import { Queue, type Happening } from "../pure/queue.ts";
 import { append, EMPTY, PAGE, prepend, remove, reread, update, type Window } from "../pure/window.ts";
 import { call } from "../wire/call.ts";
 import { link, listen } from "../wire/link.ts";
 import { present } from "./agents.ts";
-import { Outbox } from "./outbox.ts";
+import { complain } from "./notices.ts";
+import { outboxOf, type Outbox } from "./outbox.ts";
 import { People } from "./people.ts";
+import { markGone } from "./rooms.ts";
 
 const ROWS = ["text", "attention"] as const;
 const STEPS = ["thought", "tool_call", "tool_result", "error", "task"] as const;
 /** If the socket does not come, the room is read without it. */
 const WITHOUT_SOCKET_MS = 800;
+/** Events that came in one moment are one change of the page. A hidden page has no frames, so there time counts. */
+const WITHOUT_FRAME_MS = 250;
 
 type Change = (window: Window) => Window;
 
@@ -40,23 +45,28 @@ export class OpenRoom {
   private isFilling = false;
   private isClosed = false;
   private again = false;
-  private buffer: (() => void)[] = [];
-  private arrivals: Message[] = [];
-  private steps: Message[] = [];
+  private wasRead = false;
+  /** What runs while `isFilling`. */
+  private reading: Promise<void> = Promise.resolve();
+  private readonly queue = new Queue();
+  private flushing: { frame: number; timer: ReturnType<typeof setTimeout> } | null = null;
 
   constructor(readonly id: Id, private readonly at?: Id) {
     this.people = new People(id);
-    this.outbox = new Outbox(id, message => this.wasSent(message));
+    this.outbox = outboxOf(id);
   }
 
   open(): void {
     this.people.open();
+    const sent = (message: Id): Promise<void> => this.wasSent(message);
+    this.outbox.sent = sent;
     this.ways.push(
+      () => { if (this.outbox.sent === sent) this.outbox.sent = null; },
       listen(`chat_room:${this.id}`, {
-        message_created: (message: Message) => this.taken(() => this.arrived(message)),
-        event_created: (message: Message) => this.taken(() => this.arrived(message)),
-        message_updated: (message: Message) => this.taken(() => this.change(window => update(window, message))),
-        message_deleted: ({ id }: { id: Id }) => this.taken(() => this.change(window => remove(window, id))),
+        message_created: (message: Message) => this.happened({ kind: "created", message }),
+        event_created: (message: Message) => this.happened({ kind: "created", message }),
+        message_updated: (message: Message) => this.happened({ kind: "updated", message }),
+        message_deleted: ({ id }: { id: Id }) => this.happened({ kind: "deleted", id }),
       }, () => void this.fill()),
       listen(`room_activity:${this.id}`, {
         agent_activity_started: ({ agent_id }: { agent_id: Id }) => this.works(agent_id, true),
@@ -72,6 +82,7 @@ export class OpenRoom {
 
   close(): void {
     this.isClosed = true;
+    this.unschedule();
     for (const way of this.ways) way();
     this.people.close();
   }
@@ -107,19 +118,26 @@ export class OpenRoom {
 
   /** Goes to the newest row. */
   async toEnd(): Promise<void> {
-    if (!this.window.value.newer) return;
-    await this.alone(() => this.newest());
+    await this.soon(async () => { if (this.window.value.newer) await this.newest(); });
   }
 
-  /** Fetches the steps behind a row. */
+  /** Fetches the steps behind a row that are not here: a page, back from the first that is. */
   async openGap(after: Id): Promise<void> {
-    const rows = this.window.value.rows;
-    const next = rows[rows.findIndex(row => row.id === after) + 1];
-    const { data, metadata } = await this.read({ after }, STEPS);
-    const events = next ? data.filter(event => event.inserted_at < next.inserted_at) : data;
-    const isAll = events.length < data.length || !metadata.has_newer;
-    this.beforeChange();
-    this.gaps.value = new Map(this.gaps.value).set(after, { events, dropped: 0, complete: isAll });
+    const { rows } = this.window.value;
+    const at = rows.findIndex(row => row.id === after);
+    const before = this.gaps.value.get(after)?.events[0] ?? rows[at + 1];
+    try {
+      const { events, isAll } = await this.readSteps(before ? { before: before.id } : {});
+      const row = rows[at];
+      const here = row ? events.filter(event => event.inserted_at >= row.inserted_at) : events;
+      this.change(window => window, new Map([[after, addEarlier(this.gaps.value.get(after), here, isAll || here.length < events.length)]]), { isRead: true });
+    } catch (cause) { complain(cause); }
+  }
+
+  /** A whole step, of which only the beginning is kept. */
+  async wholeStep(id: Id): Promise<Message | undefined> {
+    const { data } = await call("listMessages", { path: { chat_id: this.id }, query: { limit: 1, message_types: [...STEPS], around: id } });
+    return data.find(one => one.id === id);
   }
 
   /**
@@ -131,36 +149,46 @@ export class OpenRoom {
       this.again = true;
       return;
     }
-    this.isFilling = true;
-    try {
+    await this.alone(async () => {
       if (this.window.value.rows.length === 0) await (this.at ? this.around(this.at) : this.newest());
       else if (this.window.value.newer) await this.rereadAround();
       else await this.catchUp();
       this.fault.value = "";
-    } catch (cause) {
-      if (!this.isClosed) this.fault.value = explain(cause);
-    } finally {
-      this.isLoading.value = false;
-      this.settle();
-    }
+      this.wasRead = true;
+    });
   }
 
-  /** Takes what was pushed while the window was read. */
-  private settle(): void {
-    this.isFilling = false;
-    const waiting = this.buffer;
-    this.buffer = [];
-    for (const take of waiting) take();
-    if (!this.again || this.isClosed) return;
-    this.again = false;
-    void this.fill();
+  /** One read at a time. What is pushed meanwhile waits. */
+  private async alone(work: () => Promise<void>): Promise<void> {
+    if (this.isFilling) return;
+    this.isFilling = true;
+    this.reading = work().catch((cause: unknown) => {
+      if (this.isClosed) return;
+      // Who was removed while the socket was away learns it here.
+      if (this.wasRead && cause instanceof ApiError && cause.status === 404) markGone(this.id);
+      else this.fault.value = explain(cause);
+    }).finally(() => {
+      this.isLoading.value = false;
+      this.isFilling = false;
+      this.flush();
+      if (!this.again || this.isClosed) return;
+      this.again = false;
+      void this.fill();
+    });
+    await this.reading;
+  }
+
+  /** As `alone`, after the reads that run. */
+  private async soon(work: () => Promise<void>): Promise<void> {
+    while (this.isFilling && !this.isClosed) await this.reading;
+    await this.alone(work);
   }
 
   private async newest(): Promise<void> {
     const [page, steps] = await Promise.all([this.read({}), this.readSteps({})]);
     const rows = page.data.reverse();
     const older = page.metadata.has_more;
-    this.change(() => ({ rows, older, newer: false }), spread(rows, steps.events, steps.isAll, older), true);
+    this.change(() => ({ rows, older, newer: false }), spread(rows, steps.events, steps.isAll, older), { isFresh: true });
     this.missed.value = 0;
   }
 
@@ -171,7 +199,7 @@ export class OpenRoom {
     });
     if (!page) return this.newest();
     const rows = page.data.reverse();
-    this.change(() => ({ rows, older: page.metadata.has_older ?? false, newer: page.metadata.has_newer ?? false }), new Map(), true);
+    this.change(() => ({ rows, older: page.metadata.has_older ?? false, newer: page.metadata.has_newer ?? false }), new Map(), { isFresh: true });
     if (!page.metadata.has_newer) await this.catchUp();
   }
 
@@ -200,7 +228,13 @@ export class OpenRoom {
     const rows = from > 0 ? read.slice(from) : read;
     const { events, isAll } = await steps;
     const isOlder = older || from > 0;
-    this.change(() => append({ rows: [], older: isOlder, newer: false }, rows, false), spread(rows, events, isAll, isOlder), !isConnected);
+    const found = spread(rows, events, isAll, isOlder);
+    // Steps behind the row that was the last may have been missed.
+    const open = before.rows.at(-1)!.id;
+    const known = this.gaps.value.get(open);
+    const gap = found.get(open);
+    if (known && gap && !gap.complete) this.gaps.value = new Map([...this.gaps.value].filter(([key]) => key !== open));
+    this.change(() => append({ rows: [], older: isOlder, newer: false }, rows, false), found, { isFresh: !isConnected });
   }
 
   private async rereadAround(): Promise<void> {
@@ -223,38 +257,61 @@ export class OpenRoom {
     return { events: query.after ? data : data.reverse(), isAll };
   }
 
-  /** What is pushed while the window is read waits. */
-  private taken(take: () => void): void {
-    if (this.isFilling || this.isLoading.value) this.buffer.push(take);
-    else take();
+  private happened(one: Happening): void {
+    if (this.isClosed) return;
+    this.queue.put(one);
+    if (this.isFilling || this.isLoading.value || this.flushing) return;
+    const flush = (): void => this.flush();
+    this.flushing = { frame: requestAnimationFrame(flush), timer: setTimeout(flush, WITHOUT_FRAME_MS) };
   }
 
-  /** Many events in one moment are one change of the page. */
-  private arrived(message: Message): void {
-    if (this.arrivals.length + this.steps.length === 0) requestAnimationFrame(() => this.takeArrivals());
-    (isRow(message) ? this.arrivals : this.steps).push(message);
+  private unschedule(): void {
+    if (!this.flushing) return;
+    cancelAnimationFrame(this.flushing.frame);
+    clearTimeout(this.flushing.timer);
+    this.flushing = null;
   }
 
-  private takeArrivals(): void {
-    const { arrivals, steps } = this;
-    this.arrivals = [];
-    this.steps = [];
-    if (this.window.value.newer) {
-      this.missed.value += arrivals.length;
-      return;
+  /** Takes what waits. A change of a message never overtakes the message. */
+  private flush(): void {
+    this.unschedule();
+    if (this.isFilling || this.isClosed || this.queue.isEmpty) return;
+    const all = this.queue.take();
+    if (this.queue.isLost) {
+      this.queue.isLost = false;
+      return void this.fill();
     }
-    const gaps = new Map<Id, Gap>(arrivals.map(row => [row.id, { events: [], dropped: 0, complete: true }]));
-    let last = this.window.value.rows.at(-1)?.id ?? START;
-    const next = append(this.window.value, arrivals, false);
-    for (const step of steps) {
-      for (const row of arrivals) if (row.inserted_at <= step.inserted_at) last = row.id;
-      gaps.set(last, addStep(gaps.get(last) ?? this.gaps.value.get(last), step));
+    let next = this.window.value;
+    let missed = 0;
+    let rows: Message[] = [];
+    const takeRows = (): void => {
+      if (rows.length > 0) next = append(next, rows, false);
+      rows = [];
+    };
+    const gaps = new Map<Id, Gap>();
+    for (const one of all) {
+      if (one.kind === "created" && isRow(one.message)) {
+        if (next.newer) missed++;
+        else {
+          rows.push(one.message);
+          if (!this.gaps.value.has(one.message.id)) gaps.set(one.message.id, { events: [], dropped: 0, complete: true });
+        }
+        continue;
+      }
+      takeRows();
+      if (one.kind === "deleted") next = remove(next, one.id);
+      else if (one.kind === "updated") next = update(next, one.message);
+      else if (!next.newer) {
+        const last = next.rows.at(-1)?.id ?? START;
+        gaps.set(last, addStep(gaps.get(last) ?? this.gaps.value.get(last), one.message));
+      }
     }
-    for (const row of arrivals) if (this.gaps.value.has(row.id)) gaps.delete(row.id);
+    takeRows();
+    this.missed.value += missed;
     this.change(() => next, gaps);
   }
 
-  private change(change: Change, gaps?: ReadonlyMap<Id, Gap>, isFresh = false): void {
+  private change(change: Change, gaps?: ReadonlyMap<Id, Gap>, { isFresh = false, isRead = false }: { isFresh?: boolean; isRead?: boolean } = {}): void {
     if (this.isClosed) return;
     const next = change(this.window.value);
     if (next === this.window.value && !gaps?.size) return;
@@ -263,21 +320,14 @@ export class OpenRoom {
       this.window.value = next;
       const kept = new Set<Id>([START, ...next.rows.map(row => row.id)]);
       const all = new Map(isFresh ? [] : [...this.gaps.value].filter(([key]) => kept.has(key)));
-      for (const [key, gap] of gaps ?? []) if (kept.has(key) && !(all.get(key)?.complete && !gap.complete)) all.set(key, gap);
+      for (const [key, gap] of gaps ?? []) if (kept.has(key) && (isRead || !(all.get(key)?.complete && !gap.complete))) all.set(key, gap);
       this.gaps.value = all;
     });
   }
 
-  /** One page at a time. */
-  private async alone(work: () => Promise<void>): Promise<void> {
-    if (this.isFilling) return;
-    this.isFilling = true;
-    try { await work(); } catch (cause) { this.fault.value = explain(cause); } finally { this.settle(); }
-  }
-
   /** A text that was stored is pushed too, unless the socket is away. Resolves when it is here. */
   private async wasSent(id: Id): Promise<void> {
-    if (this.window.value.newer) return this.alone(() => this.newest());
+    if (this.window.value.newer) return this.soon(() => this.newest());
     const isHere = (): boolean => this.isClosed || this.window.value.rows.some(row => row.id === id);
     for (let wait = 0; wait < 20 && !isHere() && link.value.kind === "open"; wait++) await new Promise(resolve => setTimeout(resolve, 50));
     if (!isHere()) await this.fill();

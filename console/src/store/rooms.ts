@@ -1,6 +1,7 @@
 // The caller's rooms, the most recently used first.
 
 import { batch, computed, signal } from "@preact/signals";
+import { ApiError } from "../pure/errors.ts";
 import { isText, type Id, type Message } from "../pure/message.ts";
 import type { ListedChatView } from "../wire/api.ts";
 import { call } from "../wire/call.ts";
@@ -16,6 +17,8 @@ export const unread = signal<ReadonlyMap<Id, number>>(new Map());
 export const isLoading = signal(true);
 export const next = signal<string | null>(null);
 export const openRoom = signal<Id | null>(null);
+/** Rooms that the caller was removed from, or that were deleted, while this page was open. */
+export const gone = signal<ReadonlySet<Id>>(new Set());
 
 const usedAt = (room: Room): string => room.last_message_at ?? room.inserted_at;
 export const rooms = computed(() => [...known.value.values()].sort((a, b) => (usedAt(a) < usedAt(b) ? 1 : -1)));
@@ -25,12 +28,21 @@ export const isOwner = (room: Room): boolean => room.my_role === "owner";
 
 /** The rooms whose messages are listened to, so that the list moves. The server limits topics and joins. */
 const MOST_HEARD = 100;
+const MOST_PREVIEWED = 1000;
 const heard = new Map<Id, () => void>();
 
 export function take(...list: (Partial<Room> & { id: Id })[]): void {
   const all = new Map(known.value);
-  for (const room of list) all.set(room.id, { ...all.get(room.id), ...room } as Room);
+  for (const room of list) all.set(room.id, short({ ...all.get(room.id), ...room } as Room));
   known.value = all;
+  if (list.some(room => gone.value.has(room.id))) gone.value = new Set([...gone.value].filter(id => !all.has(id)));
+}
+
+/** The preview of a room needs the beginning of its last message only. */
+function short(room: Room): Room {
+  const { last_message } = room;
+  return last_message && last_message.content.length > MOST_PREVIEWED
+    ? { ...room, last_message: { ...last_message, content: last_message.content.slice(0, MOST_PREVIEWED) } } : room;
 }
 
 export function drop(id: Id): void {
@@ -38,6 +50,12 @@ export function drop(id: Id): void {
   heard.delete(id);
   const all = new Map(known.value);
   if (all.delete(id)) known.value = all;
+}
+
+/** The caller is not in the room any more. */
+export function markGone(id: Id): void {
+  drop(id);
+  gone.value = new Set(gone.value).add(id);
 }
 
 async function page(cursor?: string) {
@@ -51,6 +69,8 @@ async function page(cursor?: string) {
 export async function load(): Promise<void> {
   try {
     const { data, metadata } = await page();
+    const open = openRoom.value;
+    if (open && roomOf(open) && !data.some(one => one.id === open)) void findAgain(open);
     batch(() => {
       const isAll = !metadata.has_more;
       // The list is in the order of changes, so what changed after its last row and is not in it is gone.
@@ -81,6 +101,11 @@ export async function find(id: Id): Promise<Room> {
   const { data } = await call("findChat", { path: { chat_id: id } });
   take(data);
   return roomOf(id)!;
+}
+
+/** Finds out whether the caller still sees a room; the page of a room that is open says so if not. */
+async function findAgain(id: Id): Promise<void> {
+  try { await find(id); } catch (cause) { if (cause instanceof ApiError && cause.status === 404) markGone(id); }
 }
 
 /** Calling it again with the same key, after an answer was lost, creates nothing twice. */
@@ -137,9 +162,10 @@ export function touch(id: Id): void {
   touched.add(id);
   timer ??= setTimeout(() => {
     timer = undefined;
-    const ids = [...touched].slice(0, MOST_TOUCHED);
+    const [ids, rest] = [[...touched].slice(0, MOST_TOUCHED), [...touched].slice(MOST_TOUCHED)];
     touched.clear();
     for (const one of ids) if (known.value.has(one)) void find(one).catch(() => undefined);
+    for (const one of rest) touch(one);
   }, TOUCH_MS);
 }
 
@@ -149,7 +175,11 @@ export function start(me: Id): void {
   void load();
   listen(`user_rooms:${me}`, {
     room_added: () => void load(),
-    room_removed: ({ id }: { id: Id }) => drop(id),
+    room_removed: ({ id }: { id: Id }) => {
+      markGone(id);
+      // It may be seen still, through an agent.
+      if (openRoom.value === id) void findAgain(id);
+    },
     room_updated: (room: Partial<Room> & { id?: Id }) => { if (room.id) take({ ...room, id: room.id }); },
   }, () => {
     // After a loss; all pages lose the server at the same time, so each waits a moment.
@@ -163,6 +193,7 @@ onLeave(() => {
   touched.clear();
   known.value = new Map();
   unread.value = new Map();
+  gone.value = new Set();
   next.value = null;
   isLoading.value = true;
   openRoom.value = null;

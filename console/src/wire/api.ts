@@ -6,6 +6,7 @@ export interface AgentView {
   created_at: Instant;
   description: string;
   feature_flags: Record<string, boolean>;
+  foreign_access: boolean;
   handle: string;
   id: Id;
   inserted_at: Instant;
@@ -314,7 +315,7 @@ export interface Operations {
   updateAgent: {
     path: { agent_id: string };
     query: {};
-    body: { agent: { bio?: string | null; description?: string; listed_in_directory?: boolean; max_attempts?: number | null; model_type?: string | null; name?: string; registry_access?: boolean; shared_with_organization?: boolean; tags?: string[] | null } };
+    body: { agent: { bio?: string | null; description?: string; foreign_access?: boolean; listed_in_directory?: boolean; max_attempts?: number | null; model_type?: string | null; name?: string; registry_access?: boolean; shared_with_organization?: boolean; tags?: string[] | null } };
     answer: { data: AgentView };
   };
   listExecutions: {

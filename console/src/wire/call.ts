@@ -2,7 +2,8 @@
 
 import { ApiError, unreachable } from "../pure/errors.ts";
 import { ROUTES, type Operations } from "./api.ts";
-import { accessToken, fresh, parsed, renew } from "./session.ts";
+import { errors as words } from "../words.ts";
+import { accessToken, fresh, parsed, renew, user } from "./session.ts";
 
 type Operation = keyof Operations;
 type Empty = Record<string, never>;
@@ -24,7 +25,9 @@ export async function call<O extends Operation>(operation: O, given: Given<O>): 
   const url = route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""))
     + (asked.length > 0 ? `?${new URLSearchParams(asked)}` : "");
 
-  const send = async (): Promise<Response> => fetch(url, {
+  // Another tab may log in as somebody else meanwhile: what one user asked for is not done in the name of another.
+  const me = user.value?.id;
+  const send = async (): Promise<Response> => user.value?.id !== me ? Promise.reject(new ApiError(401, "unauthorized", words.otherUser)) : fetch(url, {
     method,
     signal: signal ?? null,
     credentials: "omit",

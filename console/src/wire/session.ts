@@ -17,20 +17,29 @@ export const user = signal<ProfileView | null>(null);
 export const phase = signal<"starting" | "out" | "in">("starting");
 /** Why the last session ended, if not by logging out. */
 export const hasEnded = signal(false);
+/** Whether somebody logged out and the server has not confirmed it. */
+export const isUnconfirmed = signal(false);
 
 const DOOR = "/console/session";
 /** Set once somebody has logged in with this browser: only then is the door asked at the start. */
 const FLAG = "parlance.session";
+/** Set while a log-out has to be repeated, since the server did not confirm it. */
+const UNCONFIRMED = "parlance.logout";
 
 let token = "";
 let expiresAt = 0;
 let renewal: Promise<boolean> | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
-const leaving = new Set<() => void>();
+/** Counts the sessions that this page has left: answers for an earlier one are not taken. */
+let left = 0;
+const leaving = new Set<(isUnexpected: boolean) => void>();
 const tabs = new BroadcastChannel("parlance");
 
 tabs.onmessage = event => {
-  if (event.data === "out") end(false);
+  if (event.data === "out") {
+    isUnconfirmed.value = flag(UNCONFIRMED) ?? false;
+    end(false);
+  }
   // Perhaps as somebody else.
   if (event.data === "in" && phase.value !== "starting") void renew();
 };
@@ -38,45 +47,68 @@ document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && phase.value === "in") void fresh();
 });
 
-/** Called when a session ends; stores empty themselves here. */
-export const onLeave = (then: () => void): void => void leaving.add(then);
+/** Called when a session ends, by logging out or unexpectedly; stores empty themselves here. */
+export const onLeave = (then: (isUnexpected: boolean) => void): void => void leaving.add(then);
 export const accessToken = (): string => token;
 
 export async function start(): Promise<void> {
-  if (remembered()) await renew();
+  if (flag(UNCONFIRMED)) {
+    await endAtServer();
+    phase.value = "out";
+  } else if (flag(FLAG) ?? true) await renew();
   else phase.value = "out";
 }
 
 export async function logIn(door: Door): Promise<void> {
-  take(await ask("POST", DOOR, door));
-  remember(true);
+  // The cookie of the session before is about to be replaced, so this is the last time that it can be ended.
+  if (isUnconfirmed.value) await endAtServer();
+  const answer = await ask("POST", DOOR, door);
+  left++;
+  renewal = null;
+  take(answer);
+  remember(FLAG, true);
+  remember(UNCONFIRMED, false);
   tabs.postMessage("in");
 }
 
 export async function logOut(): Promise<void> {
-  await ask("DELETE", DOOR).catch(() => undefined);
+  await endAtServer();
   end(false);
   tabs.postMessage("out");
 }
 
+/** Ends the session of the cookie. Whether that went well decides what the log-in says, and whether it is tried again. */
+async function endAtServer(): Promise<void> {
+  const isDone = await ask("DELETE", DOOR).then(answer => answer === undefined, () => false);
+  remember(UNCONFIRMED, !isDone);
+  isUnconfirmed.value = !isDone;
+}
+
 /** Gets a new access token, one request at a time whoever asks. False if nobody is logged in any more. */
 export function renew(): Promise<boolean> {
-  renewal ??= (async () => {
+  if (renewal) return renewal;
+  const session = left;
+  let mine: Promise<boolean> | null = null;
+  mine = (async () => {
     try {
-      take(await ask("POST", `${DOOR}/token`));
+      const answer = await ask("POST", `${DOOR}/token`);
+      if (left !== session) return phase.value === "in";
+      take(answer);
       return true;
     } catch (cause) {
-      if (cause instanceof ApiError && cause.isTemporary) {
-        if (phase.value === "starting") setTimeout(() => void renew(), 2000);
-        return phase.value === "in";
+      // Only the server's word ends a session; everything else may be over in a moment.
+      const isRefused = cause instanceof ApiError && cause.status === 401;
+      if (left === session && phase.value !== "out") {
+        if (isRefused) end(phase.value === "in");
+        else if (phase.value === "starting") setTimeout(() => void renew(), (cause as ApiError).retryAfterMs ?? 2000);
       }
-      end(phase.value === "in");
-      return false;
+      return phase.value === "in";
     } finally {
-      renewal = null;
+      if (renewal === mine) renewal = null;
     }
   })();
-  return renewal;
+  renewal = mine;
+  return mine;
 }
 
 /** Renews the token if it is about to expire. */
@@ -84,11 +116,15 @@ export const fresh = async (): Promise<boolean> => Date.now() < expiresAt - 60_0
 
 function take(answer: Answer): void {
   // Another tab of this browser has logged in as somebody else.
-  if (user.value && user.value.id !== answer.user.id) for (const leave of leaving) leave();
+  if (user.value && user.value.id !== answer.user.id) {
+    left++;
+    for (const leave of leaving) leave(false);
+  }
   token = answer.access_token;
   expiresAt = Date.now() + answer.expires_in * 1000;
   user.value = answer.user;
   hasEnded.value = false;
+  isUnconfirmed.value = false;
   phase.value = "in";
   clearTimeout(timer);
   timer = setTimeout(() => void renew(), Math.min(answer.expires_in * 800, 0x7fffffff));
@@ -96,13 +132,15 @@ function take(answer: Answer): void {
 
 function end(isUnexpected: boolean): void {
   clearTimeout(timer);
+  left++;
+  renewal = null;
   token = "";
   expiresAt = 0;
-  remember(false);
+  remember(FLAG, false);
   hasEnded.value = isUnexpected;
   user.value = null;
   phase.value = "out";
-  for (const leave of leaving) leave();
+  for (const leave of leaving) leave(isUnexpected);
 }
 
 async function ask(method: string, path: string, body?: unknown): Promise<Answer> {
@@ -128,12 +166,13 @@ export async function parsed(answer: Response): Promise<unknown> {
   throw new ApiError(answer.status, code, message, details as ApiError["details"], request_id, isLater ? after * 1000 : null);
 }
 
-function remembered(): boolean {
-  try { return localStorage.getItem(FLAG) !== null; } catch { return true; }
+/** Undefined without storage. */
+function flag(name: string): boolean | undefined {
+  try { return localStorage.getItem(name) !== null; } catch { return undefined; }
 }
-function remember(isIn: boolean): void {
+function remember(name: string, isOn: boolean): void {
   try {
-    if (isIn) localStorage.setItem(FLAG, "1");
-    else localStorage.removeItem(FLAG);
+    if (isOn) localStorage.setItem(name, "1");
+    else localStorage.removeItem(name);
   } catch { /* Without storage, the door is asked at every start. */ }
 }
