@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use diesel::sql_types::{Array, Bool, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::HeldBy;
-use domain::foreign::{ForeignRepository, OpenWork};
+use domain::foreign::{ForeignRepository, OpenWork, Source};
 use domain::id::{AgentId, OrganizationId, ParticipantId};
 use domain::message::{Mention, NewMessage};
 use domain::store::StoreError;
 use futures_util::FutureExt;
 use uuid::Uuid;
 
-use super::batch::Outcome;
+use super::batch::DecidedAppends;
 use super::hold;
 use super::record_key::RecordKeys;
 use super::row::status::PROCESSING;
@@ -38,8 +38,9 @@ async fn open_work_on(mut db: &Db, agent: AgentId) -> Result<Option<OpenWork>, F
     let of_agent = statement::<(SqlUuid, Nullable<Text>, Bool)>(OF_AGENT).bind::<SqlUuid, _>(agent.uuid());
     let of_agent = of_agent.load::<(Uuid, Option<String>, bool)>(&mut db).await?.pop();
     let Some((own, policy, foreign_access)) = of_agent else { return Ok(None) };
-    let originators = statement::<SqlUuid>(format!(
-        "SELECT DISTINCT users.organization_id FROM deliveries \
+    let sources = statement::<(SqlUuid, Nullable<SqlUuid>)>(format!(
+        "SELECT DISTINCT users.organization_id, \
+         CASE WHEN messages.foreign_origin IS NOT NULL THEN chats.organization_id END FROM deliveries \
          JOIN participants ON participants.chat_id = deliveries.chat_id \
          AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL \
          JOIN chats ON chats.id = deliveries.chat_id AND chats.deleted_at IS NULL \
@@ -49,12 +50,16 @@ async fn open_work_on(mut db: &Db, agent: AgentId) -> Result<Option<OpenWork>, F
          WHERE deliveries.agent_id = ? AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL \
          AND deliveries.current_attempt > 0 AND {PROCESSING}"
     ));
-    let originators = originators.bind::<SqlUuid, _>(agent.uuid()).load::<Uuid>(&mut db).await?;
+    let sources = sources.bind::<SqlUuid, _>(agent.uuid()).load::<(Uuid, Option<Uuid>)>(&mut db).await?;
+    let sources = sources.into_iter().map(|(originator, foreign_to)| Source {
+        originator: Some(OrganizationId::new(originator)),
+        foreign_to: foreign_to.map(OrganizationId::new),
+    });
     Ok(Some(OpenWork {
         own: OrganizationId::new(own),
         policy: foreign_policy(policy.as_deref())?,
         foreign_access,
-        originators: originators.into_iter().map(OrganizationId::new).collect(),
+        sources: sources.collect(),
     }))
 }
 
@@ -89,7 +94,8 @@ const ORGANIZATIONS: &str = "SELECT who.id, users.organization_id FROM unnest(?)
      LEFT JOIN agents ON agents.id = who.id JOIN users ON users.id = coalesce(agents.owner_id, who.id)";
 
 /// Holds those of the written deliveries that the organizations of their agents have held. Their causes must be known.
-pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome], holding: &Holding) -> Result<(), Fault> {
+pub(super) async fn hold_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<(), Fault> {
+    let DecidedAppends { outcomes, chats, holding, .. } = decided;
     if holding.is_empty() {
         return Ok(());
     }
@@ -105,7 +111,8 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome], holding: &Hol
     for appended in outcomes.iter_mut().flatten() {
         let (originator, sender) = (appended.message.place().originator, appended.message.sender);
         let human = of(sender).filter(|_| sender.user().is_some());
-        let Some(hold) = appended.hold_foreign(holding, of(originator), human) else { continue };
+        let chat = chats.get(&appended.message.chat_id).and_then(|chat| chat.state.organization);
+        let Some(hold) = appended.hold_foreign(holding, chat, of(originator), human) else { continue };
         let message = &appended.message;
         let held = message.deliveries.iter().filter(|delivery| delivery.held_by() == Some(HeldBy::Foreign));
         words.extend(held.clone().map(|_| HeldBy::Foreign));

@@ -13,7 +13,7 @@ use domain::id::{AgentId, ChatId, ContactRequestId, MessageId, ParticipantId};
 use domain::memory::{
     MemoryContent, MemoryMetadata, MemoryScope, MemoryThought, StoreMemory, StoreMemoryError,
 };
-use domain::message::{HistoryFilter, Message, MessageKind, RecipientState, SendMessage, SentMessage};
+use domain::message::{Cause, HistoryFilter, Message, MessageKind, RecipientState, SendMessage, SentMessage};
 use domain::organization::{Authority, OrganizationChanges};
 use domain::work::{ChangeWorkError, ChangeWorkRefused, Resend, WorkChange, WorkScope};
 use uuid::Uuid;
@@ -360,4 +360,28 @@ pub async fn strangers_are_held_in_their_own_rooms(world: World) {
         take(&world, bot, theirs, sent.id, DeliveryStep::Begin).await;
         take(&world, bot, theirs, sent.id, DeliveryStep::Succeed).await;
     }
+}
+
+/// Its originator is who sends it, an agent of the same organization; but one of its possible causes is foreign.
+pub async fn an_unclear_cause_hides_no_stranger(world: World) {
+    let house = House::of(&world).await;
+    let House { ann, bot, ben, chat, .. } = &house;
+    let scout = world.agent(ann, "Scout").await;
+    world.add(ann.caller, *chat, scout.id.into(), Role::Member).await;
+    for message in [house.asks(&world, ben).await, house.asks(&world, ben).await] {
+        take(&world, bot, *chat, message, DeliveryStep::Begin).await;
+    }
+    let passes = async || world.send(bot.caller, *chat, "please", &[agent(&scout)]).await;
+    let passed = passes().await;
+    let stored = house.stored(&world, passed.id).await;
+    assert!(matches!(stored.cause, Cause::Ambiguous { .. }), "{:?}", stored.cause);
+    assert_eq!((stored.place().originator, stored.origin), (agent(bot), Origin::Labeled));
+    assert_eq!(statuses(&passed), [DeliveryStatus::New]);
+    take(&world, &scout, *chat, passed.id, DeliveryStep::Begin).await;
+    assert!(is_refused(&world, &scout, *chat).await);
+    set(&world, ann, ForeignPolicy::Hold).await;
+    assert_eq!(statuses(&passes().await), [DeliveryStatus::Held]);
+    assert!(is_refused(&world, &scout, *chat).await);
+    take(&world, &scout, *chat, passed.id, DeliveryStep::Succeed).await;
+    assert!(!is_refused(&world, &scout, *chat).await);
 }
