@@ -451,8 +451,7 @@ pub(super) async fn write_on(
     decided.version = chats?;
     decided.follow(&causes, |_, _| None);
     usage::add_on(db, decided.stored()).await?;
-    hold::hold_on(db, &mut decided.outcomes).await?;
-    foreign::hold_on(db, decided).await?;
+    hold::hold_on(db, decided).await?;
     for (index, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {
             let Message { id, chat_id, .. } = appended.message;

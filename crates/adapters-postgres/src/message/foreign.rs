@@ -5,17 +5,15 @@ use std::collections::{BTreeSet, HashMap};
 use async_trait::async_trait;
 use diesel::sql_types::{Array, Bool, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::HeldBy;
 use domain::foreign::{ForeignRepository, OpenWork, Source};
 use domain::id::{AgentId, OrganizationId, ParticipantId};
-use domain::message::{Mention, NewMessage};
+use domain::message::{DueHold, Mention, NewMessage};
 use domain::store::StoreError;
+use domain::time::Timestamp;
 use futures_util::FutureExt;
 use uuid::Uuid;
 
 use super::batch::DecidedAppends;
-use super::hold;
-use super::record_key::RecordKeys;
 use super::row::status::PROCESSING;
 use crate::PostgresStore;
 use crate::chat::row::foreign_policy;
@@ -93,11 +91,14 @@ pub(super) async fn holding_on(mut db: &Db, news: &[NewMessage]) -> Result<Holdi
 const ORGANIZATIONS: &str = "SELECT who.id, users.organization_id FROM unnest(?) AS who (id) \
      LEFT JOIN agents ON agents.id = who.id JOIN users ON users.id = coalesce(agents.owner_id, who.id)";
 
-/// Holds those of the written deliveries that the organizations of their agents have held. Their causes must be known.
-pub(super) async fn hold_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<(), Fault> {
+/// Decides which deliveries the organizations of their agents have held, and returns what is to be recorded.
+pub(super) async fn decide_on(
+    mut db: &Db,
+    decided: &mut DecidedAppends,
+) -> Result<Vec<(DueHold, Timestamp)>, Fault> {
     let DecidedAppends { outcomes, chats, holding, .. } = decided;
     if holding.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let messages = outcomes.iter().flatten().map(|appended| &appended.message);
     let parties = messages.flat_map(|message| [message.place().originator, message.sender]);
@@ -107,25 +108,13 @@ pub(super) async fn hold_on(mut db: &Db, decided: &mut DecidedAppends) -> Result
         .await?;
     let organizations = found.into_iter().collect::<HashMap<_, _>>();
     let of = |who: ParticipantId| organizations.get(&who.uuid()).copied().map(OrganizationId::new);
-    let (mut keys, mut words, mut holds) = (RecordKeys::default(), Vec::new(), Vec::new());
+    let mut holds = Vec::new();
     for appended in outcomes.iter_mut().flatten() {
         let (originator, sender) = (appended.message.place().originator, appended.message.sender);
         let human = of(sender).filter(|_| sender.user().is_some());
         let chat = chats.get(&appended.message.chat_id).and_then(|chat| chat.state.organization);
-        let Some(hold) = appended.hold_foreign(holding, chat, of(originator), human) else { continue };
-        let message = &appended.message;
-        let held = message.deliveries.iter().filter(|delivery| delivery.held_by() == Some(HeldBy::Foreign));
-        words.extend(held.clone().map(|_| HeldBy::Foreign));
-        let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
-        keys.extend(held.map(|delivery| (delivery.agent().uuid(), chat, sequence)));
-        holds.push((hold, message.created_at));
+        let hold = appended.hold_foreign(holding, chat, of(originator), human);
+        holds.extend(hold.map(|hold| (hold, appended.message.created_at)));
     }
-    if keys.is_empty() {
-        return Ok(());
-    }
-    hold::write_on(db, keys, &words).await?;
-    for (hold, now) in holds {
-        hold::record_on(db, hold, now).await?;
-    }
-    Ok(())
+    Ok(holds)
 }

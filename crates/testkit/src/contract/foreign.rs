@@ -2,6 +2,7 @@
 
 use domain::account::AgentChanges;
 use domain::audit::AuditAction;
+use domain::budget::{Amount, Budget};
 use domain::chat::{AddParticipantCommand, AddParticipantError, Role};
 use domain::contact::{
     AnswerRequestError, Handle, RequestAction, SendRequest, SendRequestError, WhichRequest,
@@ -384,4 +385,25 @@ pub async fn an_unclear_cause_hides_no_stranger(world: World) {
     assert!(is_refused(&world, &scout, *chat).await);
     take(&world, &scout, *chat, passed.id, DeliveryStep::Succeed).await;
     assert!(!is_refused(&world, &scout, *chat).await);
+}
+
+/// Both would hold it: releasing the one releases no other, so it must be the same one in every store.
+pub async fn a_stranger_comes_before_a_budget(world: World) {
+    let house = House::of(&world).await;
+    let House { ann, bot, ben, chat, .. } = &house;
+    set(&world, ann, ForeignPolicy::Hold).await;
+    let changes = vec![(Budget::AgentMessages, Amount::new(1))];
+    world.budgets.set(Authority::Admin(ann.caller), changes).await.unwrap();
+    world.budgets.check().await.unwrap();
+    for _ in 0..2 {
+        world.send(bot.caller, *chat, "well", &[ParticipantId::User(ann.id)]).await;
+    }
+    world.budgets.check().await.unwrap();
+    let held_by = async |message| house.stored(&world, message).await.deliveries[0].held_by();
+    let (of_ben, of_ann) = (house.asks(&world, ben).await, house.asks(&world, ann).await);
+    let budget = Some(Budget::AgentMessages.held_by());
+    assert_eq!((held_by(of_ben).await, held_by(of_ann).await), (Some(HeldBy::Foreign), budget));
+    set(&world, ann, ForeignPolicy::Label).await;
+    let of_ben = house.asks(&world, ben).await;
+    assert_eq!(held_by(of_ben).await, budget, "it is over the budget as well");
 }
