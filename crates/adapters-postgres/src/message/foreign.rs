@@ -70,7 +70,7 @@ pub(super) const HOLDING: &str = "SELECT addressed.id, organizations.id FROM (\
      SELECT owner_id FROM agents WHERE agents.id = mentioned.id)) AS organization_id \
      FROM unnest(?) AS mentioned (id) OFFSET 0) AS addressed \
      JOIN organizations ON organizations.id = addressed.organization_id AND organizations.foreign_policy = 'hold' \
-     WHERE (SELECT count(*) > 0 FROM organizations AS any_other WHERE any_other.foreign_policy = 'hold')";
+     WHERE (SELECT 1 FROM organizations AS any_other WHERE any_other.foreign_policy = 'hold' LIMIT 1) IS NOT NULL";
 
 /// The agents that these messages address.
 pub(super) fn addressed<'m>(mentions: impl Iterator<Item = &'m Mention>) -> Vec<Uuid> {
