@@ -12,7 +12,8 @@ use domain::event::DomainEvent;
 use domain::foreign::{ForeignPolicy, Origin};
 use domain::id::{AgentId, ChatId, ContactRequestId, MessageId, ParticipantId};
 use domain::memory::{
-    MemoryContent, MemoryMetadata, MemoryScope, MemoryThought, StoreMemory, StoreMemoryError,
+    ChangeMemoryError, MemoryContent, MemoryMetadata, MemoryScope, MemoryStatus, MemoryStep, MemoryThought,
+    StoreMemory, StoreMemoryError,
 };
 use domain::message::{Cause, HistoryFilter, Message, MessageKind, RecipientState, SendMessage, SentMessage};
 use domain::organization::{Authority, OrganizationChanges};
@@ -155,9 +156,8 @@ pub async fn an_organization_may_allow_strangers(world: World) {
     assert!(details.contains(&Some("allow")) && details.contains(&Some("label")), "{details:?}");
 }
 
-/// Returns whether what only the own organization may ask for is refused. Nothing of it succeeds, except memories.
-async fn is_refused(world: &World, bot: &TestAgent, chat: ChatId) -> bool {
-    let memory = |scope| StoreMemory {
+fn memory(scope: MemoryScope) -> StoreMemory {
+    StoreMemory {
         content: MemoryContent::new("a fact".to_owned()).unwrap(),
         system: None,
         kind: None,
@@ -166,7 +166,11 @@ async fn is_refused(world: &World, bot: &TestAgent, chat: ChatId) -> bool {
         subject: None,
         thought: MemoryThought::default(),
         metadata: MemoryMetadata::default(),
-    };
+    }
+}
+
+/// Returns whether what only the own organization may ask for is refused. Nothing of it succeeds, except memories.
+async fn is_refused(world: &World, bot: &TestAgent, chat: ChatId) -> bool {
     let stored = world.memories.store(bot.caller, memory(MemoryScope::Organization)).await;
     assert!(world.memories.store(bot.caller, memory(MemoryScope::Agent)).await.is_ok(), "its own");
     let request = SendRequest { to: Handle::new("nobody-at-all").unwrap(), message: None };
@@ -406,4 +410,33 @@ pub async fn a_stranger_comes_before_a_budget(world: World) {
     set(&world, ann, ForeignPolicy::Label).await;
     let of_ben = house.asks(&world, ben).await;
     assert_eq!(held_by(of_ben).await, budget, "it is over the budget as well");
+}
+
+/// An agent keeps those that only it reads. Which memories are those of others is no matter of strangers.
+pub async fn strangers_have_no_memory_of_the_organization_changed(world: World) {
+    let house = House::of(&world).await;
+    let House { ann, bot, ben, chat, .. } = &house;
+    let scout = world.agent(ann, "Scout").await;
+    let stored =
+        async |by: &TestAgent, scope| world.memories.store(by.caller, memory(scope)).await.unwrap().id;
+    let shared = [stored(bot, MemoryScope::Organization).await, stored(bot, MemoryScope::Organization).await];
+    let (own, of_scout) =
+        (stored(bot, MemoryScope::Agent).await, stored(&scout, MemoryScope::Organization).await);
+    let steps = [MemoryStep::Archive, MemoryStep::Supersede];
+    let asked = house.asks(&world, ben).await;
+    take(&world, bot, *chat, asked, DeliveryStep::Begin).await;
+    for (memory, step) in shared.into_iter().zip(steps) {
+        let refused = world.memories.change(bot.caller, memory, step).await;
+        assert!(matches!(refused, Err(ChangeMemoryError::Foreign(_))), "{step:?}: {refused:?}");
+        let kept = world.memories.find(bot.caller, memory).await.unwrap();
+        assert_eq!(kept.status, MemoryStatus::Active);
+    }
+    let refused = world.memories.change(bot.caller, of_scout, MemoryStep::Archive).await;
+    assert!(matches!(refused, Err(ChangeMemoryError::Forbidden)), "{refused:?}");
+    world.memories.change(bot.caller, own, MemoryStep::Archive).await.unwrap();
+    world.memories.change(scout.caller, of_scout, MemoryStep::Archive).await.unwrap();
+    take(&world, bot, *chat, asked, DeliveryStep::Succeed).await;
+    for (memory, step) in shared.into_iter().zip(steps) {
+        world.memories.change(bot.caller, memory, step).await.unwrap();
+    }
 }
