@@ -46,7 +46,7 @@ const BACKOFF_BATCHES: u8 = 8;
 #[derive(Default)]
 pub(super) struct VersionCache {
     chats: HashMap<ChatId, CachedChat>,
-    /// The agents whose organizations have what strangers ask held: the statement writes nothing that is addressed to them.
+    /// The agents of organizations with the policy `hold`: the statement writes nothing that is addressed to them.
     holding: HashSet<AgentId>,
     /// Number of chats, memberships, and these agents.
     size: usize,
@@ -199,8 +199,10 @@ const LOCKED: &str = "locked AS MATERIALIZED (SELECT chats.id, chats.organizatio
      WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
-/// Checks that all rows are locked, that no addressed agent's organization has what others ask for held, that no plan limits messages or forbids more bytes, and that no organization
-/// is paused, or has another limit of hops or another policy than it had. `durable` is counted only because PostgreSQL does not run a part of a statement that nothing refers to.
+/// Checks that all rows are locked, that no addressed agent belongs to an organization with the policy `hold`, that no
+/// plan limits messages or forbids more bytes, and that no organization is paused, or has another limit of hops or another
+/// policy than it had. `durable` is counted only because PostgreSQL does not run a part of a statement that nothing refers
+/// to.
 static GUARD: LazyLock<String> = LazyLock::new(|| {
     let holding = foreign::HOLDING;
     format!(
