@@ -1,8 +1,8 @@
 //! Strangers: what follows from a message of another organization.
 //!
 //! The originator of a tree ([`crate::message::Place`]) is whoever wrote its first message. A message is *foreign* to a
-//! chat if the originator belongs to another organization than the chat, and foreign to an agent if the originator
-//! belongs to another one than the agent. Each organization has a policy for that:
+//! chat if the originator belongs to another organization than the chat. It is foreign to an agent if the originator
+//! belongs to another one than the agent, or if it is foreign to a chat of the agent's organization. Each organization has a policy for that:
 //!
 //! - With [`ForeignPolicy::Label`], readers see that a message is foreign to a chat of the organization. The label is
 //!   made when the message is stored ([`Origin`]).
@@ -40,15 +40,27 @@ impl ForeignPolicy {
         matches!(self, Self::Allow)
     }
 
-    /// Returns whether they are held for an agent of the organization `own`. What a human of this organization sends is
-    /// not held, whatever it answers.
-    pub fn holds(
-        self,
-        own: OrganizationId,
-        originator: Option<OrganizationId>,
-        human: Option<OrganizationId>,
-    ) -> bool {
-        self == Self::Hold && originator != Some(own) && human != Some(own)
+    /// Returns whether a message from there is held for an agent of the organization `own`. What a human of this
+    /// organization sends is not held, whatever it answers.
+    pub fn holds(self, own: OrganizationId, source: Source, human: Option<OrganizationId>) -> bool {
+        self == Self::Hold && source.is_foreign_to(own) && human != Some(own)
+    }
+}
+
+/// Where a message comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The organization of the originator; `None` if the originator is gone.
+    pub originator: Option<OrganizationId>,
+    /// The organization of its chat, if it is foreign to the chat. The originator of what has an ambiguous cause is its
+    /// sender, so this alone may tell that a stranger is behind it.
+    pub foreign_to: Option<OrganizationId>,
+}
+
+impl Source {
+    /// Returns whether the message is foreign to an agent of this organization.
+    pub fn is_foreign_to(&self, own: OrganizationId) -> bool {
+        self.originator != Some(own) || self.foreign_to == Some(own)
     }
 }
 
@@ -100,8 +112,8 @@ pub struct OpenWork {
     pub policy: ForeignPolicy,
     /// Set if its owner allows it to work for others with all of its rights.
     pub foreign_access: bool,
-    /// The organizations of the originators of all that it works on, in any order.
-    pub originators: Vec<OrganizationId>,
+    /// Where all that it works on comes from, in any order.
+    pub sources: Vec<Source>,
 }
 
 impl OpenWork {
@@ -109,7 +121,7 @@ impl OpenWork {
     /// which of them it acts, so one that is foreign to it is enough.
     pub fn check(&self) -> Result<(), ForeignCause> {
         let is_allowed = self.policy.allows() || self.foreign_access;
-        let is_foreign = || self.originators.iter().any(|originator| *originator != self.own);
+        let is_foreign = || self.sources.iter().any(|source| source.is_foreign_to(self.own));
         if !is_allowed && is_foreign() { Err(ForeignCause) } else { Ok(()) }
     }
 }
@@ -117,7 +129,7 @@ impl OpenWork {
 /// The store's part.
 #[async_trait]
 pub trait ForeignRepository: Send + Sync {
-    /// For whom an agent works: the originators of the messages on which it has open attempts, in the chats in which it
+    /// For whom an agent works: the sources of the messages on which it has open attempts, in the chats in which it
     /// still is, whatever organization they belong to. `None` if there is no such agent.
     async fn open_work(&self, agent: AgentId) -> Result<Option<OpenWork>, StoreError>;
 }
@@ -147,23 +159,25 @@ mod tests {
     #[test]
     fn an_agent_that_works_for_others_has_fewer_rights() {
         use ForeignPolicy::{Allow, Hold, Label};
-        for (policy, foreign_access, originators, is_refused) in [
+        for (policy, foreign_access, sources, is_refused) in [
             (Label, false, &[][..], false),
-            (Label, false, &[1], false),
-            (Label, false, &[2], true),
-            (Hold, false, &[2], true),
-            (Allow, false, &[2], false),
-            (Label, true, &[2], false),
-            (Hold, true, &[2], false),
-            (Label, false, &[1, 1, 2], true),
-            (Label, false, &[2, 3], true),
+            (Label, false, &[(1, None)], false),
+            (Label, false, &[(2, None)], true),
+            (Hold, false, &[(2, None)], true),
+            (Allow, false, &[(2, None)], false),
+            (Label, true, &[(2, None)], false),
+            (Hold, true, &[(2, None)], false),
+            (Label, false, &[(1, None), (1, None), (2, None)], true),
+            (Label, false, &[(2, None), (3, None)], true),
+            (Label, false, &[(1, Some(1))], true),
+            (Label, false, &[(1, Some(2))], false),
         ] {
-            let work = OpenWork {
-                own: organization(1),
-                policy,
-                foreign_access,
-                originators: originators.iter().copied().map(organization).collect(),
+            let source = |(originator, foreign_to): &(u128, Option<u128>)| Source {
+                originator: Some(organization(*originator)),
+                foreign_to: foreign_to.map(organization),
             };
+            let sources = sources.iter().map(source).collect();
+            let work = OpenWork { own: organization(1), policy, foreign_access, sources };
             assert_eq!(work.check().is_err(), is_refused, "{work:?}");
         }
     }
@@ -171,17 +185,21 @@ mod tests {
     #[test]
     fn only_what_others_ask_for_is_held() {
         let [own, other] = [1, 2].map(organization);
-        for (originator, human, holds) in [
-            (Some(other), None, true),
-            (Some(other), Some(other), true),
-            (Some(other), Some(own), false),
-            (None, None, true),
-            (Some(own), None, false),
-            (Some(own), Some(other), false),
+        for (originator, foreign_to, human, holds) in [
+            (Some(other), None, None, true),
+            (Some(other), None, Some(other), true),
+            (Some(other), None, Some(own), false),
+            (None, None, None, true),
+            (Some(own), None, None, false),
+            (Some(own), None, Some(other), false),
+            (Some(own), Some(own), None, true),
+            (Some(own), Some(own), Some(own), false),
+            (Some(own), Some(other), None, false),
         ] {
-            assert_eq!(ForeignPolicy::Hold.holds(own, originator, human), holds, "{originator:?} {human:?}");
+            let source = Source { originator, foreign_to };
+            assert_eq!(ForeignPolicy::Hold.holds(own, source, human), holds, "{source:?} {human:?}");
             for policy in [ForeignPolicy::Allow, ForeignPolicy::Label] {
-                assert!(!policy.holds(own, originator, human));
+                assert!(!policy.holds(own, source, human));
             }
         }
     }

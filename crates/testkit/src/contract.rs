@@ -192,7 +192,8 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, foreign:
             what_others_began_is_labeled, an_organization_may_allow_strangers,
             who_works_for_strangers_has_fewer_rights, what_strangers_ask_is_held,
-            strangers_are_held_in_their_own_rooms,
+            strangers_are_held_in_their_own_rooms, an_unclear_cause_hides_no_stranger,
+            a_stranger_comes_before_a_budget, strangers_have_no_memory_of_the_organization_changed,
         }
         $crate::contract_tests! { @area $make, budgets:
             each_budget_holds_what_it_limits, humans_are_told_of_a_budget_twice,

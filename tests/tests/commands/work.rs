@@ -19,6 +19,7 @@ async fn work_that_fails_is_seen() {
     let said = |arguments: &[&str]| printed(&server, arguments);
     assert_eq!(said(&["work", "list"]), "No open work.\n");
     let ann = server.user("ann");
+    server.user("ben");
     let bot = ann.register(&server, "Bot").await;
     let chat = ann.create_chat().await;
     assert_eq!(ann.add(&chat, &bot.id).await.status, 201);
@@ -45,6 +46,8 @@ async fn work_that_fails_is_seen() {
         (&["--agent", "ann/bot", "--room", &chat], 2),
         (&["--flag", "stuck"], 0),
         (&["--limit", "1"], 1),
+        (&["--org", "ann", "--state", "new"], 1),
+        (&["--org", "ben"], 0),
     ] {
         let listed = told(&[&["work", "list"], filter].concat());
         assert_eq!(listed["work"].as_array().unwrap().len(), number, "{filter:?}: {listed}");

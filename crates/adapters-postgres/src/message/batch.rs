@@ -40,7 +40,7 @@ pub(crate) struct DecidedAppends {
     /// The outcome of each message, in order.
     pub(super) outcomes: Vec<Outcome>,
     /// The chats of the batch, locked or cached, as its messages leave them.
-    chats: HashMap<ChatId, BatchChat>,
+    pub(super) chats: HashMap<ChatId, BatchChat>,
     /// The memberships of senders and mentioned participants.
     pub(super) members: Members,
     /// The addressed agents for which messages may be held because of their origin.
@@ -451,8 +451,7 @@ pub(super) async fn write_on(
     decided.version = chats?;
     decided.follow(&causes, |_, _| None);
     usage::add_on(db, decided.stored()).await?;
-    hold::hold_on(db, &mut decided.outcomes).await?;
-    foreign::hold_on(db, &mut decided.outcomes, &decided.holding).await?;
+    hold::hold_on(db, decided).await?;
     for (index, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {
             let Message { id, chat_id, .. } = appended.message;

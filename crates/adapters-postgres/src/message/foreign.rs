@@ -5,17 +5,15 @@ use std::collections::{BTreeSet, HashMap};
 use async_trait::async_trait;
 use diesel::sql_types::{Array, Bool, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::HeldBy;
-use domain::foreign::{ForeignRepository, OpenWork};
+use domain::foreign::{ForeignRepository, OpenWork, Source};
 use domain::id::{AgentId, OrganizationId, ParticipantId};
-use domain::message::{Mention, NewMessage};
+use domain::message::{DueHold, Mention, NewMessage};
 use domain::store::StoreError;
+use domain::time::Timestamp;
 use futures_util::FutureExt;
 use uuid::Uuid;
 
-use super::batch::Outcome;
-use super::hold;
-use super::record_key::RecordKeys;
+use super::batch::DecidedAppends;
 use super::row::status::PROCESSING;
 use crate::PostgresStore;
 use crate::chat::row::foreign_policy;
@@ -38,8 +36,9 @@ async fn open_work_on(mut db: &Db, agent: AgentId) -> Result<Option<OpenWork>, F
     let of_agent = statement::<(SqlUuid, Nullable<Text>, Bool)>(OF_AGENT).bind::<SqlUuid, _>(agent.uuid());
     let of_agent = of_agent.load::<(Uuid, Option<String>, bool)>(&mut db).await?.pop();
     let Some((own, policy, foreign_access)) = of_agent else { return Ok(None) };
-    let originators = statement::<SqlUuid>(format!(
-        "SELECT DISTINCT users.organization_id FROM deliveries \
+    let sources = statement::<(SqlUuid, Nullable<SqlUuid>)>(format!(
+        "SELECT DISTINCT users.organization_id, \
+         CASE WHEN messages.foreign_origin IS NOT NULL THEN chats.organization_id END FROM deliveries \
          JOIN participants ON participants.chat_id = deliveries.chat_id \
          AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL \
          JOIN chats ON chats.id = deliveries.chat_id AND chats.deleted_at IS NULL \
@@ -49,12 +48,16 @@ async fn open_work_on(mut db: &Db, agent: AgentId) -> Result<Option<OpenWork>, F
          WHERE deliveries.agent_id = ? AND deliveries.processed_at IS NULL AND deliveries.dead_at IS NULL \
          AND deliveries.current_attempt > 0 AND {PROCESSING}"
     ));
-    let originators = originators.bind::<SqlUuid, _>(agent.uuid()).load::<Uuid>(&mut db).await?;
+    let sources = sources.bind::<SqlUuid, _>(agent.uuid()).load::<(Uuid, Option<Uuid>)>(&mut db).await?;
+    let sources = sources.into_iter().map(|(originator, foreign_to)| Source {
+        originator: Some(OrganizationId::new(originator)),
+        foreign_to: foreign_to.map(OrganizationId::new),
+    });
     Ok(Some(OpenWork {
         own: OrganizationId::new(own),
         policy: foreign_policy(policy.as_deref())?,
         foreign_access,
-        originators: originators.into_iter().map(OrganizationId::new).collect(),
+        sources: sources.collect(),
     }))
 }
 
@@ -67,7 +70,7 @@ pub(super) const HOLDING: &str = "SELECT addressed.id, organizations.id FROM (\
      SELECT owner_id FROM agents WHERE agents.id = mentioned.id)) AS organization_id \
      FROM unnest(?) AS mentioned (id) OFFSET 0) AS addressed \
      JOIN organizations ON organizations.id = addressed.organization_id AND organizations.foreign_policy = 'hold' \
-     WHERE (SELECT count(*) > 0 FROM organizations AS any_other WHERE any_other.foreign_policy = 'hold')";
+     WHERE (SELECT 1 FROM organizations AS any_other WHERE any_other.foreign_policy = 'hold' LIMIT 1) IS NOT NULL";
 
 /// The agents that these messages address.
 pub(super) fn addressed<'m>(mentions: impl Iterator<Item = &'m Mention>) -> Vec<Uuid> {
@@ -88,10 +91,14 @@ pub(super) async fn holding_on(mut db: &Db, news: &[NewMessage]) -> Result<Holdi
 const ORGANIZATIONS: &str = "SELECT who.id, users.organization_id FROM unnest(?) AS who (id) \
      LEFT JOIN agents ON agents.id = who.id JOIN users ON users.id = coalesce(agents.owner_id, who.id)";
 
-/// Holds those of the written deliveries that the organizations of their agents have held. Their causes must be known.
-pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome], holding: &Holding) -> Result<(), Fault> {
+/// Decides which deliveries the organizations of their agents have held, and returns what is to be recorded.
+pub(super) async fn decide_on(
+    mut db: &Db,
+    decided: &mut DecidedAppends,
+) -> Result<Vec<(DueHold, Timestamp)>, Fault> {
+    let DecidedAppends { outcomes, chats, holding, .. } = decided;
     if holding.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let messages = outcomes.iter().flatten().map(|appended| &appended.message);
     let parties = messages.flat_map(|message| [message.place().originator, message.sender]);
@@ -101,24 +108,13 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome], holding: &Hol
         .await?;
     let organizations = found.into_iter().collect::<HashMap<_, _>>();
     let of = |who: ParticipantId| organizations.get(&who.uuid()).copied().map(OrganizationId::new);
-    let (mut keys, mut words, mut holds) = (RecordKeys::default(), Vec::new(), Vec::new());
+    let mut holds = Vec::new();
     for appended in outcomes.iter_mut().flatten() {
         let (originator, sender) = (appended.message.place().originator, appended.message.sender);
         let human = of(sender).filter(|_| sender.user().is_some());
-        let Some(hold) = appended.hold_foreign(holding, of(originator), human) else { continue };
-        let message = &appended.message;
-        let held = message.deliveries.iter().filter(|delivery| delivery.held_by() == Some(HeldBy::Foreign));
-        words.extend(held.clone().map(|_| HeldBy::Foreign));
-        let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
-        keys.extend(held.map(|delivery| (delivery.agent().uuid(), chat, sequence)));
-        holds.push((hold, message.created_at));
+        let chat = chats.get(&appended.message.chat_id).and_then(|chat| chat.state.organization);
+        let hold = appended.hold_foreign(holding, chat, of(originator), human);
+        holds.extend(hold.map(|hold| (hold, appended.message.created_at)));
     }
-    if keys.is_empty() {
-        return Ok(());
-    }
-    hold::write_on(db, keys, &words).await?;
-    for (hold, now) in holds {
-        hold::record_on(db, hold, now).await?;
-    }
-    Ok(())
+    Ok(holds)
 }

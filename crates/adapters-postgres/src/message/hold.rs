@@ -12,13 +12,13 @@ use diesel_async::RunQueryDsl;
 use domain::delivery::HeldBy;
 use domain::id::{AgentId, ChatId, MessageId, SubjectId};
 use domain::message::{
-    Appended, CheckPair, CheckTree, DueHold, EndedHold, Guarded, Message, NoticeHold, NoticeOutcome, Pair,
-    TreeHolds,
+    Appended, CheckPair, CheckTree, DueHold, EndedHold, Message, NoticeHold, NoticeOutcome, Pair, TreeHolds,
 };
 use domain::time::Timestamp;
 use uuid::Uuid;
 
-use super::batch::{Outcome, append_on};
+use super::batch::{DecidedAppends, append_on};
+use super::foreign;
 use super::history::floor_on;
 use super::load::message_on;
 use super::record_key::RecordKeys;
@@ -102,7 +102,7 @@ const HOLD: &str = "UPDATE deliveries SET dead_at = messages.created_at, dead_re
 type Known = (Uuid, String, Option<i32>, Option<At>);
 
 /// The limit of the loop guard that holds a message, of the known ones.
-fn held_by(appended: &Appended, known: &[Known]) -> Result<Option<(HeldBy, Guarded)>, Fault> {
+fn held_by(appended: &Appended, known: &[Known]) -> Result<Option<HeldBy>, Fault> {
     let Some(guarded) = appended.guarded() else { return Ok(None) };
     let (mut holds, now) = (TreeHolds::default(), appended.message.created_at);
     let subjects = appended.hold_subjects(true);
@@ -112,12 +112,13 @@ fn held_by(appended: &Appended, known: &[Known]) -> Result<Option<(HeldBy, Guard
         let (by, allowed) = (row::word(held_by, HeldBy::parse)?, allowed.map(i32::cast_unsigned));
         holds.add(by, allowed, held_at.map(|at| at.0), now);
     }
-    Ok(holds.decide(guarded).map(|by| (by, guarded)))
+    Ok(holds.decide(guarded))
 }
 
-/// Holds the deliveries of those of the written messages that are over a limit. Their causes must be known.
-pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(), Fault> {
-    let subjects = outcomes.iter().flatten().flat_map(|appended| appended.hold_subjects(true));
+/// Holds those of the written deliveries that a limit, the policy of an organization, or a budget holds; the first of
+/// these counts. The causes of the messages must be known.
+pub(super) async fn hold_on(mut db: &Db, decided: &mut DecidedAppends) -> Result<(), Fault> {
+    let subjects = decided.outcomes.iter().flatten().flat_map(|appended| appended.hold_subjects(true));
     let subjects = subjects.map(SubjectId::uuid).collect::<HashSet<_>>();
     let known = if subjects.is_empty() {
         Vec::new()
@@ -127,27 +128,37 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(),
             .load::<Known>(&mut db)
             .await?
     };
-    let (mut keys, mut words, mut deep) = (RecordKeys::default(), Vec::new(), Vec::new());
-    for appended in outcomes.iter_mut().flatten() {
-        let by = held_by(appended, &known)?;
-        if let Some((by, _)) = by {
+    for appended in decided.outcomes.iter_mut().flatten() {
+        if let Some(by) = held_by(appended, &known)? {
             appended.hold(|_| Some(by));
         }
+    }
+    let foreign = foreign::decide_on(db, decided).await?;
+    let (mut keys, mut words, mut deep) = (RecordKeys::default(), Vec::new(), Vec::new());
+    for appended in decided.outcomes.iter_mut().flatten() {
         appended.hold_over_budget();
         let message = &appended.message;
         let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
         let held =
             message.deliveries.iter().filter_map(|delivery| Some((delivery.agent(), delivery.held_by()?)));
         keys.extend(held.clone().map(|(agent, _)| (agent.uuid(), chat, sequence)));
-        words.extend(held.map(|(_, by)| by));
-        if let Some((HeldBy::MaxHops, guarded)) = by {
+        words.extend(held.clone().map(|(_, by)| by));
+        let is_deep = held.into_iter().any(|(_, by)| by == HeldBy::MaxHops);
+        if let Some(guarded) = appended.guarded().filter(|_| is_deep) {
             deep.push((message, message.hold_subject().uuid(), column(guarded.max_hops)));
         }
     }
     if keys.is_empty() {
         return Ok(());
     }
-    write_on(db, keys, &words).await?;
+    keys.bind(statement::<()>(HOLD))
+        .bind::<Array<Text>, _>(words.iter().map(|by| by.reason()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(words.iter().map(|by| by.as_str()).collect::<Vec<_>>())
+        .execute(&mut db)
+        .await?;
+    for (hold, now) in foreign {
+        record_on(db, hold, now).await?;
+    }
     if deep.is_empty() {
         return Ok(());
     }
@@ -166,16 +177,6 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(),
     .bind::<Array<Integer>, _>(all.map(|(.., limit)| *limit).collect::<Vec<_>>())
     .execute(&mut db)
     .await?;
-    Ok(())
-}
-
-/// Holds stored deliveries.
-pub(super) async fn write_on(mut db: &Db, keys: RecordKeys, words: &[HeldBy]) -> Result<(), Fault> {
-    keys.bind(statement::<()>(HOLD))
-        .bind::<Array<Text>, _>(words.iter().map(|by| by.reason()).collect::<Vec<_>>())
-        .bind::<Array<Text>, _>(words.iter().map(|by| by.as_str()).collect::<Vec<_>>())
-        .execute(&mut db)
-        .await?;
     Ok(())
 }
 

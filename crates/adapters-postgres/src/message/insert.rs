@@ -18,9 +18,8 @@ use crate::run::Db;
 use crate::statement::{Statement, statement};
 
 /// Inserts messages from columns; [`bind_messages`] binds the values. The rule of the cause is
-/// [`or_observed`](domain::message::Cause::or_observed), and that of the trace
-/// [`of_new`](domain::message::TraceParent::of_new).
-/// [`or_observed`](domain::message::Cause::or_observed), that of the origin
+/// [`or_observed`](domain::message::Cause::or_observed), that of the trace
+/// [`of_new`](domain::message::TraceParent::of_new), and that of the origin
 /// [`is_foreign_to`](domain::message::NewMessage::is_foreign_to).
 pub(super) static MESSAGES: LazyLock<String> = LazyLock::new(|| {
     let given =
@@ -69,8 +68,8 @@ pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (agent_id, chat_id, 
 
 /// Like [`DELIVERIES`], and holds those of the messages `held`.
 pub(super) static GUARDED_DELIVERIES: LazyLock<String> = LazyLock::new(|| {
-    // What is over a budget is never written by one statement.
-    let limits = HeldBy::ALL.into_iter().filter(|by| by.budget().is_none());
+    // What is over a budget, or is held because of a stranger, is never written by one statement.
+    let limits = HeldBy::ALL.into_iter().filter(|by| by.budget().is_none() && *by != HeldBy::Foreign);
     let reasons = limits.map(|by| format!("WHEN '{}' THEN '{}'", by.as_str(), by.reason()));
     let reasons = reasons.collect::<Vec<_>>().join(" ");
     format!(

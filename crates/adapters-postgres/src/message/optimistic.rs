@@ -19,7 +19,7 @@ use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Uuid as SqlUuid}
 use diesel_async::RunQueryDsl;
 use domain::chat::MemberState;
 use domain::delivery::HeldBy;
-use domain::id::ChatId;
+use domain::id::{AgentId, ChatId};
 use domain::message::{Appended, ChatState, NewMessage};
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -46,7 +46,9 @@ const BACKOFF_BATCHES: u8 = 8;
 #[derive(Default)]
 pub(super) struct VersionCache {
     chats: HashMap<ChatId, CachedChat>,
-    /// Number of chats and memberships.
+    /// The agents of organizations with the policy `hold`: the statement writes nothing that is addressed to them.
+    holding: HashSet<AgentId>,
+    /// Number of chats, memberships, and these agents.
     size: usize,
     /// Number of connections made when the first entry was stored.
     connections: u64,
@@ -70,6 +72,10 @@ impl VersionCache {
         }
         // Only the other path knows the cause of a message before its deliveries are held by a budget.
         if news.iter().any(|new| new.keyed.is_some() || new.may_be_over_budget()) {
+            return None;
+        }
+        let mut addressed = foreign::addressed(news.iter().flat_map(|new| &new.mentions)).into_iter();
+        if !self.holding.is_empty() && addressed.any(|agent| self.holding.contains(&AgentId::new(agent))) {
             return None;
         }
         for MemberKey { chat, .. } in wanted(news) {
@@ -127,7 +133,7 @@ impl VersionCache {
             self.clear();
         }
         for (id, chat) in decided.written() {
-            if chat.state.plan.is_none() && decided.holding.is_empty() {
+            if chat.state.plan.is_none() {
                 self.store_chat(id, chat, version);
             } else {
                 self.evict(id);
@@ -139,6 +145,20 @@ impl VersionCache {
                 && chat.members.insert(who, state).is_none()
             {
                 self.size += 1;
+            }
+        }
+        self.store_holding(decided);
+    }
+
+    /// Every batch that is not decided on cached chats has read this again for the agents that it addresses.
+    fn store_holding(&mut self, decided: &DecidedAppends) {
+        let messages = decided.outcomes.iter().flatten().map(|appended| &appended.message);
+        let addressed = foreign::addressed(messages.flat_map(|message| &message.mentions));
+        for agent in addressed.into_iter().map(AgentId::new) {
+            if decided.holding.contains_key(&agent) {
+                self.size += usize::from(self.holding.insert(agent));
+            } else {
+                self.size -= usize::from(self.holding.remove(&agent));
             }
         }
     }
@@ -167,6 +187,7 @@ impl VersionCache {
     /// Drops all entries, as some may be wrong.
     pub(super) fn clear(&mut self) {
         self.chats.clear();
+        self.holding.clear();
         self.size = 0;
     }
 }
@@ -178,8 +199,10 @@ const LOCKED: &str = "locked AS MATERIALIZED (SELECT chats.id, chats.organizatio
      WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
-/// Checks that all rows are locked, that no addressed agent's organization has what others ask for held, that no plan limits messages or forbids more bytes, and that no organization
-/// is paused, or has another limit of hops or another policy than it had. `durable` is counted only because PostgreSQL does not run a part of a statement that nothing refers to.
+/// Checks that all rows are locked, that no addressed agent belongs to an organization with the policy `hold`, that no
+/// plan limits messages or forbids more bytes, and that no organization is paused, or has another limit of hops or another
+/// policy than it had. `durable` is counted only because PostgreSQL does not run a part of a statement that nothing refers
+/// to.
 static GUARD: LazyLock<String> = LazyLock::new(|| {
     let holding = foreign::HOLDING;
     format!(
@@ -251,7 +274,7 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
 mod tests {
     use domain::chat::ParticipantStatus;
     use domain::foreign::ForeignPolicy;
-    use domain::id::{MessageId, ParticipantId, Sequence, UserId};
+    use domain::id::{MessageId, OrganizationId, ParticipantId, Sequence, UserId};
     use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, KeyedRequest, Operation};
     use domain::message::{Cause, ChatPlan, MaxHops, Mention, MentionKind, MessageKind};
     use domain::time::Timestamp;
@@ -388,6 +411,31 @@ mod tests {
         same.store(&next, 1);
         assert!(same.decide(&[message(&[ben])], 1).is_some());
         assert_eq!(same.size, 3);
+    }
+
+    /// Its chat is cached all the same, for what is addressed to others.
+    #[test]
+    fn what_is_addressed_to_an_agent_that_has_it_held_is_not_decided_here() {
+        let bot = Uuid::from_u128(3);
+        let mut asked = message(&[bot]);
+        asked.mentions[0].id = ParticipantId::Agent(AgentId::new(bot));
+        let mut known = cached(state(false), ParticipantStatus::Active);
+        let store = |known: &mut VersionCache, holding: &[Uuid], read: &str, now: &str| {
+            let mut other = committed(state(false), read, now, ParticipantStatus::Active);
+            other.members.insert(member(bot), MemberState::playing(ParticipantStatus::Active));
+            let outcome = other.decide(0, &asked);
+            other.outcomes = vec![outcome];
+            let own = OrganizationId::new(Uuid::from_u128(4));
+            other.holding = holding.iter().map(|agent| (AgentId::new(*agent), own)).collect();
+            known.store(&other, 1);
+        };
+        store(&mut known, &[bot], "8", "9");
+        assert!(known.decide(std::slice::from_ref(&asked), 1).is_none());
+        assert!(known.decide(&[message(&[])], 1).is_some());
+        assert_eq!(known.size, 4);
+        store(&mut known, &[], "9", "10");
+        assert!(known.decide(std::slice::from_ref(&asked), 1).is_some());
+        assert_eq!(known.size, 3);
     }
 
     /// Another server writes to the same chat: one batch in nine detects it again.

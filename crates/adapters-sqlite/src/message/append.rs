@@ -72,7 +72,7 @@ pub(crate) fn append_on(
     };
     hold::hold_on(connection, &mut appended, has_held_pairs)?;
     if holds_foreign {
-        foreign::hold_on(connection, &mut appended)?;
+        foreign::hold_on(connection, &mut appended, state.organization)?;
     }
     appended.hold_over_budget();
     let message = &appended.message;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
-use domain::foreign::{ForeignPolicy, ForeignRepository, OpenWork};
+use domain::foreign::{ForeignPolicy, ForeignRepository, OpenWork, Source};
 use domain::id::{AgentId, OrganizationId, ParticipantId};
 use domain::message::Appended;
 use domain::store::StoreError;
@@ -63,8 +63,9 @@ fn organization_on(
 
 fn open_work_on(connection: &mut SqliteConnection, agent: AgentId) -> Result<Option<OpenWork>, Fault> {
     let Some((own, policy, foreign_access)) = of_agent_on(connection, agent)? else { return Ok(None) };
-    let originators = statement!(
-        "SELECT DISTINCT users.organization_id FROM deliveries INDEXED BY deliveries_at_work \
+    let sources = statement!(
+        "SELECT DISTINCT users.organization_id, CASE WHEN foreign_origin IS NOT NULL THEN chats.organization_id END \
+         FROM deliveries INDEXED BY deliveries_at_work \
          CROSS JOIN participants ON participants.chat_id = deliveries.chat_id \
              AND participants.participant_id = deliveries.agent_id AND participants.left_at IS NULL \
          CROSS JOIN chats ON chats.id = deliveries.chat_id AND chats.deleted_at IS NULL \
@@ -73,15 +74,23 @@ fn open_work_on(connection: &mut SqliteConnection, agent: AgentId) -> Result<Opt
          LEFT JOIN agents ON agents.id = coalesce(originator_id, sender_id) \
          CROSS JOIN users ON users.id = coalesce(agents.owner_id, originator_id, sender_id) \
          WHERE deliveries.agent_id = ? AND ", BEGUN, " AND ", PROCESSING
-        => Binary
+        => (Binary, Nullable<Binary>)
     );
-    let originators = originators.bind::<Binary, _>(Id(agent.uuid())).load::<Id>(connection)?;
-    let originators = originators.into_iter().map(|id| OrganizationId::new(id.0)).collect();
-    Ok(Some(OpenWork { own, policy, foreign_access, originators }))
+    let sources = sources.bind::<Binary, _>(Id(agent.uuid())).load::<(Id, Option<Id>)>(connection)?;
+    let organization = |id: Id| OrganizationId::new(id.0);
+    let sources = sources.into_iter().map(|(originator, foreign_to)| Source {
+        originator: Some(organization(originator)),
+        foreign_to: foreign_to.map(organization),
+    });
+    Ok(Some(OpenWork { own, policy, foreign_access, sources: sources.collect() }))
 }
 
-/// Holds those deliveries of a new message that the organizations of their agents have held.
-pub(super) fn hold_on(connection: &mut SqliteConnection, appended: &mut Appended) -> Result<(), Fault> {
+/// Holds those deliveries of a new message that the organizations of their agents have held; `chat` is that of its chat.
+pub(super) fn hold_on(
+    connection: &mut SqliteConnection,
+    appended: &mut Appended,
+    chat: Option<OrganizationId>,
+) -> Result<(), Fault> {
     let mut own = HashMap::new();
     for delivery in &appended.message.deliveries {
         if let Some((organization, policy, _)) = of_agent_on(connection, delivery.agent())?
@@ -96,7 +105,7 @@ pub(super) fn hold_on(connection: &mut SqliteConnection, appended: &mut Appended
     let sender = appended.message.sender;
     let originator = organization_on(connection, appended.message.place().originator)?;
     let human = if sender.user().is_some() { organization_on(connection, sender)? } else { None };
-    if let Some(hold) = appended.hold_foreign(&own, originator, human) {
+    if let Some(hold) = appended.hold_foreign(&own, chat, originator, human) {
         hold::record_on(connection, hold, appended.message.created_at)?;
     }
     Ok(())

@@ -79,6 +79,9 @@ pub enum ChangeMemoryError {
     /// The step is not possible from the current state.
     #[error(transparent)]
     Unmovable(#[from] Unmovable),
+    /// The memory is for the organization, and the agent works for another one.
+    #[error(transparent)]
+    Foreign(#[from] ForeignCause),
     /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -185,7 +188,16 @@ impl MemoryService {
         memory: MemoryId,
         step: MemoryStep,
     ) -> Result<Memory, ChangeMemoryError> {
-        let command = ChangeMemory { caller: caller.into(), memory, step: Some(step), now: self.clock.now() };
+        let caller = caller.into();
+        // Who may not change it is told so instead.
+        if matches!(caller, Caller::Agent(_))
+            && let Some(viewed) = self.memories.find(caller, memory).await?
+            && viewed.memory.scope == MemoryScope::Organization
+            && viewed.reader.may_change(viewed.memory.scope).is_ok()
+        {
+            foreign::check::<ChangeMemoryError>(&*self.work, caller).await?;
+        }
+        let command = ChangeMemory { caller, memory, step: Some(step), now: self.clock.now() };
         Ok(self.memories.change(command).await??)
     }
 

@@ -156,10 +156,8 @@ pub(super) struct NamedCause {
 }
 
 impl MessageService {
-    /// What a new message of `sender` in the chat follows from if it names `in_reply_to`, and the place of that in a
-    /// trace; `None` if that is no message of the chat that the sender may see.
-    /// What a new message of `sender` in the chat follows from if it names `in_reply_to`, and whether that is foreign to
-    /// the chat; `None` if it is no message of the chat that the sender may see.
+    /// What a new message of `sender` in the chat follows from if it names `in_reply_to`; `None` if that is no message of
+    /// the chat that the sender may see.
     pub(super) async fn named_cause(
         &self,
         sender: ParticipantId,

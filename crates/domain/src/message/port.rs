@@ -237,8 +237,8 @@ pub trait MessageRepository: Send + Sync {
     /// sending agent's membership becomes active.
     ///
     /// The deliveries of a [guarded](Appended::guarded) message are held as
-    /// [`TreeHolds::decide`](super::TreeHolds::decide) decides, and those of every message as
-    /// [`hold_over_budget`](Appended::hold_over_budget) does. The first one that is held for its hops since the last
+    /// [`TreeHolds::decide`](super::TreeHolds::decide) decides, and then those of every message as
+    /// [`hold_foreign`](Appended::hold_foreign) and last [`hold_over_budget`](Appended::hold_over_budget) do. The first one that is held for its hops since the last
     /// release makes the hold [due](Self::due_holds) to be noticed.
     ///
     /// Before all that, a keyed request is compared with the idempotency records ([`crate::idempotency`]);

@@ -14,7 +14,6 @@ use crate::chat::{Named, Names};
 use crate::delivery::DeliveryStatus;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
-
 use crate::idempotency::{KeyedRequest, Operation};
 use crate::plan::LimitReached;
 use crate::ports::EventPublisher;

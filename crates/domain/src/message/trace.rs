@@ -23,7 +23,7 @@ pub struct TraceParent {
 
 /// The header is malformed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("it is no traceparent")]
+#[error("malformed traceparent")]
 pub struct MalformedTraceParent;
 
 impl TraceParent {

@@ -21,8 +21,11 @@ async fn an_agent_of_strangers_gets_403() {
             "thought": "why not",
         }})
     };
+    let known = api.post(&api.helper, "/memories", memory("organization")).await;
+    let known = known.body["data"]["id"].as_str().unwrap().to_owned();
     let calls = [
         ("/memories".to_owned(), memory("organization"), 201),
+        (format!("/memories/{known}/archive"), json!(null), 200),
         ("/contacts/add".to_owned(), json!({"handle": "nobody-at-all"}), 404),
         (
             "/contacts/requests".to_owned(),
@@ -51,7 +54,7 @@ async fn an_agent_of_strangers_gets_403() {
         assert_eq!(api.post(&api.helper, &path, json!(null)).await.status, 200, "{step}");
     };
     step("processing").await;
-    assert_eq!(statuses().await, [403; 6]);
+    assert_eq!(statuses().await, [403; 7]);
     assert_eq!(api.post(&api.helper, "/memories", memory("agent")).await.status, 201, "its own");
     let reject = format!("/contacts/requests/{id}/reject");
     assert_eq!(api.post(&api.helper, &reject, json!(null)).await.status, 404);

@@ -33,8 +33,8 @@ pub struct MessageView<'a> {
     thread_id: (),
     /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the
     /// metadata that its sender set. In addition `cause`, if the message follows from another or may do so, `delegation`, if
-    /// a human asks an agent of somebody else, `traceparent`, if the message is part of a trace, and `origin`, if who began
-    /// all this belongs to another organization than the chat.
+    /// a human asks an agent of somebody else, `traceparent`, if the message is part of a trace, and `origin`, if the
+    /// originator belongs to a different organization than the room.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
     /// Always empty: attachments are not supported.
@@ -174,7 +174,7 @@ impl CauseView {
     }
 }
 
-/// Who began all this belongs to another organization than the chat. Nothing that a client sends gets here.
+/// The originator belongs to a different organization than the room. Nothing that a client sends gets here.
 #[derive(Debug, serde::Serialize)]
 struct OriginView {
     /// Always true.

@@ -51,9 +51,8 @@ pub struct WorkItemView<'a> {
     dead_at: Option<Shown<Timestamp>>,
     /// Why it was. Null if the caller may not read the room.
     dead_reason: Option<&'a str>,
-    /// The limit that holds the message: `max_hops`, `max_tree_messages`, or `max_pair_messages`; or `foreign`, if it
-    /// follows from a message of another organization. Null unless it is held. More may be added.
-    /// The limit that holds the message: `max_hops`, `max_tree_messages`, `max_pair_messages`, or the name of a budget. Null unless it is held. More limits may be added.
+    /// What holds the message: `max_hops`, `max_tree_messages`, `max_pair_messages`, or the name of a budget; or
+    /// `foreign`, if it follows from a message of another organization. Null unless it is held. More may be added.
     held_by: Option<&'static str>,
     /// The new message, if the text was sent again: to another agent of the room, or to the same one.
     #[schema(value_type = Option<super::Id>)]

@@ -78,6 +78,10 @@ impl ConversationSpans {
     }
 
     fn report(&self, event: &Message) {
+        // What is not recorded has no span that would take it away again.
+        if recorded(event).is_none() {
+            return;
+        }
         let (Cause::Known(place), Some(agent)) = (event.cause, event.sender.agent()) else { return };
         let (Some(message), Some(report)) = (place.message, UsageReport::of(event)) else { return };
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,6 +2,7 @@
 
 use domain::account::AgentChanges;
 use domain::audit::AuditAction;
+use domain::budget::{Amount, Budget};
 use domain::chat::{AddParticipantCommand, AddParticipantError, Role};
 use domain::contact::{
     AnswerRequestError, Handle, RequestAction, SendRequest, SendRequestError, WhichRequest,
@@ -11,9 +12,10 @@ use domain::event::DomainEvent;
 use domain::foreign::{ForeignPolicy, Origin};
 use domain::id::{AgentId, ChatId, ContactRequestId, MessageId, ParticipantId};
 use domain::memory::{
-    MemoryContent, MemoryMetadata, MemoryScope, MemoryThought, StoreMemory, StoreMemoryError,
+    ChangeMemoryError, MemoryContent, MemoryMetadata, MemoryScope, MemoryStatus, MemoryStep, MemoryThought,
+    StoreMemory, StoreMemoryError,
 };
-use domain::message::{HistoryFilter, Message, MessageKind, RecipientState, SendMessage, SentMessage};
+use domain::message::{Cause, HistoryFilter, Message, MessageKind, RecipientState, SendMessage, SentMessage};
 use domain::organization::{Authority, OrganizationChanges};
 use domain::work::{ChangeWorkError, ChangeWorkRefused, Resend, WorkChange, WorkScope};
 use uuid::Uuid;
@@ -154,9 +156,8 @@ pub async fn an_organization_may_allow_strangers(world: World) {
     assert!(details.contains(&Some("allow")) && details.contains(&Some("label")), "{details:?}");
 }
 
-/// Returns whether what only the own organization may ask for is refused. Nothing of it succeeds, except memories.
-async fn is_refused(world: &World, bot: &TestAgent, chat: ChatId) -> bool {
-    let memory = |scope| StoreMemory {
+fn memory(scope: MemoryScope) -> StoreMemory {
+    StoreMemory {
         content: MemoryContent::new("a fact".to_owned()).unwrap(),
         system: None,
         kind: None,
@@ -165,7 +166,11 @@ async fn is_refused(world: &World, bot: &TestAgent, chat: ChatId) -> bool {
         subject: None,
         thought: MemoryThought::default(),
         metadata: MemoryMetadata::default(),
-    };
+    }
+}
+
+/// Returns whether what only the own organization may ask for is refused. Nothing of it succeeds, except memories.
+async fn is_refused(world: &World, bot: &TestAgent, chat: ChatId) -> bool {
     let stored = world.memories.store(bot.caller, memory(MemoryScope::Organization)).await;
     assert!(world.memories.store(bot.caller, memory(MemoryScope::Agent)).await.is_ok(), "its own");
     let request = SendRequest { to: Handle::new("nobody-at-all").unwrap(), message: None };
@@ -359,5 +364,79 @@ pub async fn strangers_are_held_in_their_own_rooms(world: World) {
         assert_eq!(released.delivery.status(), DeliveryStatus::New);
         take(&world, bot, theirs, sent.id, DeliveryStep::Begin).await;
         take(&world, bot, theirs, sent.id, DeliveryStep::Succeed).await;
+    }
+}
+
+/// Its originator is who sends it, an agent of the same organization; but one of its possible causes is foreign.
+pub async fn an_unclear_cause_hides_no_stranger(world: World) {
+    let house = House::of(&world).await;
+    let House { ann, bot, ben, chat, .. } = &house;
+    let scout = world.agent(ann, "Scout").await;
+    world.add(ann.caller, *chat, scout.id.into(), Role::Member).await;
+    for message in [house.asks(&world, ben).await, house.asks(&world, ben).await] {
+        take(&world, bot, *chat, message, DeliveryStep::Begin).await;
+    }
+    let passes = async || world.send(bot.caller, *chat, "please", &[agent(&scout)]).await;
+    let passed = passes().await;
+    let stored = house.stored(&world, passed.id).await;
+    assert!(matches!(stored.cause, Cause::Ambiguous { .. }), "{:?}", stored.cause);
+    assert_eq!((stored.place().originator, stored.origin), (agent(bot), Origin::Labeled));
+    assert_eq!(statuses(&passed), [DeliveryStatus::New]);
+    take(&world, &scout, *chat, passed.id, DeliveryStep::Begin).await;
+    assert!(is_refused(&world, &scout, *chat).await);
+    set(&world, ann, ForeignPolicy::Hold).await;
+    assert_eq!(statuses(&passes().await), [DeliveryStatus::Held]);
+    assert!(is_refused(&world, &scout, *chat).await);
+    take(&world, &scout, *chat, passed.id, DeliveryStep::Succeed).await;
+    assert!(!is_refused(&world, &scout, *chat).await);
+}
+
+/// Both would hold it: releasing the one releases no other, so it must be the same one in every store.
+pub async fn a_stranger_comes_before_a_budget(world: World) {
+    let house = House::of(&world).await;
+    let House { ann, bot, ben, chat, .. } = &house;
+    set(&world, ann, ForeignPolicy::Hold).await;
+    let changes = vec![(Budget::AgentMessages, Amount::new(1))];
+    world.budgets.set(Authority::Admin(ann.caller), changes).await.unwrap();
+    world.budgets.check().await.unwrap();
+    for _ in 0..2 {
+        world.send(bot.caller, *chat, "well", &[ParticipantId::User(ann.id)]).await;
+    }
+    world.budgets.check().await.unwrap();
+    let held_by = async |message| house.stored(&world, message).await.deliveries[0].held_by();
+    let (of_ben, of_ann) = (house.asks(&world, ben).await, house.asks(&world, ann).await);
+    let budget = Some(Budget::AgentMessages.held_by());
+    assert_eq!((held_by(of_ben).await, held_by(of_ann).await), (Some(HeldBy::Foreign), budget));
+    set(&world, ann, ForeignPolicy::Label).await;
+    let of_ben = house.asks(&world, ben).await;
+    assert_eq!(held_by(of_ben).await, budget, "it is over the budget as well");
+}
+
+/// An agent keeps those that only it reads. Which memories are those of others is no matter of strangers.
+pub async fn strangers_have_no_memory_of_the_organization_changed(world: World) {
+    let house = House::of(&world).await;
+    let House { ann, bot, ben, chat, .. } = &house;
+    let scout = world.agent(ann, "Scout").await;
+    let stored =
+        async |by: &TestAgent, scope| world.memories.store(by.caller, memory(scope)).await.unwrap().id;
+    let shared = [stored(bot, MemoryScope::Organization).await, stored(bot, MemoryScope::Organization).await];
+    let (own, of_scout) =
+        (stored(bot, MemoryScope::Agent).await, stored(&scout, MemoryScope::Organization).await);
+    let steps = [MemoryStep::Archive, MemoryStep::Supersede];
+    let asked = house.asks(&world, ben).await;
+    take(&world, bot, *chat, asked, DeliveryStep::Begin).await;
+    for (memory, step) in shared.into_iter().zip(steps) {
+        let refused = world.memories.change(bot.caller, memory, step).await;
+        assert!(matches!(refused, Err(ChangeMemoryError::Foreign(_))), "{step:?}: {refused:?}");
+        let kept = world.memories.find(bot.caller, memory).await.unwrap();
+        assert_eq!(kept.status, MemoryStatus::Active);
+    }
+    let refused = world.memories.change(bot.caller, of_scout, MemoryStep::Archive).await;
+    assert!(matches!(refused, Err(ChangeMemoryError::Forbidden)), "{refused:?}");
+    world.memories.change(bot.caller, own, MemoryStep::Archive).await.unwrap();
+    world.memories.change(scout.caller, of_scout, MemoryStep::Archive).await.unwrap();
+    take(&world, bot, *chat, asked, DeliveryStep::Succeed).await;
+    for (memory, step) in shared.into_iter().zip(steps) {
+        world.memories.change(bot.caller, memory, step).await.unwrap();
     }
 }

@@ -52,6 +52,7 @@ impl From<ChangeMemoryError> for ApiError {
                 "You may not change this memory. Ask the agent that stored it, or its owner.",
             ),
             ChangeMemoryError::Unmovable(unmovable) => Self::validation().with_detail("/status", unmovable),
+            ChangeMemoryError::Foreign(cause) => cause.into(),
             ChangeMemoryError::Store(error) => error.into(),
         }
     }

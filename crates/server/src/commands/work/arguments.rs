@@ -122,6 +122,9 @@ impl From<FlagArgument> for WorkFlag {
 /// The conditions of work.
 #[derive(Args, Debug)]
 pub struct FilterWorkArguments {
+    /// Only work of the agents of this organization.
+    #[arg(long, value_name = "NAME", visible_alias = "organization")]
+    pub org: Option<String>,
     /// Only work of this agent (owner/slug).
     #[arg(long, value_name = "HANDLE")]
     pub agent: Option<String>,
@@ -143,7 +146,7 @@ pub struct FilterWorkArguments {
 #[derive(Args, Debug)]
 pub struct WhichWorkArguments {
     /// The message's id, as `parlance work list` shows it [default: all that match the options].
-    #[arg(requires = "of", conflicts_with_all = ["agent", "room", "root", "state", "flag", "all"])]
+    #[arg(requires = "of", conflicts_with_all = ["org", "agent", "room", "root", "state", "flag", "all"])]
     pub message: Option<String>,
     /// Handle of the message's agent (owner/slug).
     #[arg(id = "of", value_name = "AGENT")]

@@ -11,6 +11,7 @@ use std::time::Duration;
 use domain::account::Agent;
 use domain::delivery::{Attempt, AttemptNumber, DeadLetterReason, HeldBy};
 use domain::id::MessageId;
+use domain::organization::Authority;
 use domain::page::{PageRequest, Slice};
 use domain::time::Timestamp;
 use domain::work::{
@@ -19,7 +20,7 @@ use domain::work::{
 };
 use serde_json::{Value, json};
 
-use crate::commands::{agent, chat};
+use crate::commands::{agent, chat, org};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{List, Rows, Times, count, on_one_line, print, short};
@@ -75,6 +76,17 @@ fn parse_reason(text: &str, command: &str) -> Result<DeadLetterReason, Failure> 
     })
 }
 
+/// Whose work matches.
+async fn scope(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    arguments: &FilterWorkArguments,
+) -> Result<WorkScope, Failure> {
+    let Some(name) = &arguments.org else { return Ok(WorkScope::Everything) };
+    let organizations = wiring::organizations(config, store.clone());
+    Ok(WorkScope::Of(Authority::Operator(org::named(&organizations, store, name).await?.id)))
+}
+
 async fn filter(store: &Arc<dyn Store>, arguments: &FilterWorkArguments) -> Result<WorkFilter, Failure> {
     let agent = match &arguments.agent {
         Some(handle) => Some(agent::find(store, handle).await?.id),
@@ -100,13 +112,14 @@ async fn filter(store: &Arc<dyn Store>, arguments: &FilterWorkArguments) -> Resu
 }
 
 async fn list(config: &Config, store: &Arc<dyn Store>, arguments: &ListWorkArguments) -> Result<(), Failure> {
-    let filter = filter(store, &arguments.filter).await?;
+    let (scope, filter) =
+        (scope(config, store, &arguments.filter).await?, filter(store, &arguments.filter).await?);
     let work = wiring::work(config, store.clone());
     loop {
         if arguments.watch && !arguments.print.json && std::io::stdout().is_terminal() {
             print(CLEAR)?;
         }
-        list_once(&work, &filter, arguments).await?;
+        list_once(&work, scope, &filter, arguments).await?;
         if !arguments.watch {
             return Ok(());
         }
@@ -116,16 +129,18 @@ async fn list(config: &Config, store: &Arc<dyn Store>, arguments: &ListWorkArgum
 
 async fn list_once(
     work: &WorkService,
+    scope: WorkScope,
     filter: &WorkFilter,
     arguments: &ListWorkArguments,
 ) -> Result<(), Failure> {
-    let empty = if *filter == WorkFilter::default() { "No open work." } else { "No such work." };
+    let is_all = scope == WorkScope::Everything && *filter == WorkFilter::default();
+    let empty = if is_all { "No open work." } else { "No such work." };
     let kind = List { name: Some("work"), headings: &["MESSAGE", "AGENT", "AGE", "TRIES", "STATE"], empty };
     let mut rows = Rows::begin(kind, &arguments.print)?;
     let (mut left, mut after) = (arguments.limit, None);
     while left > 0 {
         let request = PageRequest { slice: Slice::After { after, limit: left.min(AT_ONCE) }, count: false };
-        let page = work.list(WorkScope::Everything, filter.clone(), request).await.map_err(unread)?;
+        let page = work.list(scope, filter.clone(), request).await.map_err(unread)?;
         left = left.saturating_sub(u32::try_from(page.rows.len()).unwrap_or(u32::MAX));
         let now = work.now();
         for item in &page.rows {
@@ -155,7 +170,8 @@ async fn change(
         return change_named(config, store, (message, of), which.json, change).await;
     }
     let work = wiring::work(config, store.clone());
-    change_all(&work, filter(store, &which.filter).await?, which, change).await
+    let scope = scope(config, store, &which.filter).await?;
+    change_all(&work, scope, filter(store, &which.filter).await?, which, change).await
 }
 
 /// Changes the message with this id of the agent with this handle.
@@ -220,15 +236,17 @@ const fn next_after(refused: &ChangeWorkRefused) -> &'static str {
 
 async fn change_all(
     work: &WorkService,
+    scope: WorkScope,
     filter: WorkFilter,
     which: &WhichWorkArguments,
     change: WorkChange,
 ) -> Result<(), Failure> {
     let done = past(&change);
+    let is_all = which.all || scope != WorkScope::Everything;
     let (mut changed, mut skipped, mut refused, mut after) = (0, 0, Vec::new(), None);
     loop {
         let part = work
-            .change_all(WorkScope::Everything, filter.clone(), which.all, change.clone(), after)
+            .change_all(scope, filter.clone(), is_all, change.clone(), after)
             .await
             .map_err(|error| match error {
                 ChangeAllError::NoFilter => {

@@ -12,15 +12,15 @@ use tokio::sync::mpsc;
 use super::super::queue;
 use super::*;
 
-/// A world whose events become spans, and its services that begin traces.
-fn traced(share: f64) -> (World, Services, mpsc::Receiver<SpanData>) {
+/// A world whose events become spans, its services that begin traces, the spans, and what makes them.
+fn traced(share: f64) -> (World, Services, mpsc::Receiver<SpanData>, Arc<ConversationSpans>) {
     let (queue, spans) = queue::queue();
     let events = Arc::new(ConversationSpans::new(queue, Arc::new(RecordingPublisher::default())));
     let noon = Timestamp::parse("2026-07-01T12:00:00Z").unwrap();
-    let world = World::with_publisher(Arc::new(FixedClock::at(noon)), events);
+    let world = World::with_publisher(Arc::new(FixedClock::at(noon)), events.clone());
     let services =
         Services::new(Ports { begin_traces: BeginTraces::recording(share), ..world.ports.clone() });
-    (world, services, spans)
+    (world, services, spans, events)
 }
 
 fn to(agents: &[&TestAgent]) -> SendMessage {
@@ -32,6 +32,16 @@ fn to(agents: &[&TestAgent]) -> SendMessage {
     let content = MessageContent::new("go".to_owned()).unwrap();
     let mentions = agents.iter().map(mention).collect();
     SendMessage { content, mentions, in_reply_to: None, respond_by: None }
+}
+
+fn report() -> PostEvent {
+    let usage = json!({"band_usage": {"input_tokens": 12, "output_tokens": 3}});
+    PostEvent {
+        kind: MessageKind::Task,
+        content: EventContent::new("usage".to_owned()).unwrap(),
+        metadata: EventMetadata::new(usage.as_object().cloned().unwrap()).unwrap(),
+        in_reply_to: None,
+    }
 }
 
 fn attribute(span: &SpanData, name: &str) -> Option<Value> {
@@ -51,7 +61,7 @@ fn told(spans: &mut mpsc::Receiver<SpanData>) -> Vec<(String, String, u64)> {
 
 #[tokio::test]
 async fn every_change_has_one_span() {
-    let (world, services, mut spans) = traced(1.0);
+    let (world, services, mut spans, events) = traced(1.0);
     let ann = world.user("ann").await;
     let (bot, scout) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Scout").await);
     let chat = world.chat(ann.caller, &[bot.id.into(), scout.id.into()]).await;
@@ -83,16 +93,10 @@ async fn every_change_has_one_span() {
     step(&bot, DeliveryStep::Begin).await;
     assert_eq!(told(&mut spans), [span("attempt", "Bot", 1)], "superseded");
 
-    let usage = json!({"band_usage": {"input_tokens": 12, "output_tokens": 3}});
-    let report = || PostEvent {
-        kind: MessageKind::Task,
-        content: EventContent::new("usage".to_owned()).unwrap(),
-        metadata: EventMetadata::new(usage.as_object().cloned().unwrap()).unwrap(),
-        in_reply_to: None,
-    };
     for _ in 0..2 {
         world.messages.post_event(bot.caller, chat, report()).await.unwrap();
     }
+    assert_eq!(events.reported.lock().unwrap().len(), 1);
     let answer = services.messages.send(bot.caller, chat, to(&[&scout])).await.unwrap().id;
     let answered = spans.try_recv().unwrap();
     assert_eq!(answered.span_context.trace_id(), accepted.span_context.trace_id());
@@ -122,7 +126,7 @@ async fn every_change_has_one_span() {
 
 #[tokio::test]
 async fn what_is_not_recorded_has_no_span() {
-    let (world, services, mut spans) = traced(0.0);
+    let (world, services, mut spans, events) = traced(0.0);
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
     let chat = world.chat(ann.caller, &[bot.id.into()]).await;
@@ -130,9 +134,11 @@ async fn what_is_not_recorded_has_no_span() {
     for services in [&world, &services] {
         let message = services.messages.send(ann.caller, chat, to(&[&bot])).await.unwrap().id;
         for step in [DeliveryStep::Begin, DeliveryStep::Succeed] {
-            services.deliveries.advance(bot.caller, chat, message, step).await.unwrap();
+            services.deliveries.advance(bot.caller, chat, message, step.clone()).await.unwrap();
+            services.messages.post_event(bot.caller, chat, report()).await.unwrap();
         }
     }
+    assert!(events.reported.lock().unwrap().is_empty(), "no span would take it away");
     assert_eq!(told(&mut spans), []);
     let at = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().unwrap();
     let stated = SendHeaders { once: None, traceparent: Some(at) };
