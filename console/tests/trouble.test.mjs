@@ -302,8 +302,17 @@ test("who_is_removed_is_told", async t => {
   await add();
   await logIn(it);
   await openRoom(it, room);
+  await page.route("**/messages", route => (route.request().method() === "POST"
+    ? route.fulfill({ status: 403, json: { error: { code: "limit_reached", message: "Not now.", request_id: "r" } } }) : route.continue()));
+  await composer(page).fill("never sent");
+  await page.keyboard.press("Enter");
+  await page.getByText("Not sent. Not now.").waitFor();
+  assert.equal(await page.evaluate(() => !dispatchEvent(new Event("beforeunload", { cancelable: true }))), true);
+  await page.unroute("**/messages");
   await remove();
   await told();
+  // What could not be sent there is nothing to ask about any more.
+  assert.equal(await page.evaluate(() => !dispatchEvent(new Event("beforeunload", { cancelable: true }))), false);
   // Back in the room, it is live again.
   await add();
   await composer(page).waitFor();
@@ -357,6 +366,23 @@ test("all_steps_are_within_reach", async t => {
   await until("more of it is there", async () => (await step.innerText()).length > 15_000);
   await step.locator(".more > summary").click();
   await step.getByText("yyyy").last().waitFor();
+  assertClean(seen);
+});
+
+test("a_deleted_message_at_the_edge_is_no_lost_room", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const room = await server.room("Edge");
+  for (let batch = 0; batch < 15; batch++) await Promise.all(Array.from({ length: 10 }, (_, at) => server.say(room, `text ${batch * 10 + at}`)));
+  await logIn(it);
+  await page.route(/messages\?.*before=/, route => route.fulfill({ status: 404, json: { error: { code: "not_found", message: "There is no such message.", request_id: "r" } } }));
+  await openRoom(it, room);
+  const asked = page.waitForRequest(/before=/);
+  await page.getByRole("region", { name: "Messages" }).hover();
+  await page.mouse.wheel(0, -9000);
+  await asked;
+  await page.getByText("There is no such message.").waitFor();
+  assert.equal(await composer(page).count(), 1);
   assertClean(seen);
 });
 

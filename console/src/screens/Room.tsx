@@ -14,6 +14,7 @@ import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { agentOf } from "../store/agents.ts";
 import { complain, inform } from "../store/notices.ts";
+import { dropOutbox } from "../store/outbox.ts";
 import { OpenRoom } from "../store/room.ts";
 import { drop, find, gone, isObserved, openRoom, read, roomOf, take, touch } from "../store/rooms.ts";
 import { BASE, go } from "../store/route.ts";
@@ -87,6 +88,7 @@ function Open({ id, at }: { id: Id; at: string | null }) {
   if (isOwner) choices.push({ label: w.room.delete, icon: "trash", danger: true, run: () => setAsking("delete") });
   const leave = (): void => {
     drop(id);
+    dropOutbox(id);
     go("/", true);
   };
 

@@ -82,6 +82,12 @@ export function outboxOf(room: Id): Outbox {
   return outbox;
 }
 
+/** Nothing can be sent to the room any more. */
+export function dropOutbox(room: Id): void {
+  outboxes.get(room)?.cancel();
+  outboxes.delete(room);
+}
+
 onLeave(() => {
   for (const outbox of outboxes.values()) outbox.cancel();
   outboxes.clear();

@@ -12,7 +12,7 @@ import { present } from "./agents.ts";
 import { complain } from "./notices.ts";
 import { outboxOf, type Outbox } from "./outbox.ts";
 import { People } from "./people.ts";
-import { markGone } from "./rooms.ts";
+import { findAgain, gone } from "./rooms.ts";
 
 const ROWS = ["text", "attention"] as const;
 const STEPS = ["thought", "tool_call", "tool_result", "error", "task"] as const;
@@ -162,11 +162,11 @@ export class OpenRoom {
   private async alone(work: () => Promise<void>): Promise<void> {
     if (this.isFilling) return;
     this.isFilling = true;
-    this.reading = work().catch((cause: unknown) => {
+    this.reading = work().catch(async (cause: unknown) => {
       if (this.isClosed) return;
-      // Who was removed while the socket was away learns it here.
-      if (this.wasRead && cause instanceof ApiError && cause.status === 404) markGone(this.id);
-      else this.fault.value = explain(cause);
+      // The room may be gone, or the message at which the page begins.
+      if (this.wasRead && cause instanceof ApiError && cause.status === 404) await findAgain(this.id);
+      if (!gone.value.has(this.id)) this.fault.value = explain(cause);
     }).finally(() => {
       this.isLoading.value = false;
       this.isFilling = false;

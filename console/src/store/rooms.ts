@@ -8,6 +8,7 @@ import { call } from "../wire/call.ts";
 import { listen } from "../wire/link.ts";
 import { onLeave, user } from "../wire/session.ts";
 import { complain } from "./notices.ts";
+import { dropOutbox } from "./outbox.ts";
 
 export type Room = ListedChatView;
 
@@ -55,6 +56,7 @@ export function drop(id: Id): void {
 /** The caller is not in the room any more. */
 export function markGone(id: Id): void {
   drop(id);
+  dropOutbox(id);
   gone.value = new Set(gone.value).add(id);
 }
 
@@ -104,8 +106,10 @@ export async function find(id: Id): Promise<Room> {
 }
 
 /** Finds out whether the caller still sees a room; the page of a room that is open says so if not. */
-async function findAgain(id: Id): Promise<void> {
-  try { await find(id); } catch (cause) { if (cause instanceof ApiError && cause.status === 404) markGone(id); }
+export async function findAgain(id: Id): Promise<void> {
+  try { await find(id); } catch (cause) {
+    if (cause instanceof ApiError && cause.status === 404) markGone(id);
+  }
 }
 
 /** Calling it again with the same key, after an answer was lost, creates nothing twice. */
