@@ -9,7 +9,7 @@ use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::budget::{
     Amount, Budget, BudgetLevel, BudgetRepository, BudgetScope, BudgetTenants, BudgetUse, Budgets,
-    ExceededBudgets, SetBudgets, TextCount,
+    ExceededBudgets, NewCounts, SetBudgets, TextCount, TreeCount,
 };
 use domain::id::{AgentId, ChatId, MessageId, OrganizationId, ParticipantId, SubjectId};
 use domain::message::{DueHold, Message};
@@ -49,7 +49,7 @@ impl BudgetRepository for PostgresStore {
         self.query(given, |db, (rooms, senders)| tenants_on(db, rooms, senders).boxed()).await
     }
 
-    async fn add_texts(&self, counts: Vec<TextCount>, since: Day) -> Result<(), StoreError> {
+    async fn add_texts(&self, counts: NewCounts, since: Day) -> Result<(), StoreError> {
         let given = (counts, since);
         let done = self.change(given, |db, (counts, since)| add_on(db, counts, *since).boxed(), |()| ());
         done.await?.map_err(|never: Infallible| match never {})
@@ -165,13 +165,19 @@ const ADD: &str = "INSERT INTO text_counts (day, organization_id, sender_id, cha
      AS new (day, organization_id, sender_id, chat_id, texts) ORDER BY day, organization_id, sender_id, chat_id \
      ON CONFLICT (day, organization_id, sender_id, chat_id) DO UPDATE SET texts = text_counts.texts + excluded.texts";
 
+const ADD_OF_TREES: &str = "INSERT INTO tree_counts (root_id, day, texts) \
+     SELECT root_id, day, texts FROM unnest(?, ?, ?) AS new (root_id, day, texts) ORDER BY root_id \
+     ON CONFLICT (root_id) DO UPDATE SET day = greatest(tree_counts.day, excluded.day), \
+     texts = tree_counts.texts + excluded.texts";
+
 const FORGET: &str = "DELETE FROM text_counts WHERE (day, organization_id, sender_id, chat_id) IN \
      (SELECT day, organization_id, sender_id, chat_id FROM text_counts WHERE day < ? LIMIT 1000 \
      FOR UPDATE SKIP LOCKED)";
 
-async fn add_on(mut db: &Db, counts: &[TextCount], since: Day) -> Result<Result<(), Infallible>, Fault> {
-    let ids = |id: fn(&TextCount) -> Uuid| counts.iter().map(id).collect::<Vec<_>>();
-    let numbers = |number: fn(&TextCount) -> i64| counts.iter().map(number).collect::<Vec<_>>();
+async fn add_on(mut db: &Db, counts: &NewCounts, since: Day) -> Result<Result<(), Infallible>, Fault> {
+    let NewCounts { texts, trees } = counts;
+    let ids = |id: fn(&TextCount) -> Uuid| texts.iter().map(id).collect::<Vec<_>>();
+    let numbers = |number: fn(&TextCount) -> i64| texts.iter().map(number).collect::<Vec<_>>();
     statement::<()>(ADD)
         .bind::<Array<BigInt>, _>(numbers(|of| of.day.number()))
         .bind::<Array<SqlUuid>, _>(ids(|of| of.organization.uuid()))
@@ -180,6 +186,15 @@ async fn add_on(mut db: &Db, counts: &[TextCount], since: Day) -> Result<Result<
         .bind::<Array<BigInt>, _>(numbers(|of| of.texts.into()))
         .execute(&mut db)
         .await?;
+    if !trees.is_empty() {
+        let numbers = |number: fn(&TreeCount) -> i64| trees.iter().map(number).collect::<Vec<_>>();
+        statement::<()>(ADD_OF_TREES)
+            .bind::<Array<SqlUuid>, _>(trees.iter().map(|of| of.root.uuid()).collect::<Vec<_>>())
+            .bind::<Array<BigInt>, _>(numbers(|of| of.day.number()))
+            .bind::<Array<BigInt>, _>(numbers(|of| of.texts.into()))
+            .execute(&mut db)
+            .await?;
+    }
     statement::<()>(FORGET).bind::<BigInt, _>(since.number()).execute(&mut db).await?;
     Ok(Ok(()))
 }
@@ -202,10 +217,8 @@ macro_rules! texts {
     };
 }
 
-/// Enough to see by how much the budget is exceeded, and no more: a tree may be endless.
-pub(crate) const TREE_MESSAGES: &str = "SELECT count(*) + 1 FROM (SELECT 1 FROM messages WHERE root_id = ? AND kind = 'text' \
-     LIMIT 2 * greatest(?, coalesce((SELECT allowed FROM budget_levels WHERE subject_id = ? \
-     AND budget = 'tree_messages'), 0))) AS part";
+pub(crate) const TREE_MESSAGES: &str =
+    "SELECT coalesce(sum(texts), 0)::bigint + 1 FROM tree_counts WHERE root_id = ?";
 pub(crate) const TREE_TOKENS: &str = tokens!("root_id = ?");
 pub(crate) const ROOM_MESSAGES: &str = texts!("chat_id = ? AND day = ?");
 pub(crate) const ROOM_TOKENS: &str = tokens!("chat_id = ? AND day = ?");
@@ -222,9 +235,7 @@ async fn counted_on(mut db: &Db, of: &BudgetUse) -> Result<BudgetUse, Fault> {
     let today = |text| begin(text).bind::<BigInt, _>(day);
     let own = |text| today(text).bind::<SqlUuid, _>(organization);
     let query = match of.budget {
-        Budget::TreeMessages => {
-            begin(TREE_MESSAGES).bind::<BigInt, _>(of.amount.get().cast_signed()).bind::<SqlUuid, _>(subject)
-        }
+        Budget::TreeMessages => begin(TREE_MESSAGES),
         Budget::TreeTokens => begin(TREE_TOKENS),
         Budget::RoomMessages => today(ROOM_MESSAGES),
         Budget::RoomTokens => today(ROOM_TOKENS),
@@ -424,7 +435,7 @@ mod tests {
         client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").await.unwrap();
         let id = "'019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77'::uuid";
         for (text, values, index) in [
-            (TREE_MESSAGES, &[id, "5::bigint", id][..], "messages_of_tree"),
+            (TREE_MESSAGES, &[id][..], "tree_counts_pkey"),
             (TREE_TOKENS, &[id], "token_usage_of_tree"),
             (ROOM_MESSAGES, &[id, "7"], "text_counts_of_room"),
             (ROOM_TOKENS, &[id, "7"], "token_usage_of_room"),

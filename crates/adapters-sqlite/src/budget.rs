@@ -9,7 +9,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
 use domain::budget::{
     Amount, Budget, BudgetLevel, BudgetRepository, BudgetScope, BudgetTenants, BudgetUse, Budgets,
-    ExceededBudgets, SetBudgets, TextCount,
+    ExceededBudgets, NewCounts, SetBudgets,
 };
 use domain::id::{AgentId, ChatId, MessageId, OrganizationId, ParticipantId, SubjectId};
 use domain::message::{DueHold, Message};
@@ -43,7 +43,7 @@ impl BudgetRepository for SqliteStore {
         self.read(move |connection| tenants_on(connection, &rooms, &senders)).await
     }
 
-    async fn add_texts(&self, counts: Vec<TextCount>, since: Day) -> Result<(), StoreError> {
+    async fn add_texts(&self, counts: NewCounts, since: Day) -> Result<(), StoreError> {
         let work = move |connection: &mut SqliteConnection| add_on(connection, &counts, since).map(Ok);
         let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
         done.map_err(|never| match never {})
@@ -159,8 +159,8 @@ fn tenants_on(
     Ok(tenants)
 }
 
-fn add_on(connection: &mut SqliteConnection, counts: &[TextCount], since: Day) -> Result<(), Fault> {
-    for count in counts {
+fn add_on(connection: &mut SqliteConnection, counts: &NewCounts, since: Day) -> Result<(), Fault> {
+    for count in &counts.texts {
         statement!(
             "INSERT INTO text_counts (day, organization_id, sender_id, chat_id, texts) VALUES (?, ?, ?, ?, ?) \
              ON CONFLICT (day, organization_id, sender_id, chat_id) DO UPDATE SET texts = texts + excluded.texts"
@@ -169,6 +169,16 @@ fn add_on(connection: &mut SqliteConnection, counts: &[TextCount], since: Day) -
         .bind::<Binary, _>(Id(count.organization.uuid()))
         .bind::<Binary, _>(Id(count.sender.uuid()))
         .bind::<Binary, _>(Id(count.chat.uuid()))
+        .bind::<BigInt, _>(i64::from(count.texts))
+        .execute(connection)?;
+    }
+    for count in &counts.trees {
+        statement!(
+            "INSERT INTO tree_counts (root_id, day, texts) VALUES (?, ?, ?) ON CONFLICT (root_id) DO UPDATE \
+             SET day = max(day, excluded.day), texts = texts + excluded.texts"
+        )
+        .bind::<Binary, _>(Id(count.root.uuid()))
+        .bind::<BigInt, _>(count.day.number())
         .bind::<BigInt, _>(i64::from(count.texts))
         .execute(connection)?;
     }
@@ -203,17 +213,11 @@ fn used_on(connection: &mut SqliteConnection, of: &BudgetUse) -> Result<u64, Fau
     let (subject, organization) = (Id(of.subject.uuid()), Id(of.organization.uuid()));
     let day = of.day.number();
     let used = match of.budget {
-        // Enough to see by how much it is exceeded, and no more: a tree may be endless.
-        Budget::TreeMessages => statement!(
-            "SELECT count(*) + 1 FROM (SELECT 1 FROM messages INDEXED BY messages_of_tree WHERE root_id = ? \
-             AND kind = 'text' LIMIT 2 * max(?, coalesce((SELECT allowed FROM budget_levels WHERE subject_id = ? \
-             AND budget = 'tree_messages'), 0)))"
-            => BigInt
-        )
-        .bind::<Binary, _>(subject)
-        .bind::<BigInt, _>(of.amount.get().cast_signed())
-        .bind::<Binary, _>(subject)
-        .get_result::<i64>(connection),
+        Budget::TreeMessages => {
+            statement!("SELECT coalesce(sum(texts), 0) + 1 FROM tree_counts WHERE root_id = ?" => BigInt)
+                .bind::<Binary, _>(subject)
+                .get_result::<i64>(connection)
+        }
         Budget::TreeTokens => {
             tokens!("root_id = ?").bind::<Binary, _>(subject).get_result::<i64>(connection)
         }

@@ -16,6 +16,16 @@ CREATE TABLE text_counts (
     PRIMARY KEY (day, organization_id, sender_id, chat_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX text_counts_of_room ON text_counts (chat_id, day);
+
+-- Texts of trees without their roots, of organizations with budgets of trees only, and the last day on which texts or
+-- tokens of the tree were counted.
+CREATE TABLE tree_counts (
+    root_id         BLOB    NOT NULL,
+    day             INTEGER NOT NULL,
+    texts           INTEGER NOT NULL,
+    PRIMARY KEY (root_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tree_counts_of_day ON tree_counts (day);
 CREATE INDEX token_usage_of_room ON token_usage (chat_id, day);
 
 -- Budgets that are nearly used up, or exceeded. `subject_id` is the root of a tree, a room, an agent, or the

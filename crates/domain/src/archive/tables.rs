@@ -231,6 +231,11 @@ macro_rules! tables {
                     chat_id -> Id,
                     texts -> Integer,
                 }
+                tree_counts (root_id) {
+                    root_id -> Id,
+                    day -> Integer,
+                    texts -> Integer,
+                }
                 budget_levels (subject_id, budget) {
                     subject_id -> Id,
                     budget -> Text,

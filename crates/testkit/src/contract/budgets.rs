@@ -128,6 +128,35 @@ pub async fn each_budget_holds_what_it_limits(world: World) {
     }
 }
 
+/// It may use the amount again, however far it is over, and no more.
+pub async fn a_tree_far_over_its_budget_is_released(world: World) {
+    let office = office(&world, "ann").await;
+    let Office { ann, bot, scout, chat } = &office;
+    office.set(&world, Budget::TreeMessages, 3).await;
+    let root = office.say(&world, &[bot.id]).await.id;
+    take(&world, bot, *chat, root, DeliveryStep::Begin).await;
+    let further = async || {
+        let sent = world.send(bot.caller, *chat, "further", &[ParticipantId::Agent(scout.id)]).await;
+        (sent.id, states(&sent)[0])
+    };
+    for _ in 0..20 {
+        assert_eq!(further().await.1, NEW, "not counted yet");
+    }
+    world.budgets.check().await.unwrap();
+    let held = further().await;
+    assert_eq!(held.1, HELD);
+    world.budgets.check().await.unwrap();
+    let scope = WorkScope::OwnedBy(ann.id);
+    world.work.change(scope, held.0, scout.id, WorkChange::Retry, None).await.unwrap();
+    world.budgets.check().await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(further().await.1, NEW, "22 were used");
+        world.budgets.check().await.unwrap();
+    }
+    assert_eq!(further().await.1, HELD);
+    assert_eq!(office.ask(&world, &[bot.id]).await, [NEW], "another tree");
+}
+
 /// One event each, whoever looks for them, and however much more is used.
 pub async fn humans_are_told_of_a_budget_twice(world: World) {
     let office = office(&world, "ann").await;
