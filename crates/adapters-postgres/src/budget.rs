@@ -247,12 +247,14 @@ async fn counted_on(mut db: &Db, of: &BudgetUse) -> Result<BudgetUse, Fault> {
     Ok(BudgetUse { used: query.get_result::<i64>(&mut db).await?.cast_unsigned(), ..*of })
 }
 
-/// So that concurrent servers lock a row rather than insert one each.
+/// So that concurrent servers lock a row rather than insert one each. Nothing is stored of a budget that was removed.
 const BEGIN: &str = "INSERT INTO budget_levels (subject_id, budget, organization_id, day, chat_id, message_id, amount, used) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subject_id, budget) DO NOTHING";
+     SELECT ?, budget, organization_id, ?, ?, ?, amount, 0 FROM budgets WHERE organization_id = ? AND budget = ? \
+     ON CONFLICT (subject_id, budget) DO NOTHING";
 
-const LEVEL: &str = "SELECT day, allowed, warned_at, exceeded_at, noticed_at FROM budget_levels \
-     WHERE subject_id = ? AND budget = ? FOR UPDATE";
+const LEVEL: &str = "SELECT level.day, level.used, level.allowed, level.warned_at, level.exceeded_at, level.noticed_at, \
+     budgets.amount FROM budget_levels AS level JOIN budgets ON budgets.organization_id = ? \
+     AND budgets.budget = level.budget WHERE level.subject_id = ? AND level.budget = ? FOR UPDATE OF level";
 
 const RECORD: &str = "UPDATE budget_levels SET organization_id = ?, day = ?, chat_id = ?, message_id = ?, amount = ?, \
      used = ?, allowed = ?, warned_at = ?, exceeded_at = ?, noticed_at = ? WHERE subject_id = ? AND budget = ?";
@@ -262,27 +264,34 @@ async fn record_on(
     found: &[BudgetUse],
     now: Timestamp,
 ) -> Result<Result<(), Infallible>, Fault> {
-    type Level = (i64, Option<i64>, Option<At>, Option<At>, Option<At>);
-    type SqlLevel =
-        (BigInt, Nullable<BigInt>, Nullable<Timestamptz>, Nullable<Timestamptz>, Nullable<Timestamptz>);
+    type Level = (i64, i64, Option<i64>, Option<At>, Option<At>, Option<At>, i64);
+    type Time = Nullable<Timestamptz>;
+    type SqlLevel = (BigInt, BigInt, Nullable<BigInt>, Time, Time, Time, BigInt);
     for of in found {
         let (subject, budget) = (of.subject.uuid(), of.budget.as_str());
-        let (amount, used) = (of.amount.get().cast_signed(), of.used.cast_signed());
         statement::<()>(BEGIN)
             .bind::<SqlUuid, _>(subject)
-            .bind::<Text, _>(budget)
-            .bind::<SqlUuid, _>(of.organization.uuid())
             .bind::<BigInt, _>(of.day.number())
             .bind::<SqlUuid, _>(of.chat.uuid())
             .bind::<SqlUuid, _>(of.message.uuid())
-            .bind::<BigInt, _>(amount)
-            .bind::<BigInt, _>(used)
+            .bind::<SqlUuid, _>(of.organization.uuid())
+            .bind::<Text, _>(budget)
             .execute(&mut db)
             .await?;
-        let stored = statement::<SqlLevel>(LEVEL).bind::<SqlUuid, _>(subject).bind::<Text, _>(budget);
-        let (day, allowed, warned, exceeded, noticed) = stored.get_result::<Level>(&mut db).await?;
+        let stored = statement::<SqlLevel>(LEVEL)
+            .bind::<SqlUuid, _>(of.organization.uuid())
+            .bind::<SqlUuid, _>(subject)
+            .bind::<Text, _>(budget)
+            .load::<Level>(&mut db)
+            .await?;
+        let Some((day, used, allowed, warned, exceeded, noticed, amount)) = stored.into_iter().next() else {
+            continue;
+        };
+        let Some(bound) = Amount::new(amount.cast_unsigned()) else { continue };
+        let of = &BudgetUse { amount: bound, ..*of };
         let stored = BudgetLevel {
             day: Day::new(day),
+            used: used.cast_unsigned(),
             allowed: allowed.map(i64::cast_unsigned),
             warned_at: warned.map(|at| at.0),
             exceeded_at: exceeded.map(|at| at.0),
@@ -298,7 +307,7 @@ async fn record_on(
             .bind::<SqlUuid, _>(of.chat.uuid())
             .bind::<SqlUuid, _>(of.message.uuid())
             .bind::<BigInt, _>(amount)
-            .bind::<BigInt, _>(used)
+            .bind::<BigInt, _>(level.used.cast_signed())
             .bind::<Nullable<BigInt>, _>(level.allowed.map(u64::cast_signed))
             .bind::<Nullable<Timestamptz>, _>(level.warned_at.map(At))
             .bind::<Nullable<Timestamptz>, _>(level.exceeded_at.map(At))
@@ -313,8 +322,10 @@ async fn record_on(
 
 const ANY: &str = "SELECT count(*) FROM (SELECT 1 FROM budgets LIMIT 1) AS part";
 
-pub(crate) const EXCEEDED: &str = "SELECT subject_id, budget FROM budget_levels \
-     WHERE exceeded_at IS NOT NULL AND day IN (?, ?) ORDER BY exceeded_at DESC, subject_id DESC LIMIT ?";
+pub(crate) const EXCEEDED: &str = "SELECT level.subject_id, level.budget FROM budget_levels AS level \
+     JOIN budgets USING (organization_id, budget) WHERE level.exceeded_at IS NOT NULL AND level.day IN (?, ?) \
+     AND level.used >= greatest(budgets.amount, coalesce(level.allowed, 0)) \
+     ORDER BY level.exceeded_at DESC, level.subject_id DESC LIMIT ?";
 
 const AGENTS: &str = "SELECT users.organization_id, agents.id FROM users JOIN agents ON agents.owner_id = users.id \
      WHERE users.organization_id = ANY(?) AND agents.deleted_at IS NULL";

@@ -259,18 +259,22 @@ fn used_on(connection: &mut SqliteConnection, of: &BudgetUse) -> Result<u64, Fau
 }
 
 fn record_on(connection: &mut SqliteConnection, of: &BudgetUse, now: Timestamp) -> Result<(), Fault> {
-    type Level = (i64, Option<i64>, Option<At>, Option<At>, Option<At>);
+    type Level = (i64, i64, Option<i64>, Option<At>, Option<At>, Option<At>);
+    // It may have been changed or removed since.
+    let Some(amount) = of_on(connection, of.organization)?.get(of.budget) else { return Ok(()) };
+    let of = &BudgetUse { amount, ..*of };
     let stored = statement!(
-        "SELECT day, allowed, warned_at, exceeded_at, noticed_at FROM budget_levels WHERE subject_id = ? AND budget = ?"
-        => (BigInt, Nullable<BigInt>, Nullable<BigInt>, Nullable<BigInt>, Nullable<BigInt>)
+        "SELECT day, used, allowed, warned_at, exceeded_at, noticed_at FROM budget_levels WHERE subject_id = ? AND budget = ?"
+        => (BigInt, BigInt, Nullable<BigInt>, Nullable<BigInt>, Nullable<BigInt>, Nullable<BigInt>)
     );
     let stored = stored
         .bind::<Binary, _>(Id(of.subject.uuid()))
         .bind::<Text, _>(of.budget.as_str())
         .get_result::<Level>(connection)
         .optional()?;
-    let level = |(day, allowed, warned, exceeded, noticed): Level| BudgetLevel {
+    let level = |(day, used, allowed, warned, exceeded, noticed): Level| BudgetLevel {
         day: Day::new(day),
+        used: used.cast_unsigned(),
         allowed: allowed.map(i64::cast_unsigned),
         warned_at: warned.map(|at| at.0),
         exceeded_at: exceeded.map(|at| at.0),
@@ -296,7 +300,7 @@ fn record_on(connection: &mut SqliteConnection, of: &BudgetUse, now: Timestamp) 
     .bind::<Binary, _>(Id(of.chat.uuid()))
     .bind::<Binary, _>(Id(of.message.uuid()))
     .bind::<BigInt, _>(of.amount.get().cast_signed())
-    .bind::<BigInt, _>(of.used.cast_signed())
+    .bind::<BigInt, _>(level.used.cast_signed())
     .bind::<Nullable<BigInt>, _>(level.allowed.map(u64::cast_signed))
     .bind::<Nullable<BigInt>, _>(level.warned_at.map(At))
     .bind::<Nullable<BigInt>, _>(level.exceeded_at.map(At))
@@ -311,8 +315,9 @@ fn exceeded_on(connection: &mut SqliteConnection, day: Day) -> Result<Option<Exc
         return Ok(None);
     }
     let rows = statement!(
-        "SELECT subject_id, budget FROM budget_levels INDEXED BY budget_levels_exceeded \
-         WHERE exceeded_at IS NOT NULL AND day IN (?, ?) ORDER BY exceeded_at DESC, subject_id DESC LIMIT ?"
+        "SELECT subject_id, budget FROM budget_levels AS level INDEXED BY budget_levels_exceeded CROSS JOIN budgets \
+         USING (organization_id, budget) WHERE exceeded_at IS NOT NULL AND day IN (?, ?) \
+         AND used >= max(budgets.amount, coalesce(allowed, 0)) ORDER BY exceeded_at DESC, subject_id DESC LIMIT ?"
         => (Binary, Text)
     );
     let rows = rows

@@ -102,7 +102,8 @@ pub trait BudgetRepository: Send + Sync {
     /// [`add_texts`](Self::add_texts), and the root of a tree.
     async fn count_budgets(&self, found: Vec<BudgetUse>) -> Result<Vec<BudgetUse>, StoreError>;
 
-    /// Stores levels as [`BudgetLevel::after`](super::BudgetLevel::after) decides on what is stored.
+    /// Stores levels as [`BudgetLevel::after`](super::BudgetLevel::after) decides on what is stored. The amounts are the
+    /// stored ones: nothing is stored of a budget that was removed meanwhile.
     async fn record_budgets(&self, found: Vec<BudgetUse>, now: Timestamp) -> Result<(), StoreError>;
 
     /// The budgets that hold deliveries on this day; `None` if no organization has budgets.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::audit::AuditAction;
-use domain::budget::{Amount, Budget, BudgetScope, Budgets, ExceededBudgets, SetBudgetsError};
+use domain::budget::{Amount, Budget, BudgetScope, BudgetUse, Budgets, ExceededBudgets, SetBudgetsError};
 use domain::chat::Role;
 use domain::delivery::{DeadLetterReason, DeliveryStatus, DeliveryStep};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
@@ -263,6 +263,40 @@ pub async fn processes_share_budgets(world: World) {
     assert_eq!(office.ask(&world, &[office.bot.id]).await, [HELD]);
     let shown = world.budgets.show(office.ann.caller.organization).await.unwrap();
     assert_eq!((shown.messages, shown.tokens), (4, 0), "what is held counts at the next check");
+}
+
+/// Another process may have counted with an older amount, or fewer messages.
+pub async fn an_older_count_changes_nothing(world: World) {
+    let office = office(&world, "ann").await;
+    let (store, now) = (&world.stores.all, world.clock.now());
+    let amount = |amount| Amount::new(amount).unwrap();
+    office.set(&world, Budget::RoomMessages, 5).await;
+    let found = |amount, used| BudgetUse {
+        subject: office.chat.into(),
+        budget: Budget::RoomMessages,
+        organization: office.ann.caller.organization,
+        day: Day::of(now),
+        chat: office.chat,
+        message: MessageId::new(uuid::Uuid::nil()),
+        amount,
+        used,
+    };
+    let holds = async |used: [BudgetUse; 2]| {
+        for of in used {
+            store.record_budgets(vec![of], now).await.unwrap();
+        }
+        world.budgets.check().await.unwrap();
+        office.ask(&world, &[office.bot.id]).await == [HELD]
+    };
+    assert!(holds([found(amount(5), 6), found(amount(5), 4)]).await, "fewer");
+    office.set(&world, Budget::RoomMessages, 20).await;
+    assert!(!holds([found(amount(5), 6), found(amount(5), 7)]).await, "an older amount");
+    assert!(holds([found(amount(5), 20), found(amount(50), 20)]).await, "one of more");
+    office.set(&world, Budget::RoomMessages, 0).await;
+    office.set(&world, Budget::AgentTokens, 9).await;
+    assert!(!holds([found(amount(5), 6); 2]).await, "a removed one");
+    office.set(&world, Budget::RoomMessages, 30).await;
+    assert!(!holds([found(amount(30), 25); 2]).await);
 }
 
 /// They are audited; members read them.
