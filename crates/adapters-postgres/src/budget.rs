@@ -51,8 +51,7 @@ impl BudgetRepository for PostgresStore {
 
     async fn add_texts(&self, counts: NewCounts, since: Day) -> Result<(), StoreError> {
         let given = (counts, since);
-        let done = self.change(given, |db, (counts, since)| add_on(db, counts, *since).boxed(), |()| ());
-        done.await?.map_err(|never: Infallible| match never {})
+        self.change_at_most_once(given, |db, (counts, since)| add_on(db, counts, *since).boxed()).await
     }
 
     async fn count_budgets(&self, found: Vec<BudgetUse>) -> Result<Vec<BudgetUse>, StoreError> {
@@ -61,8 +60,9 @@ impl BudgetRepository for PostgresStore {
 
     async fn record_budgets(&self, found: Vec<BudgetUse>, now: Timestamp) -> Result<(), StoreError> {
         let given = (found, now);
-        let done = self.change(given, |db, (found, now)| record_on(db, found, *now).boxed(), |()| ());
-        done.await?.map_err(|never: Infallible| match never {})
+        let done = self.change_quietly(given, |db, (found, now)| record_on(db, found, *now).boxed());
+        let Ok(()) = done.await?;
+        Ok(())
     }
 
     async fn exceeded_budgets(&self, day: Day) -> Result<Option<ExceededBudgets>, StoreError> {

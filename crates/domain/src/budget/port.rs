@@ -93,7 +93,8 @@ pub trait BudgetRepository: Send + Sync {
         senders: Vec<ParticipantId>,
     ) -> Result<BudgetTenants, StoreError>;
 
-    /// Adds texts to the counts, and removes some of days before `since`.
+    /// Adds texts to the counts, and removes some of days before `since`. If the commit is in doubt, they may be lost:
+    /// they are not counted twice.
     async fn add_texts(&self, counts: NewCounts, since: Day) -> Result<(), StoreError>;
 
     /// Counts what is used of budgets: [`BudgetUse::used`].
