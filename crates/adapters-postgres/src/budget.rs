@@ -174,6 +174,13 @@ const FORGET: &str = "DELETE FROM text_counts WHERE (day, organization_id, sende
      (SELECT day, organization_id, sender_id, chat_id FROM text_counts WHERE day < ? LIMIT 1000 \
      FOR UPDATE SKIP LOCKED)";
 
+const FORGET_LEVELS: &str = "DELETE FROM budget_levels WHERE (subject_id, budget) IN \
+     (SELECT subject_id, budget FROM budget_levels WHERE day > ? AND day < ? LIMIT 1000 FOR UPDATE SKIP LOCKED)";
+
+const FORGET_TREES: &str = "WITH gone AS (DELETE FROM tree_counts WHERE root_id IN \
+     (SELECT root_id FROM tree_counts WHERE day < ? LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING root_id) \
+     DELETE FROM budget_levels USING gone WHERE budget_levels.subject_id = gone.root_id";
+
 async fn add_on(mut db: &Db, counts: &NewCounts, since: Day) -> Result<Result<(), Infallible>, Fault> {
     let NewCounts { texts, trees } = counts;
     let ids = |id: fn(&TextCount) -> Uuid| texts.iter().map(id).collect::<Vec<_>>();
@@ -196,6 +203,13 @@ async fn add_on(mut db: &Db, counts: &NewCounts, since: Day) -> Result<Result<()
             .await?;
     }
     statement::<()>(FORGET).bind::<BigInt, _>(since.number()).execute(&mut db).await?;
+    statement::<()>(FORGET_LEVELS)
+        .bind::<BigInt, _>(BudgetUse::ALWAYS.number())
+        .bind::<BigInt, _>(since.number())
+        .execute(&mut db)
+        .await?;
+    let of_trees = since.minus(BudgetUse::TREE_DAYS).number();
+    statement::<()>(FORGET_TREES).bind::<BigInt, _>(of_trees).execute(&mut db).await?;
     Ok(Ok(()))
 }
 
@@ -322,10 +336,12 @@ async fn record_on(
 
 const ANY: &str = "SELECT count(*) FROM (SELECT 1 FROM budgets LIMIT 1) AS part";
 
-pub(crate) const EXCEEDED: &str = "SELECT level.subject_id, level.budget FROM budget_levels AS level \
-     JOIN budgets USING (organization_id, budget) WHERE level.exceeded_at IS NOT NULL AND level.day IN (?, ?) \
-     AND level.used >= greatest(budgets.amount, coalesce(level.allowed, 0)) \
-     ORDER BY level.exceeded_at DESC, level.subject_id DESC LIMIT ?";
+pub(crate) const EXCEEDED: &str = "SELECT subject_id, budget FROM (SELECT level.subject_id, level.budget, \
+     row_number() OVER (PARTITION BY level.organization_id ORDER BY level.subject_id = level.organization_id DESC, \
+     level.exceeded_at DESC, level.subject_id DESC) AS number FROM budget_levels AS level \
+     JOIN budgets ON budgets.organization_id = level.organization_id AND budgets.budget = level.budget \
+     WHERE level.day IN (?, ?) AND level.exceeded_at IS NOT NULL \
+     AND level.used >= greatest(budgets.amount, coalesce(level.allowed, 0))) AS ranked WHERE number <= ?";
 
 const AGENTS: &str = "SELECT users.organization_id, agents.id FROM users JOIN agents ON agents.owner_id = users.id \
      WHERE users.organization_id = ANY(?) AND agents.deleted_at IS NULL";
@@ -360,7 +376,7 @@ async fn exceeded_on(mut db: &Db, day: Day) -> Result<Option<ExceededBudgets>, F
     Ok(Some(exceeded))
 }
 
-const RELEASE: &str = "UPDATE budget_levels SET exceeded_at = NULL, \
+const RELEASE: &str = "UPDATE budget_levels SET warned_at = NULL, exceeded_at = NULL, \
      allowed = least(greatest(used, coalesce(allowed, 0)) + amount, 9007199254740991) \
      WHERE subject_id = ? AND budget = ? AND day = ? AND exceeded_at IS NOT NULL";
 
@@ -454,7 +470,7 @@ mod tests {
             (AGENT_TOKENS, &[id, "7", id, id], "token_usage_of_owner"),
             (ORGANIZATION_MESSAGES, &[id, "7"], "text_counts_pkey"),
             (ORGANIZATION_TOKENS, &[id, "7"], "token_usage_pkey"),
-            (EXCEEDED, &["0", "7", "10"], "budget_levels_exceeded"),
+            (EXCEEDED, &["0", "7", "10"], "budget_levels_of_day"),
             (DUE, &["10"], "budget_levels_to_notice"),
         ] {
             let mut parts = text.split('?');

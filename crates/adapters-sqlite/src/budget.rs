@@ -187,6 +187,22 @@ fn add_on(connection: &mut SqliteConnection, counts: &NewCounts, since: Day) -> 
          sender_id, chat_id FROM text_counts WHERE day < ? LIMIT 1000)"
     );
     old.bind::<BigInt, _>(since.number()).execute(connection)?;
+    let old = statement!(
+        "DELETE FROM budget_levels WHERE (subject_id, budget) IN (SELECT subject_id, budget FROM budget_levels \
+         INDEXED BY budget_levels_of_day WHERE day > ? AND day < ? LIMIT 1000)"
+    );
+    old.bind::<BigInt, _>(BudgetUse::ALWAYS.number())
+        .bind::<BigInt, _>(since.number())
+        .execute(connection)?;
+    for of_old_trees in [
+        "DELETE FROM budget_levels WHERE subject_id IN (SELECT root_id FROM tree_counts WHERE day < ? \
+         ORDER BY day, root_id LIMIT 1000)",
+        "DELETE FROM tree_counts WHERE root_id IN (SELECT root_id FROM tree_counts WHERE day < ? \
+         ORDER BY day, root_id LIMIT 1000)",
+    ] {
+        let since = since.minus(BudgetUse::TREE_DAYS).number();
+        diesel::sql_query(of_old_trees).bind::<BigInt, _>(since).execute(connection)?;
+    }
     Ok(())
 }
 
@@ -315,9 +331,11 @@ fn exceeded_on(connection: &mut SqliteConnection, day: Day) -> Result<Option<Exc
         return Ok(None);
     }
     let rows = statement!(
-        "SELECT subject_id, budget FROM budget_levels AS level INDEXED BY budget_levels_exceeded CROSS JOIN budgets \
-         USING (organization_id, budget) WHERE exceeded_at IS NOT NULL AND day IN (?, ?) \
-         AND used >= max(budgets.amount, coalesce(allowed, 0)) ORDER BY exceeded_at DESC, subject_id DESC LIMIT ?"
+        "SELECT subject_id, budget FROM (SELECT subject_id, budget, row_number() OVER (PARTITION BY organization_id \
+         ORDER BY subject_id = organization_id DESC, exceeded_at DESC, subject_id DESC) AS number \
+         FROM budget_levels INDEXED BY budget_levels_of_day CROSS JOIN budgets USING (organization_id, budget) \
+         WHERE day IN (?, ?) AND exceeded_at IS NOT NULL AND used >= max(budgets.amount, coalesce(allowed, 0))) \
+         WHERE number <= ?"
         => (Binary, Text)
     );
     let rows = rows
@@ -366,7 +384,7 @@ pub(crate) fn release_on(
     };
     statement!(
         "UPDATE budget_levels SET allowed = min(max(used, coalesce(allowed, 0)) + amount, 9007199254740991), \
-         exceeded_at = NULL WHERE subject_id = ? AND budget = ? AND day = ? AND exceeded_at IS NOT NULL"
+         warned_at = NULL, exceeded_at = NULL WHERE subject_id = ? AND budget = ? AND day = ? AND exceeded_at IS NOT NULL"
     )
     .bind::<Binary, _>(Id(subject))
     .bind::<Text, _>(budget.as_str())

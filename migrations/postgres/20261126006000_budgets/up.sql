@@ -47,7 +47,7 @@ CREATE TABLE budget_levels (
     PRIMARY KEY (subject_id, budget)
 );
 CREATE INDEX budget_levels_of_organization ON budget_levels (organization_id, budget);
-CREATE INDEX budget_levels_exceeded ON budget_levels (exceeded_at, subject_id) WHERE exceeded_at IS NOT NULL;
+CREATE INDEX budget_levels_of_day ON budget_levels (day, exceeded_at);
 -- Those that the humans of the room are still to be told of.
 CREATE INDEX budget_levels_to_notice ON budget_levels (warned_at, subject_id)
 WHERE warned_at IS NOT NULL AND noticed_at IS NULL;

@@ -35,7 +35,7 @@ async fn budgets_are_counted_along_indexes() {
         "token_usage USING INDEX token_usage_of_owner (owner_id=? AND day=? AND organization_id=? AND agent_id=?)",
         "text_counts USING PRIMARY KEY (day=? AND organization_id=?)",
         "token_usage USING PRIMARY KEY (organization_id=? AND day=?)",
-        "budget_levels_exceeded",
+        "budget_levels_of_day",
         "budget_levels_to_notice",
     ] {
         assert!(steps.iter().any(|(step, _)| step.contains(index)), "{index} is not in {steps:#?}");

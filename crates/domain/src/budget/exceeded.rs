@@ -24,7 +24,7 @@ pub struct ExceededBudgets {
 }
 
 impl ExceededBudgets {
-    /// The largest number that stores return: the newest ones.
+    /// The maximum number for each organization that a store returns: its own budgets first, then the newest.
     pub const MOST: u32 = 10_000;
 
     /// None of them.
@@ -125,7 +125,7 @@ impl DueHold {
             BudgetScope::Organization => "an admin",
         };
         let content = if self.is_warning {
-            format!("More than 80 % of the budget of {amount} {unit} for {what} is used{last}.")
+            format!("At least 80 % of the budget of {amount} {unit} for {what} is used{last}.")
         } else {
             format!(
                 "The budget of {amount} {unit} for {what} is used up{last}. {to} until {who} retries one of them."

@@ -27,6 +27,9 @@ pub struct BudgetUse {
 }
 
 impl BudgetUse {
+    /// The number of days without a text or a report after which a tree is forgotten: its budget begins again.
+    pub const TREE_DAYS: i64 = 30;
+
     /// Stands for the day of trees, whose budgets do not begin again.
     pub const ALWAYS: Day = Day::new(0);
 
@@ -40,13 +43,13 @@ impl BudgetUse {
 
     /// Returns whether so much of the amount is used that a level is stored.
     pub fn is_near(&self) -> bool {
-        is_near(self.used, self.amount.get())
+        is_near(self.used, self.amount.get(), self.amount)
     }
 }
 
-/// At 80 %.
-fn is_near(used: u64, bound: u64) -> bool {
-    u128::from(used) * 5 >= u128::from(bound) * 4
+/// At 80 % of the amount, which ends at `bound`: further up after a release.
+fn is_near(used: u64, bound: u64, amount: Amount) -> bool {
+    (u128::from(used) * 5).saturating_add(amount.get().into()) >= u128::from(bound) * 5
 }
 
 /// What is stored of a budget that is nearly used up, or exceeded.
@@ -86,7 +89,7 @@ impl BudgetLevel {
         } else {
             level.exceeded_at = None;
         }
-        if is_near(level.used, bound) {
+        if is_near(level.used, bound, found.amount) {
             level.warned_at.get_or_insert(now);
         }
         let (warned, exceeded) = (level.warned_at.is_some(), level.exceeded_at.is_some());
@@ -149,8 +152,10 @@ mod tests {
         let over = BudgetLevel::new(Day::new(7)).after(&used(7, 10, 12), at(1));
         let raised = over.after(&used(7, 20, 12), at(2));
         assert_eq!((raised.exceeded_at, raised.warned_at), (None, Some(at(1))));
-        let released = BudgetLevel { allowed: Some(22), exceeded_at: None, ..over };
-        assert_eq!(released.after(&used(7, 10, 21), at(2)).exceeded_at, None);
+        let released = BudgetLevel { allowed: Some(22), warned_at: None, exceeded_at: None, ..over };
+        assert_eq!(released.after(&used(7, 10, 19), at(2)).warned_at, None, "70 % of what is allowed again");
+        let near = released.after(&used(7, 10, 21), at(2));
+        assert_eq!((near.warned_at, near.exceeded_at), (Some(at(2)), None));
         assert_eq!(released.after(&used(7, 10, 22), at(2)).exceeded_at, Some(at(2)));
         let tomorrow = released.after(&used(8, 10, 3), at(3));
         assert_eq!(tomorrow, BudgetLevel { used: 3, ..BudgetLevel::new(Day::new(8)) });

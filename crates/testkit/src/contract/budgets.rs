@@ -157,6 +157,28 @@ pub async fn a_tree_far_over_its_budget_is_released(world: World) {
     assert_eq!(office.ask(&world, &[bot.id]).await, [NEW], "another tree");
 }
 
+/// As a day's budget does the next day.
+pub async fn a_tree_without_texts_for_a_month_is_forgotten(world: World) {
+    let office = office(&world, "ann").await;
+    let Office { ann, bot, scout, chat } = &office;
+    office.set(&world, Budget::TreeMessages, 3).await;
+    let root = office.say(&world, &[bot.id]).await.id;
+    take(&world, bot, *chat, root, DeliveryStep::Begin).await;
+    let further = async || {
+        states(&world.send(bot.caller, *chat, "further", &[ParticipantId::Agent(scout.id)]).await)
+    };
+    for _ in 0..3 {
+        assert_eq!(further().await, [NEW]);
+    }
+    for (days, state) in [(0, HELD), (29, HELD), (29, HELD), (40, NEW)] {
+        world.clock.advance(DAY * days);
+        world.send(ann.caller, *chat, "another tree", &[]).await;
+        world.budgets.check().await.unwrap();
+        assert_eq!(further().await, [state], "after {days} days");
+        world.budgets.check().await.unwrap();
+    }
+}
+
 /// One event each, whoever looks for them, and however much more is used.
 pub async fn humans_are_told_of_a_budget_twice(world: World) {
     let office = office(&world, "ann").await;
@@ -193,13 +215,14 @@ pub async fn humans_are_told_of_a_budget_twice(world: World) {
 pub async fn a_release_lets_the_amount_be_used_again(world: World) {
     let office = office(&world, "ann").await;
     let (bot, scope) = (office.bot.id, WorkScope::OwnedBy(office.ann.id));
-    office.set(&world, Budget::RoomMessages, 3).await;
+    office.set(&world, Budget::RoomMessages, 5).await;
     let say = async || {
         let sent = office.say(&world, &[bot]).await;
         world.budgets.check().await.unwrap();
+        world.messages.notice_holds().await.unwrap();
         (sent.id, states(&sent)[0])
     };
-    for _ in 0..3 {
+    for _ in 0..5 {
         assert_eq!(say().await.1, NEW);
     }
     let (ended, released) = (say().await, say().await);
@@ -210,12 +233,12 @@ pub async fn a_release_lets_the_amount_be_used_again(world: World) {
     assert_eq!(waits.1, HELD);
     office.change(&world, scope, released.0, WorkChange::Retry).await;
     assert_eq!(listed(&world, scope, held(None)).await, [waits.0], "it stays held");
-    for _ in 0..3 {
+    for _ in 0..5 {
         assert_eq!(say().await.1, NEW);
     }
     assert_eq!(say().await.1, HELD);
-    world.messages.notice_holds().await.unwrap();
-    assert!(!office.events(&world).await.is_empty());
+    let told = office.events(&world).await.into_iter().map(|event| event.metadata.unwrap()["kind"].clone());
+    assert_eq!(told.collect::<Vec<_>>(), ["review", "failure", "review", "failure"]);
 }
 
 /// So does its removal. What is held stays so.
