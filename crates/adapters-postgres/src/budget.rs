@@ -262,15 +262,16 @@ async fn counted_on(mut db: &Db, of: &BudgetUse) -> Result<BudgetUse, Fault> {
 }
 
 /// So that concurrent servers lock a row rather than insert one each. Nothing is stored of a budget that was removed.
-const BEGIN: &str = "INSERT INTO budget_levels (subject_id, budget, organization_id, day, chat_id, message_id, amount, used) \
-     SELECT ?, budget, organization_id, ?, ?, ?, amount, 0 FROM budgets WHERE organization_id = ? AND budget = ? \
+const BEGIN: &str = "INSERT INTO budget_levels (subject_id, budget, organization_id, day, amount, used) \
+     SELECT ?, budget, organization_id, ?, amount, 0 FROM budgets WHERE organization_id = ? AND budget = ? \
      ON CONFLICT (subject_id, budget) DO NOTHING";
 
 const LEVEL: &str = "SELECT level.day, level.used, level.allowed, level.warned_at, level.exceeded_at, level.noticed_at, \
      budgets.amount FROM budget_levels AS level JOIN budgets ON budgets.organization_id = ? \
      AND budgets.budget = level.budget WHERE level.subject_id = ? AND level.budget = ? FOR UPDATE OF level";
 
-const RECORD: &str = "UPDATE budget_levels SET organization_id = ?, day = ?, chat_id = ?, message_id = ?, amount = ?, \
+const RECORD: &str = "UPDATE budget_levels SET organization_id = ?, day = ?, chat_id = coalesce(?, chat_id), \
+     message_id = coalesce(?, message_id), amount = ?, \
      used = ?, allowed = ?, warned_at = ?, exceeded_at = ?, noticed_at = ? WHERE subject_id = ? AND budget = ?";
 
 async fn record_on(
@@ -286,8 +287,6 @@ async fn record_on(
         statement::<()>(BEGIN)
             .bind::<SqlUuid, _>(subject)
             .bind::<BigInt, _>(of.day.number())
-            .bind::<SqlUuid, _>(of.chat.uuid())
-            .bind::<SqlUuid, _>(of.message.uuid())
             .bind::<SqlUuid, _>(of.organization.uuid())
             .bind::<Text, _>(budget)
             .execute(&mut db)
@@ -318,8 +317,8 @@ async fn record_on(
         statement::<()>(RECORD)
             .bind::<SqlUuid, _>(of.organization.uuid())
             .bind::<BigInt, _>(level.day.number())
-            .bind::<SqlUuid, _>(of.chat.uuid())
-            .bind::<SqlUuid, _>(of.message.uuid())
+            .bind::<Nullable<SqlUuid>, _>(of.last.map(|(_, chat)| chat.uuid()))
+            .bind::<Nullable<SqlUuid>, _>(of.last.map(|(message, _)| message.uuid()))
             .bind::<BigInt, _>(amount)
             .bind::<BigInt, _>(level.used.cast_signed())
             .bind::<Nullable<BigInt>, _>(level.allowed.map(u64::cast_signed))
@@ -336,42 +335,27 @@ async fn record_on(
 
 const ANY: &str = "SELECT count(*) FROM (SELECT 1 FROM budgets LIMIT 1) AS part";
 
-pub(crate) const EXCEEDED: &str = "SELECT subject_id, budget FROM (SELECT level.subject_id, level.budget, \
+pub(crate) const EXCEEDED: &str = "SELECT subject_id, budget, organization_id FROM (SELECT level.subject_id, level.budget, level.organization_id, \
      row_number() OVER (PARTITION BY level.organization_id ORDER BY level.subject_id = level.organization_id DESC, \
      level.exceeded_at DESC, level.subject_id DESC) AS number FROM budget_levels AS level \
      JOIN budgets ON budgets.organization_id = level.organization_id AND budgets.budget = level.budget \
      WHERE level.day IN (?, ?) AND level.exceeded_at IS NOT NULL \
      AND level.used >= greatest(budgets.amount, coalesce(level.allowed, 0))) AS ranked WHERE number <= ?";
 
-const AGENTS: &str = "SELECT users.organization_id, agents.id FROM users JOIN agents ON agents.owner_id = users.id \
-     WHERE users.organization_id = ANY(?) AND agents.deleted_at IS NULL";
-
 async fn exceeded_on(mut db: &Db, day: Day) -> Result<Option<ExceededBudgets>, Fault> {
     if statement::<BigInt>(ANY).get_result::<i64>(&mut db).await? == 0 {
         return Ok(None);
     }
-    let rows = statement::<(SqlUuid, Text)>(EXCEEDED)
+    let rows = statement::<(SqlUuid, Text, SqlUuid)>(EXCEEDED)
         .bind::<BigInt, _>(BudgetUse::ALWAYS.number())
         .bind::<BigInt, _>(day.number())
         .bind::<BigInt, _>(i64::from(ExceededBudgets::MOST))
-        .load::<(Uuid, String)>(&mut db)
+        .load::<(Uuid, String, Uuid)>(&mut db)
         .await?;
-    let rows = rows.into_iter().map(|(subject, budget)| Ok((subject, row::word(&budget, Budget::parse)?)));
-    let rows = rows.collect::<Result<Vec<_>, Fault>>()?;
-    let is_of_organization = |budget: &Budget| budget.scope() == BudgetScope::Organization;
-    let of = rows.iter().filter(|(_, budget)| is_of_organization(budget)).map(|(id, _)| *id);
-    let of = of.collect::<Vec<_>>();
-    let mut agents = HashMap::<_, Vec<_>>::new();
-    if !of.is_empty() {
-        let found = statement::<(SqlUuid, SqlUuid)>(AGENTS).bind::<Array<SqlUuid>, _>(of);
-        for (organization, agent) in found.load::<(Uuid, Uuid)>(&mut db).await? {
-            agents.entry(organization).or_default().push(AgentId::new(agent));
-        }
-    }
     let mut exceeded = ExceededBudgets::none(day);
-    for (subject, budget) in rows {
-        let agents = agents.get(&subject).cloned().unwrap_or_default();
-        exceeded.add(budget, SubjectId::new(subject), agents);
+    for (subject, budget, organization) in rows {
+        let budget = row::word(&budget, Budget::parse)?;
+        exceeded.add(budget, SubjectId::new(subject), OrganizationId::new(organization));
     }
     Ok(Some(exceeded))
 }
@@ -408,7 +392,8 @@ pub(crate) async fn release_on(
 }
 
 pub(crate) const DUE: &str = "SELECT subject_id, budget, amount, exceeded_at IS NULL, chat_id, message_id \
-     FROM budget_levels WHERE warned_at IS NOT NULL AND noticed_at IS NULL ORDER BY warned_at, subject_id LIMIT ?";
+     FROM budget_levels WHERE warned_at IS NOT NULL AND noticed_at IS NULL AND chat_id IS NOT NULL \
+     ORDER BY warned_at, subject_id LIMIT ?";
 
 /// The budgets of which the humans are still to be told.
 pub(crate) async fn due_on(mut db: &Db, limit: u32) -> Result<Vec<DueHold>, Fault> {

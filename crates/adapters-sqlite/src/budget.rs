@@ -17,7 +17,6 @@ use domain::organization::NotAdmin;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use domain::usage::Day;
-use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::organization::member::check_on;
@@ -305,7 +304,7 @@ fn record_on(connection: &mut SqliteConnection, of: &BudgetUse, now: Timestamp) 
         "INSERT INTO budget_levels (subject_id, budget, organization_id, day, chat_id, message_id, amount, used, allowed, \
          warned_at, exceeded_at, noticed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (subject_id, budget) DO UPDATE SET organization_id = excluded.organization_id, day = excluded.day, \
-         chat_id = excluded.chat_id, message_id = excluded.message_id, amount = excluded.amount, used = excluded.used, \
+         chat_id = coalesce(excluded.chat_id, chat_id), message_id = coalesce(excluded.message_id, message_id), amount = excluded.amount, used = excluded.used, \
          allowed = excluded.allowed, warned_at = excluded.warned_at, exceeded_at = excluded.exceeded_at, \
          noticed_at = excluded.noticed_at"
     )
@@ -313,8 +312,8 @@ fn record_on(connection: &mut SqliteConnection, of: &BudgetUse, now: Timestamp) 
     .bind::<Text, _>(of.budget.as_str())
     .bind::<Binary, _>(Id(of.organization.uuid()))
     .bind::<BigInt, _>(level.day.number())
-    .bind::<Binary, _>(Id(of.chat.uuid()))
-    .bind::<Binary, _>(Id(of.message.uuid()))
+    .bind::<Nullable<Binary>, _>(of.last.map(|(_, chat)| Id(chat.uuid())))
+    .bind::<Nullable<Binary>, _>(of.last.map(|(message, _)| Id(message.uuid())))
     .bind::<BigInt, _>(of.amount.get().cast_signed())
     .bind::<BigInt, _>(level.used.cast_signed())
     .bind::<Nullable<BigInt>, _>(level.allowed.map(u64::cast_signed))
@@ -331,37 +330,24 @@ fn exceeded_on(connection: &mut SqliteConnection, day: Day) -> Result<Option<Exc
         return Ok(None);
     }
     let rows = statement!(
-        "SELECT subject_id, budget FROM (SELECT subject_id, budget, row_number() OVER (PARTITION BY organization_id \
+        "SELECT subject_id, budget, organization_id FROM (SELECT subject_id, budget, organization_id, row_number() OVER (PARTITION BY organization_id \
          ORDER BY subject_id = organization_id DESC, exceeded_at DESC, subject_id DESC) AS number \
          FROM budget_levels INDEXED BY budget_levels_of_day CROSS JOIN budgets USING (organization_id, budget) \
          WHERE day IN (?, ?) AND exceeded_at IS NOT NULL AND used >= max(budgets.amount, coalesce(allowed, 0))) \
          WHERE number <= ?"
-        => (Binary, Text)
+        => (Binary, Text, Binary)
     );
     let rows = rows
         .bind::<BigInt, _>(BudgetUse::ALWAYS.number())
         .bind::<BigInt, _>(day.number())
         .bind::<BigInt, _>(i64::from(ExceededBudgets::MOST))
-        .load::<(Id, String)>(connection)?;
+        .load::<(Id, String, Id)>(connection)?;
     let mut exceeded = ExceededBudgets::none(day);
-    for (Id(subject), budget) in rows {
+    for (subject, budget, organization) in rows {
         let budget = row::word(&budget, Budget::parse)?;
-        let agents = match budget.scope() {
-            BudgetScope::Organization => agents_on(connection, subject)?,
-            BudgetScope::Tree | BudgetScope::Room | BudgetScope::Agent => Vec::new(),
-        };
-        exceeded.add(budget, SubjectId::new(subject), agents);
+        exceeded.add(budget, SubjectId::new(subject.0), OrganizationId::new(organization.0));
     }
     Ok(Some(exceeded))
-}
-
-fn agents_on(connection: &mut SqliteConnection, organization: Uuid) -> Result<Vec<AgentId>, Fault> {
-    let agents = statement!(
-        "SELECT agents.id FROM users CROSS JOIN agents ON agents.owner_id = users.id \
-         WHERE users.organization_id = ? AND agents.deleted_at IS NULL" => Binary
-    );
-    let agents = agents.bind::<Binary, _>(Id(organization)).load::<Id>(connection)?;
-    Ok(agents.into_iter().map(|id| AgentId::new(id.0)).collect())
 }
 
 /// Lets the subject of a budget use the amount again, with the first of its deliveries that is released.
@@ -398,7 +384,7 @@ pub(crate) fn due_on(connection: &mut SqliteConnection, limit: u32) -> Result<Ve
     type Due = (Id, String, i64, bool, Id, Id);
     let rows = statement!(
         "SELECT subject_id, budget, amount, exceeded_at IS NULL, chat_id, message_id FROM budget_levels \
-         INDEXED BY budget_levels_to_notice WHERE warned_at IS NOT NULL AND noticed_at IS NULL \
+         INDEXED BY budget_levels_to_notice WHERE warned_at IS NOT NULL AND noticed_at IS NULL AND chat_id IS NOT NULL \
          ORDER BY warned_at, subject_id LIMIT ?"
         => (Binary, Text, BigInt, diesel::sql_types::Bool, Binary, Binary)
     );

@@ -360,7 +360,7 @@ impl BatchChat {
 impl DecidedAppends {
     /// An undecided batch.
     pub(super) fn on(chats: HashMap<ChatId, BatchChat>, members: Members) -> Self {
-        let (outcomes, holding, activated) = (Vec::new(), Holding::new(), BTreeSet::new());
+        let (outcomes, holding, activated) = (Vec::new(), Holding::default(), BTreeSet::new());
         Self { outcomes, chats, members, holding, activated, version: None }
     }
 
@@ -451,7 +451,7 @@ pub(super) async fn write_on(
     decided.version = chats?;
     decided.follow(&causes, |_, _| None);
     usage::add_on(db, decided.stored()).await?;
-    hold::hold_on(db, &mut decided.outcomes).await?;
+    hold::hold_on(db, &mut decided.outcomes, &decided.holding.over_budget).await?;
     foreign::hold_on(db, &mut decided.outcomes, &decided.holding).await?;
     for (index, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(index) {

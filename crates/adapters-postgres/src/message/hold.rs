@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::HeldBy;
-use domain::id::{AgentId, ChatId, MessageId, SubjectId};
+use domain::id::{AgentId, ChatId, MessageId, OrganizationId, SubjectId};
 use domain::message::{
     Appended, CheckPair, CheckTree, DueHold, EndedHold, Guarded, Message, NoticeHold, NoticeOutcome, Pair,
     TreeHolds,
@@ -116,7 +116,12 @@ fn held_by(appended: &Appended, known: &[Known]) -> Result<Option<(HeldBy, Guard
 }
 
 /// Holds the deliveries of those of the written messages that are over a limit. Their causes must be known.
-pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(), Fault> {
+/// `own` are the organizations of the agents, of those that have an exceeded budget.
+pub(super) async fn hold_on(
+    mut db: &Db,
+    outcomes: &mut [Outcome],
+    own: &HashMap<AgentId, OrganizationId>,
+) -> Result<(), Fault> {
     let subjects = outcomes.iter().flatten().flat_map(|appended| appended.hold_subjects(true));
     let subjects = subjects.map(SubjectId::uuid).collect::<HashSet<_>>();
     let known = if subjects.is_empty() {
@@ -133,7 +138,7 @@ pub(super) async fn hold_on(mut db: &Db, outcomes: &mut [Outcome]) -> Result<(),
         if let Some((by, _)) = by {
             appended.hold(|_| Some(by));
         }
-        appended.hold_over_budget();
+        appended.hold_over_budget(own);
         let message = &appended.message;
         let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
         let held =

@@ -16,10 +16,9 @@ pub struct BudgetUse {
     pub organization: OrganizationId,
     /// The day; [`BudgetUse::ALWAYS`] for a tree.
     pub day: Day,
-    /// The chat of the message that was counted last.
-    pub chat: ChatId,
-    /// This message.
-    pub message: MessageId,
+    /// The message that was counted last in a room of the organization, with the room: what is told of the budget is
+    /// told there, and nowhere else.
+    pub last: Option<(MessageId, ChatId)>,
     /// The amount, as it was when the use was counted.
     pub amount: Amount,
     /// What is used; 0 until the store has counted it.
@@ -117,8 +116,7 @@ mod tests {
             budget: Budget::RoomMessages,
             organization: OrganizationId::new(id),
             day: Day::new(day),
-            chat: ChatId::new(id),
-            message: MessageId::new(id),
+            last: Some((MessageId::new(id), ChatId::new(id))),
             amount: Amount::new(amount).unwrap(),
             used,
         }

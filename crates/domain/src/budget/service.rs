@@ -7,7 +7,7 @@ use super::amount::{Amount, Budget, BudgetScope, Budgets};
 use super::level::BudgetUse;
 use super::port::{BudgetRepository, BudgetTenants, NewCounts, SetBudgets, TextCount, TreeCount};
 use super::watch::{BudgetWatch, Spent};
-use crate::id::{ChatId, MessageId, OrganizationId, SubjectId};
+use crate::id::{OrganizationId, SubjectId};
 use crate::organization::{Authority, NotAdmin};
 use crate::ports::Clock;
 use crate::store::StoreError;
@@ -58,14 +58,12 @@ impl BudgetService {
     pub async fn show(&self, organization: OrganizationId) -> Result<ShownBudgets, StoreError> {
         let budgets = self.budgets.budgets_of(organization).await?;
         let day = Day::of(self.clock.now());
-        let nil = uuid::Uuid::nil();
         let of = |budget| BudgetUse {
             subject: organization.into(),
             budget,
             organization,
             day,
-            chat: ChatId::new(nil),
-            message: MessageId::new(nil),
+            last: None,
             amount: Amount::LARGEST,
             used: 0,
         };
@@ -184,13 +182,12 @@ fn wanted(spent: &[Spent], tenants: &BudgetTenants) -> Vec<BudgetUse> {
             };
             let amount = tenants.budgets.get(organization).and_then(|budgets| budgets.get(budget));
             let Some(amount) = amount else { continue };
-            let (chat, message, day) = (spent.chat, spent.message, BudgetUse::day_of(budget, spent.day));
+            let day = BudgetUse::day_of(budget, spent.day);
+            let last = Some((spent.message, spent.chat)).filter(|_| of_room == Some(organization));
             let organization = *organization;
-            let new = BudgetUse { subject, budget, organization, day, chat, message, amount, used: 0 };
+            let new = BudgetUse { subject, budget, organization, day, last, amount, used: 0 };
             let kept = wanted.entry((subject, budget, day)).or_insert(new);
-            if message > kept.message {
-                *kept = new;
-            }
+            kept.last = kept.last.max(last);
         }
     }
     let mut wanted = wanted.into_values().collect::<Vec<_>>();
@@ -204,7 +201,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::id::{AgentId, ParticipantId};
+    use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
 
     const DAY: Day = Day::new(9);
 
@@ -239,6 +236,10 @@ mod tests {
         let of_organization = ("organization_messages", organization(2).into(), DAY);
         assert_eq!(found(spent, &[2]), [of_agent, of_organization]);
         assert_eq!(found(spent, &[1, 2]).len(), 4);
+        for of in wanted(&[spent], &tenants(&[1, 2])) {
+            let own = Some((message, chat)).filter(|_| of.organization == organization(1));
+            assert_eq!(of.last, own, "{of:?}");
+        }
         assert_eq!(found(spent, &[3]), []);
         let report = Spent { texts: 0, has_tokens: true, ..spent };
         assert_eq!(found(report, &[2])[0].0, "agent_tokens");

@@ -164,9 +164,8 @@ pub async fn a_tree_without_texts_for_a_month_is_forgotten(world: World) {
     office.set(&world, Budget::TreeMessages, 3).await;
     let root = office.say(&world, &[bot.id]).await.id;
     take(&world, bot, *chat, root, DeliveryStep::Begin).await;
-    let further = async || {
-        states(&world.send(bot.caller, *chat, "further", &[ParticipantId::Agent(scout.id)]).await)
-    };
+    let further =
+        async || states(&world.send(bot.caller, *chat, "further", &[ParticipantId::Agent(scout.id)]).await);
     for _ in 0..3 {
         assert_eq!(further().await, [NEW]);
     }
@@ -269,6 +268,25 @@ pub async fn a_larger_amount_or_a_new_day_ends_a_budgets_hold(world: World) {
     assert_eq!(listed(&world, WorkScope::OwnedBy(office.ann.id), held(None)).await.len(), 7);
 }
 
+/// What an agent of another organization uses is told in a room of its own organization only.
+pub async fn no_other_organization_is_told_of_a_budget(world: World) {
+    let (office, own) = (office(&world, "ann").await, office(&world, "ben").await);
+    let guest = &own.bot;
+    world.make_global(guest).await;
+    world.add(office.ann.caller, office.chat, guest.id.into(), Role::Member).await;
+    own.set(&world, Budget::AgentMessages, 2).await;
+    own.set(&world, Budget::OrganizationMessages, 2).await;
+    for (room, events) in [(&office, 0), (&own, 2)] {
+        for _ in 0..2 {
+            world.send(guest.caller, room.chat, "hello", &[ParticipantId::User(room.ann.id)]).await;
+        }
+        world.budgets.check().await.unwrap();
+        world.messages.notice_holds().await.unwrap();
+        assert_eq!(states(&office.say(&world, &[guest.id]).await), [HELD]);
+        assert_eq!((office.events(&world).await.len(), own.events(&world).await.len()), (0, events));
+    }
+}
+
 /// What one process has counted holds at another, and they count together.
 pub async fn processes_share_budgets(world: World) {
     let office = office(&world, "ann").await;
@@ -299,8 +317,7 @@ pub async fn an_older_count_changes_nothing(world: World) {
         budget: Budget::RoomMessages,
         organization: office.ann.caller.organization,
         day: Day::of(now),
-        chat: office.chat,
-        message: MessageId::new(uuid::Uuid::nil()),
+        last: None,
         amount,
         used,
     };
