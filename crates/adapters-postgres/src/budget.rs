@@ -9,7 +9,7 @@ use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::budget::{
     Amount, Budget, BudgetLevel, BudgetRepository, BudgetScope, BudgetTenants, BudgetUse, Budgets,
-    ExceededBudgets, SetBudgets, TextCount,
+    ExceededBudgets, NewCounts, SetBudgets, TextCount, TreeCount,
 };
 use domain::id::{AgentId, ChatId, MessageId, OrganizationId, ParticipantId, SubjectId};
 use domain::message::{DueHold, Message};
@@ -49,10 +49,9 @@ impl BudgetRepository for PostgresStore {
         self.query(given, |db, (rooms, senders)| tenants_on(db, rooms, senders).boxed()).await
     }
 
-    async fn add_texts(&self, counts: Vec<TextCount>, since: Day) -> Result<(), StoreError> {
+    async fn add_texts(&self, counts: NewCounts, since: Day) -> Result<(), StoreError> {
         let given = (counts, since);
-        let done = self.change(given, |db, (counts, since)| add_on(db, counts, *since).boxed(), |()| ());
-        done.await?.map_err(|never: Infallible| match never {})
+        self.change_at_most_once(given, |db, (counts, since)| add_on(db, counts, *since).boxed()).await
     }
 
     async fn count_budgets(&self, found: Vec<BudgetUse>) -> Result<Vec<BudgetUse>, StoreError> {
@@ -61,8 +60,9 @@ impl BudgetRepository for PostgresStore {
 
     async fn record_budgets(&self, found: Vec<BudgetUse>, now: Timestamp) -> Result<(), StoreError> {
         let given = (found, now);
-        let done = self.change(given, |db, (found, now)| record_on(db, found, *now).boxed(), |()| ());
-        done.await?.map_err(|never: Infallible| match never {})
+        let done = self.change_quietly(given, |db, (found, now)| record_on(db, found, *now).boxed());
+        let Ok(()) = done.await?;
+        Ok(())
     }
 
     async fn exceeded_budgets(&self, day: Day) -> Result<Option<ExceededBudgets>, StoreError> {
@@ -165,13 +165,26 @@ const ADD: &str = "INSERT INTO text_counts (day, organization_id, sender_id, cha
      AS new (day, organization_id, sender_id, chat_id, texts) ORDER BY day, organization_id, sender_id, chat_id \
      ON CONFLICT (day, organization_id, sender_id, chat_id) DO UPDATE SET texts = text_counts.texts + excluded.texts";
 
+const ADD_OF_TREES: &str = "INSERT INTO tree_counts (root_id, day, texts) \
+     SELECT root_id, day, texts FROM unnest(?, ?, ?) AS new (root_id, day, texts) ORDER BY root_id \
+     ON CONFLICT (root_id) DO UPDATE SET day = greatest(tree_counts.day, excluded.day), \
+     texts = tree_counts.texts + excluded.texts";
+
 const FORGET: &str = "DELETE FROM text_counts WHERE (day, organization_id, sender_id, chat_id) IN \
      (SELECT day, organization_id, sender_id, chat_id FROM text_counts WHERE day < ? LIMIT 1000 \
      FOR UPDATE SKIP LOCKED)";
 
-async fn add_on(mut db: &Db, counts: &[TextCount], since: Day) -> Result<Result<(), Infallible>, Fault> {
-    let ids = |id: fn(&TextCount) -> Uuid| counts.iter().map(id).collect::<Vec<_>>();
-    let numbers = |number: fn(&TextCount) -> i64| counts.iter().map(number).collect::<Vec<_>>();
+const FORGET_LEVELS: &str = "DELETE FROM budget_levels WHERE (subject_id, budget) IN \
+     (SELECT subject_id, budget FROM budget_levels WHERE day > ? AND day < ? LIMIT 1000 FOR UPDATE SKIP LOCKED)";
+
+const FORGET_TREES: &str = "WITH gone AS (DELETE FROM tree_counts WHERE root_id IN \
+     (SELECT root_id FROM tree_counts WHERE day < ? LIMIT 1000 FOR UPDATE SKIP LOCKED) RETURNING root_id) \
+     DELETE FROM budget_levels USING gone WHERE budget_levels.subject_id = gone.root_id";
+
+async fn add_on(mut db: &Db, counts: &NewCounts, since: Day) -> Result<Result<(), Infallible>, Fault> {
+    let NewCounts { texts, trees } = counts;
+    let ids = |id: fn(&TextCount) -> Uuid| texts.iter().map(id).collect::<Vec<_>>();
+    let numbers = |number: fn(&TextCount) -> i64| texts.iter().map(number).collect::<Vec<_>>();
     statement::<()>(ADD)
         .bind::<Array<BigInt>, _>(numbers(|of| of.day.number()))
         .bind::<Array<SqlUuid>, _>(ids(|of| of.organization.uuid()))
@@ -180,7 +193,23 @@ async fn add_on(mut db: &Db, counts: &[TextCount], since: Day) -> Result<Result<
         .bind::<Array<BigInt>, _>(numbers(|of| of.texts.into()))
         .execute(&mut db)
         .await?;
+    if !trees.is_empty() {
+        let numbers = |number: fn(&TreeCount) -> i64| trees.iter().map(number).collect::<Vec<_>>();
+        statement::<()>(ADD_OF_TREES)
+            .bind::<Array<SqlUuid>, _>(trees.iter().map(|of| of.root.uuid()).collect::<Vec<_>>())
+            .bind::<Array<BigInt>, _>(numbers(|of| of.day.number()))
+            .bind::<Array<BigInt>, _>(numbers(|of| of.texts.into()))
+            .execute(&mut db)
+            .await?;
+    }
     statement::<()>(FORGET).bind::<BigInt, _>(since.number()).execute(&mut db).await?;
+    statement::<()>(FORGET_LEVELS)
+        .bind::<BigInt, _>(BudgetUse::ALWAYS.number())
+        .bind::<BigInt, _>(since.number())
+        .execute(&mut db)
+        .await?;
+    let of_trees = since.minus(BudgetUse::TREE_DAYS).number();
+    statement::<()>(FORGET_TREES).bind::<BigInt, _>(of_trees).execute(&mut db).await?;
     Ok(Ok(()))
 }
 
@@ -202,10 +231,8 @@ macro_rules! texts {
     };
 }
 
-/// Enough to see by how much the budget is exceeded, and no more: a tree may be endless.
-pub(crate) const TREE_MESSAGES: &str = "SELECT count(*) + 1 FROM (SELECT 1 FROM messages WHERE root_id = ? AND kind = 'text' \
-     LIMIT 2 * greatest(?, coalesce((SELECT allowed FROM budget_levels WHERE subject_id = ? \
-     AND budget = 'tree_messages'), 0))) AS part";
+pub(crate) const TREE_MESSAGES: &str =
+    "SELECT coalesce(sum(texts), 0)::bigint + 1 FROM tree_counts WHERE root_id = ?";
 pub(crate) const TREE_TOKENS: &str = tokens!("root_id = ?");
 pub(crate) const ROOM_MESSAGES: &str = texts!("chat_id = ? AND day = ?");
 pub(crate) const ROOM_TOKENS: &str = tokens!("chat_id = ? AND day = ?");
@@ -222,9 +249,7 @@ async fn counted_on(mut db: &Db, of: &BudgetUse) -> Result<BudgetUse, Fault> {
     let today = |text| begin(text).bind::<BigInt, _>(day);
     let own = |text| today(text).bind::<SqlUuid, _>(organization);
     let query = match of.budget {
-        Budget::TreeMessages => {
-            begin(TREE_MESSAGES).bind::<BigInt, _>(of.amount.get().cast_signed()).bind::<SqlUuid, _>(subject)
-        }
+        Budget::TreeMessages => begin(TREE_MESSAGES),
         Budget::TreeTokens => begin(TREE_TOKENS),
         Budget::RoomMessages => today(ROOM_MESSAGES),
         Budget::RoomTokens => today(ROOM_TOKENS),
@@ -236,14 +261,17 @@ async fn counted_on(mut db: &Db, of: &BudgetUse) -> Result<BudgetUse, Fault> {
     Ok(BudgetUse { used: query.get_result::<i64>(&mut db).await?.cast_unsigned(), ..*of })
 }
 
-/// So that concurrent servers lock a row rather than insert one each.
-const BEGIN: &str = "INSERT INTO budget_levels (subject_id, budget, organization_id, day, chat_id, message_id, amount, used) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subject_id, budget) DO NOTHING";
+/// So that concurrent servers lock a row rather than insert one each. Nothing is stored of a budget that was removed.
+const BEGIN: &str = "INSERT INTO budget_levels (subject_id, budget, organization_id, day, amount, used) \
+     SELECT ?, budget, organization_id, ?, amount, 0 FROM budgets WHERE organization_id = ? AND budget = ? \
+     ON CONFLICT (subject_id, budget) DO NOTHING";
 
-const LEVEL: &str = "SELECT day, allowed, warned_at, exceeded_at, noticed_at FROM budget_levels \
-     WHERE subject_id = ? AND budget = ? FOR UPDATE";
+const LEVEL: &str = "SELECT level.day, level.used, level.allowed, level.warned_at, level.exceeded_at, level.noticed_at, \
+     budgets.amount FROM budget_levels AS level JOIN budgets ON budgets.organization_id = ? \
+     AND budgets.budget = level.budget WHERE level.subject_id = ? AND level.budget = ? FOR UPDATE OF level";
 
-const RECORD: &str = "UPDATE budget_levels SET organization_id = ?, day = ?, chat_id = ?, message_id = ?, amount = ?, \
+const RECORD: &str = "UPDATE budget_levels SET organization_id = ?, day = ?, chat_id = coalesce(?, chat_id), \
+     message_id = coalesce(?, message_id), amount = ?, \
      used = ?, allowed = ?, warned_at = ?, exceeded_at = ?, noticed_at = ? WHERE subject_id = ? AND budget = ?";
 
 async fn record_on(
@@ -251,27 +279,32 @@ async fn record_on(
     found: &[BudgetUse],
     now: Timestamp,
 ) -> Result<Result<(), Infallible>, Fault> {
-    type Level = (i64, Option<i64>, Option<At>, Option<At>, Option<At>);
-    type SqlLevel =
-        (BigInt, Nullable<BigInt>, Nullable<Timestamptz>, Nullable<Timestamptz>, Nullable<Timestamptz>);
+    type Level = (i64, i64, Option<i64>, Option<At>, Option<At>, Option<At>, i64);
+    type Time = Nullable<Timestamptz>;
+    type SqlLevel = (BigInt, BigInt, Nullable<BigInt>, Time, Time, Time, BigInt);
     for of in found {
         let (subject, budget) = (of.subject.uuid(), of.budget.as_str());
-        let (amount, used) = (of.amount.get().cast_signed(), of.used.cast_signed());
         statement::<()>(BEGIN)
             .bind::<SqlUuid, _>(subject)
-            .bind::<Text, _>(budget)
-            .bind::<SqlUuid, _>(of.organization.uuid())
             .bind::<BigInt, _>(of.day.number())
-            .bind::<SqlUuid, _>(of.chat.uuid())
-            .bind::<SqlUuid, _>(of.message.uuid())
-            .bind::<BigInt, _>(amount)
-            .bind::<BigInt, _>(used)
+            .bind::<SqlUuid, _>(of.organization.uuid())
+            .bind::<Text, _>(budget)
             .execute(&mut db)
             .await?;
-        let stored = statement::<SqlLevel>(LEVEL).bind::<SqlUuid, _>(subject).bind::<Text, _>(budget);
-        let (day, allowed, warned, exceeded, noticed) = stored.get_result::<Level>(&mut db).await?;
+        let stored = statement::<SqlLevel>(LEVEL)
+            .bind::<SqlUuid, _>(of.organization.uuid())
+            .bind::<SqlUuid, _>(subject)
+            .bind::<Text, _>(budget)
+            .load::<Level>(&mut db)
+            .await?;
+        let Some((day, used, allowed, warned, exceeded, noticed, amount)) = stored.into_iter().next() else {
+            continue;
+        };
+        let Some(bound) = Amount::new(amount.cast_unsigned()) else { continue };
+        let of = &BudgetUse { amount: bound, ..*of };
         let stored = BudgetLevel {
             day: Day::new(day),
+            used: used.cast_unsigned(),
             allowed: allowed.map(i64::cast_unsigned),
             warned_at: warned.map(|at| at.0),
             exceeded_at: exceeded.map(|at| at.0),
@@ -284,10 +317,10 @@ async fn record_on(
         statement::<()>(RECORD)
             .bind::<SqlUuid, _>(of.organization.uuid())
             .bind::<BigInt, _>(level.day.number())
-            .bind::<SqlUuid, _>(of.chat.uuid())
-            .bind::<SqlUuid, _>(of.message.uuid())
+            .bind::<Nullable<SqlUuid>, _>(of.last.map(|(_, chat)| chat.uuid()))
+            .bind::<Nullable<SqlUuid>, _>(of.last.map(|(message, _)| message.uuid()))
             .bind::<BigInt, _>(amount)
-            .bind::<BigInt, _>(used)
+            .bind::<BigInt, _>(level.used.cast_signed())
             .bind::<Nullable<BigInt>, _>(level.allowed.map(u64::cast_signed))
             .bind::<Nullable<Timestamptz>, _>(level.warned_at.map(At))
             .bind::<Nullable<Timestamptz>, _>(level.exceeded_at.map(At))
@@ -302,43 +335,32 @@ async fn record_on(
 
 const ANY: &str = "SELECT count(*) FROM (SELECT 1 FROM budgets LIMIT 1) AS part";
 
-pub(crate) const EXCEEDED: &str = "SELECT subject_id, budget FROM budget_levels \
-     WHERE exceeded_at IS NOT NULL AND day IN (?, ?) ORDER BY exceeded_at DESC, subject_id DESC LIMIT ?";
-
-const AGENTS: &str = "SELECT users.organization_id, agents.id FROM users JOIN agents ON agents.owner_id = users.id \
-     WHERE users.organization_id = ANY(?) AND agents.deleted_at IS NULL";
+pub(crate) const EXCEEDED: &str = "SELECT subject_id, budget, organization_id FROM (SELECT level.subject_id, level.budget, level.organization_id, \
+     row_number() OVER (PARTITION BY level.organization_id ORDER BY level.subject_id = level.organization_id DESC, \
+     level.exceeded_at DESC, level.subject_id DESC) AS number FROM budget_levels AS level \
+     JOIN budgets ON budgets.organization_id = level.organization_id AND budgets.budget = level.budget \
+     WHERE level.day IN (?, ?) AND level.exceeded_at IS NOT NULL \
+     AND level.used >= greatest(budgets.amount, coalesce(level.allowed, 0))) AS ranked WHERE number <= ?";
 
 async fn exceeded_on(mut db: &Db, day: Day) -> Result<Option<ExceededBudgets>, Fault> {
     if statement::<BigInt>(ANY).get_result::<i64>(&mut db).await? == 0 {
         return Ok(None);
     }
-    let rows = statement::<(SqlUuid, Text)>(EXCEEDED)
+    let rows = statement::<(SqlUuid, Text, SqlUuid)>(EXCEEDED)
         .bind::<BigInt, _>(BudgetUse::ALWAYS.number())
         .bind::<BigInt, _>(day.number())
         .bind::<BigInt, _>(i64::from(ExceededBudgets::MOST))
-        .load::<(Uuid, String)>(&mut db)
+        .load::<(Uuid, String, Uuid)>(&mut db)
         .await?;
-    let rows = rows.into_iter().map(|(subject, budget)| Ok((subject, row::word(&budget, Budget::parse)?)));
-    let rows = rows.collect::<Result<Vec<_>, Fault>>()?;
-    let is_of_organization = |budget: &Budget| budget.scope() == BudgetScope::Organization;
-    let of = rows.iter().filter(|(_, budget)| is_of_organization(budget)).map(|(id, _)| *id);
-    let of = of.collect::<Vec<_>>();
-    let mut agents = HashMap::<_, Vec<_>>::new();
-    if !of.is_empty() {
-        let found = statement::<(SqlUuid, SqlUuid)>(AGENTS).bind::<Array<SqlUuid>, _>(of);
-        for (organization, agent) in found.load::<(Uuid, Uuid)>(&mut db).await? {
-            agents.entry(organization).or_default().push(AgentId::new(agent));
-        }
-    }
     let mut exceeded = ExceededBudgets::none(day);
-    for (subject, budget) in rows {
-        let agents = agents.get(&subject).cloned().unwrap_or_default();
-        exceeded.add(budget, SubjectId::new(subject), agents);
+    for (subject, budget, organization) in rows {
+        let budget = row::word(&budget, Budget::parse)?;
+        exceeded.add(budget, SubjectId::new(subject), OrganizationId::new(organization));
     }
     Ok(Some(exceeded))
 }
 
-const RELEASE: &str = "UPDATE budget_levels SET exceeded_at = NULL, \
+const RELEASE: &str = "UPDATE budget_levels SET warned_at = NULL, exceeded_at = NULL, \
      allowed = least(greatest(used, coalesce(allowed, 0)) + amount, 9007199254740991) \
      WHERE subject_id = ? AND budget = ? AND day = ? AND exceeded_at IS NOT NULL";
 
@@ -370,7 +392,8 @@ pub(crate) async fn release_on(
 }
 
 pub(crate) const DUE: &str = "SELECT subject_id, budget, amount, exceeded_at IS NULL, chat_id, message_id \
-     FROM budget_levels WHERE warned_at IS NOT NULL AND noticed_at IS NULL ORDER BY warned_at, subject_id LIMIT ?";
+     FROM budget_levels WHERE warned_at IS NOT NULL AND noticed_at IS NULL AND chat_id IS NOT NULL \
+     ORDER BY warned_at, subject_id LIMIT ?";
 
 /// The budgets of which the humans are still to be told.
 pub(crate) async fn due_on(mut db: &Db, limit: u32) -> Result<Vec<DueHold>, Fault> {
@@ -424,7 +447,7 @@ mod tests {
         client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").await.unwrap();
         let id = "'019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77'::uuid";
         for (text, values, index) in [
-            (TREE_MESSAGES, &[id, "5::bigint", id][..], "messages_of_tree"),
+            (TREE_MESSAGES, &[id][..], "tree_counts_pkey"),
             (TREE_TOKENS, &[id], "token_usage_of_tree"),
             (ROOM_MESSAGES, &[id, "7"], "text_counts_of_room"),
             (ROOM_TOKENS, &[id, "7"], "token_usage_of_room"),
@@ -432,7 +455,7 @@ mod tests {
             (AGENT_TOKENS, &[id, "7", id, id], "token_usage_of_owner"),
             (ORGANIZATION_MESSAGES, &[id, "7"], "text_counts_pkey"),
             (ORGANIZATION_TOKENS, &[id, "7"], "token_usage_pkey"),
-            (EXCEEDED, &["0", "7", "10"], "budget_levels_exceeded"),
+            (EXCEEDED, &["0", "7", "10"], "budget_levels_of_day"),
             (DUE, &["10"], "budget_levels_to_notice"),
         ] {
             let mut parts = text.split('?');

@@ -10,6 +10,7 @@
 //! depends on, in the order organization, user, agent, chat, contact, and by id among rows of a
 //! kind; from then on no other change can touch them.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -156,6 +157,33 @@ impl PostgresStore {
         R: Send + 'static,
         W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, Result<T, R>> + Send + Sync + 'static,
     {
+        self.change_unannounced(given, work).await?.map_err(|fault: Fault| fault.into())
+    }
+
+    /// Like [`Self::change_quietly`], for what must not be written twice, and may rather be lost: a commit in doubt
+    /// counts as done.
+    pub(crate) async fn change_at_most_once<G, W>(&self, given: G, work: W) -> Result<(), StoreError>
+    where
+        G: Send + Sync + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, Result<(), Infallible>> + Send + Sync + 'static,
+    {
+        match self.change_unannounced(given, work).await? {
+            Ok(Ok(())) | Err(Fault::InDoubt) => Ok(()),
+            Err(fault) => Err(fault.into()),
+        }
+    }
+
+    async fn change_unannounced<G, T, R, W>(
+        &self,
+        given: G,
+        work: W,
+    ) -> Result<Result<Result<T, R>, Fault>, StoreError>
+    where
+        G: Send + Sync + 'static,
+        T: Send + 'static,
+        R: Send + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> DbFuture<'c, Result<T, R>> + Send + Sync + 'static,
+    {
         let _doing = measure::doing(Work::Change);
         let (pool, commit_order) = (self.pool.clone(), self.commit_order.clone());
         let changing = async move {
@@ -163,7 +191,7 @@ impl PostgresStore {
             // The slot is dropped: there is nothing to announce.
             done.map(|done| done.map(|(_, outcome)| outcome))
         };
-        self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
+        self.in_task(changing).await
     }
 
     /// Runs the work to its end in the store's runtime, even if the caller stops waiting.

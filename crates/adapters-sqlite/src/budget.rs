@@ -9,7 +9,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
 use domain::budget::{
     Amount, Budget, BudgetLevel, BudgetRepository, BudgetScope, BudgetTenants, BudgetUse, Budgets,
-    ExceededBudgets, SetBudgets, TextCount,
+    ExceededBudgets, NewCounts, SetBudgets,
 };
 use domain::id::{AgentId, ChatId, MessageId, OrganizationId, ParticipantId, SubjectId};
 use domain::message::{DueHold, Message};
@@ -17,7 +17,6 @@ use domain::organization::NotAdmin;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use domain::usage::Day;
-use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::organization::member::check_on;
@@ -43,7 +42,7 @@ impl BudgetRepository for SqliteStore {
         self.read(move |connection| tenants_on(connection, &rooms, &senders)).await
     }
 
-    async fn add_texts(&self, counts: Vec<TextCount>, since: Day) -> Result<(), StoreError> {
+    async fn add_texts(&self, counts: NewCounts, since: Day) -> Result<(), StoreError> {
         let work = move |connection: &mut SqliteConnection| add_on(connection, &counts, since).map(Ok);
         let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
         done.map_err(|never| match never {})
@@ -159,8 +158,8 @@ fn tenants_on(
     Ok(tenants)
 }
 
-fn add_on(connection: &mut SqliteConnection, counts: &[TextCount], since: Day) -> Result<(), Fault> {
-    for count in counts {
+fn add_on(connection: &mut SqliteConnection, counts: &NewCounts, since: Day) -> Result<(), Fault> {
+    for count in &counts.texts {
         statement!(
             "INSERT INTO text_counts (day, organization_id, sender_id, chat_id, texts) VALUES (?, ?, ?, ?, ?) \
              ON CONFLICT (day, organization_id, sender_id, chat_id) DO UPDATE SET texts = texts + excluded.texts"
@@ -172,11 +171,37 @@ fn add_on(connection: &mut SqliteConnection, counts: &[TextCount], since: Day) -
         .bind::<BigInt, _>(i64::from(count.texts))
         .execute(connection)?;
     }
+    for count in &counts.trees {
+        statement!(
+            "INSERT INTO tree_counts (root_id, day, texts) VALUES (?, ?, ?) ON CONFLICT (root_id) DO UPDATE \
+             SET day = max(day, excluded.day), texts = texts + excluded.texts"
+        )
+        .bind::<Binary, _>(Id(count.root.uuid()))
+        .bind::<BigInt, _>(count.day.number())
+        .bind::<BigInt, _>(i64::from(count.texts))
+        .execute(connection)?;
+    }
     let old = statement!(
         "DELETE FROM text_counts WHERE (day, organization_id, sender_id, chat_id) IN (SELECT day, organization_id, \
          sender_id, chat_id FROM text_counts WHERE day < ? LIMIT 1000)"
     );
     old.bind::<BigInt, _>(since.number()).execute(connection)?;
+    let old = statement!(
+        "DELETE FROM budget_levels WHERE (subject_id, budget) IN (SELECT subject_id, budget FROM budget_levels \
+         INDEXED BY budget_levels_of_day WHERE day > ? AND day < ? LIMIT 1000)"
+    );
+    old.bind::<BigInt, _>(BudgetUse::ALWAYS.number())
+        .bind::<BigInt, _>(since.number())
+        .execute(connection)?;
+    for of_old_trees in [
+        "DELETE FROM budget_levels WHERE subject_id IN (SELECT root_id FROM tree_counts WHERE day < ? \
+         ORDER BY day, root_id LIMIT 1000)",
+        "DELETE FROM tree_counts WHERE root_id IN (SELECT root_id FROM tree_counts WHERE day < ? \
+         ORDER BY day, root_id LIMIT 1000)",
+    ] {
+        let since = since.minus(BudgetUse::TREE_DAYS).number();
+        diesel::sql_query(of_old_trees).bind::<BigInt, _>(since).execute(connection)?;
+    }
     Ok(())
 }
 
@@ -203,17 +228,11 @@ fn used_on(connection: &mut SqliteConnection, of: &BudgetUse) -> Result<u64, Fau
     let (subject, organization) = (Id(of.subject.uuid()), Id(of.organization.uuid()));
     let day = of.day.number();
     let used = match of.budget {
-        // Enough to see by how much it is exceeded, and no more: a tree may be endless.
-        Budget::TreeMessages => statement!(
-            "SELECT count(*) + 1 FROM (SELECT 1 FROM messages INDEXED BY messages_of_tree WHERE root_id = ? \
-             AND kind = 'text' LIMIT 2 * max(?, coalesce((SELECT allowed FROM budget_levels WHERE subject_id = ? \
-             AND budget = 'tree_messages'), 0)))"
-            => BigInt
-        )
-        .bind::<Binary, _>(subject)
-        .bind::<BigInt, _>(of.amount.get().cast_signed())
-        .bind::<Binary, _>(subject)
-        .get_result::<i64>(connection),
+        Budget::TreeMessages => {
+            statement!("SELECT coalesce(sum(texts), 0) + 1 FROM tree_counts WHERE root_id = ?" => BigInt)
+                .bind::<Binary, _>(subject)
+                .get_result::<i64>(connection)
+        }
         Budget::TreeTokens => {
             tokens!("root_id = ?").bind::<Binary, _>(subject).get_result::<i64>(connection)
         }
@@ -255,18 +274,22 @@ fn used_on(connection: &mut SqliteConnection, of: &BudgetUse) -> Result<u64, Fau
 }
 
 fn record_on(connection: &mut SqliteConnection, of: &BudgetUse, now: Timestamp) -> Result<(), Fault> {
-    type Level = (i64, Option<i64>, Option<At>, Option<At>, Option<At>);
+    type Level = (i64, i64, Option<i64>, Option<At>, Option<At>, Option<At>);
+    // It may have been changed or removed since.
+    let Some(amount) = of_on(connection, of.organization)?.get(of.budget) else { return Ok(()) };
+    let of = &BudgetUse { amount, ..*of };
     let stored = statement!(
-        "SELECT day, allowed, warned_at, exceeded_at, noticed_at FROM budget_levels WHERE subject_id = ? AND budget = ?"
-        => (BigInt, Nullable<BigInt>, Nullable<BigInt>, Nullable<BigInt>, Nullable<BigInt>)
+        "SELECT day, used, allowed, warned_at, exceeded_at, noticed_at FROM budget_levels WHERE subject_id = ? AND budget = ?"
+        => (BigInt, BigInt, Nullable<BigInt>, Nullable<BigInt>, Nullable<BigInt>, Nullable<BigInt>)
     );
     let stored = stored
         .bind::<Binary, _>(Id(of.subject.uuid()))
         .bind::<Text, _>(of.budget.as_str())
         .get_result::<Level>(connection)
         .optional()?;
-    let level = |(day, allowed, warned, exceeded, noticed): Level| BudgetLevel {
+    let level = |(day, used, allowed, warned, exceeded, noticed): Level| BudgetLevel {
         day: Day::new(day),
+        used: used.cast_unsigned(),
         allowed: allowed.map(i64::cast_unsigned),
         warned_at: warned.map(|at| at.0),
         exceeded_at: exceeded.map(|at| at.0),
@@ -281,7 +304,7 @@ fn record_on(connection: &mut SqliteConnection, of: &BudgetUse, now: Timestamp) 
         "INSERT INTO budget_levels (subject_id, budget, organization_id, day, chat_id, message_id, amount, used, allowed, \
          warned_at, exceeded_at, noticed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (subject_id, budget) DO UPDATE SET organization_id = excluded.organization_id, day = excluded.day, \
-         chat_id = excluded.chat_id, message_id = excluded.message_id, amount = excluded.amount, used = excluded.used, \
+         chat_id = coalesce(excluded.chat_id, chat_id), message_id = coalesce(excluded.message_id, message_id), amount = excluded.amount, used = excluded.used, \
          allowed = excluded.allowed, warned_at = excluded.warned_at, exceeded_at = excluded.exceeded_at, \
          noticed_at = excluded.noticed_at"
     )
@@ -289,10 +312,10 @@ fn record_on(connection: &mut SqliteConnection, of: &BudgetUse, now: Timestamp) 
     .bind::<Text, _>(of.budget.as_str())
     .bind::<Binary, _>(Id(of.organization.uuid()))
     .bind::<BigInt, _>(level.day.number())
-    .bind::<Binary, _>(Id(of.chat.uuid()))
-    .bind::<Binary, _>(Id(of.message.uuid()))
+    .bind::<Nullable<Binary>, _>(of.last.map(|(_, chat)| Id(chat.uuid())))
+    .bind::<Nullable<Binary>, _>(of.last.map(|(message, _)| Id(message.uuid())))
     .bind::<BigInt, _>(of.amount.get().cast_signed())
-    .bind::<BigInt, _>(of.used.cast_signed())
+    .bind::<BigInt, _>(level.used.cast_signed())
     .bind::<Nullable<BigInt>, _>(level.allowed.map(u64::cast_signed))
     .bind::<Nullable<BigInt>, _>(level.warned_at.map(At))
     .bind::<Nullable<BigInt>, _>(level.exceeded_at.map(At))
@@ -307,34 +330,24 @@ fn exceeded_on(connection: &mut SqliteConnection, day: Day) -> Result<Option<Exc
         return Ok(None);
     }
     let rows = statement!(
-        "SELECT subject_id, budget FROM budget_levels INDEXED BY budget_levels_exceeded \
-         WHERE exceeded_at IS NOT NULL AND day IN (?, ?) ORDER BY exceeded_at DESC, subject_id DESC LIMIT ?"
-        => (Binary, Text)
+        "SELECT subject_id, budget, organization_id FROM (SELECT subject_id, budget, organization_id, row_number() OVER (PARTITION BY organization_id \
+         ORDER BY subject_id = organization_id DESC, exceeded_at DESC, subject_id DESC) AS number \
+         FROM budget_levels INDEXED BY budget_levels_of_day CROSS JOIN budgets USING (organization_id, budget) \
+         WHERE day IN (?, ?) AND exceeded_at IS NOT NULL AND used >= max(budgets.amount, coalesce(allowed, 0))) \
+         WHERE number <= ?"
+        => (Binary, Text, Binary)
     );
     let rows = rows
         .bind::<BigInt, _>(BudgetUse::ALWAYS.number())
         .bind::<BigInt, _>(day.number())
         .bind::<BigInt, _>(i64::from(ExceededBudgets::MOST))
-        .load::<(Id, String)>(connection)?;
+        .load::<(Id, String, Id)>(connection)?;
     let mut exceeded = ExceededBudgets::none(day);
-    for (Id(subject), budget) in rows {
+    for (subject, budget, organization) in rows {
         let budget = row::word(&budget, Budget::parse)?;
-        let agents = match budget.scope() {
-            BudgetScope::Organization => agents_on(connection, subject)?,
-            BudgetScope::Tree | BudgetScope::Room | BudgetScope::Agent => Vec::new(),
-        };
-        exceeded.add(budget, SubjectId::new(subject), agents);
+        exceeded.add(budget, SubjectId::new(subject.0), OrganizationId::new(organization.0));
     }
     Ok(Some(exceeded))
-}
-
-fn agents_on(connection: &mut SqliteConnection, organization: Uuid) -> Result<Vec<AgentId>, Fault> {
-    let agents = statement!(
-        "SELECT agents.id FROM users CROSS JOIN agents ON agents.owner_id = users.id \
-         WHERE users.organization_id = ? AND agents.deleted_at IS NULL" => Binary
-    );
-    let agents = agents.bind::<Binary, _>(Id(organization)).load::<Id>(connection)?;
-    Ok(agents.into_iter().map(|id| AgentId::new(id.0)).collect())
 }
 
 /// Lets the subject of a budget use the amount again, with the first of its deliveries that is released.
@@ -357,7 +370,7 @@ pub(crate) fn release_on(
     };
     statement!(
         "UPDATE budget_levels SET allowed = min(max(used, coalesce(allowed, 0)) + amount, 9007199254740991), \
-         exceeded_at = NULL WHERE subject_id = ? AND budget = ? AND day = ? AND exceeded_at IS NOT NULL"
+         warned_at = NULL, exceeded_at = NULL WHERE subject_id = ? AND budget = ? AND day = ? AND exceeded_at IS NOT NULL"
     )
     .bind::<Binary, _>(Id(subject))
     .bind::<Text, _>(budget.as_str())
@@ -371,7 +384,7 @@ pub(crate) fn due_on(connection: &mut SqliteConnection, limit: u32) -> Result<Ve
     type Due = (Id, String, i64, bool, Id, Id);
     let rows = statement!(
         "SELECT subject_id, budget, amount, exceeded_at IS NULL, chat_id, message_id FROM budget_levels \
-         INDEXED BY budget_levels_to_notice WHERE warned_at IS NOT NULL AND noticed_at IS NULL \
+         INDEXED BY budget_levels_to_notice WHERE warned_at IS NOT NULL AND noticed_at IS NULL AND chat_id IS NOT NULL \
          ORDER BY warned_at, subject_id LIMIT ?"
         => (Binary, Text, BigInt, diesel::sql_types::Bool, Binary, Binary)
     );

@@ -102,7 +102,7 @@ figures! {
     BUDGET_EVENTS = "parlance_budget_events_total", Kind::Counter,
         "Events about budgets that this server posted, by level: warned at 80 %, or exceeded.";
     BUDGETS_EXCEEDED = "parlance_budgets_exceeded", Kind::Gauge,
-        "Trees, rooms, and agents to which messages are held because a budget is used up.";
+        "Trees, rooms, agents, and organizations whose deliveries are held because a budget is used up.";
     REPORTED_TOKENS = "parlance_reported_tokens_total", Kind::Counter,
         "Tokens of language models that agents reported, by kind.";
     CALLER_CACHE = "parlance_caller_cache_requests_total", Kind::Counter,

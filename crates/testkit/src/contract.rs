@@ -196,9 +196,9 @@ macro_rules! contract_tests {
             a_stranger_comes_before_a_budget, strangers_have_no_memory_of_the_organization_changed,
         }
         $crate::contract_tests! { @area $make, budgets:
-            each_budget_holds_what_it_limits, humans_are_told_of_a_budget_twice,
+            each_budget_holds_what_it_limits, a_tree_far_over_its_budget_is_released, a_tree_without_texts_for_a_month_is_forgotten, humans_are_told_of_a_budget_twice,
             a_release_lets_the_amount_be_used_again, a_larger_amount_or_a_new_day_ends_a_budgets_hold,
-            processes_share_budgets, only_admins_set_budgets, a_deleted_organization_has_no_budgets, admins_lift_the_budget_of_their_organization,
+            no_other_organization_is_told_of_a_budget, processes_share_budgets, an_older_count_changes_nothing, only_admins_set_budgets, a_deleted_organization_has_no_budgets, admins_lift_the_budget_of_their_organization,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_never_changes,

@@ -135,17 +135,26 @@ impl Fixture {
 
     /// A budget that is exceeded, released, and exceeded again, in a room of its own.
     async fn spend(&self, world: &World) {
-        let (ann, bot) = (&self.users[0], self.agents[0].id);
+        let (ann, agent) = (&self.users[0], self.agents[0].caller);
+        let bot = self.agents[0].id;
         let room = world.chat(ann.caller, &[bot.into()]).await;
-        let changes =
-            vec![(Budget::RoomMessages, Amount::new(1)), (Budget::TreeTokens, Amount::new(1 << 40))];
+        let changes = [(Budget::RoomMessages, 1), (Budget::TreeMessages, 1 << 40)];
+        let changes = changes.map(|(budget, amount)| (budget, Amount::new(amount))).to_vec();
         world.budgets.set(Authority::Admin(ann.caller), changes).await.unwrap();
         world.budgets.check().await.unwrap();
         for turn in 0..3 {
             let sent = world.send(ann.caller, room, "spent", &[ParticipantId::Agent(bot)]).await.id;
-            if turn == 1 {
-                let scope = WorkScope::OwnedBy(ann.id);
-                world.work.change(scope, sent, bot, WorkChange::Retry, None).await.unwrap();
+            match turn {
+                0 => {
+                    world.deliveries.advance(agent, room, sent, DeliveryStep::Begin).await.unwrap();
+                    world.send(agent, room, "done", &[ParticipantId::User(ann.id)]).await;
+                    world.deliveries.advance(agent, room, sent, DeliveryStep::Succeed).await.unwrap();
+                }
+                1 => {
+                    let scope = WorkScope::OwnedBy(ann.id);
+                    world.work.change(scope, sent, bot, WorkChange::Retry, None).await.unwrap();
+                }
+                _ => {}
             }
             world.budgets.check().await.unwrap();
             world.messages.notice_holds().await.unwrap();

@@ -16,18 +16,29 @@ CREATE TABLE text_counts (
     PRIMARY KEY (day, organization_id, sender_id, chat_id)
 );
 CREATE INDEX text_counts_of_room ON text_counts (chat_id, day);
+
+-- Texts of trees without their roots, of organizations with budgets of trees only, and the last day on which texts or
+-- tokens of the tree were counted.
+CREATE TABLE tree_counts (
+    root_id         uuid    NOT NULL,
+    day             bigint NOT NULL,
+    texts           bigint NOT NULL,
+    PRIMARY KEY (root_id)
+);
+CREATE INDEX tree_counts_of_day ON tree_counts (day);
 CREATE INDEX token_usage_of_room ON token_usage (chat_id, day);
 
 -- Budgets that are nearly used up, or exceeded. `subject_id` is the root of a tree, a room, an agent, or the
 -- organization. The day is 0 for a tree, whose budget does not begin again. `allowed` is what may be used after a
--- release. The room and the message are those that were counted last.
+-- release. The room and the message are those that were counted last in a room of the
+-- organization, if any.
 CREATE TABLE budget_levels (
     subject_id      uuid    NOT NULL,
     budget          text COLLATE "C" NOT NULL,
     organization_id uuid    NOT NULL,
     day             bigint NOT NULL,
-    chat_id         uuid    NOT NULL,
-    message_id      uuid    NOT NULL,
+    chat_id         uuid,
+    message_id      uuid,
     amount          bigint NOT NULL,
     used            bigint NOT NULL,
     allowed         bigint,
@@ -37,7 +48,7 @@ CREATE TABLE budget_levels (
     PRIMARY KEY (subject_id, budget)
 );
 CREATE INDEX budget_levels_of_organization ON budget_levels (organization_id, budget);
-CREATE INDEX budget_levels_exceeded ON budget_levels (exceeded_at, subject_id) WHERE exceeded_at IS NOT NULL;
+CREATE INDEX budget_levels_of_day ON budget_levels (day, exceeded_at);
 -- Those that the humans of the room are still to be told of.
 CREATE INDEX budget_levels_to_notice ON budget_levels (warned_at, subject_id)
-WHERE warned_at IS NOT NULL AND noticed_at IS NULL;
+WHERE warned_at IS NOT NULL AND noticed_at IS NULL AND chat_id IS NOT NULL;

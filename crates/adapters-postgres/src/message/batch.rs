@@ -360,7 +360,7 @@ impl BatchChat {
 impl DecidedAppends {
     /// An undecided batch.
     pub(super) fn on(chats: HashMap<ChatId, BatchChat>, members: Members) -> Self {
-        let (outcomes, holding, activated) = (Vec::new(), Holding::new(), BTreeSet::new());
+        let (outcomes, holding, activated) = (Vec::new(), Holding::default(), BTreeSet::new());
         Self { outcomes, chats, members, holding, activated, version: None }
     }
 

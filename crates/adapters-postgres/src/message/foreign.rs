@@ -1,10 +1,12 @@
 //! For whom agents work, and what their organizations have held because of that.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use diesel::sql_types::{Array, Bool, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use domain::budget::ExceededBudgets;
 use domain::foreign::{ForeignRepository, OpenWork, Source};
 use domain::id::{AgentId, OrganizationId, ParticipantId};
 use domain::message::{DueHold, Mention, NewMessage};
@@ -61,16 +63,37 @@ async fn open_work_on(mut db: &Db, agent: AgentId) -> Result<Option<OpenWork>, F
     }))
 }
 
-/// The addressed agents whose organizations have the policy to hold, with these organizations.
-pub(super) type Holding = HashMap<AgentId, OrganizationId>;
+/// Addressed agents, with their organizations.
+type Owned = HashMap<AgentId, OrganizationId>;
 
-/// Those of these agents. Hardly anything is read while no organization has the policy.
-pub(super) const HOLDING: &str = "SELECT addressed.id, organizations.id FROM (\
+/// The addressed agents whose organizations may have something held.
+#[derive(Debug, Default)]
+pub(super) struct Holding {
+    /// Those that have the policy to hold.
+    pub(super) foreign: Owned,
+    /// Those that have an exceeded budget.
+    pub(super) over_budget: Owned,
+}
+
+impl Holding {
+    /// Returns whether this is one of them.
+    pub(super) fn contains(&self, agent: AgentId) -> bool {
+        self.foreign.contains_key(&agent) || self.over_budget.contains_key(&agent)
+    }
+}
+
+/// Those of these agents, with whether their organization has the policy. Values: the agents, and twice the
+/// organizations that have an exceeded budget ([`over_budget`]). Hardly anything is read while there is no organization
+/// of either kind.
+pub(super) const HOLDING: &str = "SELECT addressed.id, organizations.id, \
+     coalesce(organizations.foreign_policy = 'hold', FALSE) FROM (\
      SELECT mentioned.id, (SELECT organization_id FROM users WHERE users.id = (\
      SELECT owner_id FROM agents WHERE agents.id = mentioned.id)) AS organization_id \
      FROM unnest(?) AS mentioned (id) OFFSET 0) AS addressed \
-     JOIN organizations ON organizations.id = addressed.organization_id AND organizations.foreign_policy = 'hold' \
-     WHERE (SELECT 1 FROM organizations AS any_other WHERE any_other.foreign_policy = 'hold' LIMIT 1) IS NOT NULL";
+     JOIN organizations ON organizations.id = addressed.organization_id \
+     AND (organizations.foreign_policy = 'hold' OR organizations.id = ANY(?)) \
+     WHERE cardinality(?) > 0 \
+     OR (SELECT 1 FROM organizations AS any_other WHERE any_other.foreign_policy = 'hold' LIMIT 1) IS NOT NULL";
 
 /// The agents that these messages address.
 pub(super) fn addressed<'m>(mentions: impl Iterator<Item = &'m Mention>) -> Vec<Uuid> {
@@ -78,14 +101,29 @@ pub(super) fn addressed<'m>(mentions: impl Iterator<Item = &'m Mention>) -> Vec<
     agents.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
+/// The organizations of which these messages know that they have an exceeded budget.
+pub(super) fn over_budget<'m>(known: impl Iterator<Item = &'m Option<Arc<ExceededBudgets>>>) -> Vec<Uuid> {
+    let organizations = known.flatten().flat_map(|exceeded| exceeded.organizations.keys());
+    organizations.map(|id| id.uuid()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
 pub(super) async fn holding_on(mut db: &Db, news: &[NewMessage]) -> Result<Holding, Fault> {
+    let mut holding = Holding::default();
     let agents = addressed(news.iter().flat_map(|new| &new.mentions));
     if agents.is_empty() {
-        return Ok(Holding::new());
+        return Ok(holding);
     }
-    let found = statement::<(SqlUuid, SqlUuid)>(HOLDING).bind::<Array<SqlUuid>, _>(agents);
-    let found = found.load::<(Uuid, Uuid)>(&mut db).await?;
-    Ok(found.into_iter().map(|(agent, own)| (AgentId::new(agent), OrganizationId::new(own))).collect())
+    let over_budget = over_budget(news.iter().map(|new| &new.exceeded));
+    let found = statement::<(SqlUuid, SqlUuid, Bool)>(HOLDING)
+        .bind::<Array<SqlUuid>, _>(agents)
+        .bind::<Array<SqlUuid>, _>(over_budget.clone())
+        .bind::<Array<SqlUuid>, _>(over_budget.clone());
+    for (agent, own, has_policy) in found.load::<(Uuid, Uuid, bool)>(&mut db).await? {
+        let owned = (AgentId::new(agent), OrganizationId::new(own));
+        holding.foreign.extend(has_policy.then_some(owned));
+        holding.over_budget.extend(over_budget.contains(&own).then_some(owned));
+    }
+    Ok(holding)
 }
 
 const ORGANIZATIONS: &str = "SELECT who.id, users.organization_id FROM unnest(?) AS who (id) \
@@ -96,7 +134,7 @@ pub(super) async fn decide_on(
     mut db: &Db,
     decided: &mut DecidedAppends,
 ) -> Result<Vec<(DueHold, Timestamp)>, Fault> {
-    let DecidedAppends { outcomes, chats, holding, .. } = decided;
+    let DecidedAppends { outcomes, chats, holding: Holding { foreign: holding, .. }, .. } = decided;
     if holding.is_empty() {
         return Ok(Vec::new());
     }

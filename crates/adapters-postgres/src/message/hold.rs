@@ -135,8 +135,9 @@ pub(super) async fn hold_on(mut db: &Db, decided: &mut DecidedAppends) -> Result
     }
     let foreign = foreign::decide_on(db, decided).await?;
     let (mut keys, mut words, mut deep) = (RecordKeys::default(), Vec::new(), Vec::new());
-    for appended in decided.outcomes.iter_mut().flatten() {
-        appended.hold_over_budget();
+    let DecidedAppends { outcomes, holding, .. } = decided;
+    for appended in outcomes.iter_mut().flatten() {
+        appended.hold_over_budget(&holding.over_budget);
         let message = &appended.message;
         let (chat, sequence) = (message.chat_id.uuid(), message.sequence.get());
         let held =

@@ -71,7 +71,8 @@ impl VersionCache {
             *self = Self { connections, ..Self::default() };
         }
         // Only the other path knows the cause of a message before its deliveries are held by a budget.
-        if news.iter().any(|new| new.keyed.is_some() || new.may_be_over_budget()) {
+        let of_chat = |chat: &ChatId| self.chats.get(chat).and_then(|chat| chat.state.organization);
+        if news.iter().any(|new| new.keyed.is_some() || new.may_be_over_budget(of_chat(&new.chat))) {
             return None;
         }
         let mut addressed = foreign::addressed(news.iter().flat_map(|new| &new.mentions)).into_iter();
@@ -155,7 +156,7 @@ impl VersionCache {
         let messages = decided.outcomes.iter().flatten().map(|appended| &appended.message);
         let addressed = foreign::addressed(messages.flat_map(|message| &message.mentions));
         for agent in addressed.into_iter().map(AgentId::new) {
-            if decided.holding.contains_key(&agent) {
+            if decided.holding.contains(agent) {
                 self.size += usize::from(self.holding.insert(agent));
             } else {
                 self.size -= usize::from(self.holding.remove(&agent));
@@ -199,10 +200,10 @@ const LOCKED: &str = "locked AS MATERIALIZED (SELECT chats.id, chats.organizatio
      WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
-/// Checks that all rows are locked, that no addressed agent belongs to an organization with the policy `hold`, that no
-/// plan limits messages or forbids more bytes, and that no organization is paused, or has another limit of hops or another
-/// policy than it had. `durable` is counted only because PostgreSQL does not run a part of a statement that nothing refers
-/// to.
+/// Checks that all rows are locked, that no addressed agent belongs to an organization with the policy `hold` or an
+/// exceeded budget, that no plan limits messages or forbids more bytes, and that no organization is paused, or has another
+/// limit of hops or another policy than it had. `durable` is counted only because PostgreSQL does not run a part of a
+/// statement that nothing refers to.
 static GUARD: LazyLock<String> = LazyLock::new(|| {
     let holding = foreign::HOLDING;
     format!(
@@ -247,6 +248,7 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
     let max_hops = decided.written().map(|(_, chat)| chat.state.organization_max_hops.map(max_hops_column));
     let policies = decided.written().map(|(_, chat)| chat.state.foreign.as_str());
     let addressed = foreign::addressed(messages.iter().flat_map(|appended| &appended.message.mentions));
+    let over_budget = foreign::over_budget(messages.iter().map(|appended| &appended.exceeded));
     let count = i64::try_from(ids.len()).unwrap_or(i64::MAX);
     let statement = statement::<(Text, Nullable<SqlUuid>, cause::Types, Nullable<Text>)>(WRITE.as_str())
         .bind::<Array<SqlUuid>, _>(ids)
@@ -254,7 +256,9 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut DecidedAppends) -> Resul
         .bind::<Array<Nullable<Integer>>, _>(max_hops.collect::<Vec<_>>())
         .bind::<Array<Text>, _>(policies.collect::<Vec<_>>())
         .bind::<BigInt, _>(count)
-        .bind::<Array<SqlUuid>, _>(addressed);
+        .bind::<Array<SqlUuid>, _>(addressed)
+        .bind::<Array<SqlUuid>, _>(over_budget.clone())
+        .bind::<Array<SqlUuid>, _>(over_budget);
     let statement = insert::bind_messages(statement, &messages)?;
     let statement = hold::bind_limits(statement, decided.outcomes.iter().flatten());
     let statement = insert::bind_deliveries(statement, &messages);
@@ -426,7 +430,7 @@ mod tests {
             let outcome = other.decide(0, &asked);
             other.outcomes = vec![outcome];
             let own = OrganizationId::new(Uuid::from_u128(4));
-            other.holding = holding.iter().map(|agent| (AgentId::new(*agent), own)).collect();
+            other.holding.foreign = holding.iter().map(|agent| (AgentId::new(*agent), own)).collect();
             known.store(&other, 1);
         };
         store(&mut known, &[bot], "8", "9");

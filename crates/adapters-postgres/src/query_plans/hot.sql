@@ -50,7 +50,7 @@ SELECT member.chat_id, member.participant_id, member.status, member.stopped_at I
     WHERE participants.chat_id = wanted.chat_id
     AND participants.participant_id = wanted.participant_id
     AND participants.left_at IS NULL OFFSET 0) AS member;
-SELECT addressed.id, organizations.id
+SELECT addressed.id, organizations.id, coalesce(organizations.foreign_policy = 'hold', FALSE)
   FROM
   (SELECT mentioned.id,
     (SELECT organization_id
@@ -62,8 +62,8 @@ SELECT addressed.id, organizations.id
     FROM unnest($1) AS mentioned (id) OFFSET 0) AS addressed
   JOIN organizations
   ON organizations.id = addressed.organization_id
-  AND organizations.foreign_policy = 'hold'
-  WHERE
+  AND (organizations.foreign_policy = 'hold' OR organizations.id = ANY($2))
+  WHERE cardinality($3) > 0 OR
   (SELECT count(*) > 0
     FROM organizations AS any_other
     WHERE any_other.foreign_policy = 'hold');
@@ -309,7 +309,7 @@ WITH durable AS MATERIALIZED
       WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes OR organizations.paused_at IS NOT NULL OR organizations.max_hops IS DISTINCT
       FROM own.max_hops OR coalesce(organizations.foreign_policy, 'label') <> own.foreign_policy)
     AND NOT EXISTS
-    (SELECT addressed.id, organizations.id
+    (SELECT addressed.id, organizations.id, coalesce(organizations.foreign_policy = 'hold', FALSE)
       FROM
       (SELECT mentioned.id,
         (SELECT organization_id
@@ -321,8 +321,8 @@ WITH durable AS MATERIALIZED
         FROM unnest($6) AS mentioned (id) OFFSET 0) AS addressed
       JOIN organizations
       ON organizations.id = addressed.organization_id
-      AND organizations.foreign_policy = 'hold'
-      WHERE
+      AND (organizations.foreign_policy = 'hold' OR organizations.id = ANY($7))
+      WHERE cardinality($8) > 0 OR
       (SELECT count(*) > 0
         FROM organizations AS any_other
         WHERE any_other.foreign_policy = 'hold')) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin)
@@ -330,7 +330,7 @@ WITH durable AS MATERIALIZED
     AND found.traceparent IS NOT NULL
     AND (new.traceparent IS NULL OR substr(new.traceparent, 37, 16) = substr(new.id::text, 20, 4) || substr(new.id::text, 25)) THEN substr(found.traceparent, 1, 36) || substr(new.id::text, 20, 4) || substr(new.id::text, 25) || substr(found.traceparent, 53) ELSE new.traceparent END, CASE WHEN found.is_foreign OR new.is_foreign
     AND (new.root_id IS NOT NULL OR found.root_id IS NULL) THEN new.labels_foreign END
-    FROM unnest($7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent, is_foreign, labels_foreign)
+    FROM unnest($9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28) AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, cause_id, root_id, hop, originator_id, originator_kind, traceparent, is_foreign, labels_foreign)
     CROSS JOIN LATERAL (WITH here AS MATERIALIZED
       (SELECT deliveries.chat_id, deliveries.sequence, (deliveries.failed_at IS NULL
           AND deliveries.current_attempt > 0
@@ -407,7 +407,7 @@ WITH durable AS MATERIALIZED
   (SELECT message.id, message.chat_id, message.sequence, message.created_at, coalesce(message.root_id, message.chat_id) AS subject_id, limited.max_hops, CASE WHEN message.hop > limited.max_hops
     AND message.hop > coalesce(deep.allowed, 0) THEN 'max_hops' WHEN full_tree.subject_id IS NOT NULL THEN 'max_tree_messages' ELSE 'max_pair_messages' END AS held_by
     FROM message
-    JOIN unnest($27, $28) AS limited (id, max_hops)
+    JOIN unnest($29, $30) AS limited (id, max_hops)
     ON limited.id = message.id
     LEFT JOIN holds AS deep
     ON deep.subject_id = coalesce(message.root_id, message.chat_id)
@@ -418,7 +418,7 @@ WITH durable AS MATERIALIZED
     AND full_tree.held_at IS NOT NULL
     LEFT JOIN
     (SELECT paired.id, max(holds.held_at) AS held_at
-      FROM unnest($29, $30) AS paired (id, subject_id)
+      FROM unnest($31, $32) AS paired (id, subject_id)
       JOIN holds
       ON holds.subject_id = paired.subject_id
       AND holds.held_by = 'max_pair_messages' GROUP BY paired.id) AS pair
@@ -437,7 +437,7 @@ WITH durable AS MATERIALIZED
     WHERE holds.held_at IS NULL OR holds.held_by = 'max_pair_messages'
     AND holds.held_at <= excluded.held_at - interval '600 seconds'), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, dead_at, dead_reason, held_by)
     SELECT new.agent_id, new.chat_id, new.sequence, TRUE, 0, held.created_at, CASE held.held_by WHEN 'max_hops' THEN 'held: too many messages lead from the first one to this one' WHEN 'max_tree_messages' THEN 'held: too many messages have followed from the first one' WHEN 'max_pair_messages' THEN 'held: two agents have sent each other too many messages' WHEN 'foreign' THEN 'held: it follows from a message of another organization' END, held.held_by
-    FROM unnest($31, $32, $33) AS new (agent_id, chat_id, sequence)
+    FROM unnest($33, $34, $35) AS new (agent_id, chat_id, sequence)
     LEFT JOIN held
     ON held.chat_id = new.chat_id
     AND held.sequence = new.sequence
@@ -445,7 +445,7 @@ WITH durable AS MATERIALIZED
     (SELECT may_write
       FROM guard)), chat AS (UPDATE chats
     SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
-    FROM unnest($34, $35, $36, $37) AS new (id, last_sequence, at, bytes)
+    FROM unnest($36, $37, $38, $39) AS new (id, last_sequence, at, bytes)
     WHERE chats.id = new.id
     AND
     (SELECT may_write

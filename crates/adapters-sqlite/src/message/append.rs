@@ -74,7 +74,8 @@ pub(crate) fn append_on(
     if holds_foreign {
         foreign::hold_on(connection, &mut appended, state.organization)?;
     }
-    appended.hold_over_budget();
+    let own = foreign::owners_on(connection, &appended)?;
+    appended.hold_over_budget(&own);
     let message = &appended.message;
     if activates {
         activate_on(connection, message.sender, message.chat_id)?;

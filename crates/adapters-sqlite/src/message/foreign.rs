@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
+use domain::delivery::Delivery;
 use domain::foreign::{ForeignPolicy, ForeignRepository, OpenWork, Source};
 use domain::id::{AgentId, OrganizationId, ParticipantId};
 use domain::message::Appended;
@@ -83,6 +84,20 @@ fn open_work_on(connection: &mut SqliteConnection, agent: AgentId) -> Result<Opt
         foreign_to: foreign_to.map(organization),
     });
     Ok(Some(OpenWork { own, policy, foreign_access, sources: sources.collect() }))
+}
+
+/// The organizations of the agents of a new message, if any organization has an exceeded budget.
+pub(super) fn owners_on(
+    connection: &mut SqliteConnection,
+    appended: &Appended,
+) -> Result<HashMap<AgentId, OrganizationId>, Fault> {
+    let mut own = HashMap::new();
+    if appended.exceeded.as_ref().is_some_and(|exceeded| !exceeded.organizations.is_empty()) {
+        for agent in appended.message.deliveries.iter().map(Delivery::agent) {
+            own.extend(organization_on(connection, ParticipantId::Agent(agent))?.map(|of| (agent, of)));
+        }
+    }
+    Ok(own)
 }
 
 /// Holds those deliveries of a new message that the organizations of their agents have held; `chat` is that of its chat.

@@ -27,7 +27,7 @@ async fn budgets_are_counted_along_indexes() {
     assert_eq!(heard.world.budgets.watch().events(), [0, 8], "all are exceeded");
     let steps = heard.steps();
     for index in [
-        "messages USING INDEX messages_of_tree (root_id=?)",
+        "tree_counts USING PRIMARY KEY (root_id=?)",
         "token_usage USING INDEX token_usage_of_tree (root_id=?)",
         "text_counts USING INDEX text_counts_of_room (chat_id=? AND day=?)",
         "token_usage USING INDEX token_usage_of_room (chat_id=? AND day=?)",
@@ -35,13 +35,13 @@ async fn budgets_are_counted_along_indexes() {
         "token_usage USING INDEX token_usage_of_owner (owner_id=? AND day=? AND organization_id=? AND agent_id=?)",
         "text_counts USING PRIMARY KEY (day=? AND organization_id=?)",
         "token_usage USING PRIMARY KEY (organization_id=? AND day=?)",
-        "budget_levels_exceeded",
+        "budget_levels_of_day",
         "budget_levels_to_notice",
     ] {
         assert!(steps.iter().any(|(step, _)| step.contains(index)), "{index} is not in {steps:#?}");
     }
     for (step, query) in &steps {
-        let is_scan = ["messages", "token_usage", "text_counts", "chats", "users", "agents"]
+        let is_scan = ["messages", "token_usage", "text_counts", "tree_counts", "chats", "users", "agents"]
             .iter()
             .any(|table| step.starts_with(&format!("SCAN {table}")));
         assert!(!is_scan, "{step}\n{query}");

@@ -231,13 +231,18 @@ macro_rules! tables {
                     chat_id -> Id,
                     texts -> Integer,
                 }
+                tree_counts (root_id) {
+                    root_id -> Id,
+                    day -> Integer,
+                    texts -> Integer,
+                }
                 budget_levels (subject_id, budget) {
                     subject_id -> Id,
                     budget -> Text,
                     organization_id -> Id,
                     day -> Integer,
-                    chat_id -> Id,
-                    message_id -> Id,
+                    chat_id -> Nullable<Id>,
+                    message_id -> Nullable<Id>,
                     amount -> Integer,
                     used -> Integer,
                     allowed -> Nullable<Integer>,

@@ -40,7 +40,7 @@ pub enum BudgetScope {
 }
 
 impl Budget {
-    /// What has it.
+    /// The scope of the budget.
     pub const fn scope(self) -> BudgetScope {
         match self {
             Self::TreeMessages | Self::TreeTokens => BudgetScope::Tree,

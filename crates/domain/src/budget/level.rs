@@ -16,17 +16,19 @@ pub struct BudgetUse {
     pub organization: OrganizationId,
     /// The day; [`BudgetUse::ALWAYS`] for a tree.
     pub day: Day,
-    /// The chat of the message that was counted last.
-    pub chat: ChatId,
-    /// This message.
-    pub message: MessageId,
-    /// The amount.
+    /// The message that was counted last in a room of the organization, with the room: what is told of the budget is
+    /// told there, and nowhere else.
+    pub last: Option<(MessageId, ChatId)>,
+    /// The amount, as it was when the use was counted.
     pub amount: Amount,
     /// What is used; 0 until the store has counted it.
     pub used: u64,
 }
 
 impl BudgetUse {
+    /// The number of days without a text or a report after which a tree is forgotten: its budget begins again.
+    pub const TREE_DAYS: i64 = 30;
+
     /// Stands for the day of trees, whose budgets do not begin again.
     pub const ALWAYS: Day = Day::new(0);
 
@@ -40,13 +42,13 @@ impl BudgetUse {
 
     /// Returns whether so much of the amount is used that a level is stored.
     pub fn is_near(&self) -> bool {
-        is_near(self.used, self.amount.get())
+        is_near(self.used, self.amount.get(), self.amount)
     }
 }
 
-/// At 80 %.
-fn is_near(used: u64, bound: u64) -> bool {
-    u128::from(used) * 5 >= u128::from(bound) * 4
+/// At 80 % of the amount, which ends at `bound`: further up after a release.
+fn is_near(used: u64, bound: u64, amount: Amount) -> bool {
+    (u128::from(used) * 5).saturating_add(amount.get().into()) >= u128::from(bound) * 5
 }
 
 /// What is stored of a budget that is nearly used up, or exceeded.
@@ -54,6 +56,8 @@ fn is_near(used: u64, bound: u64) -> bool {
 pub struct BudgetLevel {
     /// The day, as in [`BudgetUse::day`].
     pub day: Day,
+    /// What is used.
+    pub used: u64,
     /// What may be used after a release, on this day.
     pub allowed: Option<u64>,
     /// The time at which it was nearly used up.
@@ -67,22 +71,24 @@ pub struct BudgetLevel {
 impl BudgetLevel {
     /// The level of a budget of which nothing is stored.
     pub const fn new(day: Day) -> Self {
-        Self { day, allowed: None, warned_at: None, exceeded_at: None, noticed_at: None }
+        Self { day, used: 0, allowed: None, warned_at: None, exceeded_at: None, noticed_at: None }
     }
 
-    /// The level after the use was counted. The humans are told of each level once, and only of the higher one if both
+    /// The level after the use was counted. Another process may have counted more since: on a day, the use only grows.
+    /// The humans are told of each level once, and only of the higher one if both
     /// are reached at once.
     #[must_use]
     pub fn after(self, found: &BudgetUse, now: Timestamp) -> Self {
         let mut level = if self.day == found.day { self } else { Self::new(found.day) };
+        level.used = level.used.max(found.used);
         let before = (level.warned_at.is_some(), level.exceeded_at.is_some());
         let bound = found.amount.get().max(level.allowed.unwrap_or(0));
-        if found.used >= bound {
+        if level.used >= bound {
             level.exceeded_at.get_or_insert(now);
         } else {
             level.exceeded_at = None;
         }
-        if is_near(found.used, bound) {
+        if is_near(level.used, bound, found.amount) {
             level.warned_at.get_or_insert(now);
         }
         let (warned, exceeded) = (level.warned_at.is_some(), level.exceeded_at.is_some());
@@ -110,8 +116,7 @@ mod tests {
             budget: Budget::RoomMessages,
             organization: OrganizationId::new(id),
             day: Day::new(day),
-            chat: ChatId::new(id),
-            message: MessageId::new(id),
+            last: Some((MessageId::new(id), ChatId::new(id))),
             amount: Amount::new(amount).unwrap(),
             used,
         }
@@ -132,11 +137,12 @@ mod tests {
             assert_eq!(used(7, 10, number).is_near(), warned, "{number}");
         }
         let told = BudgetLevel { noticed_at: Some(at(2)), ..begin.after(&used(7, 10, 8), at(1)) };
-        assert_eq!(told.after(&used(7, 10, 9), at(3)), told, "once");
+        assert_eq!(told.after(&used(7, 10, 9), at(3)), BudgetLevel { used: 9, ..told }, "once");
         let over = told.after(&used(7, 10, 12), at(3));
         assert_eq!((over.exceeded_at, over.noticed_at), (Some(at(3)), None));
         let over = BudgetLevel { noticed_at: Some(at(4)), ..over };
-        assert_eq!(over.after(&used(7, 10, 13), at(5)), over, "once");
+        assert_eq!(over.after(&used(7, 10, 13), at(5)), BudgetLevel { used: 13, ..over }, "once");
+        assert_eq!(over.after(&used(7, 10, 9), at(5)), over, "an older count");
     }
 
     #[test]
@@ -144,10 +150,12 @@ mod tests {
         let over = BudgetLevel::new(Day::new(7)).after(&used(7, 10, 12), at(1));
         let raised = over.after(&used(7, 20, 12), at(2));
         assert_eq!((raised.exceeded_at, raised.warned_at), (None, Some(at(1))));
-        let released = BudgetLevel { allowed: Some(22), exceeded_at: None, ..over };
-        assert_eq!(released.after(&used(7, 10, 21), at(2)).exceeded_at, None);
+        let released = BudgetLevel { allowed: Some(22), warned_at: None, exceeded_at: None, ..over };
+        assert_eq!(released.after(&used(7, 10, 19), at(2)).warned_at, None, "70 % of what is allowed again");
+        let near = released.after(&used(7, 10, 21), at(2));
+        assert_eq!((near.warned_at, near.exceeded_at), (Some(at(2)), None));
         assert_eq!(released.after(&used(7, 10, 22), at(2)).exceeded_at, Some(at(2)));
         let tomorrow = released.after(&used(8, 10, 3), at(3));
-        assert_eq!(tomorrow, BudgetLevel::new(Day::new(8)));
+        assert_eq!(tomorrow, BudgetLevel { used: 3, ..BudgetLevel::new(Day::new(8)) });
     }
 }

@@ -24,6 +24,6 @@ mod watch;
 pub use amount::{Amount, Budget, BudgetScope, Budgets};
 pub use exceeded::ExceededBudgets;
 pub use level::{BudgetLevel, BudgetUse};
-pub use port::{BudgetRepository, BudgetTenants, SetBudgets, TextCount};
+pub use port::{BudgetRepository, BudgetTenants, NewCounts, SetBudgets, TextCount, TreeCount};
 pub use service::{BudgetService, SetBudgetsError, ShownBudgets};
 pub use watch::{BudgetWatch, Spent};

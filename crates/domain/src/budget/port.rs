@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::amount::{Amount, Budget, Budgets};
 use super::exceeded::ExceededBudgets;
 use super::level::BudgetUse;
-use crate::id::{ChatId, OrganizationId, ParticipantId};
+use crate::id::{ChatId, MessageId, OrganizationId, ParticipantId};
 use crate::organization::{Authority, NotAdmin};
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -50,6 +50,33 @@ pub struct TextCount {
     pub texts: u32,
 }
 
+/// Texts of a tree to be counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TreeCount {
+    /// Its root.
+    pub root: MessageId,
+    /// The day.
+    pub day: Day,
+    /// Their number; 0 if only tokens were reported.
+    pub texts: u32,
+}
+
+/// What is added to the stored counts.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct NewCounts {
+    /// The texts of senders in rooms.
+    pub texts: Vec<TextCount>,
+    /// Those of trees.
+    pub trees: Vec<TreeCount>,
+}
+
+impl NewCounts {
+    /// Returns whether nothing is to be counted.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty() && self.trees.is_empty()
+    }
+}
+
 /// Budgets, and how much of them is used.
 #[async_trait]
 pub trait BudgetRepository: Send + Sync {
@@ -66,18 +93,21 @@ pub trait BudgetRepository: Send + Sync {
         senders: Vec<ParticipantId>,
     ) -> Result<BudgetTenants, StoreError>;
 
-    /// Adds texts to the counts of their days, and removes some counts of days before `since`.
-    async fn add_texts(&self, counts: Vec<TextCount>, since: Day) -> Result<(), StoreError>;
+    /// Adds texts to the counts, and removes some counts and levels of days before `since`, and
+    /// of trees of which nothing was counted for [`BudgetUse::TREE_DAYS`] more. If the commit is in doubt, they may be lost:
+    /// they are not counted twice.
+    async fn add_texts(&self, counts: NewCounts, since: Day) -> Result<(), StoreError>;
 
     /// Counts what is used of budgets: [`BudgetUse::used`].
     ///
-    /// Tokens are the sums of [`UsageRepository`](crate::usage::UsageRepository), of all kinds. The texts of a tree are
-    /// its root and those that follow from it; others are those of [`add_texts`](Self::add_texts).
+    /// Tokens are the sums of [`UsageRepository`](crate::usage::UsageRepository), of all kinds. Texts are those of
+    /// [`add_texts`](Self::add_texts), and the root of a tree.
     async fn count_budgets(&self, found: Vec<BudgetUse>) -> Result<Vec<BudgetUse>, StoreError>;
 
-    /// Stores levels as [`BudgetLevel::after`](super::BudgetLevel::after) decides on what is stored.
+    /// Stores levels as [`BudgetLevel::after`](super::BudgetLevel::after) decides on what is stored. The amounts are the
+    /// stored ones: nothing is stored of a budget that was removed meanwhile.
     async fn record_budgets(&self, found: Vec<BudgetUse>, now: Timestamp) -> Result<(), StoreError>;
 
-    /// The budgets that hold deliveries on this day; `None` if no organization has budgets.
+    /// The budgets that hold deliveries on this day, of each organization at most [`ExceededBudgets::MOST`]; `None` if no organization has budgets.
     async fn exceeded_budgets(&self, day: Day) -> Result<Option<ExceededBudgets>, StoreError>;
 }

@@ -1,16 +1,17 @@
 //! Use cases on budgets.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::amount::{Amount, Budget, BudgetScope, Budgets};
 use super::level::BudgetUse;
-use super::port::{BudgetRepository, BudgetTenants, SetBudgets, TextCount};
+use super::port::{BudgetRepository, BudgetTenants, NewCounts, SetBudgets, TextCount, TreeCount};
 use super::watch::{BudgetWatch, Spent};
-use crate::id::{ChatId, MessageId, OrganizationId, SubjectId};
+use crate::id::{OrganizationId, SubjectId};
 use crate::organization::{Authority, NotAdmin};
 use crate::ports::Clock;
 use crate::store::StoreError;
+use crate::time::Timestamp;
 use crate::usage::Day;
 
 /// The budgets of an organization, and what it has used today.
@@ -57,14 +58,12 @@ impl BudgetService {
     pub async fn show(&self, organization: OrganizationId) -> Result<ShownBudgets, StoreError> {
         let budgets = self.budgets.budgets_of(organization).await?;
         let day = Day::of(self.clock.now());
-        let nil = uuid::Uuid::nil();
         let of = |budget| BudgetUse {
             subject: organization.into(),
             budget,
             organization,
             day,
-            chat: ChatId::new(nil),
-            message: MessageId::new(nil),
+            last: None,
             amount: Amount::LARGEST,
             used: 0,
         };
@@ -84,16 +83,14 @@ impl BudgetService {
         Ok(self.budgets.set_budgets(SetBudgets { by, changes, now: self.clock.now() }).await??)
     }
 
-    /// Counts what this process has stored since the last check, and takes up which budgets are exceeded. Every process
-    /// does so about once a second.
+    /// Counts what this process has stored since the last check, and loads the exceeded budgets, even if it could not
+    /// count. Every process does so about once a second.
     pub async fn check(&self) -> Result<(), StoreError> {
         let spent = self.watch.take();
-        if !spent.is_empty() {
-            self.count(spent).await?;
-        }
+        let counted = if spent.is_empty() { Ok(()) } else { self.count(spent).await };
         let exceeded = self.budgets.exceeded_budgets(Day::of(self.clock.now())).await?;
         self.watch.update(exceeded);
-        Ok(())
+        counted
     }
 
     async fn count(&self, spent: Vec<Spent>) -> Result<(), StoreError> {
@@ -103,10 +100,10 @@ impl BudgetService {
         let tenants = async {
             let (rooms, senders) = (rooms.into_iter().collect(), senders.into_iter().collect());
             let tenants = self.budgets.budget_tenants(rooms, senders).await?;
-            let texts = texts(&spent, &tenants);
-            if !texts.is_empty() {
+            let counts = NewCounts { texts: texts(&spent, &tenants), trees: trees(&spent, &tenants) };
+            if !counts.is_empty() {
                 // The clock of another server may be behind.
-                self.budgets.add_texts(texts, Day::of(now).minus(1)).await?;
+                self.budgets.add_texts(counts, Day::of(now).minus(1)).await?;
             }
             Ok(tenants)
         };
@@ -117,10 +114,15 @@ impl BudgetService {
                 return Err(error);
             }
         };
-        let wanted = wanted(&spent, &tenants);
-        if wanted.is_empty() {
-            return Ok(());
+        let mut counted = Ok(());
+        // Each organization on its own, so that a failure of one does not keep the others from being counted.
+        for of_one in wanted(&spent, &tenants).chunk_by(|one, next| one.organization == next.organization) {
+            counted = self.count_chunk(of_one.to_vec(), now).await.and(counted);
         }
+        counted
+    }
+
+    async fn count_chunk(&self, wanted: Vec<BudgetUse>, now: Timestamp) -> Result<(), StoreError> {
         let mut found = self.budgets.count_budgets(wanted).await?;
         found.retain(BudgetUse::is_near);
         if found.is_empty() { Ok(()) } else { self.budgets.record_budgets(found, now).await }
@@ -143,6 +145,24 @@ fn texts(spent: &[Spent], tenants: &BudgetTenants) -> Vec<TextCount> {
     counts.into_iter().map(count).collect()
 }
 
+/// What is counted of trees: those in rooms of organizations that have budgets of trees.
+fn trees(spent: &[Spent], tenants: &BudgetTenants) -> Vec<TreeCount> {
+    let mut counts = BTreeMap::new();
+    for spent in spent {
+        let budgets = tenants.rooms.get(&spent.chat).and_then(|of| tenants.budgets.get(of));
+        let of_tree = |budget: Budget| budget.scope() == BudgetScope::Tree;
+        let is_counted = budgets.is_some_and(|budgets| {
+            budgets.iter().any(|(budget, amount)| of_tree(budget) && amount.is_some())
+        });
+        if let (Some(root), true) = (spent.root, is_counted) {
+            let count = counts.entry(root).or_insert(TreeCount { root, day: spent.day, texts: 0 });
+            count.day = count.day.max(spent.day);
+            count.texts = count.texts.saturating_add(spent.texts);
+        }
+    }
+    counts.into_values().collect()
+}
+
 /// The budgets that this counts for, each once.
 fn wanted(spent: &[Spent], tenants: &BudgetTenants) -> Vec<BudgetUse> {
     let mut wanted = HashMap::new();
@@ -162,18 +182,17 @@ fn wanted(spent: &[Spent], tenants: &BudgetTenants) -> Vec<BudgetUse> {
             };
             let amount = tenants.budgets.get(organization).and_then(|budgets| budgets.get(budget));
             let Some(amount) = amount else { continue };
-            let (chat, message, day) = (spent.chat, spent.message, BudgetUse::day_of(budget, spent.day));
+            let day = BudgetUse::day_of(budget, spent.day);
+            let last = Some((spent.message, spent.chat)).filter(|_| of_room == Some(organization));
             let organization = *organization;
-            let new = BudgetUse { subject, budget, organization, day, chat, message, amount, used: 0 };
+            let new = BudgetUse { subject, budget, organization, day, last, amount, used: 0 };
             let kept = wanted.entry((subject, budget, day)).or_insert(new);
-            if message > kept.message {
-                *kept = new;
-            }
+            kept.last = kept.last.max(last);
         }
     }
     let mut wanted = wanted.into_values().collect::<Vec<_>>();
     // Several processes lock the rows in the same order, and the newest day comes last.
-    wanted.sort_unstable_by_key(|of| (of.subject, of.budget.as_str(), of.day));
+    wanted.sort_unstable_by_key(|of| (of.organization, of.subject, of.budget.as_str(), of.day));
     wanted
 }
 
@@ -182,7 +201,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::id::{AgentId, ParticipantId};
+    use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
 
     const DAY: Day = Day::new(9);
 
@@ -217,6 +236,10 @@ mod tests {
         let of_organization = ("organization_messages", organization(2).into(), DAY);
         assert_eq!(found(spent, &[2]), [of_agent, of_organization]);
         assert_eq!(found(spent, &[1, 2]).len(), 4);
+        for of in wanted(&[spent], &tenants(&[1, 2])) {
+            let own = Some((message, chat)).filter(|_| of.organization == organization(1));
+            assert_eq!(of.last, own, "{of:?}");
+        }
         assert_eq!(found(spent, &[3]), []);
         let report = Spent { texts: 0, has_tokens: true, ..spent };
         assert_eq!(found(report, &[2])[0].0, "agent_tokens");
@@ -226,5 +249,10 @@ mod tests {
             assert_eq!(texts(&[spent], &tenants(of)), Vec::from_iter(counted.then_some(count)), "{of:?}");
         }
         assert_eq!(texts(&[report], &tenants(&[1])), []);
+        let tomorrow = Spent { day: Day::new(10), ..report };
+        let of_tree = TreeCount { root, day: tomorrow.day, texts: 2 };
+        assert_eq!(trees(&[tomorrow, spent], &tenants(&[1])), [of_tree]);
+        assert_eq!(trees(&[spent], &tenants(&[2])), [], "the tree is of the room");
+        assert_eq!(trees(&[Spent { root: None, ..spent }], &tenants(&[1])), []);
     }
 }

@@ -79,7 +79,7 @@ impl BudgetWatch {
         }
     }
 
-    /// Takes up the exceeded budgets; `None` if no organization has budgets.
+    /// Loads the exceeded budgets; `None` if no organization has budgets.
     pub fn update(&self, exceeded: Option<ExceededBudgets>) {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         match &exceeded {

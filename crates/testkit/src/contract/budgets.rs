@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::audit::AuditAction;
-use domain::budget::{Amount, Budget, BudgetScope, Budgets, ExceededBudgets, SetBudgetsError};
+use domain::budget::{Amount, Budget, BudgetScope, BudgetUse, Budgets, ExceededBudgets, SetBudgetsError};
 use domain::chat::Role;
 use domain::delivery::{DeadLetterReason, DeliveryStatus, DeliveryStep};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
@@ -128,6 +128,56 @@ pub async fn each_budget_holds_what_it_limits(world: World) {
     }
 }
 
+/// It may use the amount again, however far it is over, and no more.
+pub async fn a_tree_far_over_its_budget_is_released(world: World) {
+    let office = office(&world, "ann").await;
+    let Office { ann, bot, scout, chat } = &office;
+    office.set(&world, Budget::TreeMessages, 3).await;
+    let root = office.say(&world, &[bot.id]).await.id;
+    take(&world, bot, *chat, root, DeliveryStep::Begin).await;
+    let further = async || {
+        let sent = world.send(bot.caller, *chat, "further", &[ParticipantId::Agent(scout.id)]).await;
+        (sent.id, states(&sent)[0])
+    };
+    for _ in 0..20 {
+        assert_eq!(further().await.1, NEW, "not counted yet");
+    }
+    world.budgets.check().await.unwrap();
+    let held = further().await;
+    assert_eq!(held.1, HELD);
+    world.budgets.check().await.unwrap();
+    let scope = WorkScope::OwnedBy(ann.id);
+    world.work.change(scope, held.0, scout.id, WorkChange::Retry, None).await.unwrap();
+    world.budgets.check().await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(further().await.1, NEW, "22 were used");
+        world.budgets.check().await.unwrap();
+    }
+    assert_eq!(further().await.1, HELD);
+    assert_eq!(office.ask(&world, &[bot.id]).await, [NEW], "another tree");
+}
+
+/// As a day's budget does the next day.
+pub async fn a_tree_without_texts_for_a_month_is_forgotten(world: World) {
+    let office = office(&world, "ann").await;
+    let Office { ann, bot, scout, chat } = &office;
+    office.set(&world, Budget::TreeMessages, 3).await;
+    let root = office.say(&world, &[bot.id]).await.id;
+    take(&world, bot, *chat, root, DeliveryStep::Begin).await;
+    let further =
+        async || states(&world.send(bot.caller, *chat, "further", &[ParticipantId::Agent(scout.id)]).await);
+    for _ in 0..3 {
+        assert_eq!(further().await, [NEW]);
+    }
+    for (days, state) in [(0, HELD), (29, HELD), (29, HELD), (40, NEW)] {
+        world.clock.advance(DAY * days);
+        world.send(ann.caller, *chat, "another tree", &[]).await;
+        world.budgets.check().await.unwrap();
+        assert_eq!(further().await, [state], "after {days} days");
+        world.budgets.check().await.unwrap();
+    }
+}
+
 /// One event each, whoever looks for them, and however much more is used.
 pub async fn humans_are_told_of_a_budget_twice(world: World) {
     let office = office(&world, "ann").await;
@@ -164,13 +214,14 @@ pub async fn humans_are_told_of_a_budget_twice(world: World) {
 pub async fn a_release_lets_the_amount_be_used_again(world: World) {
     let office = office(&world, "ann").await;
     let (bot, scope) = (office.bot.id, WorkScope::OwnedBy(office.ann.id));
-    office.set(&world, Budget::RoomMessages, 3).await;
+    office.set(&world, Budget::RoomMessages, 5).await;
     let say = async || {
         let sent = office.say(&world, &[bot]).await;
         world.budgets.check().await.unwrap();
+        world.messages.notice_holds().await.unwrap();
         (sent.id, states(&sent)[0])
     };
-    for _ in 0..3 {
+    for _ in 0..5 {
         assert_eq!(say().await.1, NEW);
     }
     let (ended, released) = (say().await, say().await);
@@ -181,12 +232,12 @@ pub async fn a_release_lets_the_amount_be_used_again(world: World) {
     assert_eq!(waits.1, HELD);
     office.change(&world, scope, released.0, WorkChange::Retry).await;
     assert_eq!(listed(&world, scope, held(None)).await, [waits.0], "it stays held");
-    for _ in 0..3 {
+    for _ in 0..5 {
         assert_eq!(say().await.1, NEW);
     }
     assert_eq!(say().await.1, HELD);
-    world.messages.notice_holds().await.unwrap();
-    assert!(!office.events(&world).await.is_empty());
+    let told = office.events(&world).await.into_iter().map(|event| event.metadata.unwrap()["kind"].clone());
+    assert_eq!(told.collect::<Vec<_>>(), ["review", "failure", "review", "failure"]);
 }
 
 /// So does its removal. What is held stays so.
@@ -217,6 +268,25 @@ pub async fn a_larger_amount_or_a_new_day_ends_a_budgets_hold(world: World) {
     assert_eq!(listed(&world, WorkScope::OwnedBy(office.ann.id), held(None)).await.len(), 7);
 }
 
+/// What an agent of another organization uses is told in a room of its own organization only.
+pub async fn no_other_organization_is_told_of_a_budget(world: World) {
+    let (office, own) = (office(&world, "ann").await, office(&world, "ben").await);
+    let guest = &own.bot;
+    world.make_global(guest).await;
+    world.add(office.ann.caller, office.chat, guest.id.into(), Role::Member).await;
+    own.set(&world, Budget::AgentMessages, 2).await;
+    own.set(&world, Budget::OrganizationMessages, 2).await;
+    for (room, events) in [(&office, 0), (&own, 2)] {
+        for _ in 0..2 {
+            world.send(guest.caller, room.chat, "hello", &[ParticipantId::User(room.ann.id)]).await;
+        }
+        world.budgets.check().await.unwrap();
+        world.messages.notice_holds().await.unwrap();
+        assert_eq!(states(&office.say(&world, &[guest.id]).await), [HELD]);
+        assert_eq!((office.events(&world).await.len(), own.events(&world).await.len()), (0, events));
+    }
+}
+
 /// What one process has counted holds at another, and they count together.
 pub async fn processes_share_budgets(world: World) {
     let office = office(&world, "ann").await;
@@ -234,6 +304,39 @@ pub async fn processes_share_budgets(world: World) {
     assert_eq!(office.ask(&world, &[office.bot.id]).await, [HELD]);
     let shown = world.budgets.show(office.ann.caller.organization).await.unwrap();
     assert_eq!((shown.messages, shown.tokens), (4, 0), "what is held counts at the next check");
+}
+
+/// Another process may have counted with an older amount, or fewer messages.
+pub async fn an_older_count_changes_nothing(world: World) {
+    let office = office(&world, "ann").await;
+    let (store, now) = (&world.stores.all, world.clock.now());
+    let amount = |amount| Amount::new(amount).unwrap();
+    office.set(&world, Budget::RoomMessages, 5).await;
+    let found = |amount, used| BudgetUse {
+        subject: office.chat.into(),
+        budget: Budget::RoomMessages,
+        organization: office.ann.caller.organization,
+        day: Day::of(now),
+        last: None,
+        amount,
+        used,
+    };
+    let holds = async |used: [BudgetUse; 2]| {
+        for of in used {
+            store.record_budgets(vec![of], now).await.unwrap();
+        }
+        world.budgets.check().await.unwrap();
+        office.ask(&world, &[office.bot.id]).await == [HELD]
+    };
+    assert!(holds([found(amount(5), 6), found(amount(5), 4)]).await, "fewer");
+    office.set(&world, Budget::RoomMessages, 20).await;
+    assert!(!holds([found(amount(5), 6), found(amount(5), 7)]).await, "an older amount");
+    assert!(holds([found(amount(5), 20), found(amount(50), 20)]).await, "one of more");
+    office.set(&world, Budget::RoomMessages, 0).await;
+    office.set(&world, Budget::AgentTokens, 9).await;
+    assert!(!holds([found(amount(5), 6); 2]).await, "a removed one");
+    office.set(&world, Budget::RoomMessages, 30).await;
+    assert!(!holds([found(amount(30), 25); 2]).await);
 }
 
 /// They are audited; members read them.
