@@ -64,9 +64,10 @@ SELECT addressed.id, organizations.id, coalesce(organizations.foreign_policy = '
   ON organizations.id = addressed.organization_id
   AND (organizations.foreign_policy = 'hold' OR organizations.id = ANY($2))
   WHERE cardinality($3) > 0 OR
-  (SELECT count(*) > 0
+  (SELECT 1
     FROM organizations AS any_other
-    WHERE any_other.foreign_policy = 'hold');
+    WHERE any_other.foreign_policy = 'hold'
+    LIMIT 1) IS NOT NULL;
 SELECT "participants"."chat_id", "participants"."participant_id"
   FROM "participants"
   WHERE ((("participants"."chat_id" = ANY($1))
@@ -323,9 +324,10 @@ WITH durable AS MATERIALIZED
       ON organizations.id = addressed.organization_id
       AND (organizations.foreign_policy = 'hold' OR organizations.id = ANY($7))
       WHERE cardinality($8) > 0 OR
-      (SELECT count(*) > 0
+      (SELECT 1
         FROM organizations AS any_other
-        WHERE any_other.foreign_policy = 'hold')) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin)
+        WHERE any_other.foreign_policy = 'hold'
+        LIMIT 1) IS NOT NULL) AS may_write), message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, respond_by, created_at, updated_at, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin)
     SELECT new.id, new.chat_id, new.sequence, new.kind, new.content, new.sender_id, new.sender_kind, new.sender_name, new.mentions, new.metadata, new.respond_by, new.created_at, new.created_at, CASE WHEN new.root_id IS NULL THEN found.cause_id ELSE new.cause_id END, CASE WHEN new.root_id IS NULL THEN found.root_id ELSE new.root_id END, greatest(new.hop, found.hop), CASE WHEN new.root_id IS NULL THEN found.originator_id ELSE new.originator_id END, CASE WHEN new.root_id IS NULL THEN found.originator_kind ELSE new.originator_kind END, CASE WHEN new.root_id IS NULL THEN found.ambiguous_cause END, CASE WHEN new.root_id IS NULL
     AND found.traceparent IS NOT NULL
     AND (new.traceparent IS NULL OR substr(new.traceparent, 37, 16) = substr(new.id::text, 20, 4) || substr(new.id::text, 25)) THEN substr(found.traceparent, 1, 36) || substr(new.id::text, 20, 4) || substr(new.id::text, 25) || substr(found.traceparent, 53) ELSE new.traceparent END, CASE WHEN found.is_foreign OR new.is_foreign
@@ -436,7 +438,7 @@ WITH durable AS MATERIALIZED
     SET chat_id = excluded.chat_id, message_id = excluded.message_id, bound = excluded.bound, held_at = excluded.held_at, noticed_at = NULL
     WHERE holds.held_at IS NULL OR holds.held_by = 'max_pair_messages'
     AND holds.held_at <= excluded.held_at - interval '600 seconds'), delivery AS (INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt, dead_at, dead_reason, held_by)
-    SELECT new.agent_id, new.chat_id, new.sequence, TRUE, 0, held.created_at, CASE held.held_by WHEN 'max_hops' THEN 'held: too many messages lead from the first one to this one' WHEN 'max_tree_messages' THEN 'held: too many messages have followed from the first one' WHEN 'max_pair_messages' THEN 'held: two agents have sent each other too many messages' WHEN 'foreign' THEN 'held: it follows from a message of another organization' END, held.held_by
+    SELECT new.agent_id, new.chat_id, new.sequence, TRUE, 0, held.created_at, CASE held.held_by WHEN 'max_hops' THEN 'held: too many messages lead from the first one to this one' WHEN 'max_tree_messages' THEN 'held: too many messages have followed from the first one' WHEN 'max_pair_messages' THEN 'held: two agents have sent each other too many messages' END, held.held_by
     FROM unnest($33, $34, $35) AS new (agent_id, chat_id, sequence)
     LEFT JOIN held
     ON held.chat_id = new.chat_id
