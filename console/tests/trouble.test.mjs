@@ -409,7 +409,7 @@ test("the_way_to_the_newest_waits_for_a_read", async t => {
 test("a_copy_that_failed_is_no_copy", async t => {
   const it = await world(t);
   const { page, base, seen } = it;
-  await page.addInitScript(() => { navigator.clipboard.writeText = () => Promise.reject(new Error("denied")); });
+  await page.addInitScript(() => { if (navigator.clipboard) navigator.clipboard.writeText = () => Promise.reject(new Error("denied")); });
   await logIn(it);
   await page.goto(`${base}/agents/new`);
   await page.getByLabel("Name").fill("Writer");
