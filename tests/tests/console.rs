@@ -209,7 +209,7 @@ async fn the_cookie_is_accepted_nowhere_else() {
     for (path, operations) in document["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {
             let Ok(method) = method.to_uppercase().parse::<Method>() else { continue };
-            let is_public = operation["security"].as_array().is_none_or(|all| all.is_empty());
+            let is_public = operation["security"].as_array().is_none_or(Vec::is_empty);
             if is_public || !matches!(method.as_str(), "GET" | "POST" | "PUT" | "PATCH" | "DELETE") {
                 continue;
             }

@@ -71,8 +71,8 @@ async fn strangers_are_labeled_refused_and_held() {
     assert_eq!(agent.step(room, own.as_str().unwrap(), "processing").await.status, 200);
     assert_eq!(agent.step(room, own.as_str().unwrap(), "processed").await.status, 200);
 
-    let hold = json!({"organization": {"foreign": "hold"}});
-    assert_eq!(ann.call(Method::PATCH, "/organization", Some(hold)).await.data()["foreign"], "hold");
+    let policy = json!({"organization": {"foreign": "hold"}});
+    assert_eq!(ann.call(Method::PATCH, "/organization", Some(policy)).await.data()["foreign"], "hold");
     let (held, status) = ask(&cast).await;
     assert_eq!((status, agent.next(room).await), (json!("held"), None));
     server.kill9();

@@ -358,23 +358,23 @@ async fn a_conversation_is_one_trace() {
     let (ann, bot, room, mut socket) = cast(&server).await;
     let scout = ann.register(&server, "Scout").await;
     assert_eq!(ann.add(&room, &scout.id).await.status, 201);
-    let root = ann.sent(&room, "what nobody else is to read", &[&bot.id]).await;
+    let opening = ann.sent(&room, "what nobody else is to read", &[&bot.id]).await;
     let pushed = socket.event("1", &format!("chat_room:{room}"), "message_created").await;
     let at = pushed["metadata"]["traceparent"].as_str().unwrap_or_else(|| panic!("{pushed}")).to_owned();
     let trace = at[3..35].to_owned();
-    assert_eq!(trace, root.replace('-', ""), "it begins with the text");
+    assert_eq!(trace, opening.replace('-', ""), "it begins with the text");
     // What has been pushed is marked before it is worked on.
     until("it is marked", async || {
         let status = ann.history(&room).await[0]["metadata"]["delivery_status"].to_string();
         status.contains("delivered")
     })
     .await;
-    assert_eq!(bot.step(&room, &root, "processing").await.status, 200);
+    assert_eq!(bot.step(&room, &opening, "processing").await.status, 200);
     let asked = bot.sent(&room, "nor this", &[&scout.id]).await;
     let usage = json!({"band_usage": {"input_tokens": 120, "output_tokens": 30}});
     let report = json!({"event": {"message_type": "task", "content": "nor that", "metadata": usage}});
     assert_eq!(bot.post(&format!("/chats/{room}/events"), report).await.status, 201);
-    assert_eq!(bot.step(&room, &root, "processed").await.status, 200);
+    assert_eq!(bot.step(&room, &opening, "processed").await.status, 200);
     let next = scout.get(&format!("/chats/{room}/messages/next")).await.data();
     let continued = next["metadata"]["traceparent"].as_str().unwrap();
     assert_eq!((next["id"].as_str(), &continued[..36]), (Some(asked.as_str()), &at[..36]));
@@ -393,11 +393,11 @@ async fn a_conversation_is_one_trace() {
         assert_eq!(text(span, "session.id"), room);
         assert!(span.end_time_unix_nano >= span.start_time_unix_nano, "{span:?}");
     }
-    let (first, second) = (one("accept", &root), one("accept", &asked));
+    let (first, second) = (one("accept", &opening), one("accept", &asked));
     assert!(first.parent_span_id.is_empty() && hex(&first.span_id) == at[36..52], "{first:?}");
     assert_eq!((&second.parent_span_id, attribute(first, "gen_ai.agent.id")), (&first.span_id, None));
     assert_eq!(text(second, "gen_ai.agent.id"), bot.id);
-    for (message, agent, parent) in [(&root, &bot, first), (&asked, &scout, second)] {
+    for (message, agent, parent) in [(&opening, &bot, first), (&asked, &scout, second)] {
         for name in ["deliver", "attempt"] {
             let span = one(name, message);
             assert_eq!(
@@ -406,7 +406,7 @@ async fn a_conversation_is_one_trace() {
             );
         }
     }
-    let (attempt, failed) = (one("attempt", &root), one("attempt", &asked));
+    let (attempt, failed) = (one("attempt", &opening), one("attempt", &asked));
     assert_eq!(attribute(attempt, "gen_ai.usage.input_tokens"), Some(Any::IntValue(120)));
     assert_eq!(attribute(attempt, "gen_ai.usage.output_tokens"), Some(Any::IntValue(30)));
     assert_eq!(failed.status.as_ref().unwrap().code, StatusCode::Error as i32);

@@ -65,8 +65,8 @@ impl Prepared {
         // A write into memory does not fail; without it, an empty file would be served.
         let gzip = encoder.write_all(body).and_then(|()| encoder.finish()).unwrap_or_default();
         let digest = Sha256::digest(body);
-        let tag = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-        Self { gzip: gzip.into(), tag }
+        let tag = digest.iter().take(12).fold(0, |tag: u128, byte| tag << 8 | u128::from(*byte));
+        Self { gzip: gzip.into(), tag: format!("{tag:024x}") }
     }
 }
 

@@ -14,7 +14,7 @@ use domain::delivery::{Attempt, AttemptState, Delivery};
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::message::{Cause, Message, TraceParent};
-use domain::ports::EventPublisher;
+use domain::ports::{Clock, EventPublisher};
 use domain::time::Timestamp;
 use domain::usage::{TokenCounts, UsageReport};
 use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceState};
@@ -24,6 +24,7 @@ use opentelemetry_sdk::trace::{
 };
 
 use super::queue::Queue;
+use crate::adapters::SystemClock;
 
 /// The maximum number of open attempts whose usage is remembered.
 const MAX_REPORTED: usize = 10_000;
@@ -69,7 +70,7 @@ impl ConversationSpans {
         let parent = if is_stated { Some(at.span()) } else { cause };
         let mut made = made("accept", message, at, span, parent, message.created_at);
         made.parent_span_is_remote = is_stated;
-        made.end_time = made.start_time.max(SystemTime::now());
+        made.end_time = made.start_time.max(system(SystemClock.now()));
         made.attributes.push(KeyValue::new("openinference.span.kind", "CHAIN"));
         if let ParticipantId::Agent(agent) = message.sender {
             made.attributes.extend(of_agent(agent, Some(message.sender_name.clone())));

@@ -51,7 +51,7 @@ impl Office {
 
     /// The states of the recipients of a text of Ann.
     async fn ask(&self, world: &World, agents: &[AgentId]) -> Vec<DeliveryStatus> {
-        states(&self.say(&world, agents).await)
+        states(&self.say(world, agents).await)
     }
 
     async fn say(&self, by: &Services, agents: &[AgentId]) -> SentMessage {
@@ -109,13 +109,13 @@ pub async fn each_budget_holds_what_it_limits(world: World) {
         world.budgets.check().await.unwrap();
         let in_other = states(&world.send(ann.caller, other, "go", &to_scout).await);
         let (in_tree, asked) = (further().await, office.ask(&world, &[bot.id, scout.id, guest.id]).await);
-        let (tree, room, agents) = match budget.scope() {
+        let (tree, of_guest, agents) = match budget.scope() {
             BudgetScope::Tree => (HELD, NEW, [NEW, NEW]),
             BudgetScope::Room => (HELD, HELD, [HELD, HELD]),
             BudgetScope::Agent => (NEW, NEW, [HELD, NEW]),
             BudgetScope::Organization => (HELD, NEW, [HELD, HELD]),
         };
-        assert_eq!((in_tree, asked), (vec![tree], vec![agents[0], agents[1], room]), "{budget:?}");
+        assert_eq!((in_tree, asked), (vec![tree], vec![agents[0], agents[1], of_guest]), "{budget:?}");
         let everywhere = budget.scope() == BudgetScope::Organization;
         assert_eq!(in_other, [if everywhere { HELD } else { NEW }], "{budget:?}");
         let items = world.work.list(WorkScope::OwnedBy(ann.id), held(None), first(50)).await.unwrap().rows;

@@ -214,8 +214,8 @@ pub async fn who_works_for_strangers_has_fewer_rights(world: World) {
     set(&world, ann, ForeignPolicy::Label).await;
     let access = async |allowed| {
         let changes = AgentChanges { foreign_access: Some(allowed), ..AgentChanges::default() };
-        let changed = world.accounts.update_agent(ann.caller, bot.id, changes).await.unwrap();
-        assert_eq!(changed.foreign_access, allowed);
+        let agent = world.accounts.update_agent(ann.caller, bot.id, changes).await.unwrap();
+        assert_eq!(agent.foreign_access, allowed);
     };
     access(true).await;
     assert!(!refused().await);
@@ -376,8 +376,8 @@ pub async fn an_unclear_cause_hides_no_stranger(world: World) {
     for message in [house.asks(&world, ben).await, house.asks(&world, ben).await] {
         take(&world, bot, *chat, message, DeliveryStep::Begin).await;
     }
-    let passes = async || world.send(bot.caller, *chat, "please", &[agent(&scout)]).await;
-    let passed = passes().await;
+    let ask_scout = async || world.send(bot.caller, *chat, "please", &[agent(&scout)]).await;
+    let passed = ask_scout().await;
     let stored = house.stored(&world, passed.id).await;
     assert!(matches!(stored.cause, Cause::Ambiguous { .. }), "{:?}", stored.cause);
     assert_eq!((stored.place().originator, stored.origin), (agent(bot), Origin::Labeled));
@@ -385,7 +385,7 @@ pub async fn an_unclear_cause_hides_no_stranger(world: World) {
     take(&world, &scout, *chat, passed.id, DeliveryStep::Begin).await;
     assert!(is_refused(&world, &scout, *chat).await);
     set(&world, ann, ForeignPolicy::Hold).await;
-    assert_eq!(statuses(&passes().await), [DeliveryStatus::Held]);
+    assert_eq!(statuses(&ask_scout().await), [DeliveryStatus::Held]);
     assert!(is_refused(&world, &scout, *chat).await);
     take(&world, &scout, *chat, passed.id, DeliveryStep::Succeed).await;
     assert!(!is_refused(&world, &scout, *chat).await);
