@@ -2,7 +2,7 @@
 //!
 //! The files are part of the program. They are built from `console/` and committed, so that nothing but Rust is needed
 //! to build the server. The page is a client of the human interface like every other. What only a browser needs is
-//! the [`session`]: a cookie that scripts cannot read, and that nothing else accepts.
+//! a session of its own: a cookie that scripts cannot read, and that nothing else accepts.
 
 mod assets;
 mod policy;

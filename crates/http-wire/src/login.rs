@@ -70,7 +70,7 @@ pub const NEW_PASSWORD: Schema = TYPED_PASSWORD.min(Password::MIN_CHARS).pattern
 /// The schema of [`short`].
 pub const SHORT: Schema = some_text(MAX_TEXT_BYTES);
 
-/// A name or a token: not blank, and at most [`MAX_TEXT_BYTES`] long.
+/// A name or a token: not blank, and at most 512 bytes long.
 pub fn short(text: String) -> Result<String, String> {
     match text.len() {
         _ if text.trim().is_empty() => Err("can't be blank".to_owned()),
