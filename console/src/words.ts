@@ -6,7 +6,7 @@ export const errors = {
   unreachable: "The server cannot be reached. Check your connection and try again.",
   unexpected: (message: string) => `Something went wrong in this page: ${message}`,
   otherUser: "You are logged in as somebody else now.",
-  notInRoom: "Somebody you mention is not in this room any more. Add them and send again.",
+  notInRoom: "Somebody you mention is no longer in this room. Add them, and send again.",
   withRequest: (message: string, id: string) => `${message} (request ${id})`,
 };
 
@@ -63,7 +63,7 @@ export const w = {
     hint: "At least 10 characters.",
     submit: "Set password and log in",
     noToken: "This link is incomplete. Open the whole link that you received.",
-    invalid: "This link is not valid any more. It works once, for a day. Ask the operator for a new one.",
+    invalid: "This link is no longer valid. It works once, within 24 hours. Ask the operator for a new one.",
     toLogin: "Go to log-in",
   },
   register: {
@@ -223,7 +223,7 @@ export const w = {
     sentAgain: "Sent as a new message.",
     deadLetter: "Dead-letter…",
     deadLetterTitle: "Dead-letter this message",
-    deadLetterText: (name: string) => `${name} will not be offered this message any more, and goes on with the next one. You can undo this with Retry.`,
+    deadLetterText: (name: string) => `${name} will no longer receive this message, and continues with the next one. You can undo this with Retry.`,
     reason: "Reason",
     reasonHint: "Everyone in the room can read it.",
     deadLetterSubmit: "Dead-letter",

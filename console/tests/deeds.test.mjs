@@ -201,7 +201,7 @@ test("faults_stand_at_their_field", async t => {
   await page.goto(`${base}/welcome#thnv_p_1795685201_usFOHMRQovzjPMZsSYwxflSW8kgUVpFSSr3xQeEW`);
   await page.getByLabel("New password").fill(PASSWORD);
   await page.getByRole("button", { name: "Set password and log in" }).click();
-  await page.getByText("This link is not valid any more").waitFor();
+  await page.getByText("This link is no longer valid").waitFor();
   // A common password is refused, and the link still works.
   await page.goto(`${base}/login`);
   await page.goto(`${base}/reset#${server.welcomeToken}`);

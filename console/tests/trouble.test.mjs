@@ -311,7 +311,7 @@ test("who_is_removed_is_told", async t => {
   await page.unroute("**/messages");
   await remove();
   await told();
-  // What could not be sent there is nothing to ask about any more.
+  // There is nothing left to ask about what could not be sent there.
   assert.equal(await page.evaluate(() => !dispatchEvent(new Event("beforeunload", { cancelable: true }))), false);
   // Back in the room, it is live again.
   await add();

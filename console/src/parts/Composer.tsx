@@ -1,4 +1,4 @@
-// Where a text is written. It says before sending whom the text wakes, and who of them is not connected.
+// The composer. Before sending, it says which agents the text wakes, and which of them are not connected.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";

@@ -16,7 +16,7 @@ test("a delivery without a record waits, and keeps the attempts before a retry",
   assert.deepEqual([retried.state, retried.attempt, retried.attempts.length], ["new", 1, 1]);
 });
 
-test("dead and held deliveries are told from failed ones", () => {
+test("dead and held deliveries are distinguished from failed ones", () => {
   const state = (record: object) => deliveriesOf(text({ delivery_status: { a: { status: "failed", ...record } } }))[0]!.state;
   assert.equal(state({}), "failed");
   assert.equal(state({ dead_at: "2026-01-01T00:00:02Z", dead_reason: "no" }), "dead");

@@ -3,7 +3,7 @@
 import type { Id } from "../pure/message.ts";
 import { onLeave } from "../wire/session.ts";
 
-/** Somebody whom the draft's author has chosen from the list, and who is not in the room yet. */
+/** A person or agent picked from the list who is not in the room yet. */
 export interface Picked { id: Id; name: string; handle: string; online?: boolean | undefined }
 export interface Draft { text: string; picked: Picked[] }
 

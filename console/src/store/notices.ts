@@ -11,7 +11,7 @@ export const notices = signal<Notice[]>([]);
 const SHOWN_MS = 6000;
 let last = 0;
 
-/** Something that happened. It goes away by itself unless there is something to do. */
+/** A notice. It disappears by itself unless it needs an action. */
 export function inform(text: string, action?: Notice["action"]): void {
   const id = put("info", text, action);
   if (!action) setTimeout(() => dismiss(id), SHOWN_MS);

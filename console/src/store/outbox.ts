@@ -82,7 +82,7 @@ export function outboxOf(room: Id): Outbox {
   return outbox;
 }
 
-/** Nothing can be sent to the room any more. */
+/** Nothing can be sent to the room from now on. */
 export function dropOutbox(room: Id): void {
   outboxes.get(room)?.cancel();
   outboxes.delete(room);

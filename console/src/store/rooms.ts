@@ -53,7 +53,7 @@ export function drop(id: Id): void {
   if (all.delete(id)) known.value = all;
 }
 
-/** The caller is not in the room any more. */
+/** The caller is no longer in the room. */
 export function markGone(id: Id): void {
   drop(id);
   dropOutbox(id);
@@ -105,7 +105,7 @@ export async function find(id: Id): Promise<Room> {
   return roomOf(id)!;
 }
 
-/** Finds out whether the caller still sees a room; the page of a room that is open says so if not. */
+/** Checks whether the caller can still see a room. If not, its open page says so. */
 export async function findAgain(id: Id): Promise<void> {
   try { await find(id); } catch (cause) {
     if (cause instanceof ApiError && cause.status === 404) markGone(id);

@@ -29,7 +29,7 @@ export function go(path: string, replace = false): void {
   visits.value++;
 }
 
-/** Follows a link inside the page without loading it anew. */
+/** Follows a link inside the page without reloading it. */
 export function follow(event: MouseEvent): void {
   const anchor = (event.target as Element | null)?.closest?.("a");
   if (!anchor || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

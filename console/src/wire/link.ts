@@ -46,7 +46,7 @@ export function connect(): void {
   socket.onClose(({ code }) => {
     isStopping = code === 1012;
     for (const topic of topics.values()) topic.answer = null;
-    // 1008: the credential is not valid any more.
+    // 1008: the credential is no longer valid.
     if (link.value.kind !== "off") void (code === 1008 ? renew() : fresh());
   });
   socket.connect();

@@ -84,7 +84,7 @@ async function endAtServer(): Promise<void> {
   isUnconfirmed.value = !isDone;
 }
 
-/** Gets a new access token, one request at a time whoever asks. False if nobody is logged in any more. */
+/** Gets a new access token. Concurrent callers share one request. False if nobody is logged in now. */
 export function renew(): Promise<boolean> {
   if (renewal) return renewal;
   const session = left;

@@ -86,7 +86,7 @@ const SET: &str = "INSERT INTO budgets (organization_id, budget, amount) VALUES 
      ON CONFLICT (organization_id, budget) DO UPDATE SET amount = excluded.amount";
 
 const END: &str = "UPDATE budget_levels SET exceeded_at = NULL, \
-     warned_at = CASE WHEN used >= ?::bigint * 0.8 THEN warned_at END \
+     warned_at = CASE WHEN used >= ? THEN warned_at END \
      WHERE organization_id = ? AND budget = ? AND used < ?";
 
 async fn set_on(mut db: &Db, command: &SetBudgets) -> Result<Result<Budgets, NotAdmin>, Fault> {
@@ -98,7 +98,7 @@ async fn set_on(mut db: &Db, command: &SetBudgets) -> Result<Result<Budgets, Not
     audit::append_on(db, AuditEntry::budgets_set(command)).await?;
     let id = organization.uuid();
     for (budget, amount) in &command.changes {
-        let Some(amount) = amount.map(|amount| amount.get().cast_signed()) else {
+        let Some(given) = amount else {
             for gone in [
                 "DELETE FROM budgets WHERE organization_id = ? AND budget = ?",
                 "DELETE FROM budget_levels WHERE organization_id = ? AND budget = ?",
@@ -108,6 +108,7 @@ async fn set_on(mut db: &Db, command: &SetBudgets) -> Result<Result<Budgets, Not
             }
             continue;
         };
+        let (amount, warning) = (given.get().cast_signed(), given.warning(given.get()).cast_signed());
         statement::<()>(SET)
             .bind::<SqlUuid, _>(id)
             .bind::<Text, _>(budget.as_str())
@@ -115,7 +116,7 @@ async fn set_on(mut db: &Db, command: &SetBudgets) -> Result<Result<Budgets, Not
             .execute(&mut db)
             .await?;
         statement::<()>(END)
-            .bind::<BigInt, _>(amount)
+            .bind::<BigInt, _>(warning)
             .bind::<SqlUuid, _>(id)
             .bind::<Text, _>(budget.as_str())
             .bind::<BigInt, _>(amount)
@@ -418,7 +419,7 @@ pub(crate) async fn due_on(mut db: &Db, limit: u32) -> Result<Vec<DueHold>, Faul
 const NOTICE: &str = "UPDATE budget_levels SET noticed_at = ? WHERE subject_id = ? AND budget = ? \
      AND noticed_at IS NULL AND (exceeded_at IS NULL) = ?";
 
-/// Marks that the humans are told of a budget; `false` if they were told before.
+/// Marks the event about a budget as posted. Returns `false` if it was posted before.
 pub(crate) async fn notice_on(mut db: &Db, due: &DueHold, now: Timestamp) -> Result<bool, Fault> {
     let marked = statement::<()>(NOTICE)
         .bind::<Timestamptz, _>(At(now))

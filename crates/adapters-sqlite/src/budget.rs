@@ -89,7 +89,7 @@ fn set_on(
     audit::append_on(connection, AuditEntry::budgets_set(command))?;
     for (budget, amount) in &command.changes {
         let (id, budget) = (Id(organization.uuid()), budget.as_str());
-        let Some(amount) = amount.map(|amount| amount.get().cast_signed()) else {
+        let Some(given) = amount else {
             for gone in [
                 "DELETE FROM budgets WHERE organization_id = ? AND budget = ?",
                 "DELETE FROM budget_levels WHERE organization_id = ? AND budget = ?",
@@ -99,6 +99,7 @@ fn set_on(
             }
             continue;
         };
+        let (amount, warning) = (given.get().cast_signed(), given.warning(given.get()).cast_signed());
         statement!(
             "INSERT INTO budgets (organization_id, budget, amount) VALUES (?, ?, ?) \
              ON CONFLICT (organization_id, budget) DO UPDATE SET amount = excluded.amount"
@@ -109,10 +110,10 @@ fn set_on(
         .execute(connection)?;
         statement!(
             "UPDATE budget_levels SET exceeded_at = NULL, \
-             warned_at = CASE WHEN used >= ? * 0.8 THEN warned_at END \
+             warned_at = CASE WHEN used >= ? THEN warned_at END \
              WHERE organization_id = ? AND budget = ? AND used < ?"
         )
-        .bind::<BigInt, _>(amount)
+        .bind::<BigInt, _>(warning)
         .bind::<Binary, _>(id)
         .bind::<Text, _>(budget)
         .bind::<BigInt, _>(amount)
@@ -304,7 +305,8 @@ fn record_on(connection: &mut SqliteConnection, of: &BudgetUse, now: Timestamp) 
         "INSERT INTO budget_levels (subject_id, budget, organization_id, day, chat_id, message_id, amount, used, allowed, \
          warned_at, exceeded_at, noticed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (subject_id, budget) DO UPDATE SET organization_id = excluded.organization_id, day = excluded.day, \
-         chat_id = coalesce(excluded.chat_id, chat_id), message_id = coalesce(excluded.message_id, message_id), amount = excluded.amount, used = excluded.used, \
+         chat_id = coalesce(excluded.chat_id, chat_id), message_id = coalesce(excluded.message_id, message_id), \
+         amount = excluded.amount, used = excluded.used, \
          allowed = excluded.allowed, warned_at = excluded.warned_at, exceeded_at = excluded.exceeded_at, \
          noticed_at = excluded.noticed_at"
     )
@@ -402,7 +404,7 @@ pub(crate) fn due_on(connection: &mut SqliteConnection, limit: u32) -> Result<Ve
     rows.into_iter().map(due).collect()
 }
 
-/// Marks that the humans are told of a budget; `false` if they were told before.
+/// Marks the event about a budget as posted. Returns `false` if it was posted before.
 pub(crate) fn notice_on(
     connection: &mut SqliteConnection,
     due: &DueHold,

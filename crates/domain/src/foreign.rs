@@ -2,7 +2,8 @@
 //!
 //! The originator of a tree ([`crate::message::Place`]) is whoever wrote its first message. A message is *foreign* to a
 //! chat if the originator belongs to another organization than the chat. It is foreign to an agent if the originator
-//! belongs to another one than the agent, or if it is foreign to a chat of the agent's organization. Each organization has a policy for that:
+//! belongs to another one than the agent, or if it is foreign to a chat of the agent's organization. Each
+//! organization has a policy for that:
 //!
 //! - With [`ForeignPolicy::Label`], readers see that a message is foreign to a chat of the organization. The label is
 //!   made when the message is stored ([`Origin`]).

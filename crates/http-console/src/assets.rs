@@ -6,33 +6,22 @@
 use std::io::Write;
 use std::sync::LazyLock;
 
-use actix_web::http::StatusCode;
-use actix_web::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, EntityTag, Header, IfNoneMatch,
-    VARY,
-};
+use actix_web::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, HeaderValue, VARY};
 use actix_web::web::{Bytes, Path};
 use actix_web::{HttpRequest, HttpResponse};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::request_scope::StaticBody;
-use sha2::{Digest, Sha256};
+use http_wire::static_file::StaticFile;
 
 use crate::policy::HEADERS;
 
 /// A file as it is served.
 struct Asset {
     name: &'static str,
-    content_type: &'static str,
     body: &'static [u8],
-    /// Made with the first request.
-    prepared: LazyLock<Prepared>,
-}
-
-struct Prepared {
-    gzip: Bytes,
-    tag: String,
+    /// As it is, and compressed.
+    forms: LazyLock<[StaticFile; 2]>,
 }
 
 macro_rules! assets {
@@ -40,9 +29,8 @@ macro_rules! assets {
         $(
             static $constant: Asset = Asset {
                 name: $name,
-                content_type: $content_type,
                 body: include_bytes!(concat!("../assets/", $name)),
-                prepared: LazyLock::new(|| Prepared::of($constant.body)),
+                forms: LazyLock::new(|| forms($constant.body, $content_type)),
             };
         )*
     };
@@ -59,15 +47,12 @@ assets! {
 /// The files below the digest.
 static NAMED: [&Asset; 4] = [&SCRIPT, &STYLE, &ICON, &LICENSES];
 
-impl Prepared {
-    fn of(body: &[u8]) -> Self {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        // A write into memory does not fail; without it, an empty file would be served.
-        let gzip = encoder.write_all(body).and_then(|()| encoder.finish()).unwrap_or_default();
-        let digest = Sha256::digest(body);
-        let tag = digest.iter().take(12).fold(0, |tag: u128, byte| tag << 8 | u128::from(*byte));
-        Self { gzip: gzip.into(), tag: format!("{tag:024x}") }
-    }
+fn forms(body: &'static [u8], content_type: &str) -> [StaticFile; 2] {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // A write into memory does not fail; without it, an empty file would be served.
+    let gzip = encoder.write_all(body).and_then(|()| encoder.finish()).unwrap_or_default();
+    let form = |body, is_gzip| StaticFile::new(body, content_type.to_owned(), is_gzip);
+    [form(Bytes::from_static(body), false), form(gzip.into(), true)]
 }
 
 /// Answers `/console/…`.
@@ -85,37 +70,18 @@ pub(crate) async fn find(request: HttpRequest, path: Path<String>) -> Result<Htt
 static PAGE_TEXT: LazyLock<&str> = LazyLock::new(|| std::str::from_utf8(PAGE.body).unwrap_or_default());
 
 fn answer(asset: &'static Asset, request: &HttpRequest, caching: &'static str) -> HttpResponse {
-    let Prepared { gzip, tag } = &*asset.prepared;
     let takes_gzip = request.headers().get_all(ACCEPT_ENCODING).any(|value| {
         let names = value.to_str().unwrap_or_default().split(',');
         names.map(str::trim).any(|name| name == "gzip" || name.starts_with("gzip;") && !name.ends_with("q=0"))
     });
-    // The two forms of a file are distinct.
-    let tag = EntityTag::new_strong(if takes_gzip { format!("{tag}-gzip") } else { tag.clone() });
-    let is_known = match IfNoneMatch::parse(request) {
-        Ok(IfNoneMatch::Any) => true,
-        Ok(IfNoneMatch::Items(tags)) => tags.iter().any(|known| known.weak_eq(&tag)),
-        Err(_) => false,
-    };
-    let mut answer = HttpResponse::build(if is_known { StatusCode::NOT_MODIFIED } else { StatusCode::OK });
-    for header in HEADERS {
-        answer.insert_header(header);
+    let [plain, gzip] = &*asset.forms;
+    let mut answer = if takes_gzip { gzip } else { plain }.answer(request);
+    let own = [
+        (CACHE_CONTROL, HeaderValue::from_static(caching)),
+        (VARY, HeaderValue::from_static("accept-encoding")),
+    ];
+    for (name, value) in HEADERS.into_iter().chain(own) {
+        answer.headers_mut().insert(name, value);
     }
-    answer
-        .insert_header((CACHE_CONTROL, caching))
-        .insert_header((ETAG, tag.to_string()))
-        .insert_header((VARY, "accept-encoding"));
-    if is_known {
-        return answer.finish();
-    }
-    answer.insert_header((CONTENT_TYPE, asset.content_type));
-    let body = if takes_gzip {
-        answer.insert_header((CONTENT_ENCODING, "gzip"));
-        gzip.clone()
-    } else {
-        Bytes::from_static(asset.body)
-    };
-    let mut answer = answer.body(body);
-    answer.extensions_mut().insert(StaticBody);
     answer
 }

@@ -25,11 +25,9 @@ pub fn configure(config: &mut ServiceConfig) {
     let door = web::resource("/console/session")
         .route(web::post().to(session::begin))
         .route(web::delete().to(session::end))
-        .default_service(web::to(session::not_allowed))
         .wrap(from_fn(session::own_pages_only));
     let token = web::resource("/console/session/token")
         .route(web::post().to(session::renew))
-        .default_service(web::to(session::not_allowed))
         .wrap(from_fn(session::own_pages_only));
     config
         .service(door)
@@ -37,8 +35,8 @@ pub fn configure(config: &mut ServiceConfig) {
         .service(web::resource("/console").route(web::get().to(to_base)).wrap(from_fn(anonymous)))
         .service(
             web::resource("/console/{path:.*}")
-                .route(web::route().guard(policy::reads()).to(assets::find))
-                .default_service(web::to(session::not_allowed))
+                .route(web::get().to(assets::find))
+                .route(web::head().to(assets::find))
                 .wrap(from_fn(anonymous)),
         );
 }

@@ -1,7 +1,6 @@
 //! What the browser allows the console to do, and which requests come from a browser.
 
 use actix_web::HttpRequest;
-use actix_web::guard::{self, Guard};
 use actix_web::http::header::{
     ACCEPT, CONTENT_SECURITY_POLICY, CROSS_ORIGIN_OPENER_POLICY, CROSS_ORIGIN_RESOURCE_POLICY, HeaderMap,
     HeaderName, HeaderValue, PERMISSIONS_POLICY,
@@ -24,11 +23,6 @@ pub(crate) const HEADERS: [(HeaderName, HeaderValue); 4] = [
         HeaderValue::from_static("camera=(), microphone=(), geolocation=(), clipboard-read=()"),
     ),
 ];
-
-/// GET and HEAD.
-pub(crate) fn reads() -> impl Guard {
-    guard::Any(guard::Get()).or(guard::Head())
-}
 
 /// Returns whether a person's browser asks for a page.
 pub(crate) fn wants_page(request: &HttpRequest) -> bool {

@@ -94,10 +94,9 @@ struct AccessView<'a> {
 
 impl<'a> AccessView<'a> {
     fn new(open: &'a LoggedIn) -> Self {
-        let claims = &open.access.claims;
         Self {
             access_token: &open.access.token,
-            expires_in: (claims.expires_at.micros() - claims.issued_at.micros()) / 1_000_000,
+            expires_in: open.access.claims.lifetime_seconds(),
             user: ProfileView::new(&open.access.user),
         }
     }
@@ -114,10 +113,6 @@ pub(crate) async fn own_pages_only<B: MessageBody + 'static>(
         return Err(ApiError::new(ErrorCode::Forbidden, message).into());
     }
     next.call(request).await
-}
-
-pub(crate) async fn not_allowed() -> Result<HttpResponse, ApiError> {
-    Err(ApiError::new(ErrorCode::MethodNotAllowed, "This path does not support this method."))
 }
 
 /// Logs in, and sets the cookie.

@@ -10,9 +10,8 @@ use domain::login::{LoginService, Password};
 use http_wire::auth::{SessionAuth, UserAuth};
 use http_wire::error::ApiError;
 use http_wire::limit::RateLimits;
-use http_wire::strict_json::{ObjectReader, Rejected};
-
 use http_wire::login::TYPED_PASSWORD;
+use http_wire::strict_json::{ObjectReader, Rejected};
 
 use crate::auth::check_password;
 

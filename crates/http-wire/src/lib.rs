@@ -17,6 +17,7 @@
 //! - [`login`] - logging in, for programs and for browsers;
 //! - [`handlers`] - handlers that both interfaces share; [`memories`]: the common part of their lists
 //!   of memories;
+//! - [`static_file`] - documents that are part of the program;
 //! - [`error`] - the only place where a domain error becomes a status and a code.
 
 pub mod auth;
@@ -38,6 +39,7 @@ pub mod query;
 pub mod request_scope;
 pub mod response_budget;
 pub mod services;
+pub mod static_file;
 pub mod strict_json;
 pub mod traceparent;
 pub mod tracked_body;

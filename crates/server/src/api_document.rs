@@ -5,9 +5,10 @@ use actix_web::web::{self, Bytes};
 use actix_web::{HttpRequest, HttpResponse};
 use http_wire::error::ApiError;
 use http_wire::limit::anonymous;
+use http_wire::static_file::StaticFile;
 use serde_json::Value;
 
-use crate::static_files::{StaticFile, StaticFiles};
+use crate::static_files::StaticFiles;
 use crate::system;
 
 /// The address of the readable API document.

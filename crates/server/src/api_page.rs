@@ -13,10 +13,10 @@ use actix_web::web::{self, Bytes};
 use actix_web::{HttpRequest, HttpResponse};
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::anonymous;
+use http_wire::static_file::StaticFile;
 use utoipa_swagger_ui::Config;
 
 use crate::api_document::{self, DOCUMENT, READABLE};
-use crate::static_files::StaticFile;
 
 /// The configuration of the page.
 static PAGE: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| Arc::new(Config::from(DOCUMENT)));

@@ -1,55 +1,11 @@
-//! Documents that are part of the program: each is in memory once, with an `ETag` for clients that
-//! already have it.
+//! Documents that are part of the program, each made on first use.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use actix_web::http::header::{CACHE_CONTROL, CONTENT_ENCODING, ETAG, EntityTag, Header, IfNoneMatch};
-use actix_web::web::Bytes;
-use actix_web::{HttpRequest, HttpResponse};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use http_wire::request_scope::StaticBody;
-use sha2::{Digest, Sha256};
+use http_wire::static_file::StaticFile;
 
-/// One document.
-pub(crate) struct StaticFile {
-    body: Bytes,
-    tag: EntityTag,
-    content_type: String,
-    is_gzip: bool,
-}
-
-impl StaticFile {
-    pub(crate) fn new(body: Bytes, content_type: String, is_gzip: bool) -> Self {
-        let digest = Sha256::digest(&body);
-        let tag = URL_SAFE_NO_PAD.encode(&digest[..16]);
-        Self { body, tag: EntityTag::new_strong(tag), content_type, is_gzip }
-    }
-
-    /// The document, or 304 for a client that has it.
-    pub(crate) fn answer(&self, request: &HttpRequest) -> HttpResponse {
-        let is_known = match IfNoneMatch::parse(request) {
-            Ok(IfNoneMatch::Any) => true,
-            Ok(IfNoneMatch::Items(tags)) => tags.iter().any(|tag| tag.weak_eq(&self.tag)),
-            Err(_) => false,
-        };
-        let mut answer = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-        // It only changes with the program, but then at once.
-        answer.insert_header((ETAG, self.tag.to_string())).insert_header((CACHE_CONTROL, "no-cache"));
-        if is_known {
-            return answer.finish();
-        }
-        if self.is_gzip {
-            answer.insert_header((CONTENT_ENCODING, "gzip"));
-        }
-        let mut answer = answer.content_type(self.content_type.as_str()).body(self.body.clone());
-        answer.extensions_mut().insert(StaticBody);
-        answer
-    }
-}
-
-/// The documents of one location by name, each made on first use.
+/// The documents of one location by name.
 pub(crate) struct StaticFiles(LazyLock<Mutex<HashMap<String, Arc<StaticFile>>>>);
 
 impl StaticFiles {

@@ -73,8 +73,7 @@ pub(crate) async fn greet(services: &Services, config: &Config, store_flags: &st
         }
         None => format!("API key:        {key} (not shown again)\n"),
     };
-    let scheme = if config.tls.is_some() { "https" } else { "http" };
-    let (listen, handle) = (&config.listen, &user.handle);
+    let (scheme, listen, handle) = (scheme(config), &config.listen, &user.handle);
     let program = program();
     let console = console_link(services, config, handle).await;
     let text = format!(
@@ -109,10 +108,13 @@ async fn console_link(services: &Services, config: &Config, handle: &UserHandle)
 
 /// The address of the server on this machine.
 fn local_url(config: &Config) -> String {
-    let scheme = if config.tls.is_some() { "https" } else { "http" };
     let (host, port) = config.listen.rsplit_once(':').unwrap_or((&config.listen, "4000"));
     let host = if matches!(host, "0.0.0.0" | "[::]") { "localhost" } else { host };
-    format!("{scheme}://{host}:{port}")
+    format!("{}://{host}:{port}", scheme(config))
+}
+
+const fn scheme(config: &Config) -> &'static str {
+    if config.tls.is_some() { "https" } else { "http" }
 }
 
 /// The path by which this program was called, if there is one: it may not be on the `PATH` then.

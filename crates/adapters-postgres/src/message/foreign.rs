@@ -1,4 +1,4 @@
-//! For whom agents work, and what their organizations have held because of that.
+//! Which organizations agents work for, and which deliveries are held because of that.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -43,6 +43,11 @@ pub struct TokenClaims {
 }
 
 impl TokenClaims {
+    /// The lifetime, in seconds.
+    pub const fn lifetime_seconds(&self) -> i64 {
+        (self.expires_at.micros() - self.issued_at.micros()) / 1_000_000
+    }
+
     /// Returns whether the token is valid at `now`: not expired, not from the future, and without
     /// an excessive lifetime.
     pub fn is_current(&self, now: Timestamp) -> bool {

@@ -90,6 +90,11 @@ impl Amount {
     pub const fn get(self) -> u64 {
         self.0
     }
+
+    /// The use from which humans are warned while `bound` may be used: 80 % of the amount, and further up after a release.
+    pub const fn warning(self, bound: u64) -> u64 {
+        bound.saturating_sub(self.0 / 5)
+    }
 }
 
 /// The budgets of an organization.

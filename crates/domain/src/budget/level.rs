@@ -42,13 +42,8 @@ impl BudgetUse {
 
     /// Returns whether so much of the amount is used that a level is stored.
     pub fn is_near(&self) -> bool {
-        is_near(self.used, self.amount.get(), self.amount)
+        self.used >= self.amount.warning(self.amount.get())
     }
-}
-
-/// At 80 % of the amount, which ends at `bound`: further up after a release.
-fn is_near(used: u64, bound: u64, amount: Amount) -> bool {
-    (u128::from(used) * 5).saturating_add(amount.get().into()) >= u128::from(bound) * 5
 }
 
 /// What is stored of a budget that is nearly used up, or exceeded.
@@ -75,8 +70,7 @@ impl BudgetLevel {
     }
 
     /// The level after the use was counted. Another process may have counted more since: on a day, the use only grows.
-    /// The humans are told of each level once, and only of the higher one if both
-    /// are reached at once.
+    /// The humans are told of each level once, and only of the higher one if both are reached at once.
     #[must_use]
     pub fn after(self, found: &BudgetUse, now: Timestamp) -> Self {
         let mut level = if self.day == found.day { self } else { Self::new(found.day) };
@@ -88,7 +82,7 @@ impl BudgetLevel {
         } else {
             level.exceeded_at = None;
         }
-        if is_near(level.used, bound, found.amount) {
+        if level.used >= found.amount.warning(bound) {
             level.warned_at.get_or_insert(now);
         }
         let (warned, exceeded) = (level.warned_at.is_some(), level.exceeded_at.is_some());

@@ -93,9 +93,9 @@ pub trait BudgetRepository: Send + Sync {
         senders: Vec<ParticipantId>,
     ) -> Result<BudgetTenants, StoreError>;
 
-    /// Adds texts to the counts, and removes some counts and levels of days before `since`, and
-    /// of trees of which nothing was counted for [`BudgetUse::TREE_DAYS`] more. If the commit is in doubt, they may be lost:
-    /// they are not counted twice.
+    /// Adds texts to the counts. Removes some counts and levels of days before `since`, and of trees for which nothing
+    /// was counted for [`BudgetUse::TREE_DAYS`] before that. If the commit is in doubt, the texts may be lost, but they
+    /// are not counted twice.
     async fn add_texts(&self, counts: NewCounts, since: Day) -> Result<(), StoreError>;
 
     /// Counts what is used of budgets: [`BudgetUse::used`].
@@ -108,6 +108,7 @@ pub trait BudgetRepository: Send + Sync {
     /// stored ones: nothing is stored of a budget that was removed meanwhile.
     async fn record_budgets(&self, found: Vec<BudgetUse>, now: Timestamp) -> Result<(), StoreError>;
 
-    /// The budgets that hold deliveries on this day, of each organization at most [`ExceededBudgets::MOST`]; `None` if no organization has budgets.
+    /// The budgets that hold deliveries on this day, at most [`ExceededBudgets::MOST`] of each organization; `None` if no
+    /// organization has budgets.
     async fn exceeded_budgets(&self, day: Day) -> Result<Option<ExceededBudgets>, StoreError>;
 }

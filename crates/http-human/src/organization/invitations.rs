@@ -7,6 +7,7 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::{Data, List};
 use http_wire::error::ApiError;
+use http_wire::login::EMAIL;
 use http_wire::page::PageQuery;
 use http_wire::path::InvitationPath;
 use http_wire::public_url::PublicUrl;
@@ -16,7 +17,7 @@ use http_wire::view::{InvitationView, InvitedView};
 
 use super::members::{ROLE, role};
 use crate::instant::expires_at;
-use http_wire::login::EMAIL;
+
 /// The invitation.
 pub(crate) struct InviteBody(Invite);
 

@@ -31,7 +31,7 @@ impl<'a> SessionView<'a> {
         Self {
             access_token: &open.access.token,
             token_type: "Bearer",
-            expires_in: (claims.expires_at.micros() - claims.issued_at.micros()) / 1_000_000,
+            expires_in: claims.lifetime_seconds(),
             expires_at: Shown(claims.expires_at),
             refresh_token: &open.refresh_token,
             refresh_expires_at: Shown(open.refresh_expires_at),
