@@ -1,7 +1,7 @@
 // The composer. Before sending, it says which agents the text wakes, and which of them are not connected.
 
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { effect, useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { completing, matching, mentionedIn } from "../pure/mention.ts";
 import { isAgentHandle } from "../pure/message.ts";
 import { since } from "../pure/when.ts";
@@ -30,7 +30,8 @@ export function Composer({ room }: { room: OpenRoom }) {
   const text = useSignal(draft.text);
   /** Only these are added to the room by sending: a handle that somebody pasted adds nobody. */
   const picked = useSignal(draft.picked);
-  const isSending = useSignal(false);
+  /** The text that is on its way; it stays the draft until the outbox has it. */
+  const leaving = useSignal("");
   const at = useSignal<{ from: number; query: string } | null>(null);
   const chosen = useSignal(0);
   const [others, setOthers] = useState<Peer[] | null>(null);
@@ -52,7 +53,8 @@ export function Composer({ room }: { room: OpenRoom }) {
       field.focus();
     };
   });
-  useEffect(() => { writeDraft(me, room.id, { text: text.value, picked: picked.value }); }, [text.value, picked.value]);
+  // At once instead of after the next frame: a page that is reloaded loses no letter.
+  useLayoutEffect(() => effect(() => { writeDraft(me, room.id, { text: text.value || leaving.value, picked: picked.value }); }), []);
   useEffect(() => { document.getElementById(`mention-${chosen.value}`)?.scrollIntoView({ block: "nearest" }); }, [chosen.value]);
 
   const write = (value: string): void => {
@@ -75,10 +77,9 @@ export function Composer({ room }: { room: OpenRoom }) {
   };
   const send = async (): Promise<void> => {
     const content = text.value.trim();
-    if (!content || isSending.value) return;
-    const before = text.value;
+    if (!content || leaving.value) return;
     const wanted = mentionedIn(content, everybody);
-    isSending.value = true;
+    leaving.value = text.value;
     write("");
     at.value = null;
     // The button is disabled now.
@@ -87,13 +88,13 @@ export function Composer({ room }: { room: OpenRoom }) {
       for (const one of wanted) if (!room.people.byId.value.has(one.id)) await room.people.add(one.id);
       room.outbox.send(content, wanted.map(one => one.id));
       picked.value = [];
-    } catch (cause) {
-      write(before);
       // Also if the room was left meanwhile.
-      writeDraft(me, room.id, { text: before, picked: picked.value });
+      writeDraft(me, room.id, { text: "", picked: [] });
+    } catch (cause) {
+      write(leaving.value);
       complain(cause);
     } finally {
-      isSending.value = false;
+      leaving.value = "";
     }
   };
   const key = (event: KeyboardEvent): void => {
@@ -132,7 +133,7 @@ export function Composer({ room }: { room: OpenRoom }) {
       <div class="box">
         <label class="vh" for="composer">{w.composer.label}</label>
         <textarea id="composer" ref={box} rows={Math.min(10, Math.max(1, text.value.split("\n").length))} placeholder={w.composer.placeholder}
-          defaultValue={text.value} dir="auto" readOnly={isSending.value} aria-busy={isSending.value} onInput={look} onClick={look} onKeyDown={key} onBlur={() => { at.value = null; }}
+          defaultValue={text.value} dir="auto" readOnly={leaving.value !== ""} aria-busy={leaving.value !== ""} onInput={look} onClick={look} onKeyDown={key} onBlur={() => { at.value = null; }}
           aria-haspopup="listbox" aria-autocomplete="list" aria-controls={isListOpen ? "mentions" : undefined}
           aria-activedescendant={isListOpen ? `mention-${chosen.value}` : undefined} aria-describedby="composer-effect" />
         <button class="square" aria-label={w.composer.send} title={w.composer.send} disabled={!text.value.trim()}><Icon name="send-horizontal" /></button>
