@@ -8,8 +8,8 @@ import { logIn, Server } from "./world.mjs";
 const out = process.argv[2] ?? "pictures";
 mkdirSync(out, { recursive: true });
 const server = await Server.start();
-const { url, close } = await serve({ to: server.urls });
-const { room, quiet, agents } = await scene(server);
+const { url, close } = await serve({ to: server.urls, ...(process.env.CONSOLE_ASSETS ? { assets: process.env.CONSOLE_ASSETS } : {}) });
+const { room, quiet, agents, talk, first } = await scene(server);
 const browser = await chromium.launch({ executablePath: process.env.CONSOLE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 const base = `${url}/console`;
 
@@ -45,6 +45,16 @@ try {
     await page.getByRole("button", { name: "More actions", exact: true }).click(); await take("room-menu");
     await page.keyboard.press("Escape");
     await to(`/rooms/${quiet}`, ".delivery.held"); await page.locator(".delivery.held summary").click(); await page.locator(".delivery.held .actions").waitFor(); await take("room-held");
+    await to("/work", ".item"); await take("work");
+    await to("/work?state=open", ".item"); await take("work-open");
+    await page.locator(".item summary", { hasText: "failed" }).click(); await page.locator(".item .actions").waitFor();
+    await page.getByLabel("Choose all shown").check(); await take("work-row");
+    await page.getByRole("button", { name: "Dead-letter…" }).first().click(); await page.locator("dialog[open] input").waitFor(); await take("work-bulk");
+    await page.keyboard.press("Escape");
+    await page.locator(".item").getByRole("button", { name: "Reassign…" }).click(); await page.locator("dialog[open] select").waitFor(); await take("work-reassign");
+    await page.keyboard.press("Escape");
+    await to(`/rooms/${quiet}/tree/${talk}`, ".tree article"); await take("tree");
+    await to(`/rooms/${room}/tree/${first}`, ".tree .steps"); await take("tree-steps");
     await to("/agents", ".card"); await page.locator(".card .presence").first().waitFor(); await take("agents");
     await to("/agents/new", "dialog[open]"); await take("agent-new");
     await page.getByLabel("Name").fill(`Helper ${look}`);

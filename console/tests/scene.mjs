@@ -72,5 +72,5 @@ export async function scene(server) {
   const third = await server.say(room, "@admin/writer never mind the long form, a short one will do", Writer);
   await server.call("POST", `/me/work/${third.id}/${Writer.id}/dead-letter`, { reason: "Superseded by the next message" });
   await server.say(room, "And keep it friendly.");
-  return { room, quiet, foreign: foreign.id, agents, second: second.id };
+  return { room, quiet, foreign: foreign.id, agents, second: second.id, talk: talk.id, first: first.id };
 }
