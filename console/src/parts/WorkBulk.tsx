@@ -42,10 +42,7 @@ export function WorkBulk({ kind, scope, target, onItem, onClose }: { kind: Deed[
     setRun(started);
     await (isByServer ? started.matching(filters) : started.each(found!.items));
   });
-  const close = (): void => {
-    run?.stop();
-    onClose(run !== null);
-  };
+  const close = (): void => onClose(run !== null);
   const count = found ? w.work.bulkMany(found.items.length, found.isMore) : "";
   if (run) return <Running run={run} title={words.title} of={found!.isMore && isByServer ? count : String(found!.items.length)} done={words.done} onClose={close} />;
   return (
@@ -55,7 +52,7 @@ export function WorkBulk({ kind, scope, target, onItem, onClose }: { kind: Deed[
           <>
             <p>{words.text(count)}</p>
             {found.isMore && !isByServer && <p class="hint">{w.work.bulkFirst(found.items.length)}</p>}
-            {kind === "reassign" && <ChooseAgent agents={agents.value} value={to} onChoose={setTo} />}
+            {kind === "reassign" && <ChooseAgent agents={[...new Map([...found.items.map(one => one.agent), ...agents.value].map(one => [one.id, one])).values()]} value={to} onChoose={setTo} />}
             {(kind === "deadLetter" || kind === "reassign") && <ReasonField value={reason} onInput={setReason} isOptional={kind === "reassign"} />}
           </>
         )}
@@ -70,11 +67,12 @@ export function WorkBulk({ kind, scope, target, onItem, onClose }: { kind: Deed[
 }
 
 function Running({ run, title, of, done, onClose }: { run: Run; title: string; of: string; done: (count: string) => string; onClose: () => void }) {
+  useEffect(() => () => run.stop(), []);
   const { changed, skipped, refused, fault, isOver, isStopped } = run.progress.value;
   const all = [...refused];
   const total = changed + skipped + all.reduce((sum, [, count]) => sum + count, 0);
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={isOver ? onClose : () => run.stop()}>
       <div>
         <div role="status" class="report">
           {isOver ? <p>{done(w.work.bulkMany(changed, false))}</p> : <p>{w.work.bulkProgress(total, of)}</p>}

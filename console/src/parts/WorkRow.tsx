@@ -6,11 +6,13 @@ import type { State } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { exact, since } from "../pure/when.ts";
 import { deliveryOf, errorOf, sinceOf, type Item } from "../pure/work.ts";
+import { agentOf } from "../store/agents.ts";
 import { now } from "../store/now.ts";
 import { isObserved, roomOf } from "../store/rooms.ts";
 import { BASE } from "../store/route.ts";
 import type { Scope } from "../store/work.ts";
 import { w } from "../words.ts";
+import { Icon } from "./Icon.tsx";
 import { hindrances, holdOf, Inside, StateSign } from "./Delivery.tsx";
 
 const isOver = (item: Item): boolean => item.state === "dead" || item.state === "processed";
@@ -22,8 +24,9 @@ export function WorkRow({ item, scope, isChosen, onChoose, onItem }: { item: Ite
   const at = sinceOf(item);
   const due = item.respond_by;
   const error = errorOf(item);
-  // Markers of mentions are ids; their names are not part of the list.
-  const head = item.content == null ? w.work.hidden : plain(item.content.replace(/@\[\[[0-9a-f-]{36}\]\]/g, "").trim(), [], 200);
+  // Markers of mentions are ids, and the list has no names for them.
+  const head = item.content == null ? w.work.hidden
+    : plain(item.content.replace(/@\[\[([0-9a-f-]{36})\]\]/g, (_, id: string) => `@${id === agent.id ? agent.name : (agentOf(id)?.name ?? "…")}`), [], 200);
   const known = roomOf(room);
   const isLate = due != null && Date.parse(due) < now.value && !isOver(item);
   const why = isOver(item) ? [] : [...(state === "held" ? [w.work.held(holdOf(item.held_by))] : []), ...hindrances(agent, agent)];
@@ -45,11 +48,11 @@ export function WorkRow({ item, scope, isChosen, onChoose, onItem }: { item: Ite
         </p>
         <details class={`delivery ${state}`} onToggle={event => { if (event.target === event.currentTarget) setOpen((event.currentTarget as HTMLDetailsElement).open); }}>
           <summary>
-            <span class="facts"><StateSign state={state} /> <span class="who">{visible(agent.name)}</span> <span class="state" title={exact(at)}>{facts.join(" · ")}</span></span>
+            <span class="facts"><StateSign state={state} /> <span class="who">{visible(agent.name)}</span> <span class="state" title={exact(at)}>{facts.join(" · ")}</span><Icon name="chevron-right" size={16} /></span>
             <span class="head" dir="auto">{visible(head)}</span>
             {error && <span class="error">{visible(error)}</span>}
           </summary>
-          {isOpen && <Inside place={{ scope, room, message, agent: agent.id }} delivery={deliveryOf(item)} isParticipant={!known || !isObserved(known)} onItem={onItem} />}
+          {isOpen && <Inside place={{ scope, room, message, agent: agent.id }} delivery={deliveryOf(item)} isParticipant={item.content != null && !(known && isObserved(known))} onItem={onItem} />}
         </details>
         {!isOpen && why.length > 0 && <p class="why">{why.join(" ")}</p>}
       </div>

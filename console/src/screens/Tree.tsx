@@ -88,6 +88,7 @@ function One({ message, above, isParticipant }: { message: TreeMessage; above: T
       {above !== undefined && (
         <p class="hint">{above ? w.tree.follows(visible(above.sender_name), clock(above.inserted_at)) : w.tree.elsewhere}</p>
       )}
+      {message.message_type === "attention" && <p class="warning"><Icon name="triangle-alert" size={16} /> {w.room.attention(name)}</p>}
       <Markdown text={message.content} mentions={mentionsOf(message)} />
       <Deliveries message={message} isParticipant={isParticipant} />
     </article>

@@ -37,7 +37,7 @@ export class OpenTree {
       if (isOurs && this.pages <= MOST_REREAD) this.timer ??= setTimeout(() => { this.timer = undefined; void this.read(false); }, SOON_MS);
     };
     let again = false;
-    this.leave = listen(`chat_room:${this.room}`, { message_created: changed, message_updated: changed, event_created: changed }, () => {
+    this.leave = listen(`chat_room:${this.room}`, { message_created: changed, message_updated: changed, event_created: changed, message_deleted: changed }, () => {
       if (again) void this.read(false);
       again = true;
     });

@@ -118,5 +118,4 @@ export const tree = {
   follows: (name: string, time: string) => `follows from ${name}, ${time}`,
   elsewhere: "follows from a message that is not listed",
   show: "Show in room",
-  missing: "This message does not exist, or you have no access to it.",
 };
