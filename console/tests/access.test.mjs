@@ -50,12 +50,13 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first }
     ["work", to("/work", ".item")],
     ["work, all open", async page => {
       await to("/work?state=open", ".item")(page);
-      await page.locator(".item summary", { hasText: "failed" }).click();
+      await page.locator(".item summary", { hasText: "failed" }).last().click();
       await page.locator(".item .actions").waitFor();
       await page.getByLabel("Choose all shown").check();
     }],
+    ["work, groups", to("/work?state=failed", ".groups a")],
     ["work, dead-letter many", async page => { await to("/work?state=open", ".item")(page); await page.getByLabel("Choose all shown").check(); await page.getByRole("button", { name: "Dead-letter…" }).click(); await page.locator("dialog[open] input").waitFor(); }],
-    ["work, reassign", async page => { await to("/work?state=failed", ".item")(page); await page.locator(".item summary").click(); await page.getByRole("button", { name: "Reassign…" }).click(); await page.locator("dialog[open] select").waitFor(); }],
+    ["work, reassign", async page => { await to("/work?state=failed", ".item")(page); await page.locator(".item summary").last().click(); await page.getByRole("button", { name: "Reassign…" }).click(); await page.locator("dialog[open] select").waitFor(); }],
     ["work, interrupt", async page => { await to("/work?state=processing", ".item")(page); await page.locator(".item summary").click(); await page.getByRole("button", { name: "Interrupt…" }).click(); }],
     ["work of the organization, none", to("/work?scope=organization&state=failed&flag=stuck", ".nothing")],
     ["tree", to(`/rooms/${quiet}/tree/${talk}`, ".tree article")],

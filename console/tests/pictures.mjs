@@ -47,7 +47,9 @@ try {
     await to(`/rooms/${quiet}`, ".delivery.held"); await page.locator(".delivery.held summary").click(); await page.locator(".delivery.held .actions").waitFor(); await take("room-held");
     await to("/work", ".item"); await take("work");
     await to("/work?state=open", ".item"); await take("work-open");
-    await page.locator(".item summary", { hasText: "failed" }).click(); await page.locator(".item .actions").waitFor();
+    await to("/work?state=failed", ".groups a"); await take("work-groups");
+    await to("/work?state=open", ".item");
+    await page.locator(".item summary", { hasText: "failed" }).last().click(); await page.locator(".item .actions").waitFor();
     await page.getByLabel("Choose all shown").check(); await take("work-row");
     await page.getByRole("button", { name: "Dead-letter…" }).first().click(); await page.locator("dialog[open] input").waitFor(); await take("work-bulk");
     await page.keyboard.press("Escape");

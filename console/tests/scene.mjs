@@ -48,7 +48,9 @@ export async function scene(server) {
 
   const foreign = await server.call("POST", "/agent/chats", { chat: {} }, Translator.key);
   await server.call("POST", `/agent/chats/${foreign.id}/participants`, { participant: { participant_id: Writer.id } }, Translator.key);
-  await ask(Translator, "POST", `/chats/${foreign.id}/messages`, { message: { content: "@admin/writer the German version is ready", mentions: [{ id: Writer.id }] } });
+  const german = await ask(Translator, "POST", `/chats/${foreign.id}/messages`, { message: { content: "@admin/writer the German version is ready", mentions: [{ id: Writer.id }] } });
+  await ask(Writer, "POST", `/chats/${foreign.id}/messages/${german.id}/processing`, {});
+  await ask(Writer, "POST", `/chats/${foreign.id}/messages/${german.id}/failed`, { error: "OverloadedError: 530 the model is overloaded" });
 
   const room = await server.room("Launch plan", Researcher, Writer, Translator);
   const first = await server.say(room, "Good morning! @admin/researcher please find out **what our launch needs**.", Researcher);

@@ -25,9 +25,10 @@ export function WorkRow({ item, scope, isChosen, onChoose, onItem }: { item: Ite
   const due = item.respond_by;
   const error = errorOf(item);
   // Markers of mentions are ids, and the list has no names for them.
-  const head = item.content == null ? w.work.hidden
-    : plain(item.content.replace(/@\[\[([0-9a-f-]{36})\]\]/g, (_, id: string) => `@${id === agent.id ? agent.name : (agentOf(id)?.name ?? "…")}`), [], 200);
+  const isReadable = item.content != null;
+  const head = isReadable ? visible(plain(item.content!.replace(/@\[\[([0-9a-f-]{36})\]\]/g, (_, id: string) => `@${id === agent.id ? agent.name : (agentOf(id)?.name ?? "…")}`), [], 200)) : w.work.hidden;
   const known = roomOf(room);
+  const title = visible(item.chat_room_title ?? known?.title ?? w.room.untitled);
   const isLate = due != null && Date.parse(due) < now.value && !isOver(item);
   const why = isOver(item) ? [] : [...(state === "held" ? [w.work.held(holdOf(item.held_by))] : []), ...hindrances(agent, agent)];
   const facts = [
@@ -41,18 +42,18 @@ export function WorkRow({ item, scope, isChosen, onChoose, onItem }: { item: Ite
       <label class="pick"><input type="checkbox" checked={isChosen} aria-label={w.work.choose(visible(agent.name), head)} onChange={event => onChoose(event.currentTarget.checked)} /></label>
       <div class="about">
         <p class="hint">
-          <a href={`${BASE}/rooms/${room}?at=${message}`}>{visible(item.chat_room_title ?? known?.title ?? w.room.untitled)}</a>
+          {isReadable ? <a href={`${BASE}/rooms/${room}?at=${message}`}>{title}</a> : title}
           {" · "}{w.work.from(visible(item.sender.name ?? w.work.someone))}
           {due && <> · <span class={isLate ? "late" : ""} title={exact(due)}>{(isLate ? w.work.overdue : w.room.respondBy)(since(due, now.value))}</span></>}
-          {" · "}<a href={`${BASE}/rooms/${room}/tree/${message}`}>{w.work.tree}</a>
+          {isReadable && <> · <a href={`${BASE}/rooms/${room}/tree/${message}`}>{w.work.tree}</a></>}
         </p>
         <details class={`delivery ${state}`} onToggle={event => { if (event.target === event.currentTarget) setOpen((event.currentTarget as HTMLDetailsElement).open); }}>
           <summary>
             <span class="facts"><StateSign state={state} /> <span class="who">{visible(agent.name)}</span> <span class="state" title={exact(at)}>{facts.join(" · ")}</span><Icon name="chevron-right" size={16} /></span>
-            <span class="head" dir="auto">{visible(head)}</span>
+            <span class="head" dir="auto">{head}</span>
             {error && <span class="error">{visible(error)}</span>}
           </summary>
-          {isOpen && <Inside place={{ scope, room, message, agent: agent.id }} delivery={deliveryOf(item)} isParticipant={item.content != null && !(known && isObserved(known))} onItem={onItem} />}
+          {isOpen && <Inside place={{ scope, room, message, agent: agent.id }} delivery={deliveryOf(item)} isParticipant={isReadable && !(known && isObserved(known))} onItem={onItem} />}
         </details>
         {!isOpen && why.length > 0 && <p class="why">{why.join(" ")}</p>}
       </div>

@@ -153,7 +153,7 @@ function List({ ledger, view }: { ledger: Ledger; view: View | undefined }) {
         {rows.length > 0 && (
           <>
             <div class="deeds picks">
-              <label class="pick"><input type="checkbox" checked={isEach} ref={input => { if (input) input.indeterminate = picked.length > 0 && !isEach; }}
+              <label class="pick"><input type="checkbox" checked={isAll || isEach} ref={input => { if (input) input.indeterminate = picked.length > 0 && !isEach && !isAll; }}
                 onChange={event => (event.currentTarget.checked ? setChosen(new Set(rows.map(keyOf))) : none())} />{w.work.chooseShown}</label>
               <span class="hint" role="status">{isAll ? w.work.chosenAll : picked.length > 0 ? w.work.chosen(picked.length) : ""}</span>
               {isEach && hasMore && !isAll && <button type="button" class="link" onClick={() => setAll(true)}>{w.work.chooseAll}</button>}
