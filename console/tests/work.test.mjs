@@ -84,6 +84,13 @@ test("failures_are_grouped_and_dead_lettered", async t => {
   // The link leads to the message in its room.
   await items(page).first().getByRole("link", { name: "Plans" }).click();
   await page.locator(".target .delivery.dead").waitFor();
+  // And from the room and the agent back to their work.
+  await page.getByRole("button", { name: "More actions", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Work in this room" }).click();
+  await shows(page, 1);
+  await visit(it, `/agents/${writer.id}`);
+  await page.getByRole("link", { name: "Work of this agent" }).click();
+  await shows(page, 2);
   assertClean(seen);
 });
 
@@ -412,7 +419,7 @@ test("what_followed_from_a_message_is_a_tree", async t => {
   await page.getByRole("heading", { name: "What followed" }).waitFor();
   await page.locator(`#tree-${last}.here`).waitFor();
   // The root, two answers of the first hop, those of the others, and the event of the loop guard.
-  assert.equal(await page.locator(".tree article").count(), HOPS + 3);
+  await until("all are there", async () => (await page.locator(".tree article").count()) === HOPS + 3);
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
   const wide = await page.locator(`#tree-${last}`).boundingBox();
   assert.ok(wide.width > 220, `a deep message is ${wide.width} px wide`);

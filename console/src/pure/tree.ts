@@ -10,6 +10,9 @@ export type TreeRow =
   | { kind: "message"; message: TreeMessage; depth: number; above: TreeMessage | null | undefined }
   | { kind: "steps"; line: Row & { kind: "steps" }; depth: number };
 
+/** The message that began the tree. */
+export const rootOf = ({ id, metadata }: Pick<TreeMessage, "id" | "metadata">): Id => (metadata["cause"] as { root_id?: Id } | undefined)?.root_id ?? id;
+
 /** Puts each message below the one that it follows from. Steps of one agent at one message are one row. */
 export function layout(messages: TreeMessage[]): TreeRow[] {
   const byId = new Map(messages.map(one => [one.id, one]));

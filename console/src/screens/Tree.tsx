@@ -4,12 +4,13 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Deliveries } from "../parts/Deliveries.tsx";
 import { Fault } from "../parts/Dialog.tsx";
 import { Face } from "../parts/Face.tsx";
+import { Guarded } from "../parts/Feed.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Markdown } from "../parts/Markdown.tsx";
 import { Steps } from "../parts/Steps.tsx";
 import { WorkBulk } from "../parts/WorkBulk.tsx";
-import { deliveriesOf, mentionsOf, type Id } from "../pure/message.ts";
-import type { TreeMessage } from "../pure/tree.ts";
+import { deliveriesOf, isText, mentionsOf, type Id } from "../pure/message.ts";
+import { rootOf, type TreeMessage } from "../pure/tree.ts";
 import { visible } from "../pure/visible.ts";
 import { clock, exact, since } from "../pure/when.ts";
 import { isMine } from "../store/agents.ts";
@@ -40,7 +41,7 @@ export function Tree({ room, message }: { room: Id; message: Id }) {
   const isParticipant = known !== undefined && !isObserved(known);
   const texts = rows.filter(row => row.kind === "message").length;
   const held = messages.flatMap(deliveriesOf).filter(one => one.state === "held");
-  const rootId = root && ((root.metadata["cause"] as { root_id?: Id } | undefined)?.root_id ?? root.id);
+  const rootId = root && rootOf(root);
   return (
     <main class="page" id="main">
       <header class="pagehead">
@@ -62,7 +63,7 @@ export function Tree({ room, message }: { room: Id; message: Id }) {
         {rows.map(row => (
           <li key={row.kind === "steps" ? row.line.id : row.message.id} id={row.kind === "message" ? `tree-${row.message.id}` : undefined}
             class={`d${Math.min(row.depth, MOST_INDENTED)}${row.kind === "message" && row.message.id === message ? " here" : ""}`}>
-            {row.kind === "steps" ? <Steps line={row.line} /> : <One message={row.message} above={row.above} isParticipant={isParticipant} />}
+            <Guarded>{row.kind === "steps" ? <Steps line={row.line} /> : <One message={row.message} above={row.above} isParticipant={isParticipant} />}</Guarded>
           </li>
         ))}
       </ol>
@@ -89,7 +90,7 @@ function One({ message, above, isParticipant }: { message: TreeMessage; above: T
         <p class="hint">{above ? w.tree.follows(visible(above.sender_name), clock(above.inserted_at)) : w.tree.elsewhere}</p>
       )}
       {message.message_type === "attention" && <p class="warning"><Icon name="triangle-alert" size={16} /> {w.room.attention(name)}</p>}
-      <Markdown text={message.content} mentions={mentionsOf(message)} />
+      <Markdown text={message.content} mentions={mentionsOf(message)} isPlain={!isText(message)} />
       <Deliveries message={message} isParticipant={isParticipant} />
     </article>
   );

@@ -3,7 +3,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { explain } from "../pure/errors.ts";
 import type { Id, Message } from "../pure/message.ts";
-import { layout, type TreeMessage } from "../pure/tree.ts";
+import { layout, rootOf, type TreeMessage } from "../pure/tree.ts";
 import type { TokensView } from "../wire/api.ts";
 import { call } from "../wire/call.ts";
 import { listen } from "../wire/link.ts";
@@ -30,10 +30,9 @@ export class OpenTree {
 
   open(): void {
     void this.read(false);
-    const changed = ({ id, metadata }: Message): void => {
-      const cause = metadata?.["cause"] as { root_id?: Id } | undefined;
-      const root = this.messages.value[0];
-      const isOurs = this.messages.value.some(one => one.id === id) || (root && (cause?.root_id === root.id || cause?.root_id === (root.metadata["cause"] as { root_id?: Id } | undefined)?.root_id));
+    const changed = ({ id, metadata = {} }: Message): void => {
+      const all = this.messages.value;
+      const isOurs = all.some(one => one.id === id) || (all[0] && rootOf({ id, metadata }) === rootOf(all[0]));
       if (isOurs && this.pages <= MOST_REREAD) this.timer ??= setTimeout(() => { this.timer = undefined; void this.read(false); }, SOON_MS);
     };
     let again = false;

@@ -9,6 +9,8 @@ export const work = {
   scope: "Whose work",
   mine: "Mine",
   organization: "Organization",
+  ofAgent: "Work of this agent",
+  ofRoom: "Work in this room",
   view: "State",
   views: {
     needy: "Needs attention",
