@@ -13,6 +13,18 @@ const source = name => join(here, "src", name);
 mkdirSync(out, { recursive: true });
 for (const name of readdirSync(out)) rmSync(join(out, name));
 
+/** Only the lexer of marked is used. Statements that run when it is loaded keep the rest, so they are cut off. */
+const lexerOnly = {
+  name: "lexer only",
+  setup: ({ onLoad }) => onLoad({ filter: /marked\.esm\.js$/ }, ({ path }) => {
+    const text = readFileSync(path, "utf8");
+    const end = text.search(/var \w+=new \w+;function \w+\(\w+,\w+\)\{return \w+\.parse\(/);
+    const lexer = /(\w+) as Lexer\b/.exec(text)?.[1];
+    if (end < 0 || !lexer) throw new Error("marked has changed; adapt build.mjs");
+    return { contents: `${text.slice(0, end)}export{${lexer} as Lexer};` };
+  }),
+};
+
 const common = { bundle: true, minify: true, legalComments: "none", charset: "utf8", logLevel: "warning", absWorkingDir: here };
 const script = await build({
   ...common,
@@ -21,6 +33,7 @@ const script = await build({
   target: ["chrome123", "firefox120", "safari17.5"],
   jsx: "automatic",
   jsxImportSource: "preact",
+  plugins: [lexerOnly],
   outfile: join(out, "app.js"),
   metafile: true,
 });

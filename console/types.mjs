@@ -12,6 +12,8 @@ const USED = [
   "listAgents", "findAgent", "registerAgent", "updateAgent", "deleteAgent", "rotateAgentKey", "listExecutions",
   "listWork", "findWork", "retryWork", "deadLetterWork", "sendWorkAgain",
   "apiVersion",
+  // Work across rooms.
+  "reassignWork", "retryManyWork", "deadLetterManyWork", "reassignManyWork", "interruptAgent", "listMessageTree", "showOrganization",
 ];
 
 const here = dirname(fileURLToPath(import.meta.url));

@@ -15,7 +15,10 @@ import { NewRoom, Rooms } from "./screens/Rooms.tsx";
 import { Room } from "./screens/Room.tsx";
 import { Settings } from "./screens/Settings.tsx";
 import { Sidebar } from "./screens/Sidebar.tsx";
+import { Tree } from "./screens/Tree.tsx";
+import { Work } from "./screens/Work.tsx";
 import * as agents from "./store/agents.ts";
+import { refreshAttention } from "./store/attention.ts";
 import { hasShortcuts } from "./store/look.ts";
 import * as rooms from "./store/rooms.ts";
 import { BASE, follow, go, place, visits } from "./store/route.ts";
@@ -55,7 +58,7 @@ function Inside() {
   );
 }
 
-const TITLES: { [path: string]: string } = { "/": w.rooms.title, "/agents": w.agents.title, "/agents/new": w.registering.title, "/settings": w.settings.title };
+const TITLES: { [path: string]: string } = { "/": w.rooms.title, "/agents": w.agents.title, "/agents/new": w.registering.title, "/settings": w.settings.title, "/work": w.work.title };
 
 /** A fault in one screen leaves the way to the others. */
 function Guarded({ children }: { children: ComponentChildren }) {
@@ -73,7 +76,7 @@ function Guarded({ children }: { children: ComponentChildren }) {
 }
 
 function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | null; onNewRoom: () => void; onRoom: (agent: Id) => void }) {
-  const [, kind, id] = path.split("/");
+  const [, kind, id, part, message] = path.split("/");
   useEffect(() => {
     if (TITLES[path]) document.title = `${TITLES[path]} · ${w.app}`;
   }, [path]);
@@ -84,9 +87,11 @@ function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | nu
     document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
   }, [visit]);
   if (path === "/" || path === "/login" || path === "/register") return <Rooms onNewRoom={onNewRoom} />;
+  if (kind === "rooms" && id && part === "tree" && message) return <Tree room={id} message={message} />;
   if (kind === "rooms" && id) return <Room key={id} id={id} at={at} />;
   if (path === "/agents" || path === "/agents/new") return <Agents isRegistering={path === "/agents/new"} onRoom={onRoom} />;
   if (kind === "agents" && id) return <Agent key={id} id={id} onRoom={onRoom} />;
+  if (path === "/work") return <Work />;
   if (path === "/settings") return <Settings />;
   return <main class="blank" id="main"><div><h1 tabIndex={-1}>{w.notFound.title}</h1><p>{w.notFound.text}</p><a class="button" href={`${BASE}/`}>{w.notFound.home}</a></div></main>;
 }
@@ -107,7 +112,7 @@ function useShortcuts(showKeys: () => void): void {
       }
       if (!hasShortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
       if ((event.target as Element).closest("input, textarea, select, [contenteditable]")) return;
-      const target = isAfterG ? { r: "/", a: "/agents", s: "/settings" }[event.key] : undefined;
+      const target = isAfterG ? { r: "/", a: "/agents", s: "/settings", w: "/work" }[event.key] : undefined;
       isAfterG = event.key === "g";
       if (target) go(target);
       else if (event.key === "c") document.getElementById("composer")?.focus();
@@ -131,6 +136,7 @@ effect(() => {
     queueMicrotask(() => {
       rooms.start(id);
       agents.start(id);
+      refreshAttention();
     });
   } else if (phase.value === "out" && !["/login", "/welcome", "/reset", "/register"].includes(place.value.path)) {
     const wanted = location.pathname.slice(BASE.length) + location.search;

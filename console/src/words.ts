@@ -1,6 +1,7 @@
 // Every text that people read.
 
 import type { State } from "./pure/message.ts";
+import { tree, work } from "./words/work.ts";
 
 export const errors = {
   unreachable: "The server cannot be reached. Check your connection and try again.",
@@ -369,7 +370,7 @@ export const w = {
     enterSends: "Enter sends a message",
     enterHint: "If this is off, Enter starts a new line and Ctrl+Enter sends.",
     shortcuts: "Single-key shortcuts",
-    shortcutsHint: "C for the composer, G then R or A for rooms or agents, ? for all shortcuts.",
+    shortcutsHint: "C for the composer, G then R, A, or W for rooms, agents, or work, ? for all shortcuts.",
     session: "Session",
     logOut: "Log out",
     logOutHint: "Ends the session in all tabs of this browser.",
@@ -381,6 +382,7 @@ export const w = {
       ["C", "Write a message"],
       ["G, then R", "Rooms"],
       ["G, then A", "Agents"],
+      ["G, then W", "Work"],
       ["G, then S", "Settings"],
       ["Alt+↑ / Alt+↓", "Previous or next room"],
       ["Esc", "Close, or jump to the newest message"],
@@ -388,4 +390,7 @@ export const w = {
     ] as [string, string][],
   },
   log: (sender: string, text: string) => `${sender}: ${text}`,
+
+  work,
+  tree,
 };

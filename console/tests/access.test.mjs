@@ -19,7 +19,7 @@ async function violations(page) {
 const reflows = page => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
 
 /** Every screen of the console, with dialogs and details open. */
-function screens({ base, server }, { room, quiet, foreign, agents }) {
+function screens({ base, server }, { room, quiet, foreign, agents, talk, first }) {
   const composer = page => page.getByLabel("Message", { exact: true });
   const to = (path, ready) => async page => { await page.goto(base + path); await page.locator(ready).first().waitFor(); };
   const inRoom = act => async page => { await to(`/rooms/${room}`, "[data-text]")(page); await act(page); };
@@ -47,6 +47,20 @@ function screens({ base, server }, { room, quiet, foreign, agents }) {
     ["observed room", to(`/rooms/${foreign}`, "[data-text]")],
     ["missing room", to("/rooms/00000000-0000-7000-8000-000000000000", ".blank")],
     ["new room", async page => { await to("/", "nav")(page); await page.getByRole("button", { name: "New room" }).first().click(); await page.locator(".choose li").first().waitFor(); }],
+    ["work", to("/work", ".item")],
+    ["work, all open", async page => {
+      await to("/work?state=open", ".item")(page);
+      await page.locator(".item summary", { hasText: "failed" }).last().click();
+      await page.locator(".item .actions").waitFor();
+      await page.getByLabel("Choose all shown").check();
+    }],
+    ["work, groups", to("/work?state=failed", ".groups a")],
+    ["work, dead-letter many", async page => { await to("/work?state=open", ".item")(page); await page.getByLabel("Choose all shown").check(); await page.getByRole("button", { name: "Dead-letter…" }).click(); await page.locator("dialog[open] input").waitFor(); }],
+    ["work, reassign", async page => { await to("/work?state=failed", ".item")(page); await page.locator(".item summary").last().click(); await page.getByRole("button", { name: "Reassign…" }).click(); await page.locator("dialog[open] select").waitFor(); }],
+    ["work, interrupt", async page => { await to("/work?state=processing", ".item")(page); await page.locator(".item summary").click(); await page.getByRole("button", { name: "Interrupt…" }).click(); }],
+    ["work of the organization, none", to("/work?scope=organization&state=failed&flag=stuck", ".nothing")],
+    ["tree", to(`/rooms/${quiet}/tree/${talk}`, ".tree article")],
+    ["tree with steps", async page => { await to(`/rooms/${room}/tree/${first}`, ".tree .steps")(page); await page.locator(".tree .steps > summary").click(); }],
     ["agents", to("/agents", ".card .presence")],
     ["register agent", to("/agents/new", "dialog[open]")],
     ["key", async page => {

@@ -48,7 +48,9 @@ export async function scene(server) {
 
   const foreign = await server.call("POST", "/agent/chats", { chat: {} }, Translator.key);
   await server.call("POST", `/agent/chats/${foreign.id}/participants`, { participant: { participant_id: Writer.id } }, Translator.key);
-  await ask(Translator, "POST", `/chats/${foreign.id}/messages`, { message: { content: "@admin/writer the German version is ready", mentions: [{ id: Writer.id }] } });
+  const german = await ask(Translator, "POST", `/chats/${foreign.id}/messages`, { message: { content: "@admin/writer the German version is ready", mentions: [{ id: Writer.id }] } });
+  await ask(Writer, "POST", `/chats/${foreign.id}/messages/${german.id}/processing`, {});
+  await ask(Writer, "POST", `/chats/${foreign.id}/messages/${german.id}/failed`, { error: "OverloadedError: 530 the model is overloaded" });
 
   const room = await server.room("Launch plan", Researcher, Writer, Translator);
   const first = await server.say(room, "Good morning! @admin/researcher please find out **what our launch needs**.", Researcher);
@@ -72,5 +74,5 @@ export async function scene(server) {
   const third = await server.say(room, "@admin/writer never mind the long form, a short one will do", Writer);
   await server.call("POST", `/me/work/${third.id}/${Writer.id}/dead-letter`, { reason: "Superseded by the next message" });
   await server.say(room, "And keep it friendly.");
-  return { room, quiet, foreign: foreign.id, agents, second: second.id };
+  return { room, quiet, foreign: foreign.id, agents, second: second.id, talk: talk.id, first: first.id };
 }

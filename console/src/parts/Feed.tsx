@@ -149,7 +149,7 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
 }
 
 /** A fault in one row leaves the others. */
-function Guarded({ children }: { children: ComponentChildren }) {
+export function Guarded({ children }: { children: ComponentChildren }) {
   const [fault] = useErrorBoundary(cause => console.warn(cause));
   return fault ? <p class="notice-line fault">{w.room.undrawable}</p> : <>{children}</>;
 }

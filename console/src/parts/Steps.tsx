@@ -13,7 +13,8 @@ import { Icon } from "./Icon.tsx";
 /** Of one detail, this much is shown. */
 const MOST_SHOWN = 32 * 1024;
 
-export function Steps({ room, line }: { room: OpenRoom; line: Row & { kind: "steps" } }) {
+/** Without an open room, all that there is of the steps is here. */
+export function Steps({ room, line }: { room?: OpenRoom; line: Row & { kind: "steps" } }) {
   const { name, events, dropped, isPartial } = line;
   const first = events[0]!;
   const last = events.at(-1)!;
@@ -41,7 +42,7 @@ export function Steps({ room, line }: { room: OpenRoom; line: Row & { kind: "ste
           {(dropped > 0 || isPartial) && (
             <p class="hint">
               {dropped > 0 && !isPartial ? w.steps.dropped(dropped) : w.steps.partial}{" "}
-              {line.hasEarlier && <button type="button" class="link" onClick={() => void room.openGap(line.after)}>{w.steps.earlier}</button>}
+              {line.hasEarlier && <button type="button" class="link" onClick={() => void room?.openGap(line.after)}>{w.steps.earlier}</button>}
             </p>
           )}
           <ol>{events.map(event => <Step key={event.id} kept={event} room={room} />)}</ol>
@@ -53,12 +54,13 @@ export function Steps({ room, line }: { room: OpenRoom; line: Row & { kind: "ste
 
 const kind = (event: Message): string => w.steps.kinds[event.message_type] ?? event.message_type;
 
-function Step({ kept, room }: { kept: Kept; room: OpenRoom }) {
+function Step({ kept, room }: { kept: Kept; room: OpenRoom | undefined }) {
   const [whole, setWhole] = useState<Message | null>(null);
   const [isBusy, setBusy] = useState(false);
   const event = whole ?? kept;
   const rest = whole ? 0 : (kept.characters ?? 0) - kept.content.length;
   const fetchWhole = (): void => {
+    if (!room) return;
     setBusy(true);
     room.wholeStep(kept.id).then(found => { if (found) setWhole(found); }, complain).finally(() => setBusy(false));
   };

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { mentionsOf, type Message } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { clock, exact, since } from "../pure/when.ts";
-import { BASE } from "../store/route.ts";
+import { BASE, go } from "../store/route.ts";
 import { inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
 import type { OpenRoom } from "../store/room.ts";
@@ -35,6 +35,7 @@ export function Text({ message, room, isContinued, isParticipant }: { message: M
     { label: w.room.copyText, icon: "copy", run: () => void copied(readable(message)) },
     { label: w.room.copyLink, icon: "external-link", run: () => void copied(`${location.origin}${BASE}/rooms/${room.id}?at=${message.id}`) },
   );
+  choices.push({ label: w.tree.open, icon: "list-tree", run: () => go(`/rooms/${room.id}/tree/${message.id}`) });
   if (isParticipant && isMine) {
     choices.push(
       { label: w.room.edit, icon: "pencil", run: () => setAsking("edit") },

@@ -142,6 +142,20 @@ export const ICONS = {
     ["path", {"d": "M10 10.5V6a2 2 0 0 0-2-2a2 2 0 0 0-2 2v8"}],
     ["path", {"d": "M18 8a2 2 0 1 1 4 0v6a8 8 0 0 1-8 8h-2c-2.8 0-4.5-.86-5.99-2.34l-3.6-3.6a2 2 0 0 1 2.83-2.82L7 15"}],
   ],
+  "list-checks": [
+    ["path", {"d": "M13 5h8"}],
+    ["path", {"d": "M13 12h8"}],
+    ["path", {"d": "M13 19h8"}],
+    ["path", {"d": "m3 17 2 2 4-4"}],
+    ["path", {"d": "m3 7 2 2 4-4"}],
+  ],
+  "list-tree": [
+    ["path", {"d": "M8 5h13"}],
+    ["path", {"d": "M13 12h8"}],
+    ["path", {"d": "M13 19h8"}],
+    ["path", {"d": "M3 10a2 2 0 0 0 2 2h3"}],
+    ["path", {"d": "M3 5v12a2 2 0 0 0 2 2h3"}],
+  ],
 } satisfies Record<string, Shape[]>;
 
 export type IconName = keyof typeof ICONS;

@@ -50,6 +50,7 @@ export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
       <section class="sheet">
         <h2>{w.agentPage.now}</h2>
         <Standing agent={agent} />
+        <p><a href={`${BASE}/work?state=open&agent=${id}`}>{w.work.ofAgent}</a></p>
       </section>
       <section class="sheet">
         <h2>{w.agentPage.rooms}</h2>

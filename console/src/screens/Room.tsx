@@ -84,6 +84,7 @@ function Open({ id, at }: { id: Id; at: string | null }) {
         : { label: w.room.stop, icon: "octagon-pause", run: () => void control("stopAgents", w.room.stopDone)() });
     }
   }
+  if (agents.length > 0) choices.push({ label: w.work.ofRoom, icon: "list-checks", run: () => go(`/work?state=open&room=${id}`) });
   if (mine) choices.push({ label: w.room.leave, icon: "log-out", run: () => setAsking("leave") });
   if (isOwner) choices.push({ label: w.room.delete, icon: "trash", danger: true, run: () => setAsking("delete") });
   const leave = (): void => {

@@ -8,6 +8,7 @@ import { plain } from "../pure/markdown.ts";
 import { mentionsOf } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { brief } from "../pure/when.ts";
+import { attention } from "../store/attention.ts";
 import { now } from "../store/now.ts";
 import { isLoading, isObserved, loadMore, next, rooms, unread, type Room } from "../store/rooms.ts";
 import { BASE, place } from "../store/route.ts";
@@ -32,6 +33,8 @@ export function Sidebar({ onNewRoom }: { onNewRoom: () => void }) {
         <button type="button" class="quiet square" aria-label={w.nav.newRoom} title={w.nav.newRoom} onClick={onNewRoom}><Icon name="plus" /></button>
       </header>
       <ul class="places">
+        <li><a href={`${BASE}/work`} aria-current={path === "/work" ? "page" : undefined}><Icon name="list-checks" />{w.work.title}
+          {attention.value && <><span class="badge" aria-hidden="true">{attention.value}</span><span class="vh">, {w.work.count(attention.value)}</span></>}</a></li>
         <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") ? "page" : undefined}><Icon name="bot" />{w.nav.agents}</a></li>
         <li><a href={`${BASE}/settings`} aria-current={path === "/settings" ? "page" : undefined}><Icon name="settings" />{w.nav.settings}</a></li>
       </ul>

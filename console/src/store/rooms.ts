@@ -15,6 +15,8 @@ export type Room = ListedChatView;
 const known = signal<ReadonlyMap<Id, Room>>(new Map());
 /** Texts of others that came while the room was not open, since the page was loaded. */
 export const unread = signal<ReadonlyMap<Id, number>>(new Map());
+/** Counts the times that work in some room may have changed. */
+export const stirs = signal(0);
 export const isLoading = signal(true);
 export const next = signal<string | null>(null);
 export const openRoom = signal<Id | null>(null);
@@ -81,6 +83,7 @@ export async function load(): Promise<void> {
       take(...data);
       if (isAll || next.value === null) next.value = metadata.next_cursor ?? null;
       isLoading.value = false;
+      stirs.value++;
     });
     hear();
   } catch (cause) {
@@ -142,7 +145,7 @@ function hear(): void {
     if (heard.has(id)) continue;
     heard.set(id, listen(`chat_room:${id}`, {
       message_created: (message: Message) => arrived(id, message),
-      message_updated: () => touch(id),
+      message_updated: () => { touch(id); stirs.value++; },
       event_created: () => touch(id),
     }));
   }
@@ -150,6 +153,7 @@ function hear(): void {
 
 function arrived(id: Id, message: Message): void {
   touch(id);
+  stirs.value++;
   if (!isText(message)) return;
   take({ id, last_message: message, last_message_at: message.inserted_at });
   const isSeen = openRoom.value === id && document.visibilityState === "visible";
@@ -184,7 +188,10 @@ export function start(me: Id): void {
       // It may be seen still, through an agent.
       if (openRoom.value === id) void findAgain(id);
     },
-    room_updated: (room: Partial<Room> & { id?: Id }) => { if (room.id) take({ ...room, id: room.id }); },
+    room_updated: (room: Partial<Room> & { id?: Id }) => {
+      if (room.id) take({ ...room, id: room.id });
+      stirs.value++;
+    },
   }, () => {
     // After a loss; all pages lose the server at the same time, so each waits a moment.
     if (again) setTimeout(() => void load(), Math.random() * 1000);

@@ -22,11 +22,12 @@ export const visits = signal(0);
 
 addEventListener("popstate", () => { place.value = here(); visits.value++; });
 
-export function go(path: string, replace = false): void {
+/** `isHere` keeps the focus where it is: the way leads to another state of the same screen. */
+export function go(path: string, replace = false, isHere = false): void {
   if (replace) history.replaceState(null, "", BASE + path);
   else if (BASE + path !== location.pathname + location.search) history.pushState(null, "", BASE + path);
   place.value = here();
-  visits.value++;
+  if (!isHere) visits.value++;
 }
 
 /** Follows a link inside the page without reloading it. */

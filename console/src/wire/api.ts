@@ -35,6 +35,14 @@ export interface AttemptView {
   status: string;
 }
 
+export interface ChangedWorkView {
+  changed: number;
+  has_more: boolean;
+  next_cursor?: string | null;
+  refused: RefusedWorkView[];
+  skipped: number;
+}
+
 export interface ChatAgentView {
   handle: string;
   id: Id;
@@ -130,9 +138,27 @@ export interface NumberedMetadata {
   total_pages: number;
 }
 
+export interface OrganizationView {
+  foreign: string;
+  id: Id;
+  inserted_at: Instant;
+  max_hops?: number | null;
+  max_pair_messages?: number | null;
+  members: number;
+  name: string;
+  pause?: PauseView | null;
+  plan: PlanView;
+  role: string;
+}
+
 export type PageMetadata = Partial<NumberedMetadata> & { has_more: boolean; limit: number; next_cursor?: string | null; total_count?: number | null };
 
 export type ParticipantView = Partial<PresenceView> & { description?: string | null; handle: string; id: Id; is_external?: boolean | null; name: string; role: string; status: string; type: string };
+
+export interface PauseView {
+  reason: string;
+  since: Instant;
+}
 
 export interface PeerView {
   description?: string | null;
@@ -147,6 +173,16 @@ export interface PeerView {
   source: string;
   tags: string[];
   type: string;
+}
+
+export interface PlanView {
+  agents?: number | null;
+  bytes?: number | null;
+  chats?: number | null;
+  memories: boolean;
+  messages?: number | null;
+  name: string;
+  participants?: number | null;
 }
 
 export interface PresenceView {
@@ -202,6 +238,12 @@ export interface RecipientView {
   type: string;
 }
 
+export interface RefusedWorkView {
+  agent_id: Id;
+  message_id: Id;
+  reason: string;
+}
+
 export interface RegisteredAgentView {
   agent: AgentView;
   credentials: CredentialsView;
@@ -239,6 +281,18 @@ export interface TaskCountsView {
   in_review: number;
   pending: number;
 }
+
+export interface TokensView {
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  input_tokens: number;
+  output_tokens: number;
+  reports: number;
+}
+
+export type TreeMessageView = MessageView & { cause_id?: Id | null; hop: number };
+
+export type TreeMetadata = PageMetadata & { usage?: TokensView | null };
 
 export interface WarningView {
   code: string;
@@ -324,6 +378,12 @@ export interface Operations {
     body: undefined;
     answer: { data: ExecutionView[]; metadata: PageMetadata };
   };
+  interruptAgent: {
+    path: { agent_id: string; execution_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: ExecutionView };
+  };
   rotateAgentKey: {
     path: { agent_id: string };
     query: {};
@@ -402,6 +462,12 @@ export interface Operations {
     body: undefined;
     answer: { data: ReceiptView[] };
   };
+  listMessageTree: {
+    path: { chat_id: string; message_id: string };
+    query: { cursor?: string; limit?: number };
+    body: undefined;
+    answer: { data: TreeMessageView[]; metadata: TreeMetadata };
+  };
   listParticipants: {
     path: { chat_id: string };
     query: { cursor?: string; limit?: number; page?: number; page_size?: number; participant_type?: "User" | "Agent" };
@@ -419,6 +485,12 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: { data: ParticipantView };
+  };
+  showOrganization: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: OrganizationView };
   };
   listPeers: {
     path: {};
@@ -444,6 +516,24 @@ export interface Operations {
     body: undefined;
     answer: { data: WorkItemView[]; metadata: PageMetadata };
   };
+  deadLetterManyWork: {
+    path: {};
+    query: {};
+    body: { agent_id?: string; all?: boolean; chat_id?: string; cursor?: string; flag?: "unanswered" | "stuck" | "failing" | "dead" | "held"; min_age_seconds?: number; min_attempts?: number; reason: string; root?: string; state?: "new" | "delivered" | "processing" | "failed" | "dead" | "held" };
+    answer: { data: ChangedWorkView };
+  };
+  reassignManyWork: {
+    path: {};
+    query: {};
+    body: { agent_id?: string; all?: boolean; chat_id?: string; cursor?: string; flag?: "unanswered" | "stuck" | "failing" | "dead" | "held"; min_age_seconds?: number; min_attempts?: number; reason?: string; root?: string; state?: "new" | "delivered" | "processing" | "failed" | "dead" | "held"; to_agent_id: string };
+    answer: { data: ChangedWorkView };
+  };
+  retryManyWork: {
+    path: {};
+    query: {};
+    body: { agent_id?: string; all?: boolean; chat_id?: string; cursor?: string; flag?: "unanswered" | "stuck" | "failing" | "dead" | "held"; min_age_seconds?: number; min_attempts?: number; root?: string; state?: "new" | "delivered" | "processing" | "failed" | "dead" | "held" };
+    answer: { data: ChangedWorkView };
+  };
   findWork: {
     path: { message_id: string; agent_id: string };
     query: {};
@@ -454,6 +544,12 @@ export interface Operations {
     path: { message_id: string; agent_id: string };
     query: {};
     body: { if_state?: "new" | "delivered" | "processing" | "failed" | "dead" | "held"; reason: string };
+    answer: { data: WorkItemView };
+  };
+  reassignWork: {
+    path: { message_id: string; agent_id: string };
+    query: {};
+    body: { agent_id: string; if_state?: "new" | "delivered" | "processing" | "failed" | "dead" | "held"; reason?: string };
     answer: { data: WorkItemView };
   };
   retryWork: {
@@ -483,6 +579,7 @@ export const ROUTES: Record<keyof Operations, string> = {
   findAgent: "GET /api/v1/me/agents/{agent_id}",
   updateAgent: "PATCH /api/v1/me/agents/{agent_id}",
   listExecutions: "GET /api/v1/me/agents/{agent_id}/executions",
+  interruptAgent: "POST /api/v1/me/agents/{agent_id}/executions/{execution_id}/interrupt",
   rotateAgentKey: "POST /api/v1/me/agents/{agent_id}/rotate-key",
   listChats: "GET /api/v1/me/chats",
   createChat: "POST /api/v1/me/chats",
@@ -496,15 +593,21 @@ export const ROUTES: Record<keyof Operations, string> = {
   deleteMessage: "DELETE /api/v1/me/chats/{chat_id}/messages/{message_id}",
   editMessage: "PATCH /api/v1/me/chats/{chat_id}/messages/{message_id}",
   listReceipts: "GET /api/v1/me/chats/{chat_id}/messages/{message_id}/receipts",
+  listMessageTree: "GET /api/v1/me/chats/{chat_id}/messages/{message_id}/tree",
   listParticipants: "GET /api/v1/me/chats/{chat_id}/participants",
   addParticipant: "POST /api/v1/me/chats/{chat_id}/participants",
   removeParticipant: "DELETE /api/v1/me/chats/{chat_id}/participants/{participant_id}",
+  showOrganization: "GET /api/v1/me/organization",
   listPeers: "GET /api/v1/me/peers",
   showProfile: "GET /api/v1/me/profile",
   updateProfile: "PUT /api/v1/me/profile",
   listWork: "GET /api/v1/me/work",
+  deadLetterManyWork: "POST /api/v1/me/work/dead-letter",
+  reassignManyWork: "POST /api/v1/me/work/reassign",
+  retryManyWork: "POST /api/v1/me/work/retry",
   findWork: "GET /api/v1/me/work/{message_id}/{agent_id}",
   deadLetterWork: "POST /api/v1/me/work/{message_id}/{agent_id}/dead-letter",
+  reassignWork: "POST /api/v1/me/work/{message_id}/{agent_id}/reassign",
   retryWork: "POST /api/v1/me/work/{message_id}/{agent_id}/retry",
   sendWorkAgain: "POST /api/v1/me/work/{message_id}/{agent_id}/send-again",
   apiVersion: "GET /api/version",

@@ -10,19 +10,22 @@ type Empty = Record<string, never>;
 type Given<O extends Operation> =
   & (Operations[O]["path"] extends Empty ? { path?: undefined } : { path: Operations[O]["path"] })
   & (Operations[O]["body"] extends undefined ? { body?: undefined } : { body: Operations[O]["body"] })
-  & { query?: Operations[O]["query"]; idempotencyKey?: string; signal?: AbortSignal };
+  & { query?: Operations[O]["query"]; idempotencyKey?: string; signal?: AbortSignal; scope?: Scope };
+
+/** Whose work: operations on that of the caller's agents have twins for all agents of the organization, for its admins. */
+export type Scope = "mine" | "organization";
 
 /** The times that a read is repeated while the server is busy or cannot be reached. */
 const REPEATS = 3;
 
 export async function call<O extends Operation>(operation: O, given: Given<O>): Promise<Operations[O]["answer"]> {
-  const { path, query, body, idempotencyKey, signal } = given as {
-    path?: Record<string, string>; query?: Record<string, unknown>; body?: unknown; idempotencyKey?: string; signal?: AbortSignal;
+  const { path, query, body, idempotencyKey, signal, scope } = given as {
+    path?: Record<string, string>; query?: Record<string, unknown>; body?: unknown; idempotencyKey?: string; signal?: AbortSignal; scope?: Scope;
   };
   const [method, route] = ROUTES[operation].split(" ") as [string, string];
   const asked = Object.entries(query ?? {}).filter(([, value]) => value !== undefined)
     .map(([name, value]): [string, string] => [name, Array.isArray(value) ? value.join(",") : String(value)]);
-  const url = route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""))
+  const url = (scope === "organization" ? route.replace("/me/work", "/me/organization/work") : route).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""))
     + (asked.length > 0 ? `?${new URLSearchParams(asked)}` : "");
 
   // Another tab may log in as somebody else meanwhile: what one user asked for is not done in the name of another.

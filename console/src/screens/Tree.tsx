@@ -1,0 +1,97 @@
+// What followed from a message: the conversation of agents and people, each message below the one that it follows from.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Deliveries } from "../parts/Deliveries.tsx";
+import { Fault } from "../parts/Dialog.tsx";
+import { Face } from "../parts/Face.tsx";
+import { Guarded } from "../parts/Feed.tsx";
+import { Icon } from "../parts/Icon.tsx";
+import { Markdown } from "../parts/Markdown.tsx";
+import { Steps } from "../parts/Steps.tsx";
+import { WorkBulk } from "../parts/WorkBulk.tsx";
+import { deliveriesOf, isText, mentionsOf, type Id } from "../pure/message.ts";
+import { rootOf, type TreeMessage } from "../pure/tree.ts";
+import { visible } from "../pure/visible.ts";
+import { clock, exact, since } from "../pure/when.ts";
+import { isMine } from "../store/agents.ts";
+import { now } from "../store/now.ts";
+import { find, isObserved, roomOf } from "../store/rooms.ts";
+import { BASE } from "../store/route.ts";
+import { OpenTree } from "../store/tree.ts";
+import { w } from "../words.ts";
+
+/** Deeper rows are not moved further; their hops are numbers. */
+const MOST_INDENTED = 12;
+
+export function Tree({ room, message }: { room: Id; message: Id }) {
+  const tree = useMemo(() => new OpenTree(room, message), [room, message]);
+  const [isAsking, setAsking] = useState(false);
+  useEffect(() => {
+    tree.open();
+    find(room).catch(() => undefined);
+    return () => tree.close();
+  }, [tree]);
+  useEffect(() => { document.title = `${w.tree.title} · ${w.app}`; }, []);
+  const known = roomOf(room);
+  const messages = tree.messages.value;
+  const rows = tree.rows.value;
+  const root = messages[0];
+  const cursor = tree.cursor.value;
+  const usage = tree.usage.value;
+  const isParticipant = known !== undefined && !isObserved(known);
+  const texts = rows.filter(row => row.kind === "message").length;
+  const held = messages.flatMap(deliveriesOf).filter(one => one.state === "held");
+  const rootId = root && rootOf(root);
+  return (
+    <main class="page" id="main">
+      <header class="pagehead">
+        <a class="backlink always" href={`${BASE}/rooms/${room}?at=${message}`} aria-label={w.back}><Icon name="chevron-left" /></a>
+        <div><h1 tabIndex={-1}>{w.tree.title}</h1>
+          <p class="hint">{w.tree.in} <a href={`${BASE}/rooms/${room}?at=${message}`}>{visible(known?.title ?? w.room.untitled)}</a>. {w.tree.part}</p></div>
+      </header>
+      {root && (
+        <div class="deeds picks">
+          <span class="hint">{w.tree.size(texts, Boolean(cursor))} · {usage && usage.reports > 0 ? w.tree.tokens(usage.input_tokens, usage.output_tokens) : w.tree.noTokens}
+            {held.length > 0 && ` · ${w.tree.held(held.length)}`}</span>
+          {held.some(one => isMine(one.agent.id)) && <button type="button" class="plain small" onClick={() => setAsking(true)}>{w.tree.release}</button>}
+          <a href={`${BASE}/work?state=open&root=${rootId}`}>{w.tree.work}</a>
+        </div>
+      )}
+      <Fault text={tree.fault.value} />
+      {!root && tree.isLoading.value && <p class="hint" role="status">{w.loading}</p>}
+      <ol class="tree" aria-label={w.tree.list}>
+        {rows.map(row => (
+          <li key={row.kind === "steps" ? row.line.id : row.message.id} id={row.kind === "message" ? `tree-${row.message.id}` : undefined}
+            class={`d${Math.min(row.depth, MOST_INDENTED)}${row.kind === "message" && row.message.id === message ? " here" : ""}`}>
+            <Guarded>{row.kind === "steps" ? <Steps line={row.line} /> : <One message={row.message} above={row.above} isParticipant={isParticipant} />}</Guarded>
+          </li>
+        ))}
+      </ol>
+      {cursor && <button type="button" class="plain" disabled={tree.isLoading.value} onClick={() => tree.more()}>{w.work.more}</button>}
+      {isAsking && <WorkBulk kind="retry" scope="mine" target={{ filters: [{ state: "held", root: rootId! }] }} onItem={() => undefined} onClose={() => setAsking(false)} />}
+    </main>
+  );
+}
+
+function One({ message, above, isParticipant }: { message: TreeMessage; above: TreeMessage | null | undefined; isParticipant: boolean }) {
+  const { hop } = message;
+  const name = visible(message.sender_name);
+  return (
+    <article aria-label={w.room.message(name, clock(message.inserted_at))}>
+      <header>
+        <Face id={message.sender_id} name={message.sender_name} isAgent={message.sender_type === "Agent"} small />
+        <span class="name">{name}</span>
+        {message.sender_type === "Agent" && <span class="tag">{w.agent}</span>}
+        <time dateTime={message.inserted_at} title={exact(message.inserted_at)}>{since(message.inserted_at, now.value)}</time>
+        <span class="tag">{w.tree.hop(hop)}</span>
+        <a href={`${BASE}/rooms/${message.chat_room_id}?at=${message.id}`}>{w.tree.show}</a>
+      </header>
+      {above !== undefined && (
+        <p class="hint">{above ? w.tree.follows(visible(above.sender_name), clock(above.inserted_at)) : w.tree.elsewhere}</p>
+      )}
+      {message.message_type === "attention" && <p class="warning"><Icon name="triangle-alert" size={16} /> {w.room.attention(name)}</p>}
+      <Markdown text={message.content} mentions={mentionsOf(message)} isPlain={!isText(message)} />
+      <Deliveries message={message} isParticipant={isParticipant} />
+    </article>
+  );
+}
