@@ -1,6 +1,7 @@
 // Every text that people read.
 
 import type { State } from "./pure/message.ts";
+import { agentWork, organization, usage } from "./words/organization.ts";
 
 export const errors = {
   unreachable: "The server cannot be reached. Check your connection and try again.",
@@ -10,7 +11,7 @@ export const errors = {
   withRequest: (message: string, id: string) => `${message} (request ${id})`,
 };
 
-const many = (count: number, one: string, more = `${one}s`): string => `${count} ${count === 1 ? one : more}`;
+export const many = (count: number, one: string, more = `${one}s`): string => `${count} ${count === 1 ? one : more}`;
 const list = (names: string[]): string => new Intl.ListFormat("en", { type: "conjunction" }).format(names);
 
 export const w = {
@@ -82,6 +83,7 @@ export const w = {
     rooms: "Rooms",
     roomsOfAgents: "Rooms of your agents",
     agents: "Agents",
+    organization: "Organization",
     settings: "Settings",
     logOut: "Log out",
     newRoom: "New room",
@@ -381,11 +383,15 @@ export const w = {
       ["C", "Write a message"],
       ["G, then R", "Rooms"],
       ["G, then A", "Agents"],
+      ["G, then O", "Organization"],
       ["G, then S", "Settings"],
       ["Alt+↑ / Alt+↓", "Previous or next room"],
       ["Esc", "Close, or jump to the newest message"],
       ["?", "Show this list"],
     ] as [string, string][],
   },
+  organization,
+  usage,
+  agentWork,
   log: (sender: string, text: string) => `${sender}: ${text}`,
 };

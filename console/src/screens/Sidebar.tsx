@@ -32,7 +32,8 @@ export function Sidebar({ onNewRoom }: { onNewRoom: () => void }) {
         <button type="button" class="quiet square" aria-label={w.nav.newRoom} title={w.nav.newRoom} onClick={onNewRoom}><Icon name="plus" /></button>
       </header>
       <ul class="places">
-        <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") ? "page" : undefined}><Icon name="bot" />{w.nav.agents}</a></li>
+        <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") || path === "/usage" ? "page" : undefined}><Icon name="bot" />{w.nav.agents}</a></li>
+        <li><a href={`${BASE}/organization`} aria-current={path.startsWith("/organization") ? "page" : undefined}><Icon name="building-2" />{w.nav.organization}</a></li>
         <li><a href={`${BASE}/settings`} aria-current={path === "/settings" ? "page" : undefined}><Icon name="settings" />{w.nav.settings}</a></li>
       </ul>
       <div class="list">

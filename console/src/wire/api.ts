@@ -35,6 +35,34 @@ export interface AttemptView {
   status: string;
 }
 
+export interface AuditEntryView {
+  action: string;
+  actor?: AuditObjectView | null;
+  detail?: string | null;
+  id: Id;
+  inserted_at: Instant;
+  place?: AuditObjectView | null;
+  subject: AuditObjectView;
+}
+
+export interface AuditObjectView {
+  id: Id;
+  name?: string | null;
+  type: string;
+}
+
+export interface BudgetsView {
+  agent_messages?: number | null;
+  agent_tokens?: number | null;
+  organization_messages?: number | null;
+  organization_tokens?: number | null;
+  room_messages?: number | null;
+  room_tokens?: number | null;
+  tree_messages?: number | null;
+  tree_tokens?: number | null;
+  used_today: UsedView;
+}
+
 export interface ChatAgentView {
   handle: string;
   id: Id;
@@ -98,9 +126,36 @@ export type Id = string;
 
 export type Instant = string;
 
+export interface InvitationView {
+  accepted_at?: Instant | null;
+  accepted_by?: Id | null;
+  created_by?: Id | null;
+  email?: string | null;
+  expires_at: Instant;
+  id: Id;
+  inserted_at: Instant;
+  revoked_at?: Instant | null;
+  role: string;
+  status: string;
+}
+
+export interface InvitedView {
+  invitation: InvitationView;
+  link?: string | null;
+  token: string;
+}
+
 export type ListAgentsMetadata = PageMetadata & { available_filters: FilterView[]; sortable_fields: FieldView[] };
 
 export type ListedChatView = ChatDetailsView & Partial<RosterHeadView> & Partial<StandingView> & Partial<NewestView>;
+
+export interface MemberView {
+  handle: string;
+  id: Id;
+  inserted_at: Instant;
+  name: string;
+  role: string;
+}
 
 export interface MessageView {
   attachments: (Record<string, unknown>)[];
@@ -130,9 +185,27 @@ export interface NumberedMetadata {
   total_pages: number;
 }
 
+export interface OrganizationView {
+  foreign: string;
+  id: Id;
+  inserted_at: Instant;
+  max_hops?: number | null;
+  max_pair_messages?: number | null;
+  members: number;
+  name: string;
+  pause?: PauseView | null;
+  plan: PlanView;
+  role: string;
+}
+
 export type PageMetadata = Partial<NumberedMetadata> & { has_more: boolean; limit: number; next_cursor?: string | null; total_count?: number | null };
 
 export type ParticipantView = Partial<PresenceView> & { description?: string | null; handle: string; id: Id; is_external?: boolean | null; name: string; role: string; status: string; type: string };
+
+export interface PauseView {
+  reason: string;
+  since: Instant;
+}
 
 export interface PeerView {
   description?: string | null;
@@ -147,6 +220,16 @@ export interface PeerView {
   source: string;
   tags: string[];
   type: string;
+}
+
+export interface PlanView {
+  agents?: number | null;
+  bytes?: number | null;
+  chats?: number | null;
+  memories: boolean;
+  messages?: number | null;
+  name: string;
+  participants?: number | null;
 }
 
 export interface PresenceView {
@@ -240,6 +323,25 @@ export interface TaskCountsView {
   pending: number;
 }
 
+export interface TokensView {
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  input_tokens: number;
+  output_tokens: number;
+  reports: number;
+}
+
+export type UsageMetadata = PageMetadata & { currency?: string | null; group_by: string; totals?: UsageSumView | null };
+
+export type UsageSumView = TokensView & { cost?: string | null; unpriced_tokens: number };
+
+export type UsageView = UsageSumView & { chat_room_id?: Id | null; handle?: string | null; id?: string | null; name?: string | null };
+
+export interface UsedView {
+  messages: number;
+  tokens: number;
+}
+
 export interface WarningView {
   code: string;
   handles: string[];
@@ -323,6 +425,12 @@ export interface Operations {
     query: { cursor?: string; limit?: number };
     body: undefined;
     answer: { data: ExecutionView[]; metadata: PageMetadata };
+  };
+  interruptAgent: {
+    path: { agent_id: string; execution_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: ExecutionView };
   };
   rotateAgentKey: {
     path: { agent_id: string };
@@ -420,6 +528,102 @@ export interface Operations {
     body: undefined;
     answer: { data: ParticipantView };
   };
+  acceptInvitation: {
+    path: {};
+    query: {};
+    body: { invitation: { token: string } };
+    answer: { data: OrganizationView };
+  };
+  showOrganization: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: OrganizationView };
+  };
+  renameOrganization: {
+    path: {};
+    query: {};
+    body: { organization: { foreign?: "allow" | "label" | "hold"; max_hops?: number | null; max_pair_messages?: number | null; name?: string } };
+    answer: { data: OrganizationView };
+  };
+  listAuditEntries: {
+    path: {};
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string };
+    body: undefined;
+    answer: { data: AuditEntryView[]; metadata: PageMetadata };
+  };
+  showBudgets: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: BudgetsView };
+  };
+  setBudgets: {
+    path: {};
+    query: {};
+    body: { budgets: { agent_messages?: number | null; agent_tokens?: number | null; organization_messages?: number | null; organization_tokens?: number | null; room_messages?: number | null; room_tokens?: number | null; tree_messages?: number | null; tree_tokens?: number | null } };
+    answer: { data: BudgetsView };
+  };
+  listInvitations: {
+    path: {};
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number };
+    body: undefined;
+    answer: { data: InvitationView[]; metadata: PageMetadata };
+  };
+  invite: {
+    path: {};
+    query: {};
+    body: { invitation: { email?: string | null; expires_at?: string | null; role?: "admin" | "member" } };
+    answer: { data: InvitedView };
+  };
+  revokeInvitation: {
+    path: { invitation_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: InvitationView };
+  };
+  leaveOrganization: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: OrganizationView };
+  };
+  listMembers: {
+    path: {};
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number };
+    body: undefined;
+    answer: { data: MemberView[]; metadata: PageMetadata };
+  };
+  removeMember: {
+    path: { member_id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  setMemberRole: {
+    path: { member_id: string };
+    query: {};
+    body: { member: { role: "admin" | "member" } };
+    answer: { data: MemberView };
+  };
+  pauseOrganization: {
+    path: {};
+    query: {};
+    body: { reason: string };
+    answer: { data: OrganizationView };
+  };
+  resumeOrganization: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: OrganizationView };
+  };
+  listOrganizationUsage: {
+    path: {};
+    query: { cursor?: string; limit?: number; since?: string; until?: string; agent_id?: string; chat_id?: string; root_id?: string; group_by?: "tree" | "room" | "agent" | "owner" | "organization" | "day" | "model" };
+    body: undefined;
+    answer: { data: UsageView[]; metadata: UsageMetadata };
+  };
   listPeers: {
     path: {};
     query: { page?: number; page_size?: number; not_in_chat?: string; type?: "User" | "Agent" };
@@ -437,6 +641,12 @@ export interface Operations {
     query: {};
     body: { user: { first_name?: string | null; last_name?: string | null } };
     answer: { data: ProfileView };
+  };
+  listUsage: {
+    path: {};
+    query: { cursor?: string; limit?: number; since?: string; until?: string; agent_id?: string; chat_id?: string; root_id?: string; group_by?: "tree" | "room" | "agent" | "owner" | "organization" | "day" | "model" };
+    body: undefined;
+    answer: { data: UsageView[]; metadata: UsageMetadata };
   };
   listWork: {
     path: {};
@@ -483,6 +693,7 @@ export const ROUTES: Record<keyof Operations, string> = {
   findAgent: "GET /api/v1/me/agents/{agent_id}",
   updateAgent: "PATCH /api/v1/me/agents/{agent_id}",
   listExecutions: "GET /api/v1/me/agents/{agent_id}/executions",
+  interruptAgent: "POST /api/v1/me/agents/{agent_id}/executions/{execution_id}/interrupt",
   rotateAgentKey: "POST /api/v1/me/agents/{agent_id}/rotate-key",
   listChats: "GET /api/v1/me/chats",
   createChat: "POST /api/v1/me/chats",
@@ -499,9 +710,26 @@ export const ROUTES: Record<keyof Operations, string> = {
   listParticipants: "GET /api/v1/me/chats/{chat_id}/participants",
   addParticipant: "POST /api/v1/me/chats/{chat_id}/participants",
   removeParticipant: "DELETE /api/v1/me/chats/{chat_id}/participants/{participant_id}",
+  acceptInvitation: "POST /api/v1/me/invitations/accept",
+  showOrganization: "GET /api/v1/me/organization",
+  renameOrganization: "PATCH /api/v1/me/organization",
+  listAuditEntries: "GET /api/v1/me/organization/audit",
+  showBudgets: "GET /api/v1/me/organization/budgets",
+  setBudgets: "PATCH /api/v1/me/organization/budgets",
+  listInvitations: "GET /api/v1/me/organization/invitations",
+  invite: "POST /api/v1/me/organization/invitations",
+  revokeInvitation: "DELETE /api/v1/me/organization/invitations/{invitation_id}",
+  leaveOrganization: "POST /api/v1/me/organization/leave",
+  listMembers: "GET /api/v1/me/organization/members",
+  removeMember: "DELETE /api/v1/me/organization/members/{member_id}",
+  setMemberRole: "PATCH /api/v1/me/organization/members/{member_id}",
+  pauseOrganization: "POST /api/v1/me/organization/pause",
+  resumeOrganization: "POST /api/v1/me/organization/resume",
+  listOrganizationUsage: "GET /api/v1/me/organization/usage",
   listPeers: "GET /api/v1/me/peers",
   showProfile: "GET /api/v1/me/profile",
   updateProfile: "PUT /api/v1/me/profile",
+  listUsage: "GET /api/v1/me/usage",
   listWork: "GET /api/v1/me/work",
   findWork: "GET /api/v1/me/work/{message_id}/{agent_id}",
   deadLetterWork: "POST /api/v1/me/work/{message_id}/{agent_id}/dead-letter",
