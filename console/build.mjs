@@ -17,7 +17,7 @@ for (const name of readdirSync(out)) rmSync(join(out, name));
 // HTML in marked, and long polling in phoenix.
 const unused = [
   [/marked\.esm\.js$/, /var v=new ne;.*export\{.*?\};/s, "export{w as Lexer};"],
-  [/phoenix\.mjs$/, /var LongPoll = class \{.*?\n\};/s, "var LongPoll = class {};"],
+  [/phoenix\.mjs$/, /static request\(.*?(static serialize\(.*?)var LongPoll = class \{.*?\n\};/s, "$1var LongPoll = class {};"],
 ];
 const trim = {
   name: "trim",

@@ -94,7 +94,7 @@ function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | nu
   if (path === "/agents" || path === "/agents/new") return <Agents isRegistering={path === "/agents/new"} onRoom={onRoom} />;
   if (kind === "agents" && id) return <Agent key={id} id={id} onRoom={onRoom} />;
   if (path === "/usage") return <OwnUsage />;
-  if (kind === "organization" && (id ?? "") in w.organization.tabs) return <Organization key="organization" tab={id ?? ""} />;
+  if (kind === "organization" && Object.hasOwn(w.organization.tabs, id ?? "")) return <Organization key="organization" tab={id ?? ""} />;
   if (path === "/settings") return <Settings />;
   return <main class="blank" id="main"><div><h1 tabIndex={-1}>{w.notFound.title}</h1><p>{w.notFound.text}</p><a class="button" href={`${BASE}/`}>{w.notFound.home}</a></div></main>;
 }

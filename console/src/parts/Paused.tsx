@@ -7,7 +7,7 @@ import { now } from "../store/now.ts";
 import { inform } from "../store/notices.ts";
 import { isAdmin, organization, pause, resume } from "../store/organization.ts";
 import { w } from "../words.ts";
-import { Confirm } from "./Dialog.tsx";
+import { Confirm, typed } from "./Dialog.tsx";
 import { Field } from "./Field.tsx";
 import { Icon } from "./Icon.tsx";
 
@@ -37,12 +37,10 @@ export function AskResume({ onClose }: { onClose: () => void }) {
 }
 
 export function AskPause({ onClose }: { onClose: () => void }) {
-  const [reason, setReason] = useState("");
-  const submit = async (): Promise<void> => { await pause(reason.trim()); inform(w.organization.pausedDone); };
+  const submit = async (data: FormData): Promise<void> => { await pause(typed(data, "reason")); inform(w.organization.pausedDone); };
   return (
     <Confirm title={w.organization.pause} text={w.organization.pauseText} submit={w.organization.pause} danger onSubmit={submit} onClose={onClose}>
-      <Field label={w.organization.pauseReason} hint={w.organization.pauseReasonHint} required maxLength={500} pattern=".*\S.*" value={reason} data-focus
-        onInput={event => setReason(event.currentTarget.value)} />
+      <Field label={w.organization.pauseReason} hint={w.organization.pauseReasonHint} name="reason" required maxLength={500} pattern=".*\S.*" data-focus />
     </Confirm>
   );
 }

@@ -5,7 +5,7 @@ import { plain } from "../pure/markdown.ts";
 import type { Id } from "../pure/message.ts";
 import { day, money, number, tokens } from "../pure/usage.ts";
 import { visible } from "../pure/visible.ts";
-import { isMine } from "../store/agents.ts";
+import { agents, isMine } from "../store/agents.ts";
 import { now } from "../store/now.ts";
 import { roomOf } from "../store/rooms.ts";
 import { BASE } from "../store/route.ts";
@@ -86,7 +86,7 @@ function Name({ row, group, ofAll }: { row: UsageView; group: Group; ofAll: bool
   const name = group === "model" ? row.id : row.name;
   const handle = row.handle && <span class="handle"> @{row.handle}</span>;
   if (name == null) return <>{w.usage.unknown[group]}{handle}</>;
-  const text = group === "tree" ? plain(visible(name), [], NAME) : visible(name);
+  const text = group === "tree" ? plain(visible(name), agents.value.map(one => ({ id: one.id, name: one.name, handle: one.handle, kind: "mention" })), NAME) : visible(name);
   // Admins see the titles of rooms that they cannot open.
   const room = group === "room" ? row.id : row.chat_room_id;
   const canOpen = room && (!ofAll || roomOf(room));

@@ -15,7 +15,7 @@ import { BASE } from "../store/route.ts";
 import type { ExecutionView, WorkItemView } from "../wire/api.ts";
 import { w } from "../words.ts";
 
-const WATCH_MS = 10_000;
+const WATCH_MS = 15_000;
 
 export function AgentWork({ agent }: { agent: Agent }) {
   const work = useRead(() => openWork(agent.id), [agent.id], WATCH_MS);

@@ -23,7 +23,7 @@ export function Join() {
     <main class="page" id="main">
       <header class="pagehead"><h1 tabIndex={-1}>{words.join}</h1></header>
       <section class="sheet">
-        <p>{words.joinText(user.value?.handle ?? "", visible(organization.value?.name ?? ""))}</p>
+        {organization.value && <p>{words.joinText(user.value?.handle ?? "", visible(organization.value.name))}</p>}
         <p>{words.joinAgents}</p>
         <p class="hint">{words.joinOther}</p>
         <form onSubmit={form.submit}>

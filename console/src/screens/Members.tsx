@@ -122,7 +122,7 @@ function Invite({ onDone, onClose }: { onDone: (answer: InvitedView) => void; on
     <Confirm title={words.invite} submit={words.inviteSubmit} fields={["email", "expires_at"]} onSubmit={create} onClose={onClose}>
       {fault => (
         <>
-          <Segments label={words.inviteRole} name="role" options={words.role} value="member" />
+          <Segments label={words.inviteRole} name="role" options={words.roles} value="member" />
           <Field label={words.inviteEmail} hint={words.inviteEmailHint} name="email" type="email" maxLength={254} autocomplete="off" data-focus fault={fault("email")} />
           <Field label={words.inviteDays} name="days" type="number" required min={1} max={90} defaultValue={7} fault={fault("expires_at")} />
         </>

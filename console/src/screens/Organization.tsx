@@ -1,7 +1,7 @@
 // The caller's organization: its name, plan, and pause; the other tabs have files of their own.
 
 import { useEffect, useState } from "preact/hooks";
-import { Confirm } from "../parts/Dialog.tsx";
+import { Confirm, typed } from "../parts/Dialog.tsx";
 import { Dot } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
@@ -120,10 +120,9 @@ function Leave() {
 }
 
 function Rename({ one, onClose }: { one: OrganizationView; onClose: () => void }) {
-  const [name, setName] = useState(one.name);
   return (
-    <Confirm title={w.organization.rename} submit={w.save} onSubmit={() => change({ name: name.trim() })} onClose={onClose}>
-      <Field label={w.organization.name} hint={w.organization.nameHint} required maxLength={100} value={name} data-focus onInput={event => setName(event.currentTarget.value)} />
+    <Confirm title={w.organization.rename} submit={w.save} fields={["name"]} onSubmit={data => change({ name: typed(data, "name") })} onClose={onClose}>
+      {fault => <Field label={w.organization.name} name="name" required maxLength={100} defaultValue={one.name} data-focus fault={fault("name")} />}
     </Confirm>
   );
 }

@@ -5,12 +5,11 @@ import { many } from "../words.ts";
 export const organization = {
   title: "Organization",
   role: { admin: "admin", member: "member" } as Record<string, string>,
+  roles: { member: "Member", admin: "Admin" },
   you: (role: string) => (role === "admin" ? "You are an admin." : "You are a member. Admins change what is here."),
-  missing: "The organization could not be loaded.",
   tabs: { "": "Overview", limits: "Limits", usage: "Usage", audit: "Audit log" } as Record<string, string>,
   rename: "Rename",
   name: "Name",
-  nameHint: "All members see it.",
   plan: "Plan",
   planName: "Plan",
   agents: "Agents",
@@ -40,7 +39,6 @@ export const organization = {
   resumedDone: "The organization has resumed.",
 
   members: "Members",
-  memberSince: (time: string) => `account since ${time}`,
   makeAdmin: "Make admin",
   makeMember: "Make member",
   roleDone: (name: string, role: string) => `${name} is ${role === "admin" ? "an admin" : "a member"} now.`,
@@ -153,7 +151,6 @@ export const usage = {
   unpriced: (count: string) => `${count} tokens have no price and are not part of the cost.`,
   unknown: { agent: "Unknown agent", room: "A room that you cannot see", tree: "A message that you cannot see", model: "Without a model", owner: "Unknown owner", day: "" },
   caption: (group: string) => `Usage by ${group.toLowerCase()}`,
-  refresh: "Refresh",
 };
 
 export const agentWork = {
