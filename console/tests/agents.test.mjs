@@ -141,7 +141,7 @@ run(Failing())
   await page.getByRole("button", { name: "Dead-letter", exact: true }).click();
   await page.locator(".delivery.dead", { hasText: "dead-lettered" }).waitFor();
   await until("the two behind it are answered", async () => (await page.locator(".delivery.processed").count()) === 2, 40_000);
-  await page.locator(".delivery.dead").getByText("The model cannot read it").waitFor();
+  await page.locator(".delivery.dead").getByText("The model cannot read it").first().waitFor();
   assertClean(seen);
 });
 

@@ -176,7 +176,7 @@ test("a_pause_is_shown_everywhere_and_lifted", async t => {
   await page.getByRole("button", { name: "Pause all agents" }).click();
   await page.getByLabel("Reason").fill("The bill <b>explodes</b>");
   await submit(page, "Pause all agents");
-  const bar = one => one.locator(".linkbar", { hasText: "The organization is paused since" });
+  const bar = one => one.locator(".linkbar", { hasText: "The organization has been paused since" });
   await bar(page).getByText("The bill <b>explodes</b>").waitFor();
   for (const path of ["/", "/agents", "/settings", "/usage"]) { await page.goto(base + path); await bar(page).waitFor(); }
   await openRoom(it, room);

@@ -18,11 +18,12 @@ import type { InvitationView, InvitedView, MemberView } from "../wire/api.ts";
 import { user } from "../wire/session.ts";
 import { w } from "../words.ts";
 
+const WATCH_MS = 30_000;
 type Asked = { kind: "remove" | "stepDown"; member: MemberView };
 
 export function Members() {
-  // The number of members is read again and again; when it changes, so did the list.
-  const pages = usePages(members, [organization.value?.members]);
+  // When the number of members changes, so did the list.
+  const pages = usePages(members, [organization.value?.members], WATCH_MS);
   const [asking, setAsking] = useState<Asked | null>(null);
   const words = w.organization;
   const give = async (member: MemberView, role: Role): Promise<void> => {
@@ -32,6 +33,7 @@ export function Members() {
   };
   const remove = async (member: MemberView): Promise<void> => {
     await removeMember(member.id);
+    pages.change(rows => rows.filter(one => one.id !== member.id));
     inform(words.removed(visible(member.name)));
   };
   return (
@@ -79,7 +81,7 @@ const guest = (one: InvitationView): string => visible(one.email ?? w.organizati
 function Invitations() {
   const words = w.organization;
   // Who joins has accepted one.
-  const pages = usePages(invitations, [organization.value?.members]);
+  const pages = usePages(invitations, [organization.value?.members], WATCH_MS);
   const [isInviting, setInviting] = useState(false);
   const [token, setToken] = useState("");
   const [revoking, setRevoking] = useState<InvitationView | null>(null);

@@ -73,13 +73,13 @@ export const members = (cursor?: string) => call("listMembers", { query: { limit
 
 export async function setRole(id: string, role: Role): Promise<MemberView> {
   const { data } = await call("setMemberRole", { path: { member_id: id }, body: { member: { role } } });
-  await load();
+  look();
   return data;
 }
 
 export async function removeMember(id: string): Promise<void> {
   await call("removeMember", { path: { member_id: id } });
-  await load();
+  look();
 }
 
 export const invitations = (cursor?: string) => call("listInvitations", { query: { limit: 20, ...(cursor ? { cursor } : {}) } });
