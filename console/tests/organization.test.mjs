@@ -1,5 +1,7 @@
 // The organization: who is in it, what it limits, and what it uses.
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { assertClean, closeBrowser, logIn, openRoom, PASSWORD, until, watch, world } from "./world.mjs";
 
@@ -297,6 +299,28 @@ test("usage_is_summed_up", async t => {
   await row("Echo").getByRole("cell", { name: "1,550" }).waitFor();
   await page.getByLabel("By", { exact: true }).selectOption("owner");
   await row("@admin").getByRole("cell", { name: "1,557" }).waitFor();
+  assertClean(seen);
+});
+
+test("usage_has_its_cost", async t => {
+  const it = await world(t);
+  const { page, base, server, seen } = it;
+  server.environment.PARLANCE_CONFIG = join(server.directory, "parlance.toml");
+  writeFileSync(server.environment.PARLANCE_CONFIG, 'price_currency = "USD"\n[prices."small-1"]\ninput = 2.5\noutput = 10\n');
+  await server.stop();
+  await server.run();
+  const [echo, scout] = [await server.agent("Echo"), await server.agent("Scout")];
+  await server.call("PATCH", `/me/agents/${echo.id}`, { agent: { model_type: "small-1" } });
+  const room = await server.room("Work", echo, scout);
+  await report(server, echo, room, 1_000_000, 25_000);
+  await report(server, scout, room, 40, 2);
+  await logIn(it);
+  await page.goto(`${base}/usage`);
+  const row = name => page.getByRole("row").filter({ has: page.getByRole("rowheader", { name }) });
+  await row("Echo").getByRole("cell", { name: "2.75 USD" }).waitFor();
+  await row("Scout").getByRole("cell", { name: "no price" }).waitFor();
+  await row("Total").getByRole("cell", { name: "2.75 USD" }).waitFor();
+  await page.getByText("42 tokens have no price and are not part of the cost.").waitFor();
   assertClean(seen);
 });
 
