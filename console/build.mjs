@@ -13,16 +13,23 @@ const source = name => join(here, "src", name);
 mkdirSync(out, { recursive: true });
 for (const name of readdirSync(out)) rmSync(join(out, name));
 
-/** Only the lexer of marked is used. Statements that run when it is loaded keep the rest, so they are cut off. */
-const lexerOnly = {
-  name: "lexer only",
-  setup: ({ onLoad }) => onLoad({ filter: /marked\.esm\.js$/ }, ({ path }) => {
-    const text = readFileSync(path, "utf8");
-    const end = text.search(/var \w+=new \w+;function \w+\(\w+,\w+\)\{return \w+\.parse\(/);
-    const lexer = /(\w+) as Lexer\b/.exec(text)?.[1];
-    if (end < 0 || !lexer) throw new Error("marked has changed; adapt build.mjs");
-    return { contents: `${text.slice(0, end)}export{${lexer} as Lexer};` };
-  }),
+// Parts of packages that the console does not use, and that stay in the bundle because other parts name them: what makes
+// HTML in marked, and long polling in phoenix.
+const unused = [
+  [/marked\.esm\.js$/, /var v=new ne;.*export\{.*?\};/s, "export{w as Lexer};"],
+  [/phoenix\.mjs$/, /static request\(.*?(static serialize\(.*?)var LongPoll = class \{.*?\n\};/s, "$1var LongPoll = class {};"],
+];
+const trim = {
+  name: "trim",
+  setup({ onLoad }) {
+    for (const [filter, part, rest] of unused) {
+      onLoad({ filter }, ({ path }) => {
+        const text = readFileSync(path, "utf8");
+        if (!part.test(text)) throw new Error(`${path} has changed: look at what it exports, and adapt build.mjs`);
+        return { contents: text.replace(part, rest) };
+      });
+    }
+  },
 };
 
 const common = { bundle: true, minify: true, legalComments: "none", charset: "utf8", logLevel: "warning", absWorkingDir: here };
@@ -33,9 +40,9 @@ const script = await build({
   target: ["chrome123", "firefox120", "safari17.5"],
   jsx: "automatic",
   jsxImportSource: "preact",
-  plugins: [lexerOnly],
   outfile: join(out, "app.js"),
   metafile: true,
+  plugins: [trim],
 });
 await build({
   ...common,

@@ -11,6 +11,10 @@ const USED = [
   "listParticipants", "addParticipant", "removeParticipant", "listPeers",
   "listAgents", "findAgent", "registerAgent", "updateAgent", "deleteAgent", "rotateAgentKey", "listExecutions",
   "listWork", "findWork", "retryWork", "deadLetterWork", "sendWorkAgain",
+  "interruptAgent", "listUsage", "listOrganizationUsage",
+  "showOrganization", "renameOrganization", "listMembers", "setMemberRole", "removeMember", "leaveOrganization",
+  "listInvitations", "invite", "revokeInvitation", "acceptInvitation", "pauseOrganization", "resumeOrganization",
+  "showBudgets", "setBudgets", "listAuditEntries",
   "apiVersion",
   // Work across rooms.
   "reassignWork", "retryManyWork", "deadLetterManyWork", "reassignManyWork", "interruptAgent", "listMessageTree", "showOrganization",

@@ -6,20 +6,25 @@ import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { Dialog } from "./parts/Dialog.tsx";
 import { LinkBar } from "./parts/LinkState.tsx";
 import { Notices } from "./parts/Notices.tsx";
+import { PausedBar } from "./parts/Paused.tsx";
 import { explain } from "./pure/errors.ts";
 import type { Id } from "./pure/message.ts";
 import { Agent } from "./screens/Agent.tsx";
 import { Agents } from "./screens/Agents.tsx";
 import { Login, Mark, Register, SetPassword } from "./screens/Entrance.tsx";
+import { Join } from "./screens/Join.tsx";
+import { Organization } from "./screens/Organization.tsx";
 import { NewRoom, Rooms } from "./screens/Rooms.tsx";
 import { Room } from "./screens/Room.tsx";
 import { Settings } from "./screens/Settings.tsx";
 import { Sidebar } from "./screens/Sidebar.tsx";
 import { Tree } from "./screens/Tree.tsx";
 import { Work } from "./screens/Work.tsx";
+import { OwnUsage } from "./screens/Usage.tsx";
 import * as agents from "./store/agents.ts";
 import { refreshAttention } from "./store/attention.ts";
 import { hasShortcuts } from "./store/look.ts";
+import * as organization from "./store/organization.ts";
 import * as rooms from "./store/rooms.ts";
 import { BASE, follow, go, place, visits } from "./store/route.ts";
 import { phase, start, user } from "./wire/session.ts";
@@ -44,7 +49,7 @@ function Inside() {
   return (
     <div class={path !== "/" ? "shell" : rooms.rooms.value.length > 0 ? "shell home" : "shell home fresh"} onClick={follow}>
       <a class="skip" href="#main" onClick={event => { event.preventDefault(); (document.getElementById("composer") ?? document.querySelector<HTMLElement>("h1"))?.focus(); }}>{w.skip}</a>
-      <LinkBar />
+      <div class="bars"><LinkBar /><PausedBar /></div>
       <Sidebar onNewRoom={onNewRoom} />
       <Guarded key={path}><Screen path={path} at={query.get("at")} onNewRoom={onNewRoom} onRoom={onRoom} /></Guarded>
       {creating && <NewRoom chosen={creating} onClose={() => setCreating(null)} />}
@@ -58,7 +63,7 @@ function Inside() {
   );
 }
 
-const TITLES: { [path: string]: string } = { "/": w.rooms.title, "/agents": w.agents.title, "/agents/new": w.registering.title, "/settings": w.settings.title, "/work": w.work.title };
+const TITLES: { [path: string]: string } = { "/": w.rooms.title, "/agents": w.agents.title, "/agents/new": w.registering.title, "/settings": w.settings.title, "/usage": w.usage.title, "/work": w.work.title };
 
 /** A fault in one screen leaves the way to the others. */
 function Guarded({ children }: { children: ComponentChildren }) {
@@ -86,12 +91,15 @@ function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | nu
     if (visit === 0 || document.querySelector("dialog[open]")) return;
     document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
   }, [visit]);
+  if (path === "/register" && organization.invitation.value) return <Join />;
   if (path === "/" || path === "/login" || path === "/register") return <Rooms onNewRoom={onNewRoom} />;
   if (kind === "rooms" && id && part === "tree" && message) return <Tree room={id} message={message} />;
   if (kind === "rooms" && id) return <Room key={id} id={id} at={at} />;
   if (path === "/agents" || path === "/agents/new") return <Agents isRegistering={path === "/agents/new"} onRoom={onRoom} />;
   if (kind === "agents" && id) return <Agent key={id} id={id} onRoom={onRoom} />;
   if (path === "/work") return <Work />;
+  if (path === "/usage") return <OwnUsage />;
+  if (kind === "organization" && Object.hasOwn(w.organization.tabs, id ?? "")) return <Organization key="organization" tab={id ?? ""} />;
   if (path === "/settings") return <Settings />;
   return <main class="blank" id="main"><div><h1 tabIndex={-1}>{w.notFound.title}</h1><p>{w.notFound.text}</p><a class="button" href={`${BASE}/`}>{w.notFound.home}</a></div></main>;
 }
@@ -112,7 +120,7 @@ function useShortcuts(showKeys: () => void): void {
       }
       if (!hasShortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
       if ((event.target as Element).closest("input, textarea, select, [contenteditable]")) return;
-      const target = isAfterG ? { r: "/", a: "/agents", s: "/settings", w: "/work" }[event.key] : undefined;
+      const target = isAfterG ? { r: "/", a: "/agents", o: "/organization", s: "/settings", w: "/work" }[event.key] : undefined;
       isAfterG = event.key === "g";
       if (target) go(target);
       else if (event.key === "c") document.getElementById("composer")?.focus();
@@ -137,6 +145,7 @@ effect(() => {
       rooms.start(id);
       agents.start(id);
       refreshAttention();
+      organization.start();
     });
   } else if (phase.value === "out" && !["/login", "/welcome", "/reset", "/register"].includes(place.value.path)) {
     const wanted = location.pathname.slice(BASE.length) + location.search;
@@ -144,7 +153,7 @@ effect(() => {
   }
 });
 effect(() => {
-  if (phase.value === "in" && place.value.path === "/login") queueMicrotask(() => go(place.value.query.get("to") ?? "/", true));
+  if (phase.value === "in" && place.value.path === "/login") queueMicrotask(() => go(organization.invitation.value ? "/register" : (place.value.query.get("to") ?? "/"), true));
   if (phase.value === "out") document.title = w.app;
 });
 

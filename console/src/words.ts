@@ -2,6 +2,7 @@
 
 import type { State } from "./pure/message.ts";
 import { tree, work } from "./words/work.ts";
+import { agentWork, organization, usage } from "./words/organization.ts";
 
 export const errors = {
   unreachable: "The server cannot be reached. Check your connection and try again.",
@@ -11,7 +12,7 @@ export const errors = {
   withRequest: (message: string, id: string) => `${message} (request ${id})`,
 };
 
-const many = (count: number, one: string, more = `${one}s`): string => `${count} ${count === 1 ? one : more}`;
+export const many = (count: number, one: string, more = `${one}s`): string => `${count} ${count === 1 ? one : more}`;
 const list = (names: string[]): string => new Intl.ListFormat("en", { type: "conjunction" }).format(names);
 
 export const w = {
@@ -83,6 +84,7 @@ export const w = {
     rooms: "Rooms",
     roomsOfAgents: "Rooms of your agents",
     agents: "Agents",
+    organization: "Organization",
     settings: "Settings",
     logOut: "Log out",
     newRoom: "New room",
@@ -264,7 +266,7 @@ export const w = {
     add: "Add people or agents",
     addTitle: "Add to room",
     filter: "Find by name or handle",
-    addOne: (name: string) => `Add ${name}`,
+    addOne: "Add",
     added: (name: string) => `${name} is in the room now.`,
     remove: (name: string) => `Remove ${name}`,
     removeAsk: (name: string) => `Remove ${name} from this room?`,
@@ -383,12 +385,16 @@ export const w = {
       ["G, then R", "Rooms"],
       ["G, then A", "Agents"],
       ["G, then W", "Work"],
+      ["G, then O", "Organization"],
       ["G, then S", "Settings"],
       ["Alt+↑ / Alt+↓", "Previous or next room"],
       ["Esc", "Close, or jump to the newest message"],
       ["?", "Show this list"],
     ] as [string, string][],
   },
+  organization,
+  usage,
+  agentWork,
   log: (sender: string, text: string) => `${sender}: ${text}`,
 
   work,

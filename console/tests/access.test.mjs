@@ -74,9 +74,34 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first }
     ["agent, edit", async page => { await to(`/agents/${agents.Writer.id}`, ".sheet")(page); await page.getByRole("button", { name: "Edit" }).click(); }],
     ["agent, rotate", async page => { await to(`/agents/${agents.Writer.id}`, ".sheet")(page); await page.getByRole("button", { name: "Rotate key" }).click(); }],
     ["agent, delete", async page => { await to(`/agents/${agents.Writer.id}`, ".sheet")(page); await page.getByRole("button", { name: "Delete agent" }).click(); }],
+    ["agent, interrupt", async page => { await to(`/agents/${agents.Translator.id}`, ".tally")(page); await page.getByRole("button", { name: /^Interrupt in/ }).click(); }],
+    ["usage", to("/usage", ".sums")],
+    ["organization", to("/organization", ".somebody")],
+    ["organization, invite", async page => { await to("/organization", ".somebody")(page); await page.getByRole("button", { name: "Invite somebody" }).click(); }],
+    ["organization, invited", async page => {
+      await to("/organization", ".somebody")(page);
+      await page.getByRole("button", { name: "Invite somebody" }).click();
+      await page.getByRole("button", { name: "Create invitation" }).click();
+      await page.getByRole("group", { name: "Invitation link" }).waitFor();
+    }],
+    ["organization, member", async page => { await to("/organization", ".somebody")(page); await page.getByRole("button", { name: "Actions for Bob Ray" }).click(); }],
+    ["organization, limits", async page => {
+      await server.call("PATCH", "/me/organization/budgets", { budgets: { organization_tokens: 120_000, agent_tokens: 90_000, room_tokens: 50_000 } });
+      await to("/organization/limits", ".alarm.over")(page);
+    }],
+    ["organization, budgets", async page => { await to("/organization/limits", ".sums")(page); await page.getByRole("button", { name: "Set budgets" }).click(); }],
+    ["organization, rules", async page => { await to("/organization/limits", ".sums")(page); await page.getByRole("button", { name: "Change rules" }).click(); }],
+    ["organization, usage", to("/organization/usage", ".sums")],
+    ["organization, audit", to("/organization/audit", ".lines li")],
+    ["invitation", async page => { await page.goto("about:blank"); await to("/register#thnv_i_1_x", "h1")(page); await page.getByText("You are logged in as").waitFor(); }],
     ["settings", to("/settings", ".sheet")],
     ["shortcuts", async page => { await to("/settings", ".sheet")(page); await page.locator("h1").focus(); await page.keyboard.press("?"); await page.locator("dialog[open]").waitFor(); }],
     ["not found", to("/nowhere", ".blank")],
+    ["paused", async page => {
+      await server.call("POST", "/me/organization/pause", { reason: "Costs are too high. Ask Ann before you resume." });
+      await to("/organization", ".somebody")(page);
+      await page.locator(".linkbar", { hasText: "paused" }).waitFor();
+    }],
   ];
 }
 

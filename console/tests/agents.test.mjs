@@ -141,6 +141,38 @@ run(Failing())
   await page.getByRole("button", { name: "Dead-letter", exact: true }).click();
   await page.locator(".delivery.dead", { hasText: "dead-lettered" }).waitFor();
   await until("the two behind it are answered", async () => (await page.locator(".delivery.processed").count()) === 2, 40_000);
-  await page.locator(".delivery.dead").getByText("The model cannot read it").waitFor();
+  await page.locator(".delivery.dead").getByText("The model cannot read it").first().waitFor();
+  assertClean(seen);
+});
+
+test("a_turn_is_interrupted", { skip }, async t => {
+  const it = await world(t);
+  const { page, base, server, seen } = it;
+  const script = join(server.directory, "endless.py");
+  writeFileSync(script, `
+import asyncio
+from agent import Echo, run
+
+class Endless(Echo):
+    async def on_message(self, msg, tools, *context, **details):
+        await asyncio.sleep(3600)
+
+run(Endless())
+`);
+  const echo = await server.agent("Echo");
+  const room = await server.room("Work", echo);
+  const agent = new Agent(server.url, echo.id, echo.key, script);
+  t.after(() => agent.stop());
+  await server.say(room, "@admin/echo think for a long time", echo);
+  await logIn(it);
+  await page.goto(`${base}/agents/${echo.id}`);
+  await page.getByRole("button", { name: "Interrupt in Work" }).waitFor({ timeout: 20_000 });
+  await page.locator(".tally", { hasText: "1 working" }).waitFor({ timeout: 20_000 });
+  await page.getByRole("button", { name: "Interrupt in Work" }).click();
+  await page.getByRole("button", { name: "Interrupt", exact: true }).click();
+  await page.getByText("Echo was told to end its turn.").waitFor();
+  // The client ends the turn, and the page follows by itself.
+  await page.getByText("No open work.").waitFor({ timeout: 30_000 });
+  await page.getByRole("button", { name: "Interrupt in Work" }).waitFor({ state: "detached", timeout: 30_000 });
   assertClean(seen);
 });

@@ -74,5 +74,16 @@ export async function scene(server) {
   const third = await server.say(room, "@admin/writer never mind the long form, a short one will do", Writer);
   await server.call("POST", `/me/work/${third.id}/${Writer.id}/dead-letter`, { reason: "Superseded by the next message" });
   await server.say(room, "And keep it friendly.");
+
+  // A second member, an invitation, and tokens that agents have reported.
+  const invite = invitation => server.call("POST", "/me/organization/invitations", { invitation });
+  const { token } = await invite({ role: "member" });
+  await server.call("POST", "/auth/register", { handle: "bob", email: "bob@example.org", name: "Bob Ray", password: "correct horse battery", invitation: token });
+  await invite({ role: "admin", email: "eve@example.org" });
+  const report = (agent, chat, input_tokens, output_tokens, cache_read_tokens) => ask(agent, "POST", `/chats/${chat}/events`,
+    { event: { content: "Token usage", message_type: "task", metadata: { band_usage: { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens: 0 } } } });
+  await report(Researcher, room, 48_200, 2_110, 31_000);
+  await report(Writer, room, 12_400, 3_020, 0);
+  await report(Translator, quiet, 3_050, 880, 0);
   return { room, quiet, foreign: foreign.id, agents, second: second.id, talk: talk.id, first: first.id };
 }

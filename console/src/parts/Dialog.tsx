@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { explain } from "../pure/errors.ts";
+import { explain, faultOf } from "../pure/errors.ts";
 import { w } from "../words.ts";
 import { Icon } from "./Icon.tsx";
 
@@ -48,17 +48,19 @@ export function Dialog({ title, onClose, children, wide = false }: { title: stri
   );
 }
 
-/** A question with one way on and one way back. */
-export function Confirm({ title, text, submit, danger = false, onSubmit, onClose, children }: {
-  title: string; text?: string; submit: string; danger?: boolean; onSubmit: () => Promise<void> | void; onClose: () => void; children?: ComponentChildren;
+/** A question with one way on and one way back. The faults of `fields` stand at them, others above the buttons. */
+export function Confirm({ title, text, submit, danger = false, wide = false, fields = [], onSubmit, onClose, children }: {
+  title: string; text?: string; submit: string; danger?: boolean; wide?: boolean; fields?: string[];
+  onSubmit: (data: FormData) => Promise<void> | void; onClose: () => void; children?: ComponentChildren | ((fault: (field: string) => string) => ComponentChildren);
 }) {
-  const form = useForm(async () => { await onSubmit(); onClose(); });
+  const form = useForm(async data => { await onSubmit(data); onClose(); });
+  const fault = (field: string): string => faultOf(form.fault, field);
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} wide={wide}>
       <form onSubmit={form.submit}>
         {text && <p>{text}</p>}
-        {children}
-        <Fault text={form.fault ? explain(form.fault) : ""} />
+        {typeof children === "function" ? children(fault) : children}
+        <Fault text={form.fault && !fields.some(fault) ? explain(form.fault) : ""} />
         <footer>
           <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
           <button class={danger ? "danger" : ""} disabled={form.isBusy} data-focus={children ? undefined : true}>{submit}</button>
@@ -86,3 +88,8 @@ export function useForm(work: (data: FormData) => Promise<void>) {
   };
   return { submit, isBusy, fault };
 }
+
+/** What somebody typed. */
+export const typed = (data: FormData, name: string): string => String(data.get(name) ?? "").trim();
+/** A number, or null for an empty field. */
+export const typedNumber = (data: FormData, name: string): number | null => (typed(data, name) ? Number(typed(data, name)) : null);

@@ -36,9 +36,7 @@ export function Reassign({ place, name, onSubmit, onClose }: { place: Place; nam
 export function ChooseAgent({ agents, value, onChoose }: { agents: { id: Id; name: string; handle: string }[] | undefined; value: Id; onChoose: (id: Id) => void }) {
   if (!agents) return <p class="hint" role="status">{w.loading}</p>;
   return (
-    <Select label={w.work.reassignTo} required value={value} data-focus onChange={event => onChoose(event.currentTarget.value)}>
-      <option value="">{agents.length > 0 ? w.work.reassignChoose : w.work.reassignNobody}</option>
-      {agents.map(one => <option key={one.id} value={one.id}>{visible(one.name)} (@{one.handle})</option>)}
-    </Select>
+    <Select label={w.work.reassignTo} required value={value} data-focus onChange={onChoose}
+      options={[["", agents.length > 0 ? w.work.reassignChoose : w.work.reassignNobody], ...agents.map((one): [string, string] => [one.id, `${visible(one.name)} (@${one.handle})`])]} />
   );
 }

@@ -6,18 +6,19 @@ import { Dot, Face } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Secret, awaySince } from "../parts/Secret.tsx";
+import { Usage } from "../parts/Usage.tsx";
 import { explain, faultOf } from "../pure/errors.ts";
 import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
-import { exact, since } from "../pure/when.ts";
-import { agentOf, change, executions, findDisconnect, isLoading, presence, remove, rotateKey, watchPresence, type Agent as Record, type Registered } from "../store/agents.ts";
+import { since } from "../pure/when.ts";
+import { agentOf, findDisconnect, isLoading, presence, remove, rotateKey, watchPresence, type Agent as Record, type Registered } from "../store/agents.ts";
 import { inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
-import { roomOf } from "../store/rooms.ts";
 import { BASE, go } from "../store/route.ts";
-import type { ExecutionView } from "../wire/api.ts";
 import { w } from "../words.ts";
+import { About, EditAgent } from "./AgentEdit.tsx";
 import { PasswordField } from "./Agents.tsx";
+import { AgentWork } from "./AgentWork.tsx";
 
 const WATCH_MS = 4000;
 
@@ -52,18 +53,12 @@ export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
         <Standing agent={agent} />
         <p><a href={`${BASE}/work?state=open&agent=${id}`}>{w.work.ofAgent}</a></p>
       </section>
+      <AgentWork agent={agent} />
       <section class="sheet">
-        <h2>{w.agentPage.rooms}</h2>
-        <RoomsOf id={id} />
+        <h2>{w.agentWork.usage}</h2>
+        <Usage groups={["day", "room", "tree", "model"]} agent={id} />
       </section>
-      <section class="sheet">
-        <h2>{w.agentPage.about}</h2>
-        <dl>
-          <dt>{w.agents.description}</dt><dd>{visible(agent.description)}</dd>
-          <dt>{w.agents.created}</dt><dd><time dateTime={agent.inserted_at}>{exact(agent.inserted_at)}</time></dd>
-          <dt>{w.agentPage.maxAttempts}</dt><dd>{agent.max_attempts ?? w.agentPage.noLimit}</dd>
-        </dl>
-      </section>
+      <About agent={agent} />
       <section class="sheet">
         <h2>{w.agentPage.danger}</h2>
         <div class="deeds">
@@ -71,7 +66,7 @@ export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
           <button type="button" class="plain danger" onClick={() => setAsking("delete")}><Icon name="trash" size={16} />{w.agentPage.delete}</button>
         </div>
       </section>
-      {asking === "edit" && <Edit agent={agent} onClose={close} />}
+      {asking === "edit" && <EditAgent agent={agent} onClose={close} />}
       {asking === "rotate" && <Rotate agent={agent} onClose={close} onDone={setRegistered} />}
       {asking === "delete" && <Delete agent={agent} onClose={close} />}
       {registered && <Secret registered={registered} isNew={false} onClose={() => setRegistered(null)} />}
@@ -95,49 +90,6 @@ function Standing({ agent }: { agent: Record }) {
         <p class="hint">{last ? w.agents.lastSeen(since(last.at, now.value), last.reason) : state.isOnline ? "" : w.agents.neverSeen}</p>
       )}
     </div>
-  );
-}
-
-function RoomsOf({ id }: { id: Id }) {
-  const [list, setList] = useState<ExecutionView[] | null>(null);
-  const [fault, setFault] = useState("");
-  useEffect(() => { executions(id).then(setList, cause => setFault(explain(cause))); }, [id]);
-  if (fault) return <Fault text={fault} />;
-  if (!list) return <p class="hint">{w.loading}</p>;
-  if (list.length === 0) return <p class="hint">{w.agentPage.noRooms}</p>;
-  return (
-    <ul class="lines">
-      {list.map(one => (
-        <li key={one.id}>
-          <a href={`${BASE}/rooms/${one.chat_room_id}`}>{visible(roomOf(one.chat_room_id)?.title ?? w.room.untitled)}</a>
-          <span class="hint">{one.stopped ? w.agentPage.stopped : (w.agentPage.roomState[one.status] ?? one.status)}</span>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function Edit({ agent, onClose }: { agent: Record; onClose: () => void }) {
-  const form = useForm(async data => {
-    const limit = String(data.get("limit")).trim();
-    await change(agent.id, { name: String(data.get("name")).trim(), description: String(data.get("description")).trim(), max_attempts: limit ? Number(limit) : null });
-    onClose();
-  });
-  const fault = (field: string): string => faultOf(form.fault, field);
-  const isPlaced = ["name", "description", "max_attempts"].some(field => fault(field));
-  return (
-    <Dialog title={w.agentPage.edit} onClose={onClose}>
-      <form onSubmit={form.submit}>
-        <Field label={w.agents.name} name="name" required maxLength={100} defaultValue={agent.name} data-focus fault={fault("name")} />
-        <Field label={w.agents.description} name="description" required maxLength={500} defaultValue={agent.description} fault={fault("description")} />
-        <Field label={w.agentPage.maxAttempts} hint={w.agentPage.maxAttemptsHint} name="limit" type="number" min={1} max={1000} defaultValue={agent.max_attempts ?? ""} fault={fault("max_attempts")} />
-        <Fault text={form.fault && !isPlaced ? explain(form.fault) : ""} />
-        <footer>
-          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
-          <button disabled={form.isBusy}>{w.save}</button>
-        </footer>
-      </form>
-    </Dialog>
   );
 }
 

@@ -24,6 +24,7 @@ export function Agents({ isRegistering, onRoom }: { isRegistering: boolean; onRo
       <header class="pagehead">
         <a class="backlink" href={`${BASE}/`} aria-label={w.back}><Icon name="chevron-left" /></a>
         <div><h1 tabIndex={-1}>{w.agents.title}</h1><p class="hint">{w.agents.intro}</p></div>
+        <a class="button plain" href={`${BASE}/usage`}>{w.usage.title}</a>
         <a class="button" href={`${BASE}/agents/new`}><Icon name="plus" size={16} />{w.agents.register}</a>
       </header>
       {agents.value.length > 0 && (

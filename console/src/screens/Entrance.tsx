@@ -5,7 +5,8 @@ import { useEffect, useState } from "preact/hooks";
 import { Fault, useForm } from "../parts/Dialog.tsx";
 import { Field } from "../parts/Field.tsx";
 import { ApiError, explain, faultOf } from "../pure/errors.ts";
-import { BASE, go, place } from "../store/route.ts";
+import { invitation } from "../store/organization.ts";
+import { BASE, follow, go, place } from "../store/route.ts";
 import { hasEnded, isUnconfirmed, logIn } from "../wire/session.ts";
 import { w } from "../words.ts";
 
@@ -97,13 +98,15 @@ export function SetPassword({ isFirst }: { isFirst: boolean }) {
 }
 
 export function Register() {
-  const invitation = useSecret();
+  const [secret] = useState(invitation.value);
   const form = useForm(async data => {
     const text = (name: string): string => String(data.get(name)).trim();
+    // Used by this account, so nobody is asked to accept it.
+    invitation.value = "";
     await logIn({
       handle: text("handle"), email: text("email"), name: text("name"), password: String(data.get("password")),
-      ...(invitation ? { invitation } : {}),
-    });
+      ...(secret ? { invitation: secret } : {}),
+    }).catch((cause: unknown) => { invitation.value = secret; throw cause; });
     go("/", true);
   });
   const fault = (field: string): string => faultOf(form.fault, field);
@@ -117,7 +120,8 @@ export function Register() {
         <Fault text={overall(form.fault, ["name", "email", "handle", "password"])} />
         <button class="wide" disabled={form.isBusy}>{w.register.submit}</button>
       </form>
-      <p class="else"><a href={`${BASE}/login`}>{w.register.toLogin}</a></p>
+      {/* Without a reload, which would forget the invitation. */}
+      <p class="else" onClick={follow}><a href={`${BASE}/login`}>{w.register.toLogin}</a></p>
     </Entrance>
   );
 }

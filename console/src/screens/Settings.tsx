@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { Fault, useForm } from "../parts/Dialog.tsx";
-import { Field } from "../parts/Field.tsx";
+import { Field, Segments, Switch } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { explain } from "../pure/errors.ts";
 import { enterSends, hasShortcuts, theme, type Theme } from "../store/look.ts";
@@ -42,17 +42,12 @@ export function Settings() {
       </section>
       <section class="sheet">
         <h2>{w.settings.look}</h2>
-        <fieldset class="segments">
-          <legend>{w.settings.theme}</legend>
-          {(["auto", "light", "dark"] as Theme[]).map(one => (
-            <label key={one}><input type="radio" name="theme" checked={theme.value === one} onChange={() => { theme.value = one; }} /><span>{w.settings.themes[one]}</span></label>
-          ))}
-        </fieldset>
+        <Segments label={w.settings.theme} name="theme" options={w.settings.themes} value={theme.value} onChange={one => { theme.value = one as Theme; }} />
       </section>
       <section class="sheet">
         <h2>{w.settings.writing}</h2>
-        <Switch label={w.settings.enterSends} hint={w.settings.enterHint} isOn={enterSends.value} onChange={isOn => { enterSends.value = isOn; }} />
-        <Switch label={w.settings.shortcuts} hint={w.settings.shortcutsHint} isOn={hasShortcuts.value} onChange={isOn => { hasShortcuts.value = isOn; }} />
+        <Switch label={w.settings.enterSends} hint={w.settings.enterHint} checked={enterSends.value} onChange={event => { enterSends.value = event.currentTarget.checked; }} />
+        <Switch label={w.settings.shortcuts} hint={w.settings.shortcutsHint} checked={hasShortcuts.value} onChange={event => { hasShortcuts.value = event.currentTarget.checked; }} />
       </section>
       <section class="sheet">
         <h2>{w.settings.session}</h2>
@@ -63,14 +58,5 @@ export function Settings() {
       </section>
       {version && <p class="hint center">{w.settings.server(version)}</p>}
     </main>
-  );
-}
-
-function Switch({ label, hint, isOn, onChange }: { label: string; hint: string; isOn: boolean; onChange: (isOn: boolean) => void }) {
-  return (
-    <label class="switch">
-      <input type="checkbox" checked={isOn} onChange={event => onChange(event.currentTarget.checked)} />
-      <span><span class="name">{label}</span><span class="hint">{hint}</span></span>
-    </label>
   );
 }

@@ -35,7 +35,8 @@ export function Sidebar({ onNewRoom }: { onNewRoom: () => void }) {
       <ul class="places">
         <li><a href={`${BASE}/work`} aria-current={path === "/work" ? "page" : undefined}><Icon name="list-checks" />{w.work.title}
           {attention.value && <><span class="badge" aria-hidden="true">{attention.value}</span><span class="vh">, {w.work.count(attention.value)}</span></>}</a></li>
-        <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") ? "page" : undefined}><Icon name="bot" />{w.nav.agents}</a></li>
+        <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") || path === "/usage" ? "page" : undefined}><Icon name="bot" />{w.nav.agents}</a></li>
+        <li><a href={`${BASE}/organization`} aria-current={path.startsWith("/organization") ? "page" : undefined}><Icon name="building-2" />{w.nav.organization}</a></li>
         <li><a href={`${BASE}/settings`} aria-current={path === "/settings" ? "page" : undefined}><Icon name="settings" />{w.nav.settings}</a></li>
       </ul>
       <div class="list">

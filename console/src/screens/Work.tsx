@@ -87,10 +87,7 @@ function Options({ name, label, all, options }: { name: string; label: string; a
   const list = [...options].sort(([, a], [, b]) => a.localeCompare(b));
   if (value && !options.has(value)) list.push([value, value]);
   return (
-    <Select label={label} value={value} onChange={event => choose(name, event.currentTarget.value)}>
-      <option value="">{all}</option>
-      {list.map(([id, text]) => <option key={id} value={id}>{visible(text)}</option>)}
-    </Select>
+    <Select label={label} value={value} onChange={one => choose(name, one)} options={[["", all], ...list.map(([id, text]): [string, string] => [id, visible(text)])]} />
   );
 }
 

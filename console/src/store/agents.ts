@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import type { Id } from "../pure/message.ts";
-import type { AgentView, CredentialsView, ExecutionView, WorkItemView } from "../wire/api.ts";
+import type { AgentView, CredentialsView, Operations, WorkItemView } from "../wire/api.ts";
 import { call } from "../wire/call.ts";
 import { listen } from "../wire/link.ts";
 import { onLeave } from "../wire/session.ts";
@@ -132,7 +132,8 @@ export async function register(name: string, description: string, password?: str
   return data;
 }
 
-export async function change(id: Id, changes: { name?: string; description?: string; max_attempts?: number | null }): Promise<void> {
+export type Changes = Operations["updateAgent"]["body"]["agent"];
+export async function change(id: Id, changes: Changes): Promise<void> {
   put((await call("updateAgent", { path: { agent_id: id }, body: { agent: changes } })).data);
 }
 
@@ -145,8 +146,27 @@ export async function remove(id: Id): Promise<void> {
   drop(id);
 }
 
-export const executions = async (id: Id): Promise<ExecutionView[]> =>
-  (await call("listExecutions", { path: { agent_id: id }, query: { limit: 50 } })).data;
+export const executions = (id: Id, cursor?: string) =>
+  call("listExecutions", { path: { agent_id: id }, query: { limit: 20, ...(cursor ? { cursor } : {}) } });
+
+/** Ends the turns that an own agent has open, in all rooms: any of its executions will do. */
+export async function interrupt(id: Id): Promise<void> {
+  const [one] = (await executions(id)).data;
+  if (one) await call("interruptAgent", { path: { agent_id: id, execution_id: one.id } });
+}
+
+/** What the agent has yet to do, oldest first, and how much of it was dead-lettered. */
+export interface OpenWork { items: WorkItemView[]; hasMore: boolean; dead: number; hasMoreDead: boolean }
+
+export async function openWork(id: Id): Promise<OpenWork> {
+  const [open, dead] = await Promise.all([
+    call("listWork", { query: { agent_id: id, limit: 100 } }),
+    call("listWork", { query: { agent_id: id, limit: 100, state: "dead" } }),
+  ]);
+  if (open.data[0]) noteDisconnect(open.data[0]);
+  const isOpen = ({ replaced_by }: WorkItemView): boolean => !replaced_by;
+  return { items: open.data.filter(isOpen), hasMore: open.metadata.has_more, dead: dead.data.filter(isOpen).length, hasMoreDead: dead.metadata.has_more };
+}
 
 onLeave(() => {
   known.value = new Map();

@@ -6,7 +6,7 @@ import type { Id, State } from "../pure/message.ts";
 import type { Item, WorkState } from "../pure/work.ts";
 import type { ReceiptView, RetriedWorkView } from "../wire/api.ts";
 import { call, type Scope } from "../wire/call.ts";
-import { executions, isMine, noteDisconnect, present } from "./agents.ts";
+import { isMine, noteDisconnect, present } from "./agents.ts";
 
 /** One message at one agent. */
 export interface Place { scope: Scope; room: Id; message: Id; agent: Id }
@@ -65,11 +65,4 @@ export async function change(place: Place, ifState: State, deed: Deed): Promise<
     case "sendAgain": return (await call("sendWorkAgain", { scope, path, body: { if_state } })).data;
     case "reassign": return (await call("reassignWork", { scope, path, body: { if_state, agent_id: deed.to, ...(deed.reason ? { reason: deed.reason } : {}) } })).data;
   }
-}
-
-/** Ends the turns that an own agent has open, in all rooms. */
-export async function interrupt(agent: Id): Promise<void> {
-  // Any of its rooms will do.
-  const [one] = await executions(agent);
-  if (one) await call("interruptAgent", { path: { agent_id: agent, execution_id: one.id } });
 }

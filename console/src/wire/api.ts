@@ -35,6 +35,34 @@ export interface AttemptView {
   status: string;
 }
 
+export interface AuditEntryView {
+  action: string;
+  actor?: AuditObjectView | null;
+  detail?: string | null;
+  id: Id;
+  inserted_at: Instant;
+  place?: AuditObjectView | null;
+  subject: AuditObjectView;
+}
+
+export interface AuditObjectView {
+  id: Id;
+  name?: string | null;
+  type: string;
+}
+
+export interface BudgetsView {
+  agent_messages?: number | null;
+  agent_tokens?: number | null;
+  organization_messages?: number | null;
+  organization_tokens?: number | null;
+  room_messages?: number | null;
+  room_tokens?: number | null;
+  tree_messages?: number | null;
+  tree_tokens?: number | null;
+  used_today: UsedView;
+}
+
 export interface ChangedWorkView {
   changed: number;
   has_more: boolean;
@@ -106,9 +134,36 @@ export type Id = string;
 
 export type Instant = string;
 
+export interface InvitationView {
+  accepted_at?: Instant | null;
+  accepted_by?: Id | null;
+  created_by?: Id | null;
+  email?: string | null;
+  expires_at: Instant;
+  id: Id;
+  inserted_at: Instant;
+  revoked_at?: Instant | null;
+  role: string;
+  status: string;
+}
+
+export interface InvitedView {
+  invitation: InvitationView;
+  link?: string | null;
+  token: string;
+}
+
 export type ListAgentsMetadata = PageMetadata & { available_filters: FilterView[]; sortable_fields: FieldView[] };
 
 export type ListedChatView = ChatDetailsView & Partial<RosterHeadView> & Partial<StandingView> & Partial<NewestView>;
+
+export interface MemberView {
+  handle: string;
+  id: Id;
+  inserted_at: Instant;
+  name: string;
+  role: string;
+}
 
 export interface MessageView {
   attachments: (Record<string, unknown>)[];
@@ -293,6 +348,17 @@ export interface TokensView {
 export type TreeMessageView = MessageView & { cause_id?: Id | null; hop: number };
 
 export type TreeMetadata = PageMetadata & { usage?: TokensView | null };
+
+export type UsageMetadata = PageMetadata & { currency?: string | null; group_by: string; totals?: UsageSumView | null };
+
+export type UsageSumView = TokensView & { cost?: string | null; unpriced_tokens: number };
+
+export type UsageView = UsageSumView & { chat_room_id?: Id | null; handle?: string | null; id?: string | null; name?: string | null };
+
+export interface UsedView {
+  messages: number;
+  tokens: number;
+}
 
 export interface WarningView {
   code: string;
@@ -486,11 +552,101 @@ export interface Operations {
     body: undefined;
     answer: { data: ParticipantView };
   };
+  acceptInvitation: {
+    path: {};
+    query: {};
+    body: { invitation: { token: string } };
+    answer: { data: OrganizationView };
+  };
   showOrganization: {
     path: {};
     query: {};
     body: undefined;
     answer: { data: OrganizationView };
+  };
+  renameOrganization: {
+    path: {};
+    query: {};
+    body: { organization: { foreign?: "allow" | "label" | "hold"; max_hops?: number | null; max_pair_messages?: number | null; name?: string } };
+    answer: { data: OrganizationView };
+  };
+  listAuditEntries: {
+    path: {};
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string };
+    body: undefined;
+    answer: { data: AuditEntryView[]; metadata: PageMetadata };
+  };
+  showBudgets: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: BudgetsView };
+  };
+  setBudgets: {
+    path: {};
+    query: {};
+    body: { budgets: { agent_messages?: number | null; agent_tokens?: number | null; organization_messages?: number | null; organization_tokens?: number | null; room_messages?: number | null; room_tokens?: number | null; tree_messages?: number | null; tree_tokens?: number | null } };
+    answer: { data: BudgetsView };
+  };
+  listInvitations: {
+    path: {};
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number };
+    body: undefined;
+    answer: { data: InvitationView[]; metadata: PageMetadata };
+  };
+  invite: {
+    path: {};
+    query: {};
+    body: { invitation: { email?: string | null; expires_at?: string | null; role?: "admin" | "member" } };
+    answer: { data: InvitedView };
+  };
+  revokeInvitation: {
+    path: { invitation_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: InvitationView };
+  };
+  leaveOrganization: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: OrganizationView };
+  };
+  listMembers: {
+    path: {};
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number };
+    body: undefined;
+    answer: { data: MemberView[]; metadata: PageMetadata };
+  };
+  removeMember: {
+    path: { member_id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  setMemberRole: {
+    path: { member_id: string };
+    query: {};
+    body: { member: { role: "admin" | "member" } };
+    answer: { data: MemberView };
+  };
+  pauseOrganization: {
+    path: {};
+    query: {};
+    body: { reason: string };
+    answer: { data: OrganizationView };
+  };
+  resumeOrganization: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: OrganizationView };
+  };
+  listOrganizationUsage: {
+    path: {};
+    query: { cursor?: string; limit?: number; since?: string; until?: string; agent_id?: string; chat_id?: string; root_id?: string; group_by?: "tree" | "room" | "agent" | "owner" | "organization" | "day" | "model" };
+    body: undefined;
+    answer: { data: UsageView[]; metadata: UsageMetadata };
   };
   listPeers: {
     path: {};
@@ -509,6 +665,12 @@ export interface Operations {
     query: {};
     body: { user: { first_name?: string | null; last_name?: string | null } };
     answer: { data: ProfileView };
+  };
+  listUsage: {
+    path: {};
+    query: { cursor?: string; limit?: number; since?: string; until?: string; agent_id?: string; chat_id?: string; root_id?: string; group_by?: "tree" | "room" | "agent" | "owner" | "organization" | "day" | "model" };
+    body: undefined;
+    answer: { data: UsageView[]; metadata: UsageMetadata };
   };
   listWork: {
     path: {};
@@ -597,10 +759,26 @@ export const ROUTES: Record<keyof Operations, string> = {
   listParticipants: "GET /api/v1/me/chats/{chat_id}/participants",
   addParticipant: "POST /api/v1/me/chats/{chat_id}/participants",
   removeParticipant: "DELETE /api/v1/me/chats/{chat_id}/participants/{participant_id}",
+  acceptInvitation: "POST /api/v1/me/invitations/accept",
   showOrganization: "GET /api/v1/me/organization",
+  renameOrganization: "PATCH /api/v1/me/organization",
+  listAuditEntries: "GET /api/v1/me/organization/audit",
+  showBudgets: "GET /api/v1/me/organization/budgets",
+  setBudgets: "PATCH /api/v1/me/organization/budgets",
+  listInvitations: "GET /api/v1/me/organization/invitations",
+  invite: "POST /api/v1/me/organization/invitations",
+  revokeInvitation: "DELETE /api/v1/me/organization/invitations/{invitation_id}",
+  leaveOrganization: "POST /api/v1/me/organization/leave",
+  listMembers: "GET /api/v1/me/organization/members",
+  removeMember: "DELETE /api/v1/me/organization/members/{member_id}",
+  setMemberRole: "PATCH /api/v1/me/organization/members/{member_id}",
+  pauseOrganization: "POST /api/v1/me/organization/pause",
+  resumeOrganization: "POST /api/v1/me/organization/resume",
+  listOrganizationUsage: "GET /api/v1/me/organization/usage",
   listPeers: "GET /api/v1/me/peers",
   showProfile: "GET /api/v1/me/profile",
   updateProfile: "PUT /api/v1/me/profile",
+  listUsage: "GET /api/v1/me/usage",
   listWork: "GET /api/v1/me/work",
   deadLetterManyWork: "POST /api/v1/me/work/dead-letter",
   reassignManyWork: "POST /api/v1/me/work/reassign",
