@@ -13,6 +13,15 @@ const source = name => join(here, "src", name);
 mkdirSync(out, { recursive: true });
 for (const name of readdirSync(out)) rmSync(join(out, name));
 
+// The console speaks WebSocket only: what Phoenix has for browsers without it, and for its presence, is left out.
+const phoenix = {
+  name: "phoenix",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^phoenix$/ }, () => ({ path: join(here, "node_modules/phoenix/assets/js/phoenix/index.js") }));
+    onLoad({ filter: /phoenix\/(longpoll|presence)\.js$/ }, () => ({ contents: "export default class {}" }));
+  },
+};
+
 const common = { bundle: true, minify: true, legalComments: "none", charset: "utf8", logLevel: "warning", absWorkingDir: here };
 const script = await build({
   ...common,
@@ -23,6 +32,7 @@ const script = await build({
   jsxImportSource: "preact",
   outfile: join(out, "app.js"),
   metafile: true,
+  plugins: [phoenix],
 });
 await build({
   ...common,
