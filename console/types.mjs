@@ -12,6 +12,10 @@ const USED = [
   "listAgents", "findAgent", "registerAgent", "updateAgent", "deleteAgent", "rotateAgentKey", "listExecutions",
   "listWork", "findWork", "retryWork", "deadLetterWork", "sendWorkAgain",
   "apiVersion",
+  "listContacts", "removeContact", "listReceivedContactRequests", "listSentContactRequests", "sendContactRequest", "approveContactRequest",
+  "rejectContactRequest", "cancelContactRequest", "resolveHandle", "listDirectory",
+  "listMemories", "archiveMemory", "restoreMemory", "supersedeMemory", "deleteMemory",
+  "listApiKeys", "createApiKey", "revokeApiKey", "listSessions", "endSession", "endOtherSessions",
 ];
 
 const here = dirname(fileURLToPath(import.meta.url));

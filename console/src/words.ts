@@ -1,6 +1,7 @@
 // Every text that people read.
 
 import type { State } from "./pure/message.ts";
+import { access, contacts, goTo, memories } from "./words/people.ts";
 
 export const errors = {
   unreachable: "The server cannot be reached. Check your connection and try again.",
@@ -50,7 +51,7 @@ export const w = {
     key: "API key",
     keyHint: "A user key, which starts with thnv_u_. It is not stored in the browser.",
     submit: "Log in",
-    ended: "Your session has ended. Log in again.",
+    ended: { unexpected: "Your session has ended. Log in again.", password: "The password was changed. Log in with the new one." },
     unconfirmed: "Could not reach the server. You may still be logged in on this browser.",
     forgot: "No password yet, or forgotten? Ask the operator for a link.",
   },
@@ -370,7 +371,6 @@ export const w = {
     enterHint: "If this is off, Enter starts a new line and Ctrl+Enter sends.",
     shortcuts: "Single-key shortcuts",
     shortcutsHint: "C for the composer, G then R or A for rooms or agents, ? for all shortcuts.",
-    session: "Session",
     logOut: "Log out",
     logOutHint: "Ends the session in all tabs of this browser.",
     server: (version: string) => `Parlance ${version}`,
@@ -378,14 +378,21 @@ export const w = {
   keys: {
     title: "Keyboard shortcuts",
     list: [
+      ["Ctrl+K or ⌘K", "Go to a room, agent, person, or page"],
       ["C", "Write a message"],
       ["G, then R", "Rooms"],
       ["G, then A", "Agents"],
+      ["G, then P", "People"],
+      ["G, then M", "Memories"],
       ["G, then S", "Settings"],
       ["Alt+↑ / Alt+↓", "Previous or next room"],
       ["Esc", "Close, or jump to the newest message"],
       ["?", "Show this list"],
     ] as [string, string][],
   },
+  contacts,
+  memories,
+  access,
+  goTo,
   log: (sender: string, text: string) => `${sender}: ${text}`,
 };

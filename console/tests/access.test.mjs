@@ -61,6 +61,30 @@ function screens({ base, server }, { room, quiet, foreign, agents }) {
     ["agent, rotate", async page => { await to(`/agents/${agents.Writer.id}`, ".sheet")(page); await page.getByRole("button", { name: "Rotate key" }).click(); }],
     ["agent, delete", async page => { await to(`/agents/${agents.Writer.id}`, ".sheet")(page); await page.getByRole("button", { name: "Delete agent" }).click(); }],
     ["settings", to("/settings", ".sheet")],
+    ...["New API key", "Revoke Key of the account"].map(name => [`settings, ${name}`, async page => {
+      await to("/settings", ".sheet")(page);
+      await page.getByRole("button", { name }).click();
+      await page.locator("dialog[open]").waitFor();
+    }]),
+    ["settings, key", async page => {
+      await to("/settings", ".sheet")(page);
+      await page.getByRole("button", { name: "New API key" }).click();
+      await page.locator("dialog").getByLabel("Name").fill("Laptop");
+      await page.getByRole("button", { name: "Create key" }).click();
+      await page.locator(".secret .key").waitFor();
+    }],
+    ["people", to("/people", ".people .deeds")],
+    ["people, add", async page => { await to("/people", ".sheet")(page); await page.getByRole("button", { name: "Add a contact" }).click(); await page.locator("dialog[open]").waitFor(); }],
+    ["people, request", async page => {
+      await to("/people", ".sheet")(page);
+      await page.getByRole("button", { name: "Add a contact" }).click();
+      await page.getByLabel("Handle").fill("carol");
+      await page.keyboard.press("Enter");
+      await page.getByLabel("Message (optional)").waitFor();
+    }],
+    ["memories", async page => { await to("/memories", ".memories summary")(page); for (const summary of await page.locator(".memories summary").all()) await summary.click(); await page.locator(".memories .deeds").first().waitFor(); }],
+    ["memories, delete", async page => { await to("/memories", ".memories summary")(page); await page.locator(".memories summary").last().click(); await page.getByRole("button", { name: "Delete" }).click(); await page.locator("dialog[open]").waitFor(); }],
+    ["go to", async page => { await to("/settings", ".sheet")(page); await page.keyboard.press("Control+k"); await page.locator("#places-0").waitFor(); }],
     ["shortcuts", async page => { await to("/settings", ".sheet")(page); await page.locator("h1").focus(); await page.keyboard.press("?"); await page.locator("dialog[open]").waitFor(); }],
     ["not found", to("/nowhere", ".blank")],
   ];

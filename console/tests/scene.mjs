@@ -72,5 +72,20 @@ export async function scene(server) {
   const third = await server.say(room, "@admin/writer never mind the long form, a short one will do", Writer);
   await server.call("POST", `/me/work/${third.id}/${Writer.id}/dead-letter`, { reason: "Superseded by the next message" });
   await server.say(room, "And keep it friendly.");
+
+  // People of other organizations, and what agents remember.
+  const [bob, eve] = [["bob", "Bob Ray"], ["eve", "Eve Long-Name of the Department of Many Affairs"], ["carol", "Carol Poe"]].map(([handle, name]) =>
+    /thnv_u_\S+/.exec(server.command("user", "create", "--handle", handle, "--email", `${handle}@example.org`, "--name", name))[0]);
+  const asks = (recipient_handle, key, message) => server.call("POST", "/me/contacts/requests", { contact_request: { recipient_handle, ...(message ? { message } : {}) } }, key);
+  await server.call("POST", `/me/contacts/requests/${(await asks("admin", bob)).id}/approve`, {});
+  await asks("admin", eve, "We met at the conference. Shall we let our agents plan the next one together?");
+  await asks(Writer.handle, eve);
+  await asks("carol", server.key, "Hello!");
+  const scout = (await server.call("POST", "/me/agents/register", { agent: { name: "Scout", description: "Finds places, people, and prices for events of any size" } }, bob)).agent;
+  for (const [one, key] of [[scout, bob], [Researcher, server.key]]) await server.call("PATCH", `/me/agents/${one.id}`, { agent: { listed_in_directory: true } }, key);
+  const remember = (agent, memory) => ask(agent, "POST", "/memories", { memory: { system: "long_term", type: "semantic", segment: "user", thought: "Said in the launch room", ...memory } });
+  await remember(Writer, { content: "Prefers short announcements, and no exclamation marks. Wants to see the German version before anything is published.", subject_id: user.id, metadata: { room: "Launch plan" } });
+  await remember(Researcher, { content: "The checklist is in the wiki under *Launch checklist 2026*.", segment: "tool", system: "working", type: "procedural", scope: "organization" });
+  await remember(Translator, { content: "“Release” is not translated.", segment: "guideline" });
   return { room, quiet, foreign: foreign.id, agents, second: second.id };
 }

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { explain } from "../pure/errors.ts";
+import { inform } from "../store/notices.ts";
 import { w } from "../words.ts";
 import { Icon } from "./Icon.tsx";
 
@@ -66,6 +67,12 @@ export function Confirm({ title, text, submit, danger = false, onSubmit, onClose
       </form>
     </Dialog>
   );
+}
+
+/** The dialog that asks before something is done, and how to open it. `done` is said afterwards. */
+export function useConfirm(): [ComponentChildren, (asked: { title: string; text: string; submit: string; run: () => Promise<unknown>; done: string }) => void] {
+  const [asked, ask] = useState<Parameters<ReturnType<typeof useConfirm>[1]>[0] | null>(null);
+  return [asked && <Confirm {...asked} danger onSubmit={async () => { await asked.run(); inform(asked.done); }} onClose={() => ask(null)} />, ask];
 }
 
 export function Fault({ text, id }: { text: string; id?: string }) {

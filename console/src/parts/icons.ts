@@ -142,6 +142,11 @@ export const ICONS = {
     ["path", {"d": "M10 10.5V6a2 2 0 0 0-2-2a2 2 0 0 0-2 2v8"}],
     ["path", {"d": "M18 8a2 2 0 1 1 4 0v6a8 8 0 0 1-8 8h-2c-2.8 0-4.5-.86-5.99-2.34l-3.6-3.6a2 2 0 0 1 2.83-2.82L7 15"}],
   ],
+  "archive": [
+    ["rect", {"width": "20", "height": "5", "x": "2", "y": "3", "rx": "1"}],
+    ["path", {"d": "M4 8v11a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2V8"}],
+    ["path", {"d": "M10 12h4"}],
+  ],
 } satisfies Record<string, Shape[]>;
 
 export type IconName = keyof typeof ICONS;

@@ -1,10 +1,11 @@
 // The caller's agents, and the dialog that registers one.
 
 import { useEffect, useState } from "preact/hooks";
-import { Dialog, Fault, useForm } from "../parts/Dialog.tsx";
+import { Dialog, Fault } from "../parts/Dialog.tsx";
 import { Face, Presence } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
+import { useConfirmedForm } from "../parts/Password.tsx";
 import { awaySince, Secret } from "../parts/Secret.tsx";
 import { explain, faultOf } from "../pure/errors.ts";
 import type { Id } from "../pure/message.ts";
@@ -56,20 +57,11 @@ function Item({ agent }: { agent: Agent }) {
   );
 }
 
-/** Whether a refused request wants the password of the caller, whose log-in is too long ago. */
-const wantsPassword = (fault: unknown): boolean => faultOf(fault, "current_password") !== "";
-
 export function RegisterAgent({ onClose, onRoom }: { onClose: () => void; onRoom: (agent: Id) => void }) {
   const [registered, setRegistered] = useState<Registered | null>(null);
-  const [needsPassword, setNeedsPassword] = useState(false);
-  const form = useForm(async data => {
-    const text = (name: string): string => String(data.get(name) ?? "").trim();
-    try {
-      setRegistered(await register(text("name"), text("description"), String(data.get("password") ?? "")));
-    } catch (cause) {
-      if (wantsPassword(cause)) setNeedsPassword(true);
-      throw cause;
-    }
+  const form = useConfirmedForm(async (data, password) => {
+    const text = (name: string): string => String(data.get(name)).trim();
+    setRegistered(await register(text("name"), text("description"), password));
   });
   if (registered) return <Secret registered={registered} isNew onClose={onClose} onRoom={() => { onClose(); onRoom(registered.agent.id); }} />;
   const fault = (field: string): string => faultOf(form.fault, field);
@@ -79,7 +71,7 @@ export function RegisterAgent({ onClose, onRoom }: { onClose: () => void; onRoom
       <form onSubmit={form.submit}>
         <Field label={w.registering.name} hint={w.registering.nameHint} name="name" required maxLength={100} autocomplete="off" data-focus fault={fault("name")} />
         <Field label={w.registering.description} name="description" required maxLength={500} autocomplete="off" fault={fault("description")} />
-        {needsPassword && <PasswordField fault={form.fault} />}
+        {form.password}
         <Fault text={form.fault && !isPlaced ? explain(form.fault) : ""} />
         <footer>
           <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
@@ -87,12 +79,5 @@ export function RegisterAgent({ onClose, onRoom }: { onClose: () => void; onRoom
         </footer>
       </form>
     </Dialog>
-  );
-}
-
-export function PasswordField({ fault }: { fault: unknown }) {
-  return (
-    <Field label={w.registering.password} hint={w.registering.passwordHint} name="password" type="password" autocomplete="current-password" required
-      fault={faultOf(fault, "current_password")} />
   );
 }

@@ -4,13 +4,14 @@ import { useEffect, useState } from "preact/hooks";
 import { Fault, useForm } from "../parts/Dialog.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
+import { Page, Section } from "../parts/Page.tsx";
 import { explain } from "../pure/errors.ts";
 import { enterSends, hasShortcuts, theme, type Theme } from "../store/look.ts";
 import { inform } from "../store/notices.ts";
-import { BASE } from "../store/route.ts";
 import { call } from "../wire/call.ts";
 import { logOut, user } from "../wire/session.ts";
 import { w } from "../words.ts";
+import { Keys, Password, Sessions } from "./Access.tsx";
 
 export function Settings() {
   const [version, setVersion] = useState("");
@@ -22,11 +23,7 @@ export function Settings() {
     inform(w.settings.saved);
   });
   return (
-    <main class="page" id="main">
-      <header class="pagehead">
-        <a class="backlink" href={`${BASE}/`} aria-label={w.back}><Icon name="chevron-left" /></a>
-        <h1 tabIndex={-1}>{w.settings.title}</h1>
-      </header>
+    <Page title={w.settings.title}>
       <section class="sheet">
         <h2>{w.settings.profile}</h2>
         <form onSubmit={form.submit} class="columns">
@@ -54,15 +51,17 @@ export function Settings() {
         <Switch label={w.settings.enterSends} hint={w.settings.enterHint} isOn={enterSends.value} onChange={isOn => { enterSends.value = isOn; }} />
         <Switch label={w.settings.shortcuts} hint={w.settings.shortcutsHint} isOn={hasShortcuts.value} onChange={isOn => { hasShortcuts.value = isOn; }} />
       </section>
-      <section class="sheet">
-        <h2>{w.settings.session}</h2>
+      <Password />
+      <Keys />
+      <Section title={w.access.sessions} intro={w.access.sessionsText}>
+        <Sessions />
         <div class="deeds">
           <button type="button" class="plain" onClick={() => void logOut()}><Icon name="log-out" size={16} />{w.settings.logOut}</button>
           <p class="hint">{w.settings.logOutHint}</p>
         </div>
-      </section>
+      </Section>
       {version && <p class="hint center">{w.settings.server(version)}</p>}
-    </main>
+    </Page>
   );
 }
 
