@@ -264,7 +264,7 @@ export const w = {
     add: "Add people or agents",
     addTitle: "Add to room",
     filter: "Find by name or handle",
-    addOne: (name: string) => `Add ${name}`,
+    addOne: "Add",
     added: (name: string) => `${name} is in the room now.`,
     remove: (name: string) => `Remove ${name}`,
     removeAsk: (name: string) => `Remove ${name} from this room?`,

@@ -227,6 +227,7 @@ test("memories_are_found_archived_restored_and_deleted", async t => {
   await rows.getByRole("button", { name: "Archive" }).click();
   await rows.getByText("archived", { exact: true }).waitFor();
   assert.equal(await status(), "archived");
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "SUMMARY");
   await page.getByLabel("Status").selectOption("archived");
   await rows.locator("summary").click();
   await rows.getByRole("button", { name: "Restore" }).click();

@@ -35,7 +35,7 @@ export function Dialog({ title, onClose, children, wide = false }: { title: stri
       dialog.close();
       if (before?.isConnected) before.focus();
       // What opened the dialog may have gone with it.
-      setTimeout(() => { if (document.activeElement === document.body) document.querySelector<HTMLElement>("main h1")?.focus(); });
+      refocus();
     };
   }, []);
   return (
@@ -47,6 +47,13 @@ export function Dialog({ title, onClose, children, wide = false }: { title: stri
       {children}
     </dialog>
   );
+}
+
+/** Moves the focus to the heading, or to `target`, if what had it is gone. */
+export function refocus(target?: HTMLElement | null): void {
+  setTimeout(() => {
+    if (document.activeElement === document.body) (target ?? document.querySelector<HTMLElement>("main h1"))?.focus({ preventScroll: true });
+  });
 }
 
 /** A question with one way on and one way back. */

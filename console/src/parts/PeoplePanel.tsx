@@ -85,7 +85,7 @@ function Add({ room, onClose }: { room: OpenRoom; onClose: () => void }) {
   return (
     <Dialog title={w.people.addTitle} onClose={onClose}>
       <Choose peers={found} row={one => (
-        <button type="button" class="row" aria-label={w.people.addOne(one.name)} onClick={() => void add(one)}><Somebody one={one} /><Icon name="plus" size={16} /></button>
+        <button type="button" class="row" onClick={() => void add(one)}><span class="vh">{w.people.addOne}</span> <Somebody one={one} /><Icon name="plus" size={16} /></button>
       )} />
     </Dialog>
   );

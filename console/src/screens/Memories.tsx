@@ -1,7 +1,7 @@
 // What agents remember, as far as the caller can see it. Contents are data: they are shown as they were stored.
 
-import { useEffect, useState } from "preact/hooks";
-import { useConfirm } from "../parts/Dialog.tsx";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { refocus, useConfirm } from "../parts/Dialog.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Nothing, Page } from "../parts/Page.tsx";
@@ -16,7 +16,7 @@ import { agents, isMine } from "../store/agents.ts";
 import { ask, change, memories, remove, type Filters, type Memory } from "../store/memories.ts";
 import { complain, inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
-import { rooms } from "../store/rooms.ts";
+import { isObserved, rooms } from "../store/rooms.ts";
 import { place } from "../store/route.ts";
 import { user } from "../wire/session.ts";
 import { w } from "../words.ts";
@@ -58,7 +58,7 @@ export function Memories() {
             {choice(w.memories.type, "type", Object.fromEntries(types.map(one => [one, one])))}
             {choice(w.memories.segment, "segment", w.memories.segments)}
             {choice(w.memories.agent, "source_agent_id", Object.fromEntries(agents.value.map(one => [one.id, visible(one.name)])))}
-            {choice(w.memories.room, "chat_room_id", Object.fromEntries(rooms.value.map(one => [one.id, visible(one.title)])))}
+            {choice(w.memories.room, "chat_room_id", Object.fromEntries(rooms.value.filter(one => !isObserved(one)).map(one => [one.id, visible(one.title)])))}
             {isFiltered && <button type="button" class="link" onClick={() => setFilters({})}>{w.memories.clear}</button>}
           </form>
           <Rows list={memories} kind="cards memories" row={one => <One key={one.id} memory={one} />}
@@ -98,6 +98,7 @@ function One({ memory }: { memory: Memory }) {
 function Inside({ memory }: { memory: Memory }) {
   const [question, ask] = useConfirm();
   const [isBusy, setBusy] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
   const { id, metadata, thought } = memory;
   const press = (deed: Deed): void => {
     const run = (): Promise<void> => (deed === "delete" ? remove(id) : change(id, deed));
@@ -105,10 +106,10 @@ function Inside({ memory }: { memory: Memory }) {
     const text = w.memories.permanent[deed];
     if (text) return ask({ title: w.memories.ask[deed]!, text, submit: w.memories.deeds[deed], done, run });
     setBusy(true);
-    run().then(() => inform(done), complain).finally(() => setBusy(false));
+    run().then(() => inform(done), complain).finally(() => { setBusy(false); refocus(box.current?.closest("li")?.querySelector("summary")); });
   };
   return (
-    <div class="inside">
+    <div class="inside" ref={box}>
       <p class="said" dir="auto">{visible(memory.content)}</p>
       <dl>
         {thought && <><dt>{w.memories.thought}</dt><dd class="said" dir="auto">{visible(thought)}</dd></>}

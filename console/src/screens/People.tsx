@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { Somebody } from "../parts/Choose.tsx";
-import { Dialog, Fault, useConfirm, useForm } from "../parts/Dialog.tsx";
+import { Dialog, Fault, refocus, useConfirm, useForm } from "../parts/Dialog.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Nothing, Page, Section } from "../parts/Page.tsx";
@@ -75,14 +75,9 @@ function Asked({ request, isMine }: { request: Request; isMine: boolean }) {
   const { id, status, message, inserted_at, recipient } = request;
   const other = isMine ? { ...recipient, type: request.recipient_type } : { ...request.requester, type: request.requester_type };
   const name = visible(other.name);
-  // The other side may have changed its mind, or another tab was faster.
   const press = (step: Answer, done: string): void => {
     setBusy(true);
-    answer(id, step).then(() => {
-      inform(done);
-      // The button that had the focus is gone.
-      setTimeout(() => { if (document.activeElement === document.body) document.querySelector<HTMLElement>("main h1")?.focus(); });
-    }, complain).finally(() => setBusy(false));
+    answer(id, step).then(() => inform(done), complain).finally(() => { setBusy(false); refocus(); });
   };
   const button = (step: Answer, text: string, label: string, done: string) => (
     <button type="button" class={step === "approve" ? "small" : "plain small"} disabled={isBusy} aria-label={label} onClick={() => press(step, done)}>{text}</button>
