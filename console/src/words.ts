@@ -28,6 +28,7 @@ export const w = {
   notCopied: "Could not copy. Select the text and press Ctrl+C.",
   selectToCopy: "Press Ctrl+C to copy",
   more: "More actions",
+  of: (deed: string, name: string) => `${deed} ${name}`,
   agent: "agent",
   you: "you",
   unencrypted: "This connection is not encrypted. Use HTTPS for anything but a trusted network.",

@@ -104,8 +104,8 @@ test("other_sessions_are_ended_and_say_why", async t => {
   assert.equal(await list.getByText("this browser", { exact: true }).count(), 1);
   await second.page.goto(`${base}/settings`);
   await part(second.page, "Sessions").getByRole("listitem").first().waitFor();
-  await list.getByRole("button", { name: /^End the session of/ }).click();
-  await page.locator("dialog").getByRole("button", { name: "End", exact: true }).click();
+  await list.getByRole("button", { name: /^End session/ }).click();
+  await page.locator("dialog").getByRole("button", { name: "End session", exact: true }).click();
   await second.page.getByText("Your session has ended. Log in again.").waitFor();
   await until("one is left", async () => (await list.getByRole("listitem").count()) === 1);
   // A session that is no longer there.
@@ -114,8 +114,8 @@ test("other_sessions_are_ended_and_say_why", async t => {
   await until("both are listed", async () => (await list.getByRole("listitem").count()) === 2);
   await third.page.getByRole("button", { name: "Log out" }).first().click();
   await third.page.getByRole("heading", { name: "Log in" }).waitFor();
-  await list.getByRole("button", { name: /^End the session of/ }).click();
-  await page.locator("dialog").getByRole("button", { name: "End", exact: true }).click();
+  await list.getByRole("button", { name: /^End session/ }).click();
+  await page.locator("dialog").getByRole("button", { name: "End session", exact: true }).click();
   await page.locator("dialog .fault", { hasText: /./ }).waitFor();
   await page.keyboard.press("Escape");
 

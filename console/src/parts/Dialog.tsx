@@ -76,10 +76,13 @@ export function Confirm({ title, text, submit, danger = false, onSubmit, onClose
   );
 }
 
-/** The dialog that asks before something is done, and how to open it. `done` is said afterwards. */
-export function useConfirm(): [ComponentChildren, (asked: { title: string; text: string; submit: string; run: () => Promise<unknown>; done: string }) => void] {
+/** The dialog that asks before something is done, perhaps to what has a name, and how to open it. `done` is said afterwards. */
+export function useConfirm(): [ComponentChildren, (asked: { deed: string; name?: string; text: string; run: () => Promise<unknown>; done: string }) => void] {
   const [asked, ask] = useState<Parameters<ReturnType<typeof useConfirm>[1]>[0] | null>(null);
-  return [asked && <Confirm {...asked} danger onSubmit={async () => { await asked.run(); inform(asked.done); }} onClose={() => ask(null)} />, ask];
+  return [asked && (
+    <Confirm title={`${asked.name ? w.of(asked.deed, asked.name) : asked.deed}?`} text={asked.text} submit={asked.deed} danger onClose={() => ask(null)}
+      onSubmit={async () => { await asked.run(); inform(asked.done); }} />
+  ), ask];
 }
 
 export function Fault({ text, id }: { text: string; id?: string }) {

@@ -72,8 +72,8 @@ export function Keys() {
     return (
       <Line key={id} name={name} tags={[one.read_only && w.access.readOnly, room && w.access.onlyRoom(visible(roomOf(room)?.title ?? w.access.other)), agent && w.access.onlyAgent(visible(agentOf(agent)?.name ?? w.access.other))]}
         facts={[...(prefix ? [`${prefix}…`] : []), used ? w.access.lastUsed(time(used)) : w.access.neverUsed, w.access.created(time(one.inserted_at)), !end ? w.access.noExpiry : Date.parse(end) <= now.value ? w.access.expired(time(end)) : w.access.expires(time(end))]}
-        deed={w.access.revoke} label={w.access.revokeOf(name)}
-        onDeed={() => ask({ title: w.access.revokeAsk(name), text: w.access.revokeText, submit: w.access.revoke, done: w.access.revoked(name), run: () => revoke(id) })} />
+        deed={w.access.revoke} label={w.of(w.access.revoke, name)}
+        onDeed={() => ask({ deed: w.access.revoke, name, text: w.access.revokeText, done: w.delivery.summary(name, w.access.revoked), run: () => revoke(id) })} />
     );
   };
   return (
@@ -135,7 +135,7 @@ export function Sessions() {
   useEffect(load, []);
   const list = sessions.value;
   const time = (instant: string): string => since(instant, now.value);
-  const end = (title: string, submit: string, done: string, run: () => Promise<void>) => () => ask({ title, text: w.access.endText, submit, done, run });
+  const end = (deed: string, run: () => Promise<void>) => () => ask({ deed, text: w.access.endText, done: w.access.ended, run });
   return (
     <>
       {fault ? <Failed fault={fault} again={load} /> : !list ? <p class="hint" role="status">{w.loading}</p> : (
@@ -143,12 +143,12 @@ export function Sessions() {
           {list.map(one => (
             <Line key={one.id} name={w.access.session(time(one.inserted_at))} tags={[one.is_current && w.access.current]}
               facts={[w.access.lastUsed(time(one.last_used_at)), w.access.endsAt(time(one.expires_at))]}
-              {...(one.is_current ? {} : { deed: w.access.end })} label={w.access.endOf(time(one.inserted_at))}
-              onDeed={end(w.access.endAsk, w.access.end, w.access.ended, () => endSession(one.id))} />
+              {...(one.is_current ? {} : { deed: w.access.end })} label={w.of(w.access.end, time(one.inserted_at))}
+              onDeed={end(w.access.end, () => endSession(one.id))} />
           ))}
         </ul>
       )}
-      {list?.some(one => !one.is_current) && <div class="deeds"><button type="button" class="plain small danger" onClick={end(w.access.endOthersAsk, w.access.endOthers, w.access.othersEnded, endOthers)}>{w.access.endOthers}</button></div>}
+      {list?.some(one => !one.is_current) && <div class="deeds"><button type="button" class="plain small danger" onClick={end(w.access.endOthers, endOthers)}>{w.access.endOthers}</button></div>}
       {question}
     </>
   );

@@ -5,6 +5,7 @@ import { Dialog, Fault } from "../parts/Dialog.tsx";
 import { Face, Presence } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
+import { Nothing, Page } from "../parts/Page.tsx";
 import { useConfirmedForm } from "../parts/Password.tsx";
 import { awaySince, Secret } from "../parts/Secret.tsx";
 import { explain, faultOf } from "../pure/errors.ts";
@@ -21,20 +22,13 @@ const WATCH_MS = 5000;
 export function Agents({ isRegistering, onRoom }: { isRegistering: boolean; onRoom: (agent: Id) => void }) {
   useEffect(() => watchPresence(WATCH_MS), []);
   return (
-    <main class="page" id="main">
-      <header class="pagehead">
-        <a class="backlink" href={`${BASE}/`} aria-label={w.back}><Icon name="chevron-left" /></a>
-        <div><h1 tabIndex={-1}>{w.agents.title}</h1><p class="hint">{w.agents.intro}</p></div>
-        <a class="button" href={`${BASE}/agents/new`}><Icon name="plus" size={16} />{w.agents.register}</a>
-      </header>
+    <Page title={w.agents.title} intro={w.agents.intro} action={<a class="button" href={`${BASE}/agents/new`}><Icon name="plus" size={16} />{w.agents.register}</a>}>
       {agents.value.length > 0 && (
         <ul class="cards">{agents.value.map(one => <Item key={one.id} agent={one} />)}</ul>
       )}
-      {agents.value.length === 0 && (isLoading.value ? <p class="hint" role="status">{w.loading}</p> : (
-        <div class="nothing"><Icon name="bot" size={32} /><p class="name">{w.agents.none}</p><p class="hint">{w.agents.noneText}</p></div>
-      ))}
+      {agents.value.length === 0 && (isLoading.value ? <p class="hint" role="status">{w.loading}</p> : <Nothing icon="bot" title={w.agents.none} text={w.agents.noneText} />)}
       {isRegistering && <RegisterAgent onClose={() => go("/agents", true)} onRoom={onRoom} />}
-    </main>
+    </Page>
   );
 }
 

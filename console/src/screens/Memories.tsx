@@ -22,6 +22,9 @@ import { user } from "../wire/session.ts";
 import { w } from "../words.ts";
 
 const PREVIEW = 200;
+const SEGMENTS = ["user", "agent", "tool", "guideline"];
+/** The values of the API are words. */
+const wordOf = (value: string): string => value.replace("_", "-");
 
 export function Memories() {
   const [filters, setFilters] = useState<Filters>(() => {
@@ -36,9 +39,10 @@ export function Memories() {
     if (after.type && after.system && !TYPES[after.system]!.includes(after.type)) delete after.type;
     return after;
   });
-  const choice = (label: string, name: keyof Filters, words: Record<string, string>) => (
-    <Select label={label} value={filters[name] ?? ""} onChange={value => set({ [name]: value })} options={[...("" in words ? [] : [["", w.memories.any] as const]), ...Object.entries(words)]} />
+  const choice = (label: string, name: keyof Filters, options: (readonly [value: string, text: string])[], any = w.memories.any) => (
+    <Select label={label} value={filters[name] ?? ""} onChange={value => set({ [name]: value })} options={[["", any], ...options]} />
   );
+  const plain = (values: string[]) => values.map(one => [one, wordOf(one)] as const);
   const types = filters.system ? TYPES[filters.system]! : [...new Set(Object.values(TYPES).flat())];
   const { fault } = memories;
   const isRefused = fault.value instanceof ApiError && fault.value.status === 403;
@@ -52,13 +56,13 @@ export function Memories() {
               <Field label={w.memories.search} name="text" type="search" maxLength={200} autocomplete="off" defaultValue={filters.content_query ?? ""} key={filters.content_query ?? ""} />
               <button class="plain"><Icon name="search" size={16} />{w.memories.filter}</button>
             </div>
-            {choice(w.memories.scope, "scope", w.memories.scopes)}
-            {choice(w.memories.status, "status", w.memories.statuses)}
-            {choice(w.memories.system, "system", w.memories.systems)}
-            {choice(w.memories.type, "type", Object.fromEntries(types.map(one => [one, one])))}
-            {choice(w.memories.segment, "segment", w.memories.segments)}
-            {choice(w.memories.agent, "source_agent_id", Object.fromEntries(agents.value.map(one => [one.id, visible(one.name)])))}
-            {choice(w.memories.room, "chat_room_id", Object.fromEntries(rooms.value.filter(one => !isObserved(one)).map(one => [one.id, visible(one.title)])))}
+            {choice(w.memories.scope, "scope", Object.entries(w.memories.scopes))}
+            {choice(w.memories.status, "status", [...plain(["archived", "superseded"]), ["all", w.memories.any]], wordOf("active"))}
+            {choice(w.memories.system, "system", plain(Object.keys(TYPES)))}
+            {choice(w.memories.type, "type", plain(types))}
+            {choice(w.memories.segment, "segment", plain(SEGMENTS))}
+            {choice(w.memories.agent, "source_agent_id", agents.value.map(one => [one.id, visible(one.name)]))}
+            {choice(w.memories.room, "chat_room_id", rooms.value.filter(one => !isObserved(one)).map(one => [one.id, visible(one.title)]))}
             {isFiltered && <button type="button" class="link" onClick={() => setFilters({})}>{w.memories.clear}</button>}
           </form>
           <Rows list={memories} kind="cards memories" row={one => <One key={one.id} memory={one} />}
@@ -86,7 +90,7 @@ function One({ memory }: { memory: Memory }) {
           <span class="preview" dir="auto">{visible(content.slice(0, PREVIEW))}</span>
           <span class="hint">{facts.filter(Boolean).join(" · ")}</span>
           <span class="tags">
-            {[status === "active" ? "" : status, w.memories.systems[memory.system] ?? memory.system, memory.type, memory.segment].map(tag => tag && <span key={tag} class="tag">{tag}</span>)}
+            {[status === "active" ? "" : status, memory.system, memory.type, memory.segment].map(tag => tag && <span key={tag} class="tag">{wordOf(tag)}</span>)}
           </span>
         </summary>
         {isOpen && <Inside memory={memory} />}
@@ -102,9 +106,9 @@ function Inside({ memory }: { memory: Memory }) {
   const { id, metadata, thought } = memory;
   const press = (deed: Deed): void => {
     const run = (): Promise<void> => (deed === "delete" ? remove(id) : change(id, deed));
-    const done = w.memories.done[deed];
     const text = w.memories.permanent[deed];
-    if (text) return ask({ title: w.memories.ask[deed]!, text, submit: w.memories.deeds[deed], done, run });
+    const done = w.memories.done[deed];
+    if (text) return ask({ deed: w.memories.deeds[deed], text, done, run });
     setBusy(true);
     run().then(() => inform(done), complain).finally(() => { setBusy(false); refocus(box.current?.closest("li")?.querySelector("summary")); });
   };

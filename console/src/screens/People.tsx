@@ -25,9 +25,7 @@ export function People({ onRoom }: { onRoom: (who: Id) => void }) {
   const [asking, setAsking] = useState<{ wanted: Wanted | null } | null>(null);
   const [question, ask] = useConfirm();
   useEffect(load, []);
-  const onRemove = ({ id, user: { name } }: Contact): void => ask({
-    title: w.contacts.removeAsk(visible(name)), text: w.contacts.removeText, submit: w.contacts.removeSubmit, done: w.contacts.removed(visible(name)), run: () => remove(id),
-  });
+  const onRemove = ({ id, user: { name } }: Contact): void => ask({ deed: w.contacts.remove, name: visible(name), text: w.contacts.removeText, done: w.delivery.summary(visible(name), w.contacts.removed), run: () => remove(id) });
   return (
     <Page title={w.contacts.title} intro={w.contacts.intro} action={<button type="button" onClick={() => setAsking({ wanted: null })}><Icon name="user-plus" size={16} />{w.contacts.add}</button>}>
       {(received.rows.value.length > 0 || received.fault.value !== null) && (
@@ -55,8 +53,8 @@ export function People({ onRoom }: { onRoom: (who: Id) => void }) {
 function One({ contact, onRoom, onRemove }: { contact: Contact; onRoom: (who: Id) => void; onRemove: (contact: Contact) => void }) {
   const { contact_id: id, contact_type: type, online, user } = contact;
   const name = visible(user.name);
-  const room = w.contacts.startRoom(name);
-  const removal = w.contacts.remove(name);
+  const room = w.of(w.contacts.startRoom, name);
+  const removal = w.of(w.contacts.remove, name);
   return (
     <li>
       <Somebody one={{ ...user, id, type, online }} />
@@ -69,33 +67,28 @@ function One({ contact, onRoom, onRemove }: { contact: Contact; onRoom: (who: Id
   );
 }
 
+const stateOf = (status: string): string => w.contacts.states[status] ?? status;
+
 /** A request that the caller sent, or that waits for the caller. */
 function Asked({ request, isMine }: { request: Request; isMine: boolean }) {
   const [isBusy, setBusy] = useState(false);
   const { id, status, message, inserted_at, recipient } = request;
   const other = isMine ? { ...recipient, type: request.recipient_type } : { ...request.requester, type: request.requester_type };
   const name = visible(other.name);
-  const press = (step: Answer, done: string): void => {
-    setBusy(true);
-    answer(id, step).then(() => inform(done), complain).finally(() => { setBusy(false); refocus(); });
-  };
-  const button = (step: Answer, text: string, label: string, done: string) => (
-    <button type="button" class={step === "approve" ? "small" : "plain small"} disabled={isBusy} aria-label={label} onClick={() => press(step, done)}>{text}</button>
+  const button = (step: Answer, text: string) => (
+    <button type="button" class={step === "approve" ? "small" : "plain small"} disabled={isBusy} aria-label={w.of(text, name)} onClick={() => {
+      setBusy(true);
+      answer(id, step).then(status => inform(w.delivery.summary(name, stateOf(status))), complain).finally(() => { setBusy(false); refocus(); });
+    }}>{text}</button>
   );
-  const state = isMine ? w.contacts.states[status] ?? status
-    : request.recipient_type === "Agent" ? w.contacts.toAgent(visible(agentOf(request.recipient_id)?.name ?? recipient.name)) : "";
+  const state = isMine ? stateOf(status) : request.recipient_type === "Agent" ? w.contacts.toAgent(visible(agentOf(request.recipient_id)?.name ?? recipient.name)) : "";
   return (
     <li>
       <Somebody one={other} />
       <span class="hint">{state && `${state} · `}<time dateTime={inserted_at} title={exact(inserted_at)}>{since(inserted_at, now.value)}</time></span>
       {status === "pending" && (
         <span class="deeds">
-          {isMine ? button("cancel", w.contacts.cancel, w.contacts.cancelOf(name), w.contacts.canceled) : (
-            <>
-              {button("reject", w.contacts.reject, w.contacts.rejectOf(name), w.contacts.rejected)}
-              {button("approve", w.contacts.accept, w.contacts.acceptOf(name), w.contacts.accepted(name))}
-            </>
-          )}
+          {isMine ? button("cancel", w.contacts.cancel) : <>{button("reject", w.contacts.reject)}{button("approve", w.contacts.accept)}</>}
         </span>
       )}
       {message && <p class="said" dir="auto">{visible(message)}</p>}
@@ -109,7 +102,7 @@ function InDirectory({ one, onAsk }: { one: Listed; onAsk: () => void }) {
     <li>
       <Somebody one={{ ...one, id: one.handle }} />
       {isMine || one.is_contact ? <span class="tag">{isMine ? w.people.yours : w.contacts.isContact}</span>
-        : <button type="button" class="plain small" aria-label={w.contacts.askOf(visible(one.name))} onClick={onAsk}>{w.contacts.send}</button>}
+        : <button type="button" class="plain small" aria-label={w.of(w.contacts.send, visible(one.name))} onClick={onAsk}>{w.contacts.send}</button>}
       {one.description && <p class="hint" dir="auto">{visible(one.description)}</p>}
     </li>
   );
@@ -121,8 +114,7 @@ function Ask({ wanted, onClose }: { wanted: Wanted | null; onClose: () => void }
   const form = useForm(async data => {
     if (!found) return setFound(await resolve(String(data.get("handle")).trim()));
     const request = await send(found.handle, String(data.get("message")).trim());
-    const name = visible(request.recipient.name);
-    inform(request.status === "pending" ? w.contacts.sentDone(name) : w.contacts.accepted(name));
+    inform(w.delivery.summary(visible(request.recipient.name), stateOf(request.status)));
     onClose();
   });
   // What had the focus is gone.

@@ -24,8 +24,7 @@ export function Settings() {
   });
   return (
     <Page title={w.settings.title}>
-      <section class="sheet">
-        <h2>{w.settings.profile}</h2>
+      <Section title={w.settings.profile}>
         <form onSubmit={form.submit} class="columns">
           <Field label={w.settings.firstName} name="first" required autocomplete="given-name" defaultValue={me.first_name} />
           <Field label={w.settings.lastName} name="last" autocomplete="family-name" defaultValue={me.last_name} />
@@ -36,21 +35,19 @@ export function Settings() {
           <dt>{w.settings.handle}</dt><dd>@{me.handle}</dd>
           <dt>{w.settings.email}</dt><dd>{me.email}</dd>
         </dl>
-      </section>
-      <section class="sheet">
-        <h2>{w.settings.look}</h2>
+      </Section>
+      <Section title={w.settings.look}>
         <fieldset class="segments">
           <legend>{w.settings.theme}</legend>
           {(["auto", "light", "dark"] as Theme[]).map(one => (
             <label key={one}><input type="radio" name="theme" checked={theme.value === one} onChange={() => { theme.value = one; }} /><span>{w.settings.themes[one]}</span></label>
           ))}
         </fieldset>
-      </section>
-      <section class="sheet">
-        <h2>{w.settings.writing}</h2>
+      </Section>
+      <Section title={w.settings.writing}>
         <Switch label={w.settings.enterSends} hint={w.settings.enterHint} isOn={enterSends.value} onChange={isOn => { enterSends.value = isOn; }} />
         <Switch label={w.settings.shortcuts} hint={w.settings.shortcutsHint} isOn={hasShortcuts.value} onChange={isOn => { hasShortcuts.value = isOn; }} />
-      </section>
+      </Section>
       <Password />
       <Keys />
       <Section title={w.access.sessions} intro={w.access.sessionsText}>

@@ -65,11 +65,13 @@ export async function send(handle: string, message: string): Promise<Request> {
 const STEPS = { approve: "approveContactRequest", reject: "rejectContactRequest", cancel: "cancelContactRequest" } as const;
 export type Answer = keyof typeof STEPS;
 
-export async function answer(id: Id, step: Answer): Promise<void> {
+/** Returns the state that the request has then. */
+export async function answer(id: Id, step: Answer): Promise<string> {
   try {
     const { data } = await call(STEPS[step], { path: { request_id: id } });
     settle(id, data.status);
     if (step === "approve") void contacts.load(true);
+    return data.status;
   } catch (cause) {
     // It may have been answered elsewhere.
     void received.load();
