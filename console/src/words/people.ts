@@ -47,7 +47,7 @@ export const memories = {
   search: "Content contains",
   filter: "Search",
   any: "any",
-  scope: "Concerns",
+  scope: "About",
   scopes: { about_me: "you", organization: "the organization", room: "those in your rooms" },
   status: "Status",
   system: "System",
