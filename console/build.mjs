@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { minify } from "terser";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = process.argv[2] ?? join(here, "../crates/http-console/assets");
@@ -13,22 +14,19 @@ const source = name => join(here, "src", name);
 mkdirSync(out, { recursive: true });
 for (const name of readdirSync(out)) rmSync(join(out, name));
 
-// Parts of packages that the console does not use, and that stay in the bundle because other parts name them: what makes
-// HTML in marked, and long polling in phoenix.
-const unused = [
-  [/marked\.esm\.js$/, /var v=new ne;.*export\{.*?\};/s, "export{w as Lexer};"],
-  [/phoenix\.mjs$/, /static request\(.*?(static serialize\(.*?)var LongPoll = class \{.*?\n\};/s, "$1var LongPoll = class {};"],
-];
-const trim = {
-  name: "trim",
-  setup({ onLoad }) {
-    for (const [filter, part, rest] of unused) {
-      onLoad({ filter }, ({ path }) => {
-        const text = readFileSync(path, "utf8");
-        if (!part.test(text)) throw new Error(`${path} has changed: look at what it exports, and adapt build.mjs`);
-        return { contents: text.replace(part, rest) };
-      });
-    }
+// What the console does not use of its packages, and what stays in the bundle because something names it: of phoenix, what
+// it has for browsers without WebSocket, and its presence; of marked, what makes HTML.
+const without = {
+  name: "without",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^phoenix$/ }, () => ({ path: join(here, "node_modules/phoenix/assets/js/phoenix/index.js") }));
+    onLoad({ filter: /phoenix\/(longpoll|presence)\.js$/ }, () => ({ contents: "export default class {}" }));
+    onLoad({ filter: /marked\.esm\.js$/ }, ({ path }) => {
+      const text = readFileSync(path, "utf8");
+      const html = /var v=new ne;.*export\{.*?\};/s;
+      if (!html.test(text)) throw new Error(`${path} has changed: look at what it exports, and adapt build.mjs`);
+      return { contents: text.replace(html, "export{w as Lexer};") };
+    });
   },
 };
 
@@ -42,8 +40,11 @@ const script = await build({
   jsxImportSource: "preact",
   outfile: join(out, "app.js"),
   metafile: true,
-  plugins: [trim],
+  plugins: [without],
 });
+// What esbuild has minified still becomes about 2 kB smaller after gzip.
+const { code } = await minify(readFileSync(join(out, "app.js"), "utf8"), { module: true, ecma: 2022, compress: { passes: 2, pure_getters: true, unsafe_arrows: true } });
+writeFileSync(join(out, "app.js"), code);
 await build({
   ...common,
   entryPoints: [source("style/app.css")],

@@ -15,9 +15,12 @@ const USED = [
   "showOrganization", "renameOrganization", "listMembers", "setMemberRole", "removeMember", "leaveOrganization",
   "listInvitations", "invite", "revokeInvitation", "acceptInvitation", "pauseOrganization", "resumeOrganization",
   "showBudgets", "setBudgets", "listAuditEntries",
+  "reassignWork", "retryManyWork", "deadLetterManyWork", "reassignManyWork", "listMessageTree",
+  "listContacts", "removeContact", "listReceivedContactRequests", "listSentContactRequests", "sendContactRequest", "approveContactRequest",
+  "rejectContactRequest", "cancelContactRequest", "resolveHandle", "listDirectory",
+  "listMemories", "archiveMemory", "restoreMemory", "supersedeMemory", "deleteMemory",
+  "listApiKeys", "createApiKey", "revokeApiKey", "listSessions", "endSession", "endOtherSessions",
   "apiVersion",
-  // Work across rooms.
-  "reassignWork", "retryManyWork", "deadLetterManyWork", "reassignManyWork", "interruptAgent", "listMessageTree", "showOrganization",
 ];
 
 const here = dirname(fileURLToPath(import.meta.url));

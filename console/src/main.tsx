@@ -14,6 +14,9 @@ import { Agents } from "./screens/Agents.tsx";
 import { Login, Mark, Register, SetPassword } from "./screens/Entrance.tsx";
 import { Join } from "./screens/Join.tsx";
 import { Organization } from "./screens/Organization.tsx";
+import { GoTo } from "./screens/GoTo.tsx";
+import { Memories } from "./screens/Memories.tsx";
+import { People } from "./screens/People.tsx";
 import { NewRoom, Rooms } from "./screens/Rooms.tsx";
 import { Room } from "./screens/Room.tsx";
 import { Settings } from "./screens/Settings.tsx";
@@ -23,6 +26,7 @@ import { Work } from "./screens/Work.tsx";
 import { OwnUsage } from "./screens/Usage.tsx";
 import * as agents from "./store/agents.ts";
 import { refreshAttention } from "./store/attention.ts";
+import * as contacts from "./store/contacts.ts";
 import { hasShortcuts } from "./store/look.ts";
 import * as organization from "./store/organization.ts";
 import * as rooms from "./store/rooms.ts";
@@ -43,16 +47,19 @@ function Inside() {
   const [creating, setCreating] = useState<Id[] | null>(null);
   const [hasKeys, setKeys] = useState(false);
   const { path, query } = place.value;
-  useShortcuts(() => setKeys(true));
+  const [isGoing, setGoing] = useState(false);
+  const onGoTo = (): void => setGoing(true);
+  useShortcuts(() => setKeys(true), onGoTo);
   const onRoom = (agent: Id): void => setCreating([agent]);
   const onNewRoom = (): void => setCreating([]);
   return (
     <div class={path !== "/" ? "shell" : rooms.rooms.value.length > 0 ? "shell home" : "shell home fresh"} onClick={follow}>
       <a class="skip" href="#main" onClick={event => { event.preventDefault(); (document.getElementById("composer") ?? document.querySelector<HTMLElement>("h1"))?.focus(); }}>{w.skip}</a>
       <div class="bars"><LinkBar /><PausedBar /></div>
-      <Sidebar onNewRoom={onNewRoom} />
+      <Sidebar onNewRoom={onNewRoom} onGoTo={onGoTo} />
       <Guarded key={path}><Screen path={path} at={query.get("at")} onNewRoom={onNewRoom} onRoom={onRoom} /></Guarded>
       {creating && <NewRoom chosen={creating} onClose={() => setCreating(null)} />}
+      {isGoing && <GoTo onClose={() => setGoing(false)} onRoom={onRoom} />}
       {hasKeys && (
         <Dialog title={w.keys.title} onClose={() => setKeys(false)}>
           <dl class="keys">{w.keys.list.map(([key, does]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{does}</dd></div>)}</dl>
@@ -63,7 +70,7 @@ function Inside() {
   );
 }
 
-const TITLES: { [path: string]: string } = { "/": w.rooms.title, "/agents": w.agents.title, "/agents/new": w.registering.title, "/settings": w.settings.title, "/usage": w.usage.title, "/work": w.work.title };
+const TITLES: { [path: string]: string } = { "/": w.rooms.title, "/agents": w.agents.title, "/agents/new": w.registering.title, "/settings": w.settings.title, "/usage": w.usage.title, "/work": w.work.title, "/people": w.contacts.title, "/memories": w.memories.title };
 
 /** A fault in one screen leaves the way to the others. */
 function Guarded({ children }: { children: ComponentChildren }) {
@@ -100,12 +107,14 @@ function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | nu
   if (path === "/work") return <Work />;
   if (path === "/usage") return <OwnUsage />;
   if (kind === "organization" && Object.hasOwn(w.organization.tabs, id ?? "")) return <Organization key="organization" tab={id ?? ""} />;
+  if (path === "/people") return <People onRoom={onRoom} />;
+  if (path === "/memories") return <Memories />;
   if (path === "/settings") return <Settings />;
   return <main class="blank" id="main"><div><h1 tabIndex={-1}>{w.notFound.title}</h1><p>{w.notFound.text}</p><a class="button" href={`${BASE}/`}>{w.notFound.home}</a></div></main>;
 }
 
 /** Single keys count outside of fields only, and can be switched off. */
-function useShortcuts(showKeys: () => void): void {
+function useShortcuts(showKeys: () => void, goTo: () => void): void {
   useEffect(() => {
     let isAfterG = false;
     const key = (event: KeyboardEvent): void => {
@@ -118,9 +127,14 @@ function useShortcuts(showKeys: () => void): void {
         event.preventDefault();
         return;
       }
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") {
+        goTo();
+        event.preventDefault();
+        return;
+      }
       if (!hasShortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
       if ((event.target as Element).closest("input, textarea, select, [contenteditable]")) return;
-      const target = isAfterG ? { r: "/", a: "/agents", o: "/organization", s: "/settings", w: "/work" }[event.key] : undefined;
+      const target = isAfterG ? { r: "/", a: "/agents", m: "/memories", o: "/organization", p: "/people", s: "/settings", w: "/work" }[event.key] : undefined;
       isAfterG = event.key === "g";
       if (target) go(target);
       else if (event.key === "c") document.getElementById("composer")?.focus();
@@ -146,6 +160,7 @@ effect(() => {
       agents.start(id);
       refreshAttention();
       organization.start();
+      contacts.start(id);
     });
   } else if (phase.value === "out" && !["/login", "/welcome", "/reset", "/register"].includes(place.value.path)) {
     const wanted = location.pathname.slice(BASE.length) + location.search;

@@ -3,6 +3,7 @@
 import type { State } from "./pure/message.ts";
 import { tree, work } from "./words/work.ts";
 import { agentWork, organization, usage } from "./words/organization.ts";
+import { access, contacts, goTo, memories } from "./words/people.ts";
 
 export const errors = {
   unreachable: "The server cannot be reached. Check your connection and try again.",
@@ -29,6 +30,7 @@ export const w = {
   notCopied: "Could not copy. Select the text and press Ctrl+C.",
   selectToCopy: "Press Ctrl+C to copy",
   more: "More actions",
+  of: (deed: string, name: string) => `${deed} ${name}`,
   agent: "agent",
   you: "you",
   unencrypted: "This connection is not encrypted. Use HTTPS for anything but a trusted network.",
@@ -52,7 +54,7 @@ export const w = {
     key: "API key",
     keyHint: "A user key, which starts with thnv_u_. It is not stored in the browser.",
     submit: "Log in",
-    ended: "Your session has ended. Log in again.",
+    ended: { unexpected: "Your session has ended. Log in again.", password: "The password was changed. Log in with the new one." },
     unconfirmed: "Could not reach the server. You may still be logged in on this browser.",
     forgot: "No password yet, or forgotten? Ask the operator for a link.",
   },
@@ -373,7 +375,6 @@ export const w = {
     enterHint: "If this is off, Enter starts a new line and Ctrl+Enter sends.",
     shortcuts: "Single-key shortcuts",
     shortcutsHint: "C for the composer, G then R, A, or W for rooms, agents, or work, ? for all shortcuts.",
-    session: "Session",
     logOut: "Log out",
     logOutHint: "Ends the session in all tabs of this browser.",
     server: (version: string) => `Parlance ${version}`,
@@ -381,11 +382,14 @@ export const w = {
   keys: {
     title: "Keyboard shortcuts",
     list: [
+      ["Ctrl+K or ⌘K", "Go to a room, agent, person, or page"],
       ["C", "Write a message"],
       ["G, then R", "Rooms"],
       ["G, then A", "Agents"],
       ["G, then W", "Work"],
       ["G, then O", "Organization"],
+      ["G, then P", "People"],
+      ["G, then M", "Memories"],
       ["G, then S", "Settings"],
       ["Alt+↑ / Alt+↓", "Previous or next room"],
       ["Esc", "Close, or jump to the newest message"],
@@ -395,6 +399,10 @@ export const w = {
   organization,
   usage,
   agentWork,
+  contacts,
+  memories,
+  access,
+  goTo,
   log: (sender: string, text: string) => `${sender}: ${text}`,
 
   work,

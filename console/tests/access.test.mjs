@@ -84,7 +84,7 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first }
       await page.getByRole("button", { name: "Create invitation" }).click();
       await page.getByRole("group", { name: "Invitation link" }).waitFor();
     }],
-    ["organization, member", async page => { await to("/organization", ".somebody")(page); await page.getByRole("button", { name: "Actions for Bob Ray" }).click(); }],
+    ["organization, member", async page => { await to("/organization", ".somebody")(page); await page.getByRole("button", { name: "Actions for Ben Ray" }).click(); }],
     ["organization, limits", async page => {
       await server.call("PATCH", "/me/organization/budgets", { budgets: { organization_tokens: 120_000, agent_tokens: 90_000, room_tokens: 50_000 } });
       await to("/organization/limits", ".alarm.over")(page);
@@ -95,6 +95,30 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first }
     ["organization, audit", to("/organization/audit", ".lines li")],
     ["invitation", async page => { await page.goto("about:blank"); await to("/register#thnv_i_1_x", "h1")(page); await page.getByText("You are logged in as").waitFor(); }],
     ["settings", to("/settings", ".sheet")],
+    ...["New API key", "Revoke Key of the account"].map(name => [`settings, ${name}`, async page => {
+      await to("/settings", ".sheet")(page);
+      await page.getByRole("button", { name }).click();
+      await page.locator("dialog[open]").waitFor();
+    }]),
+    ["settings, key", async page => {
+      await to("/settings", ".sheet")(page);
+      await page.getByRole("button", { name: "New API key" }).click();
+      await page.locator("dialog").getByLabel("Name").fill("Laptop");
+      await page.getByRole("button", { name: "Create key" }).click();
+      await page.locator(".secret .key").waitFor();
+    }],
+    ["people", to("/people", ".people .deeds")],
+    ["people, add", async page => { await to("/people", ".sheet")(page); await page.getByRole("button", { name: "Add a contact" }).click(); await page.locator("dialog[open]").waitFor(); }],
+    ["people, request", async page => {
+      await to("/people", ".sheet")(page);
+      await page.getByRole("button", { name: "Add a contact" }).click();
+      await page.getByLabel("Handle").fill("carol");
+      await page.keyboard.press("Enter");
+      await page.getByLabel("Message (optional)").waitFor();
+    }],
+    ["memories", async page => { await to("/memories", ".memories summary")(page); for (const summary of await page.locator(".memories summary").all()) await summary.click(); await page.locator(".memories .deeds").first().waitFor(); }],
+    ["memories, delete", async page => { await to("/memories", ".memories summary")(page); await page.locator(".memories summary").last().click(); await page.getByRole("button", { name: "Delete" }).click(); await page.locator("dialog[open]").waitFor(); }],
+    ["go to", async page => { await to("/settings", ".sheet")(page); await page.keyboard.press("Control+k"); await page.locator("#places-0").waitFor(); }],
     ["shortcuts", async page => { await to("/settings", ".sheet")(page); await page.locator("h1").focus(); await page.keyboard.press("?"); await page.locator("dialog[open]").waitFor(); }],
     ["not found", to("/nowhere", ".blank")],
     ["paused", async page => {

@@ -78,12 +78,27 @@ export async function scene(server) {
   // A second member, an invitation, and tokens that agents have reported.
   const invite = invitation => server.call("POST", "/me/organization/invitations", { invitation });
   const { token } = await invite({ role: "member" });
-  await server.call("POST", "/auth/register", { handle: "bob", email: "bob@example.org", name: "Bob Ray", password: "correct horse battery", invitation: token });
-  await invite({ role: "admin", email: "eve@example.org" });
+  await server.call("POST", "/auth/register", { handle: "ben", email: "ben@example.org", name: "Ben Ray", password: "correct horse battery", invitation: token });
+  await invite({ role: "admin", email: "fay@example.org" });
   const report = (agent, chat, input_tokens, output_tokens, cache_read_tokens) => ask(agent, "POST", `/chats/${chat}/events`,
     { event: { content: "Token usage", message_type: "task", metadata: { band_usage: { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens: 0 } } } });
   await report(Researcher, room, 48_200, 2_110, 31_000);
   await report(Writer, room, 12_400, 3_020, 0);
   await report(Translator, quiet, 3_050, 880, 0);
+
+  // People of other organizations, and what agents remember.
+  const [bob, eve] = [["bob", "Bob Ray"], ["eve", "Eve Long-Name of the Department of Many Affairs"], ["carol", "Carol Poe"]].map(([handle, name]) =>
+    /thnv_u_\S+/.exec(server.command("user", "create", "--handle", handle, "--email", `${handle}@example.org`, "--name", name))[0]);
+  const asks = (recipient_handle, key, message) => server.call("POST", "/me/contacts/requests", { contact_request: { recipient_handle, ...(message ? { message } : {}) } }, key);
+  await server.call("POST", `/me/contacts/requests/${(await asks("admin", bob)).id}/approve`, {});
+  await asks("admin", eve, "We met at the conference. Shall we let our agents plan the next one together?");
+  await asks(Writer.handle, eve);
+  await asks("carol", server.key, "Hello!");
+  const scout = (await server.call("POST", "/me/agents/register", { agent: { name: "Scout", description: "Finds places, people, and prices for events of any size" } }, bob)).agent;
+  for (const [one, key] of [[scout, bob], [Researcher, server.key]]) await server.call("PATCH", `/me/agents/${one.id}`, { agent: { listed_in_directory: true } }, key);
+  const remember = (agent, memory) => ask(agent, "POST", "/memories", { memory: { system: "long_term", type: "semantic", segment: "user", thought: "Said in the launch room", ...memory } });
+  await remember(Writer, { content: "Prefers short announcements, and no exclamation marks. Wants to see the German version before anything is published.", subject_id: user.id, metadata: { room: "Launch plan" } });
+  await remember(Researcher, { content: "The checklist is in the wiki under *Launch checklist 2026*.", segment: "tool", system: "working", type: "procedural", scope: "organization" });
+  await remember(Translator, { content: "“Release” is not translated.", segment: "guideline" });
   return { room, quiet, foreign: foreign.id, agents, second: second.id, talk: talk.id, first: first.id };
 }

@@ -16,6 +16,7 @@ import { user } from "../wire/session.ts";
 import { w } from "../words.ts";
 import { Dot, Face } from "./Face.tsx";
 import { Icon } from "./Icon.tsx";
+import { comboOf, Options, stepped } from "./Options.tsx";
 import { awaySince } from "./Secret.tsx";
 
 type Candidate = Picked & { isHere: boolean };
@@ -55,7 +56,6 @@ export function Composer({ room }: { room: OpenRoom }) {
   });
   // At once instead of after the next frame: a page that is reloaded loses no letter.
   useLayoutEffect(() => effect(() => { writeDraft(me, room.id, { text: text.value || leaving.value, picked: picked.value }); }), []);
-  useEffect(() => { document.getElementById(`mention-${chosen.value}`)?.scrollIntoView({ block: "nearest" }); }, [chosen.value]);
 
   const write = (value: string): void => {
     text.value = value;
@@ -100,8 +100,8 @@ export function Composer({ room }: { room: OpenRoom }) {
   const key = (event: KeyboardEvent): void => {
     if (event.isComposing) return;
     if (isListOpen) {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (step) chosen.value = (chosen.value + step + found.length) % found.length;
+      const next = stepped(event.key, chosen.value, found.length);
+      if (next !== null) chosen.value = next;
       else if (event.key === "Enter" || event.key === "Tab") pick(found[chosen.value]!);
       else if (event.key === "Escape") at.value = null;
       else return;
@@ -118,24 +118,20 @@ export function Composer({ room }: { room: OpenRoom }) {
   return (
     <form class="composer" onSubmit={event => { event.preventDefault(); void send(); }}>
       {isListOpen && (
-        <ul class="completion" role="listbox" id="mentions" aria-label={w.composer.suggestions}>
-          {found.map((one, index) => (
-            <li key={one.id} id={`mention-${index}`} role="option" aria-selected={index === chosen.value}
-              onPointerDown={event => { event.preventDefault(); pick(one); }}>
-              <Face id={one.id} name={one.name} isAgent={isAgentHandle(one.handle)} small />
-              <span class="name">{one.name}</span> <span class="handle">@{one.handle}</span>
-              {one.isHere ? <span class="at"><Dot isOn={one.online === true} /></span> : <span class="tag">{w.composer.bringIn}</span>}
-            </li>
-          ))}
-        </ul>
+        <Options id="mentions" label={w.composer.suggestions} options={found} chosen={chosen.value} onPick={pick} row={one => (
+          <>
+            <Face id={one.id} name={one.name} isAgent={isAgentHandle(one.handle)} small />
+            <span class="name">{one.name}</span> <span class="handle">@{one.handle}</span>
+            {one.isHere ? <span class="at"><Dot isOn={one.online === true} /></span> : <span class="tag">{w.composer.bringIn}</span>}
+          </>
+        )} />
       )}
       <p class="vh" role="status">{at.value ? w.composer.found(found.length) : ""}</p>
       <div class="box">
         <label class="vh" for="composer">{w.composer.label}</label>
         <textarea id="composer" ref={box} rows={Math.min(10, Math.max(1, text.value.split("\n").length))} placeholder={w.composer.placeholder}
           defaultValue={text.value} dir="auto" readOnly={leaving.value !== ""} aria-busy={leaving.value !== ""} onInput={look} onClick={look} onKeyDown={key} onBlur={() => { at.value = null; }}
-          aria-haspopup="listbox" aria-autocomplete="list" aria-controls={isListOpen ? "mentions" : undefined}
-          aria-activedescendant={isListOpen ? `mention-${chosen.value}` : undefined} aria-describedby="composer-effect" />
+          aria-haspopup="listbox" {...comboOf("mentions", found.length, chosen.value)} aria-describedby="composer-effect" />
         <button class="square" aria-label={w.composer.send} title={w.composer.send} disabled={!text.value.trim()}><Icon name="send-horizontal" /></button>
       </div>
       <Effect room={room} hasText={text.value.trim() !== "" && !isListOpen} mentioned={mentioned} />

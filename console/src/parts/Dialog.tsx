@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { explain, faultOf } from "../pure/errors.ts";
+import { inform } from "../store/notices.ts";
 import { w } from "../words.ts";
 import { Icon } from "./Icon.tsx";
 
@@ -34,7 +35,7 @@ export function Dialog({ title, onClose, children, wide = false }: { title: stri
       dialog.close();
       if (before?.isConnected) before.focus();
       // What opened the dialog may have gone with it.
-      setTimeout(() => { if (document.activeElement === document.body) document.querySelector<HTMLElement>("main h1")?.focus(); });
+      refocus();
     };
   }, []);
   return (
@@ -46,6 +47,13 @@ export function Dialog({ title, onClose, children, wide = false }: { title: stri
       {children}
     </dialog>
   );
+}
+
+/** Moves the focus to the heading, or to `target`, if what had it is gone. */
+export function refocus(target?: HTMLElement | null): void {
+  setTimeout(() => {
+    if (document.activeElement === document.body) (target ?? document.querySelector<HTMLElement>("main h1"))?.focus({ preventScroll: true });
+  });
 }
 
 /** A question with one way on and one way back. The faults of `fields` stand at them, others above the buttons. */
@@ -68,6 +76,15 @@ export function Confirm({ title, text, submit, danger = false, wide = false, fie
       </form>
     </Dialog>
   );
+}
+
+/** The dialog that asks before something is done, perhaps to what has a name, and how to open it. `done` is said afterwards. */
+export function useConfirm(): [ComponentChildren, (asked: { deed: string; name?: string; text: string; run: () => Promise<unknown>; done: string }) => void] {
+  const [asked, ask] = useState<Parameters<ReturnType<typeof useConfirm>[1]>[0] | null>(null);
+  return [asked && (
+    <Confirm title={`${asked.name ? w.of(asked.deed, asked.name) : asked.deed}?`} text={asked.text} submit={asked.deed} danger onClose={() => ask(null)}
+      onSubmit={async () => { await asked.run(); inform(asked.done); }} />
+  ), ask];
 }
 
 export function Fault({ text, id }: { text: string; id?: string }) {

@@ -1,5 +1,6 @@
-// A key that is shown once, with what to do with it, until its agent arrives.
+// A key that is shown once, and for the key of an agent, what to do with it until the agent arrives.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { disconnects, presence, watchPresence, type Registered } from "../store/agents.ts";
 import { w } from "../words.ts";
@@ -9,11 +10,41 @@ import { Dot } from "./Face.tsx";
 
 const WATCH_MS = 1500;
 
-export function Secret({ registered, isNew, onClose, onRoom }: { registered: Registered; isNew: boolean; onClose: () => void; onRoom?: () => void }) {
-  const { agent, credentials } = registered;
+/** A key in a dialog. Closing it asks first, unless the key was copied or `isSafe` says that it is in use. */
+export function ShownOnce({ title, secret, isSafe = false, onClose, action, children }: {
+  title: string; secret: string; isSafe?: boolean; onClose: () => void; action?: { label: string; run: () => void } | undefined; children: (noteCopy: () => void) => ComponentChildren;
+}) {
   const [isCopied, setCopied] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const key = useRef<HTMLElement>(null);
+  const noteCopy = (): void => setCopied(true);
+  const leave = (way: () => void): void => { if (isCopied || isSafe) way(); else setAsking(true); };
+  return (
+    <>
+      <Dialog wide title={title} onClose={() => leave(onClose)}>
+        <div class="secret" onCopy={noteCopy}>
+          <p class="once">{w.registering.once}</p>
+          <div class="line">
+            <code ref={key} class="key" aria-label={w.registering.key} role="group" tabIndex={0}>{secret}</code>
+            <CopyButton text={secret} of={() => key.current} onCopy={noteCopy} />
+          </div>
+          {children(noteCopy)}
+        </div>
+        <footer>
+          {action && <button type="button" class="plain" onClick={() => leave(action.run)}>{action.label}</button>}
+          <button type="button" data-focus onClick={() => leave(onClose)}>{w.registering.finish}</button>
+        </footer>
+      </Dialog>
+      {isAsking && (
+        <Confirm title={w.registering.unsavedTitle} text={w.registering.unsaved} submit={w.registering.unsavedClose} danger
+          onSubmit={onClose} onClose={() => setAsking(false)} />
+      )}
+    </>
+  );
+}
+
+export function Secret({ registered, isNew, onClose, onRoom }: { registered: Registered; isNew: boolean; onClose: () => void; onRoom?: () => void }) {
+  const { agent, credentials } = registered;
   const use = useRef<HTMLElement>(null);
   // After a rotation, the instance with the old key may still count as connected for a moment.
   const [wasAway, setAway] = useState(isNew);
@@ -30,37 +61,23 @@ export function Secret({ registered, isNew, onClose, onRoom }: { registered: Reg
     `export BAND_WS_URL=${location.origin.replace(/^http/, "ws")}/api/v1/socket/websocket`,
     "python examples/agent.py",
   ].join("\n");
-  const leave = (): void => { if (isCopied || isConnected) onClose(); else setAsking(true); };
-
   return (
-    <>
-      <Dialog wide title={isNew ? w.registering.done(agent.name) : w.registering.rotated(agent.name)} onClose={leave}>
-        <div class="secret" onCopy={() => setCopied(true)}>
-          <p class="once">{w.registering.once}</p>
-          <div class="line">
-            <code ref={key} class="key" aria-label={w.registering.key} role="group" tabIndex={0}>{credentials.api_key}</code>
-            <CopyButton text={credentials.api_key} of={() => key.current} onCopy={() => setCopied(true)} />
-          </div>
+    <ShownOnce title={isNew ? w.registering.done(agent.name) : w.registering.rotated(agent.name)} secret={credentials.api_key} isSafe={isConnected} onClose={onClose}
+      action={onRoom && { label: w.registering.openRoom, run: onRoom }}>
+      {noteCopy => (
+        <>
           <h3>{w.registering.use}</h3>
           <div class="block">
             <pre tabIndex={0} role="group" aria-label={w.registering.use}><code ref={use}>{commands}</code></pre>
-            <CopyButton text={commands} of={() => use.current} label={w.registering.copyAll} onCopy={() => setCopied(true)} />
+            <CopyButton text={commands} of={() => use.current} label={w.registering.copyAll} onCopy={noteCopy} />
           </div>
           <p class={isConnected ? "arrival on" : "arrival"} role="status">
             <Dot isOn={isConnected} />
             {isConnected ? w.registering.connected(agent.name) : isNew ? w.registering.waiting : w.registering.waitingAgain}
           </p>
-        </div>
-        <footer>
-          {onRoom && <button type="button" class="plain" onClick={() => { if (isCopied || isConnected) onRoom(); else setAsking(true); }}>{w.registering.openRoom}</button>}
-          <button type="button" data-focus onClick={leave}>{w.registering.finish}</button>
-        </footer>
-      </Dialog>
-      {isAsking && (
-        <Confirm title={w.registering.unsavedTitle} text={w.registering.unsaved} submit={w.registering.unsavedClose} danger
-          onSubmit={onClose} onClose={() => setAsking(false)} />
+        </>
       )}
-    </>
+    </ShownOnce>
   );
 }
 

@@ -163,6 +163,11 @@ export const ICONS = {
     ["path", {"d": "M3 10a2 2 0 0 0 2 2h3"}],
     ["path", {"d": "M3 5v12a2 2 0 0 0 2 2h3"}],
   ],
+  "archive": [
+    ["rect", {"width": "20", "height": "5", "x": "2", "y": "3", "rx": "1"}],
+    ["path", {"d": "M4 8v11a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2V8"}],
+    ["path", {"d": "M10 12h4"}],
+  ],
 } satisfies Record<string, Shape[]>;
 
 export type IconName = keyof typeof ICONS;

@@ -1,10 +1,11 @@
 // One of the caller's agents.
 
 import { useEffect, useState } from "preact/hooks";
-import { Confirm, Dialog, Fault, useForm } from "../parts/Dialog.tsx";
+import { Confirm, Dialog, Fault } from "../parts/Dialog.tsx";
 import { Dot, Face } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
+import { useConfirmedForm } from "../parts/Password.tsx";
 import { Secret, awaySince } from "../parts/Secret.tsx";
 import { Usage } from "../parts/Usage.tsx";
 import { explain, faultOf } from "../pure/errors.ts";
@@ -17,7 +18,6 @@ import { now } from "../store/now.ts";
 import { BASE, go } from "../store/route.ts";
 import { w } from "../words.ts";
 import { About, EditAgent } from "./AgentEdit.tsx";
-import { PasswordField } from "./Agents.tsx";
 import { AgentWork } from "./AgentWork.tsx";
 
 const WATCH_MS = 4000;
@@ -94,22 +94,16 @@ function Standing({ agent }: { agent: Record }) {
 }
 
 function Rotate({ agent, onClose, onDone }: { agent: Record; onClose: () => void; onDone: (registered: Registered) => void }) {
-  const [needsPassword, setNeedsPassword] = useState(false);
-  const form = useForm(async data => {
-    try {
-      onDone(await rotateKey(agent.id, String(data.get("password") ?? "")));
-      onClose();
-    } catch (cause) {
-      if (faultOf(cause, "current_password")) setNeedsPassword(true);
-      throw cause;
-    }
+  const form = useConfirmedForm(async (_, password) => {
+    onDone(await rotateKey(agent.id, password));
+    onClose();
   });
   return (
     <Dialog title={w.agentPage.rotate} onClose={onClose}>
       <form onSubmit={form.submit}>
         <p>{w.agentPage.rotateText}</p>
-        {needsPassword && <PasswordField fault={form.fault} />}
-        <Fault text={form.fault && !needsPassword ? explain(form.fault) : ""} />
+        {form.password}
+        <Fault text={form.fault && !faultOf(form.fault, "current_password") ? explain(form.fault) : ""} />
         <footer>
           <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
           <button class="danger" disabled={form.isBusy} data-focus>{w.agentPage.rotateSubmit}</button>

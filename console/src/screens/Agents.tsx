@@ -1,10 +1,12 @@
 // The caller's agents, and the dialog that registers one.
 
 import { useEffect, useState } from "preact/hooks";
-import { Dialog, Fault, useForm } from "../parts/Dialog.tsx";
+import { Dialog, Fault } from "../parts/Dialog.tsx";
 import { Face, Presence } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
+import { Nothing, Page } from "../parts/Page.tsx";
+import { useConfirmedForm } from "../parts/Password.tsx";
 import { awaySince, Secret } from "../parts/Secret.tsx";
 import { explain, faultOf } from "../pure/errors.ts";
 import type { Id } from "../pure/message.ts";
@@ -20,21 +22,16 @@ const WATCH_MS = 5000;
 export function Agents({ isRegistering, onRoom }: { isRegistering: boolean; onRoom: (agent: Id) => void }) {
   useEffect(() => watchPresence(WATCH_MS), []);
   return (
-    <main class="page" id="main">
-      <header class="pagehead">
-        <a class="backlink" href={`${BASE}/`} aria-label={w.back}><Icon name="chevron-left" /></a>
-        <div><h1 tabIndex={-1}>{w.agents.title}</h1><p class="hint">{w.agents.intro}</p></div>
-        <a class="button plain" href={`${BASE}/usage`}>{w.usage.title}</a>
-        <a class="button" href={`${BASE}/agents/new`}><Icon name="plus" size={16} />{w.agents.register}</a>
-      </header>
+    <Page title={w.agents.title} intro={w.agents.intro} action={<>
+      <a class="button plain" href={`${BASE}/usage`}>{w.usage.title}</a>
+      <a class="button" href={`${BASE}/agents/new`}><Icon name="plus" size={16} />{w.agents.register}</a>
+    </>}>
       {agents.value.length > 0 && (
         <ul class="cards">{agents.value.map(one => <Item key={one.id} agent={one} />)}</ul>
       )}
-      {agents.value.length === 0 && (isLoading.value ? <p class="hint" role="status">{w.loading}</p> : (
-        <div class="nothing"><Icon name="bot" size={32} /><p class="name">{w.agents.none}</p><p class="hint">{w.agents.noneText}</p></div>
-      ))}
+      {agents.value.length === 0 && (isLoading.value ? <p class="hint" role="status">{w.loading}</p> : <Nothing icon="bot" title={w.agents.none} text={w.agents.noneText} />)}
       {isRegistering && <RegisterAgent onClose={() => go("/agents", true)} onRoom={onRoom} />}
-    </main>
+    </Page>
   );
 }
 
@@ -57,20 +54,11 @@ function Item({ agent }: { agent: Agent }) {
   );
 }
 
-/** Whether a refused request wants the password of the caller, whose log-in is too long ago. */
-const wantsPassword = (fault: unknown): boolean => faultOf(fault, "current_password") !== "";
-
 export function RegisterAgent({ onClose, onRoom }: { onClose: () => void; onRoom: (agent: Id) => void }) {
   const [registered, setRegistered] = useState<Registered | null>(null);
-  const [needsPassword, setNeedsPassword] = useState(false);
-  const form = useForm(async data => {
-    const text = (name: string): string => String(data.get(name) ?? "").trim();
-    try {
-      setRegistered(await register(text("name"), text("description"), String(data.get("password") ?? "")));
-    } catch (cause) {
-      if (wantsPassword(cause)) setNeedsPassword(true);
-      throw cause;
-    }
+  const form = useConfirmedForm(async (data, password) => {
+    const text = (name: string): string => String(data.get(name)).trim();
+    setRegistered(await register(text("name"), text("description"), password));
   });
   if (registered) return <Secret registered={registered} isNew onClose={onClose} onRoom={() => { onClose(); onRoom(registered.agent.id); }} />;
   const fault = (field: string): string => faultOf(form.fault, field);
@@ -80,7 +68,7 @@ export function RegisterAgent({ onClose, onRoom }: { onClose: () => void; onRoom
       <form onSubmit={form.submit}>
         <Field label={w.registering.name} hint={w.registering.nameHint} name="name" required maxLength={100} autocomplete="off" data-focus fault={fault("name")} />
         <Field label={w.registering.description} name="description" required maxLength={500} autocomplete="off" fault={fault("description")} />
-        {needsPassword && <PasswordField fault={form.fault} />}
+        {form.password}
         <Fault text={form.fault && !isPlaced ? explain(form.fault) : ""} />
         <footer>
           <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
@@ -88,12 +76,5 @@ export function RegisterAgent({ onClose, onRoom }: { onClose: () => void; onRoom
         </footer>
       </form>
     </Dialog>
-  );
-}
-
-export function PasswordField({ fault }: { fault: unknown }) {
-  return (
-    <Field label={w.registering.password} hint={w.registering.passwordHint} name="password" type="password" autocomplete="current-password" required
-      fault={faultOf(fault, "current_password")} />
   );
 }

@@ -7,7 +7,7 @@ import { Field } from "../parts/Field.tsx";
 import { ApiError, explain, faultOf } from "../pure/errors.ts";
 import { invitation } from "../store/organization.ts";
 import { BASE, follow, go, place } from "../store/route.ts";
-import { hasEnded, isUnconfirmed, logIn } from "../wire/session.ts";
+import { ending, isUnconfirmed, logIn } from "../wire/session.ts";
 import { w } from "../words.ts";
 
 export function Entrance({ title, text, children }: { title: string; text?: string; children: ComponentChildren }) {
@@ -48,7 +48,7 @@ export function Login() {
   return (
     <Entrance title={w.login.title}>
       {isUnconfirmed.value && <p class="warning" role="alert">{w.login.unconfirmed}</p>}
-      {hasEnded.value && <p class="warning" role="status">{w.login.ended}</p>}
+      {ending.value && <p class="warning" role="status">{w.login.ended[ending.value]}</p>}
       <form onSubmit={form.submit} key={String(isByKey)}>
         {isByKey
           ? <Field label={w.login.key} hint={w.login.keyHint} name="key" type="password" autocomplete="off" required autofocus spellcheck={false} />

@@ -4,13 +4,14 @@ import { useEffect, useState } from "preact/hooks";
 import { Fault, useForm } from "../parts/Dialog.tsx";
 import { Field, Segments, Switch } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
+import { Page, Section } from "../parts/Page.tsx";
 import { explain } from "../pure/errors.ts";
 import { enterSends, hasShortcuts, theme, type Theme } from "../store/look.ts";
 import { inform } from "../store/notices.ts";
-import { BASE } from "../store/route.ts";
 import { call } from "../wire/call.ts";
 import { logOut, user } from "../wire/session.ts";
 import { w } from "../words.ts";
+import { Keys, Password, Sessions } from "./Access.tsx";
 
 export function Settings() {
   const [version, setVersion] = useState("");
@@ -22,13 +23,8 @@ export function Settings() {
     inform(w.settings.saved);
   });
   return (
-    <main class="page" id="main">
-      <header class="pagehead">
-        <a class="backlink" href={`${BASE}/`} aria-label={w.back}><Icon name="chevron-left" /></a>
-        <h1 tabIndex={-1}>{w.settings.title}</h1>
-      </header>
-      <section class="sheet">
-        <h2>{w.settings.profile}</h2>
+    <Page title={w.settings.title}>
+      <Section title={w.settings.profile}>
         <form onSubmit={form.submit} class="columns">
           <Field label={w.settings.firstName} name="first" required autocomplete="given-name" defaultValue={me.first_name} />
           <Field label={w.settings.lastName} name="last" autocomplete="family-name" defaultValue={me.last_name} />
@@ -39,24 +35,24 @@ export function Settings() {
           <dt>{w.settings.handle}</dt><dd>@{me.handle}</dd>
           <dt>{w.settings.email}</dt><dd>{me.email}</dd>
         </dl>
-      </section>
-      <section class="sheet">
-        <h2>{w.settings.look}</h2>
+      </Section>
+      <Section title={w.settings.look}>
         <Segments label={w.settings.theme} name="theme" options={w.settings.themes} value={theme.value} onChange={one => { theme.value = one as Theme; }} />
-      </section>
-      <section class="sheet">
-        <h2>{w.settings.writing}</h2>
+      </Section>
+      <Section title={w.settings.writing}>
         <Switch label={w.settings.enterSends} hint={w.settings.enterHint} checked={enterSends.value} onChange={event => { enterSends.value = event.currentTarget.checked; }} />
         <Switch label={w.settings.shortcuts} hint={w.settings.shortcutsHint} checked={hasShortcuts.value} onChange={event => { hasShortcuts.value = event.currentTarget.checked; }} />
-      </section>
-      <section class="sheet">
-        <h2>{w.settings.session}</h2>
+      </Section>
+      <Password />
+      <Keys />
+      <Section title={w.access.sessions} intro={w.access.sessionsText}>
+        <Sessions />
         <div class="deeds">
           <button type="button" class="plain" onClick={() => void logOut()}><Icon name="log-out" size={16} />{w.settings.logOut}</button>
           <p class="hint">{w.settings.logOutHint}</p>
         </div>
-      </section>
+      </Section>
       {version && <p class="hint center">{w.settings.server(version)}</p>}
-    </main>
+    </Page>
   );
 }

@@ -9,6 +9,7 @@ import { mentionsOf } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { brief } from "../pure/when.ts";
 import { attention } from "../store/attention.ts";
+import { received } from "../store/contacts.ts";
 import { now } from "../store/now.ts";
 import { isLoading, isObserved, loadMore, next, rooms, unread, type Room } from "../store/rooms.ts";
 import { BASE, place } from "../store/route.ts";
@@ -18,7 +19,7 @@ import { Mark } from "./Entrance.tsx";
 
 const FILTER_FROM = 8;
 
-export function Sidebar({ onNewRoom }: { onNewRoom: () => void }) {
+export function Sidebar({ onNewRoom, onGoTo }: { onNewRoom: () => void; onGoTo: () => void }) {
   const [query, setQuery] = useState("");
   const me = user.value!;
   const wanted = query.trim().toLowerCase();
@@ -26,16 +27,20 @@ export function Sidebar({ onNewRoom }: { onNewRoom: () => void }) {
   const own = found.filter(room => !isObserved(room));
   const observed = found.filter(isObserved);
   const { path } = place.value;
+  const requests = received.total.value ?? 0;
   return (
     <nav class="side" aria-label={w.nav.label}>
       <header>
         <a class="brand" href={`${BASE}/`}><Mark />{w.app}</a>
         <button type="button" class="quiet square" aria-label={w.nav.newRoom} title={w.nav.newRoom} onClick={onNewRoom}><Icon name="plus" /></button>
       </header>
+      <button type="button" class="plain goto-open" onClick={onGoTo} aria-keyshortcuts="Control+K Meta+K"><Icon name="search" size={16} />{w.goTo.open}<kbd>{w.goTo.key}</kbd></button>
       <ul class="places">
         <li><a href={`${BASE}/work`} aria-current={path === "/work" ? "page" : undefined}><Icon name="list-checks" />{w.work.title}
           {attention.value && <><span class="badge" aria-hidden="true">{attention.value}</span><span class="vh">, {w.work.count(attention.value)}</span></>}</a></li>
         <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") || path === "/usage" ? "page" : undefined}><Icon name="bot" />{w.nav.agents}</a></li>
+        <li><a href={`${BASE}/people`} aria-current={path === "/people" ? "page" : undefined}><Icon name="users" />{w.contacts.title}{requests > 0 && <span class="badge">{w.contacts.open(requests)}</span>}</a></li>
+        <li><a href={`${BASE}/memories`} aria-current={path === "/memories" ? "page" : undefined}><Icon name="archive" />{w.memories.title}</a></li>
         <li><a href={`${BASE}/organization`} aria-current={path.startsWith("/organization") ? "page" : undefined}><Icon name="building-2" />{w.nav.organization}</a></li>
         <li><a href={`${BASE}/settings`} aria-current={path === "/settings" ? "page" : undefined}><Icon name="settings" />{w.nav.settings}</a></li>
       </ul>

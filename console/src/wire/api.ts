@@ -95,6 +95,45 @@ export interface ChatView {
   updated_at: Instant;
 }
 
+export interface ContactPersonView {
+  email?: string | null;
+  handle: string;
+  id: Id;
+  listed_in_directory?: boolean | null;
+  name: string;
+  tags: string[];
+}
+
+export interface ContactRequestView {
+  id: Id;
+  inserted_at: Instant;
+  message?: string | null;
+  recipient: PartyView;
+  recipient_id: Id;
+  recipient_type: string;
+  requester: PartyView;
+  requester_id: Id;
+  requester_type: string;
+  responded_at?: Instant | null;
+  status: string;
+}
+
+export interface ContactView {
+  contact_id: Id;
+  contact_type: string;
+  id: Id;
+  inserted_at: Instant;
+  online: boolean;
+  source?: string | null;
+  status: string;
+  user: ContactPersonView;
+}
+
+export interface CreatedKeyView {
+  api_key: KeyView;
+  credentials: CredentialsView;
+}
+
 export interface CredentialsView {
   api_key: string;
   expires_at?: Instant | null;
@@ -153,7 +192,31 @@ export interface InvitedView {
   token: string;
 }
 
+export interface KeyView {
+  agent_id?: Id | null;
+  chat_id?: Id | null;
+  expires_at?: Instant | null;
+  id: Id;
+  inserted_at: Instant;
+  last_used_at?: Instant | null;
+  name?: string | null;
+  prefix?: string | null;
+  read_only: boolean;
+  revoked_at?: Instant | null;
+}
+
 export type ListAgentsMetadata = PageMetadata & { available_filters: FilterView[]; sortable_fields: FieldView[] };
+
+export interface ListedAgentView {
+  description?: string | null;
+  handle: string;
+  is_contact: boolean;
+  is_external?: boolean | null;
+  name: string;
+  online: boolean;
+  tags: string[];
+  type: string;
+}
 
 export type ListedChatView = ChatDetailsView & Partial<RosterHeadView> & Partial<StandingView> & Partial<NewestView>;
 
@@ -163,6 +226,27 @@ export interface MemberView {
   inserted_at: Instant;
   name: string;
   role: string;
+}
+
+export interface MemoryView {
+  chat_room_id?: string | null;
+  content: string;
+  id: Id;
+  inserted_at: Instant;
+  metadata: Record<string, unknown>;
+  organization_id: Id;
+  scope: string;
+  segment: string;
+  source_agent_id?: Id | null;
+  source_agent_name?: string | null;
+  status: string;
+  subject_id?: Id | null;
+  subject_name?: string | null;
+  subject_type?: string | null;
+  system: string;
+  thought: string;
+  type: string;
+  updated_at: Instant;
 }
 
 export interface MessageView {
@@ -193,6 +277,14 @@ export interface NumberedMetadata {
   total_pages: number;
 }
 
+export interface OpenSessionView {
+  expires_at: Instant;
+  id: Id;
+  inserted_at: Instant;
+  is_current: boolean;
+  last_used_at: Instant;
+}
+
 export interface OrganizationView {
   foreign: string;
   id: Id;
@@ -209,6 +301,12 @@ export interface OrganizationView {
 export type PageMetadata = Partial<NumberedMetadata> & { has_more: boolean; limit: number; next_cursor?: string | null; total_count?: number | null };
 
 export type ParticipantView = Partial<PresenceView> & { description?: string | null; handle: string; id: Id; is_external?: boolean | null; name: string; role: string; status: string; type: string };
+
+export interface PartyView {
+  handle: string;
+  id: Id;
+  name: string;
+}
 
 export interface PauseView {
   reason: string;
@@ -302,6 +400,24 @@ export interface RefusedWorkView {
 export interface RegisteredAgentView {
   agent: AgentView;
   credentials: CredentialsView;
+}
+
+export interface RemovedView {
+  status: string;
+}
+
+export interface RequestStepView {
+  id: Id;
+  status: string;
+}
+
+export interface ResolvedView {
+  email?: string | null;
+  handle: string;
+  id: string;
+  is_contact: boolean;
+  name: string;
+  type: string;
 }
 
 export type RetriedWorkView = WorkItemView & { hint?: string | null; taken_up: boolean };
@@ -456,6 +572,24 @@ export interface Operations {
     body: { current_password?: string | null };
     answer: { data: RegisteredAgentView };
   };
+  listApiKeys: {
+    path: {};
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number };
+    body: undefined;
+    answer: { data: KeyView[]; metadata: PageMetadata };
+  };
+  createApiKey: {
+    path: {};
+    query: {};
+    body: { api_key: { agent_id?: string | null; chat_id?: string | null; current_password?: string | null; expires_at?: string | null; name: string; read_only?: boolean } };
+    answer: { data: CreatedKeyView };
+  };
+  revokeApiKey: {
+    path: { key_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: KeyView };
+  };
   listChats: {
     path: {};
     query: { cursor?: string; limit?: number; page?: number; page_size?: number; status?: "active" | "archived" | "closed"; type?: "direct" | "group" | "task"; sort_by?: "inserted_at" | "updated_at"; order?: "asc" | "desc"; include?: ("agent_rooms" | "participants" | "last_message" | "membership" | "total_count")[] };
@@ -552,11 +686,101 @@ export interface Operations {
     body: undefined;
     answer: { data: ParticipantView };
   };
+  listContacts: {
+    path: {};
+    query: { page?: number; page_size?: number };
+    body: undefined;
+    answer: { data: ContactView[]; metadata: NumberedMetadata };
+  };
+  sendContactRequest: {
+    path: {};
+    query: {};
+    body: { contact_request: { handle?: string | null; message?: string | null; recipient_handle: string } | { handle: string; message?: string | null } };
+    answer: { data: ContactRequestView };
+  };
+  listReceivedContactRequests: {
+    path: {};
+    query: { page?: number; page_size?: number };
+    body: undefined;
+    answer: { data: ContactRequestView[]; metadata: NumberedMetadata };
+  };
+  listSentContactRequests: {
+    path: {};
+    query: { page?: number; page_size?: number; status?: "pending" | "approved" | "rejected" | "cancelled" | "expired" | "all" };
+    body: undefined;
+    answer: { data: ContactRequestView[]; metadata: NumberedMetadata };
+  };
+  approveContactRequest: {
+    path: { request_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: RequestStepView };
+  };
+  cancelContactRequest: {
+    path: { request_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: RequestStepView };
+  };
+  rejectContactRequest: {
+    path: { request_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: RequestStepView };
+  };
+  resolveHandle: {
+    path: {};
+    query: {};
+    body: { handle: string };
+    answer: { data: ResolvedView };
+  };
+  removeContact: {
+    path: { contact_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: RemovedView };
+  };
+  listDirectory: {
+    path: {};
+    query: { page?: number; page_size?: number };
+    body: undefined;
+    answer: { data: ListedAgentView[]; metadata: NumberedMetadata };
+  };
   acceptInvitation: {
     path: {};
     query: {};
     body: { invitation: { token: string } };
     answer: { data: OrganizationView };
+  };
+  listMemories: {
+    path: {};
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; system?: "sensory" | "working" | "long_term"; type?: "iconic" | "echoic" | "haptic" | "episodic" | "semantic" | "procedural"; segment?: "user" | "agent" | "tool" | "guideline"; content_query?: string; status?: "active" | "superseded" | "archived" | "all"; scope?: "all" | "about_me" | "organization" | "room"; chat_room_id?: string; source_agent_id?: string };
+    body: undefined;
+    answer: { data: MemoryView[]; meta: PageMetadata; metadata: PageMetadata };
+  };
+  deleteMemory: {
+    path: { memory_id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  archiveMemory: {
+    path: { memory_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: MemoryView };
+  };
+  restoreMemory: {
+    path: { memory_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: MemoryView };
+  };
+  supersedeMemory: {
+    path: { memory_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: MemoryView };
   };
   showOrganization: {
     path: {};
@@ -666,6 +890,24 @@ export interface Operations {
     body: { user: { first_name?: string | null; last_name?: string | null } };
     answer: { data: ProfileView };
   };
+  endOtherSessions: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  listSessions: {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: { data: OpenSessionView[] };
+  };
+  endSession: {
+    path: { session_id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
   listUsage: {
     path: {};
     query: { cursor?: string; limit?: number; since?: string; until?: string; agent_id?: string; chat_id?: string; root_id?: string; group_by?: "tree" | "room" | "agent" | "owner" | "organization" | "day" | "model" };
@@ -743,6 +985,9 @@ export const ROUTES: Record<keyof Operations, string> = {
   listExecutions: "GET /api/v1/me/agents/{agent_id}/executions",
   interruptAgent: "POST /api/v1/me/agents/{agent_id}/executions/{execution_id}/interrupt",
   rotateAgentKey: "POST /api/v1/me/agents/{agent_id}/rotate-key",
+  listApiKeys: "GET /api/v1/me/api-keys",
+  createApiKey: "POST /api/v1/me/api-keys",
+  revokeApiKey: "DELETE /api/v1/me/api-keys/{key_id}",
   listChats: "GET /api/v1/me/chats",
   createChat: "POST /api/v1/me/chats",
   deleteChat: "DELETE /api/v1/me/chats/{chat_id}",
@@ -759,7 +1004,22 @@ export const ROUTES: Record<keyof Operations, string> = {
   listParticipants: "GET /api/v1/me/chats/{chat_id}/participants",
   addParticipant: "POST /api/v1/me/chats/{chat_id}/participants",
   removeParticipant: "DELETE /api/v1/me/chats/{chat_id}/participants/{participant_id}",
+  listContacts: "GET /api/v1/me/contacts",
+  sendContactRequest: "POST /api/v1/me/contacts/requests",
+  listReceivedContactRequests: "GET /api/v1/me/contacts/requests/received",
+  listSentContactRequests: "GET /api/v1/me/contacts/requests/sent",
+  approveContactRequest: "POST /api/v1/me/contacts/requests/{request_id}/approve",
+  cancelContactRequest: "POST /api/v1/me/contacts/requests/{request_id}/cancel",
+  rejectContactRequest: "POST /api/v1/me/contacts/requests/{request_id}/reject",
+  resolveHandle: "POST /api/v1/me/contacts/resolve",
+  removeContact: "DELETE /api/v1/me/contacts/{contact_id}",
+  listDirectory: "GET /api/v1/me/directory",
   acceptInvitation: "POST /api/v1/me/invitations/accept",
+  listMemories: "GET /api/v1/me/memories",
+  deleteMemory: "DELETE /api/v1/me/memories/{memory_id}",
+  archiveMemory: "POST /api/v1/me/memories/{memory_id}/archive",
+  restoreMemory: "POST /api/v1/me/memories/{memory_id}/restore",
+  supersedeMemory: "POST /api/v1/me/memories/{memory_id}/supersede",
   showOrganization: "GET /api/v1/me/organization",
   renameOrganization: "PATCH /api/v1/me/organization",
   listAuditEntries: "GET /api/v1/me/organization/audit",
@@ -778,6 +1038,9 @@ export const ROUTES: Record<keyof Operations, string> = {
   listPeers: "GET /api/v1/me/peers",
   showProfile: "GET /api/v1/me/profile",
   updateProfile: "PUT /api/v1/me/profile",
+  endOtherSessions: "DELETE /api/v1/me/sessions",
+  listSessions: "GET /api/v1/me/sessions",
+  endSession: "DELETE /api/v1/me/sessions/{session_id}",
   listUsage: "GET /api/v1/me/usage",
   listWork: "GET /api/v1/me/work",
   deadLetterManyWork: "POST /api/v1/me/work/dead-letter",

@@ -15,12 +15,13 @@ interface Answer { access_token: string; expires_in: number; user: ProfileView }
 export const user = signal<ProfileView | null>(null);
 /** `starting` while it is not known whether somebody is logged in. */
 export const phase = signal<"starting" | "out" | "in">("starting");
-/** Why the last session ended, if not by logging out. */
-export const hasEnded = signal(false);
+/** Why the last session ended, if not by logging out: unexpectedly, or by a new password that could not log in again. */
+export const ending = signal<"" | "unexpected" | "password">("");
 /** Whether somebody logged out and the server has not confirmed it. */
 export const isUnconfirmed = signal(false);
 
 const DOOR = "/console/session";
+const API = "/api/v1/auth";
 /** Set once somebody has logged in with this browser: only then is the door asked at the start. */
 const FLAG = "parlance.session";
 /** Set while a log-out has to be repeated, since the server did not confirm it. */
@@ -38,10 +39,14 @@ const tabs = new BroadcastChannel("parlance");
 tabs.onmessage = event => {
   if (event.data === "out") {
     isUnconfirmed.value = flag(UNCONFIRMED) ?? false;
-    end(false);
+    end("");
   }
-  // Perhaps as somebody else.
-  if (event.data === "in" && phase.value !== "starting") void renew();
+  // Perhaps as somebody else. An answer for the cookie of before says nothing about the one of now.
+  if (event.data === "in" && phase.value !== "starting") {
+    left++;
+    renewal = null;
+    void renew();
+  }
 };
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && phase.value === "in") void fresh();
@@ -62,7 +67,7 @@ export async function start(): Promise<void> {
 export async function logIn(door: Door): Promise<void> {
   // The cookie of the session before is about to be replaced, so this is the last time that it can be ended.
   if (isUnconfirmed.value) await endAtServer();
-  const answer = await ask("POST", DOOR, door);
+  const answer = (await ask("POST", DOOR, door)) as Answer;
   left++;
   renewal = null;
   take(answer);
@@ -73,8 +78,33 @@ export async function logIn(door: Door): Promise<void> {
 
 export async function logOut(): Promise<void> {
   await endAtServer();
-  end(false);
+  end("");
   tabs.postMessage("out");
+}
+
+/**
+ * Changes the password. This ends all sessions, also the one of this page, so it logs in again with the new password;
+ * whoever renews the token meanwhile waits for that.
+ */
+export async function changePassword(current_password: string, new_password: string): Promise<void> {
+  await fresh();
+  const login = user.value!.handle;
+  let isChanged = false;
+  const work = (async () => {
+    const { data } = (await ask("POST", `${API}/password`, { current_password, new_password }, token)) as { data: { refresh_token: string } };
+    isChanged = true;
+    await logIn({ login, password: new_password });
+    // The answer opened a session for programs, which a page has no use for.
+    void ask("POST", `${API}/logout`, { refresh_token: data.refresh_token }).catch(() => undefined);
+  })();
+  const mine = work.then(() => true, () => !isChanged);
+  renewal = mine;
+  try { await work; } catch (cause) {
+    if (isChanged) end("password");
+    throw cause;
+  } finally {
+    if (renewal === mine) renewal = null;
+  }
 }
 
 /** Ends the session of the cookie. Whether that went well decides what the log-in says, and whether it is tried again. */
@@ -91,7 +121,7 @@ export function renew(): Promise<boolean> {
   let mine: Promise<boolean> | null = null;
   mine = (async () => {
     try {
-      const answer = await ask("POST", `${DOOR}/token`);
+      const answer = (await ask("POST", `${DOOR}/token`)) as Answer;
       if (left !== session) return phase.value === "in";
       take(answer);
       return true;
@@ -99,7 +129,7 @@ export function renew(): Promise<boolean> {
       // Only the server's word ends a session; everything else may be over in a moment.
       const isRefused = cause instanceof ApiError && cause.status === 401;
       if (left === session && phase.value !== "out") {
-        if (isRefused) end(phase.value === "in");
+        if (isRefused) end(phase.value === "in" ? "unexpected" : "");
         else if (phase.value === "starting") setTimeout(() => void renew(), (cause as ApiError).retryAfterMs ?? 2000);
       }
       return phase.value === "in";
@@ -123,36 +153,36 @@ function take(answer: Answer): void {
   token = answer.access_token;
   expiresAt = Date.now() + answer.expires_in * 1000;
   user.value = answer.user;
-  hasEnded.value = false;
+  ending.value = "";
   isUnconfirmed.value = false;
   phase.value = "in";
   clearTimeout(timer);
   timer = setTimeout(() => void renew(), Math.min(answer.expires_in * 800, 0x7fffffff));
 }
 
-function end(isUnexpected: boolean): void {
+function end(reason: typeof ending.value): void {
   clearTimeout(timer);
   left++;
   renewal = null;
   token = "";
   expiresAt = 0;
   remember(FLAG, false);
-  hasEnded.value = isUnexpected;
+  ending.value = reason;
   user.value = null;
   phase.value = "out";
-  for (const leave of leaving) leave(isUnexpected);
+  for (const leave of leaving) leave(reason !== "");
 }
 
-async function ask(method: string, path: string, body?: unknown): Promise<Answer> {
+async function ask(method: string, path: string, body?: unknown, bearer = ""): Promise<unknown> {
   const answer = await fetch(path, {
     method,
-    credentials: "same-origin",
+    credentials: path.startsWith(DOOR) ? "same-origin" : "omit",
     // Logging out goes through even if the page is left at once.
     keepalive: method === "DELETE",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...(bearer ? { authorization: `Bearer ${bearer}` } : {}) },
     ...(body ? { body: JSON.stringify(body) } : method === "POST" ? { body: "{}" } : {}),
   }).catch(() => { throw unreachable(); });
-  return (await parsed(answer)) as Answer;
+  return parsed(answer);
 }
 
 /** The body of an answer, or the error that it describes. */

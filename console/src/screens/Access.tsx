@@ -1,0 +1,154 @@
+// Sections of the settings: the password, API keys, and sessions.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Dialog, Fault, useConfirm, useForm } from "../parts/Dialog.tsx";
+import { Field, Select } from "../parts/Field.tsx";
+import { Icon } from "../parts/Icon.tsx";
+import { Section } from "../parts/Page.tsx";
+import { Failed, Rows } from "../parts/Paged.tsx";
+import { useConfirmedForm } from "../parts/Password.tsx";
+import { ShownOnce } from "../parts/Secret.tsx";
+import { explain, faultOf } from "../pure/errors.ts";
+import { visible } from "../pure/visible.ts";
+import { since } from "../pure/when.ts";
+import { createKey, endOthers, endSession, keys, loadSessions, revoke, sessions, type Key } from "../store/access.ts";
+import { agentOf, agents } from "../store/agents.ts";
+import { inform } from "../store/notices.ts";
+import { now } from "../store/now.ts";
+import { roomOf, rooms } from "../store/rooms.ts";
+import type { CreatedKeyView } from "../wire/api.ts";
+import { changePassword, user } from "../wire/session.ts";
+import { w } from "../words.ts";
+
+export function Password() {
+  /** Empties the fields. */
+  const [round, setRound] = useState(0);
+  const form = useForm(async data => {
+    await changePassword(String(data.get("current")), String(data.get("new")));
+    inform(w.access.passwordChanged);
+    setRound(round + 1);
+  });
+  const faults = ["current_password", "new_password"].map(field => faultOf(form.fault, field));
+  const field = { type: "password", required: true, maxLength: 256 } as const;
+  return (
+    <Section title={w.access.password} intro={w.access.passwordText}>
+      <form onSubmit={form.submit} class="narrow" key={round}>
+        <input type="hidden" name="username" autocomplete="username" value={user.value!.handle} />
+        <Field {...field} label={w.access.currentPassword} name="current" autocomplete="current-password" fault={faults[0]!} />
+        <Field {...field} label={w.password.new} hint={w.password.hint} name="new" minLength={10} autocomplete="new-password" fault={faults[1]!} />
+        <Fault text={form.fault && !faults.some(Boolean) ? explain(form.fault) : ""} />
+        <button class="plain" disabled={form.isBusy}>{w.access.changePassword}</button>
+      </form>
+    </Section>
+  );
+}
+
+const nameOf = (key: Key): string => visible(key.name ?? w.access.unnamed);
+
+/** A thing that can be ended: its name, facts, and the button. */
+function Line({ name, tags, facts, deed, label, onDeed }: { name: ComponentChildren; tags: (string | false | null | undefined)[]; facts: string[]; deed?: string; label: string; onDeed: () => void }) {
+  return (
+    <li>
+      <span class="names">
+        <span class="name">{name}</span> {tags.map(tag => tag && <span key={tag} class="tag">{tag}</span>)}
+        <span class="hint">{facts.join(" · ")}</span>
+      </span>
+      {deed && <button type="button" class="plain small danger" aria-label={label} onClick={onDeed}>{deed}</button>}
+    </li>
+  );
+}
+
+export function Keys() {
+  const [isCreating, setCreating] = useState(false);
+  const [created, setCreated] = useState<CreatedKeyView | null>(null);
+  const [question, ask] = useConfirm();
+  useEffect(() => { void keys.load(); }, []);
+  const time = (instant: string): string => since(instant, now.value);
+  const row = (one: Key) => {
+    const { id, prefix, expires_at: end, last_used_at: used, chat_id: room, agent_id: agent } = one;
+    const name = nameOf(one);
+    return (
+      <Line key={id} name={name} tags={[one.read_only && w.access.readOnly, room && w.access.onlyRoom(visible(roomOf(room)?.title ?? w.access.other)), agent && w.access.onlyAgent(visible(agentOf(agent)?.name ?? w.access.other))]}
+        facts={[...(prefix ? [`${prefix}…`] : []), used ? w.access.lastUsed(time(used)) : w.access.neverUsed, w.access.created(time(one.inserted_at)), !end ? w.access.noExpiry : Date.parse(end) <= now.value ? w.access.expired(time(end)) : w.access.expires(time(end))]}
+        deed={w.access.revoke} label={w.of(w.access.revoke, name)}
+        onDeed={() => ask({ deed: w.access.revoke, name, text: w.access.revokeText, done: w.delivery.summary(name, w.access.revoked), run: () => revoke(id) })} />
+    );
+  };
+  return (
+    <Section title={w.access.keys} intro={w.access.keysText} action={<button type="button" class="plain" onClick={() => setCreating(true)}><Icon name="plus" size={16} />{w.access.newKey}</button>}>
+      <Rows list={keys} empty={<p class="hint">{w.access.noKeys}</p>} row={row} />
+      {isCreating && <CreateKey onClose={() => setCreating(false)} onDone={setCreated} />}
+      {created && (
+        <ShownOnce title={w.access.keyDone(nameOf(created.api_key))} secret={created.credentials.api_key} onClose={() => setCreated(null)}>
+          {() => <p class="hint">{w.access.keyUse}</p>}
+        </ShownOnce>
+      )}
+      {question}
+    </Section>
+  );
+}
+
+function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: (created: CreatedKeyView) => void }) {
+  const form = useConfirmedForm(async (data, password) => {
+    const text = (name: string): string => String(data.get(name)).trim();
+    const day = text("expires");
+    const created = await createKey({
+      name: text("name"),
+      read_only: data.has("read_only"),
+      // Until the end of the day here; empty choices are no limits.
+      expires_at: day ? new Date(`${day}T23:59:59`).toISOString() : null,
+      chat_id: text("room") || null,
+      agent_id: text("agent") || null,
+      current_password: password || null,
+    });
+    onClose();
+    onDone(created);
+  });
+  const fault = (field: string): string => faultOf(form.fault, field);
+  const isPlaced = ["name", "expires_at", "current_password"].some(field => fault(field));
+  const limit = (list: { id: string; name: string }[]) => [["", w.access.noLimit], ...list.map(one => [one.id, visible(one.name)])] as [string, string][];
+  return (
+    <Dialog title={w.access.newKey} onClose={onClose}>
+      <form onSubmit={form.submit}>
+        <Field label={w.agents.name} name="name" required maxLength={100} autocomplete="off" data-focus fault={fault("name")} />
+        <Field label={w.access.expiresAt} hint={w.access.expiresHint} name="expires" type="date" fault={fault("expires_at")} />
+        <Select label={w.access.limitRoom} name="room" options={limit(rooms.value.map(one => ({ id: one.id, name: one.title })))} />
+        <Select label={w.access.limitAgent} name="agent" options={limit(agents.value)} />
+        <label class="switch"><input type="checkbox" name="read_only" />{w.access.mayOnlyRead}</label>
+        {form.password}
+        <Fault text={form.fault && !isPlaced ? explain(form.fault) : ""} />
+        <footer>
+          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
+          <button disabled={form.isBusy}>{w.access.create}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+export function Sessions() {
+  const [fault, setFault] = useState<unknown>(null);
+  const [question, ask] = useConfirm();
+  const load = (): void => { loadSessions().then(() => setFault(null), setFault); };
+  useEffect(load, []);
+  const list = sessions.value;
+  const time = (instant: string): string => since(instant, now.value);
+  const end = (deed: string, run: () => Promise<void>) => () => ask({ deed, text: w.access.endText, done: w.access.ended, run });
+  return (
+    <>
+      {fault ? <Failed fault={fault} again={load} /> : !list ? <p class="hint" role="status">{w.loading}</p> : (
+        <ul class="lines people">
+          {list.map(one => (
+            <Line key={one.id} name={w.access.session(time(one.inserted_at))} tags={[one.is_current && w.access.current]}
+              facts={[w.access.lastUsed(time(one.last_used_at)), w.access.endsAt(time(one.expires_at))]}
+              {...(one.is_current ? {} : { deed: w.access.end })} label={w.of(w.access.end, time(one.inserted_at))}
+              onDeed={end(w.access.end, () => endSession(one.id))} />
+          ))}
+        </ul>
+      )}
+      {list?.some(one => !one.is_current) && <div class="deeds"><button type="button" class="plain small danger" onClick={end(w.access.endOthers, endOthers)}>{w.access.endOthers}</button></div>}
+      {question}
+    </>
+  );
+}

@@ -1,0 +1,132 @@
+// What agents remember, as far as the caller can see it. Contents are data: they are shown as they were stored.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { refocus, useConfirm } from "../parts/Dialog.tsx";
+import { Field, Select } from "../parts/Field.tsx";
+import { Icon } from "../parts/Icon.tsx";
+import { Nothing, Page } from "../parts/Page.tsx";
+import { Rows } from "../parts/Paged.tsx";
+import { Detail } from "../parts/Steps.tsx";
+import { ApiError } from "../pure/errors.ts";
+import { deedsOf, mayChange, TYPES, type Deed } from "../pure/memory.ts";
+import { visible } from "../pure/visible.ts";
+import { exact, since } from "../pure/when.ts";
+import { agents, isMine } from "../store/agents.ts";
+import { ask, change, memories, remove, type Filters, type Memory } from "../store/memories.ts";
+import { complain, inform } from "../store/notices.ts";
+import { now } from "../store/now.ts";
+import { isObserved, rooms } from "../store/rooms.ts";
+import { place } from "../store/route.ts";
+import { user } from "../wire/session.ts";
+import { w } from "../words.ts";
+
+const PREVIEW = 200;
+const SEGMENTS = ["user", "agent", "tool", "guideline"];
+/** The values of the API are words. */
+const wordOf = (value: string): string => value.replace("_", "-");
+
+export function Memories() {
+  const [filters, setFilters] = useState<Filters>(() => {
+    const agent = place.value.query.get("agent");
+    return agent ? { source_agent_id: agent } : {};
+  });
+  useEffect(() => ask(filters), [filters]);
+  const set = (changes: Filters): void => setFilters(before => {
+    const after = { ...before, ...changes };
+    for (const name of Object.keys(changes) as (keyof Filters)[]) if (!after[name]) delete after[name];
+    // A system has types of its own.
+    if (after.type && after.system && !TYPES[after.system]!.includes(after.type)) delete after.type;
+    return after;
+  });
+  const choice = (label: string, name: keyof Filters, options: (readonly [value: string, text: string])[], any = w.memories.any) => (
+    <Select label={label} value={filters[name] ?? ""} onChange={value => set({ [name]: value })} options={[["", any], ...options]} />
+  );
+  const plain = (values: string[]) => values.map(one => [one, wordOf(one)] as const);
+  const types = filters.system ? TYPES[filters.system]! : [...new Set(Object.values(TYPES).flat())];
+  const { fault } = memories;
+  const isRefused = fault.value instanceof ApiError && fault.value.status === 403;
+  const isFiltered = Object.keys(filters).length > 0;
+  return (
+    <Page title={w.memories.title} intro={w.memories.intro}>
+      {isRefused ? <Nothing icon="archive" title={w.memories.notInPlan} text={w.memories.notInPlanText} /> : (
+        <>
+          <form class="filters" role="search" onSubmit={event => { event.preventDefault(); set({ content_query: String(new FormData(event.currentTarget).get("text")).trim() }); }}>
+            <div class="columns">
+              <Field label={w.memories.search} name="text" type="search" maxLength={200} autocomplete="off" defaultValue={filters.content_query ?? ""} key={filters.content_query ?? ""} />
+              <button class="plain"><Icon name="search" size={16} />{w.memories.filter}</button>
+            </div>
+            {choice(w.memories.scope, "scope", Object.entries(w.memories.scopes))}
+            {choice(w.memories.status, "status", [...plain(["archived", "superseded"]), ["all", w.memories.any]], wordOf("active"))}
+            {choice(w.memories.system, "system", plain(Object.keys(TYPES)))}
+            {choice(w.memories.type, "type", plain(types))}
+            {choice(w.memories.segment, "segment", plain(SEGMENTS))}
+            {choice(w.memories.agent, "source_agent_id", agents.value.map(one => [one.id, visible(one.name)]))}
+            {choice(w.memories.room, "chat_room_id", rooms.value.filter(one => !isObserved(one)).map(one => [one.id, visible(one.title)]))}
+            {isFiltered && <button type="button" class="link" onClick={() => setFilters({})}>{w.memories.clear}</button>}
+          </form>
+          <Rows list={memories} kind="cards memories" row={one => <One key={one.id} memory={one} />}
+            empty={isFiltered ? <p class="hint" role="status">{w.memories.noMatch}</p> : <Nothing icon="archive" title={w.memories.none} text={w.memories.noneText} />} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function One({ memory }: { memory: Memory }) {
+  // What is inside is drawn while it is open.
+  const [isOpen, setOpen] = useState(false);
+  const { status, content } = memory;
+  const facts = [
+    w.memories.storedBy(memory.source_agent_name ? visible(memory.source_agent_name) : w.memories.deletedAgent),
+    memory.subject_name ? w.memories.about(visible(memory.subject_name)) : "",
+    since(memory.inserted_at, now.value),
+  ];
+  return (
+    <li>
+      <details onToggle={event => { if (event.target === event.currentTarget) setOpen((event.currentTarget as HTMLDetailsElement).open); }}>
+        <summary>
+          <Icon name="chevron-right" size={16} />
+          <span class="preview" dir="auto">{visible(content.slice(0, PREVIEW))}</span>
+          <span class="hint">{facts.filter(Boolean).join(" · ")}</span>
+          <span class="tags">
+            {[status === "active" ? "" : status, memory.system, memory.type, memory.segment].map(tag => tag && <span key={tag} class="tag">{wordOf(tag)}</span>)}
+          </span>
+        </summary>
+        {isOpen && <Inside memory={memory} />}
+      </details>
+    </li>
+  );
+}
+
+function Inside({ memory }: { memory: Memory }) {
+  const [question, ask] = useConfirm();
+  const [isBusy, setBusy] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  const { id, metadata, thought } = memory;
+  const press = (deed: Deed): void => {
+    const run = (): Promise<void> => (deed === "delete" ? remove(id) : change(id, deed));
+    const text = w.memories.permanent[deed];
+    const done = w.memories.done[deed];
+    if (text) return ask({ deed: w.memories.deeds[deed], text, done, run });
+    setBusy(true);
+    run().then(() => inform(done), complain).finally(() => { setBusy(false); refocus(box.current?.closest("li")?.querySelector("summary")); });
+  };
+  return (
+    <div class="inside" ref={box}>
+      <p class="said" dir="auto">{visible(memory.content)}</p>
+      <dl>
+        {thought && <><dt>{w.memories.thought}</dt><dd class="said" dir="auto">{visible(thought)}</dd></>}
+        <dt>{w.memories.visibility}</dt><dd>{w.memories.visibilities[memory.scope] ?? memory.scope}</dd>
+        <dt>{w.memories.stored}</dt><dd><time dateTime={memory.inserted_at}>{exact(memory.inserted_at)}</time></dd>
+        {memory.updated_at > memory.inserted_at && <><dt>{w.memories.changed}</dt><dd><time dateTime={memory.updated_at}>{exact(memory.updated_at)}</time></dd></>}
+      </dl>
+      {Object.keys(metadata).length > 0 && <Detail text={JSON.stringify(metadata, null, 2)} label={w.memories.metadata} />}
+      {mayChange(memory, user.value!.id, isMine) ? (
+        <div class="deeds">
+          {deedsOf(memory.status).map(deed => <button key={deed} type="button" class={deed === "delete" ? "plain small danger" : "plain small"} disabled={isBusy} onClick={() => press(deed)}>{w.memories.deeds[deed]}</button>)}
+        </div>
+      ) : <p class="hint">{w.memories.readOnly}</p>}
+      {question}
+    </div>
+  );
+}
