@@ -14,8 +14,8 @@ use http_wire::page::{CursorQuery, NumberedMetadata, NumberedQuery, PageMetadata
 use http_wire::view::{
     AgentView, AuditEntryView, BudgetsView, ChatDetailsView, ChatView, ContactRequestView, ContactView,
     CreatedKeyView, DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView, ListedChatView,
-    MemberView, MemoryView, MessageView, OpenSessionView, OrganizationView, ParticipantView, PeerView,
-    ProfileView, ReceiptView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView,
+    MemberView, MemoryView, MessageView, OpenSessionView, OrganizationView, OwnedAgentView, ParticipantView,
+    PeerView, ProfileView, ReceiptView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView,
     SentMessageView, SessionView, TreeMessageView, TreeMetadata, UsageMetadata, UsageView,
 };
 
@@ -102,7 +102,7 @@ fn account_endpoints() -> Vec<Endpoint> {
         get("/agents", account::list_agents)
             .named("listAgents", "List the caller's agents")
             .query::<account::ListAgentsQuery>()
-            .lists::<AgentView<'_>, account::ListAgentsMetadata>(),
+            .lists::<OwnedAgentView<'_>, account::ListAgentsMetadata>(),
         post("/agents", account::create_agent)
             .named("createAgent", "Create an agent that the service runs; it has no key")
             .body::<account::CreateAgentBody>()
@@ -113,7 +113,8 @@ fn account_endpoints() -> Vec<Endpoint> {
             .answers::<RegisteredAgentView<'_>>(201),
         get("/agents/{agent_id}", account::find_agent)
             .named("findAgent", "Show one of the caller's agents")
-            .answers::<AgentView<'_>>(200),
+            .query::<account::FindAgentQuery>()
+            .answers::<OwnedAgentView<'_>>(200),
         patch("/agents/{agent_id}", account::update_agent)
             .named("updateAgent", "Change an agent; its handle stays the same")
             .body::<account::UpdateAgentBody>()
