@@ -174,7 +174,8 @@ async fn an_owner_sees_whether_an_agent_is_connected_and_what_it_owes() {
     api.mention(api.ann.caller, chat, &api.helper, "and this").await;
     api.world.deliveries.advance(api.helper.caller, chat, message, DeliveryStep::Begin).await.unwrap();
     let last = LastDisconnect { at: api.world.clock.now(), reason: EndReason::IdleTimeout };
-    api.world.accounts.note_disconnects(vec![Disconnect { agent: api.helper.id, last }]).await.unwrap();
+    let ended = Disconnect { agent: api.helper.id, began_at: None, last };
+    api.world.accounts.note_disconnects(vec![ended]).await.unwrap();
 
     let one = format!("/agents/{}", api.helper.id);
     let bare = api.get(&api.ann, &one).await.data().clone();
@@ -194,7 +195,12 @@ async fn an_owner_sees_whether_an_agent_is_connected_and_what_it_owes() {
     let idle = json!({"open": 0, "unanswered": 0, "stuck": 0, "failing": 0, "dead": 0, "held": 0, "oldest_at": null});
     assert_eq!((&listed.data()[1]["name"], &listed.data()[1]["work"]), (&json!("Scout"), &idle));
 
-    assert_eq!(api.get(&api.bob, &format!("{one}?include=work")).await.code(), (404, "not_found"));
+    let path = format!("{one}/connections");
+    let connections = json!([{"began_at": null, "ended_at": at, "reason": "idle_timeout"}]);
+    assert_eq!(api.get(&api.ann, &path).await.data(), &connections);
+    for path in [format!("{one}?include=work"), path] {
+        assert_eq!(api.get(&api.bob, &path).await.code(), (404, "not_found"), "{path}");
+    }
     for path in ["/agents", &one] {
         let refused = api.get(&api.ann, &format!("{path}?include=keys")).await;
         assert_eq!(refused.refusal(), (422, "validation_error", vec!["/include"]), "{path}");

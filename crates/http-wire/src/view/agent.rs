@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::account::{Agent, AgentDeletion, RegisteredAgent};
+use domain::account::{Agent, AgentDeletion, Connection, RegisteredAgent};
 use domain::delivery::MaxAttempts;
 use domain::id::{AgentId, UserId};
 use domain::time::Timestamp;
@@ -156,6 +156,29 @@ impl<'a> OwnedAgentView<'a> {
             }
         });
         Self { agent: AgentView::new(agent), work }
+    }
+}
+
+/// A connection of an agent that has ended.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct ConnectionView {
+    /// Null if the server of the connection has crashed.
+    #[schema(value_type = Option<super::Instant>)]
+    began_at: Option<Shown<Timestamp>>,
+    #[schema(value_type = super::Instant)]
+    ended_at: Shown<Timestamp>,
+    /// Why it ended, such as `client_closed`, `connection_lost`, or `account_ended`.
+    reason: &'static str,
+}
+
+impl ConnectionView {
+    /// Shows `connection`.
+    pub fn new(connection: &Connection) -> Self {
+        Self {
+            began_at: connection.began_at.map(Shown),
+            ended_at: Shown(connection.end.at),
+            reason: connection.end.reason.as_str(),
+        }
     }
 }
 
