@@ -471,14 +471,15 @@ fn generic_endpoints() -> Vec<Endpoint> {
         get("/agents", generic::list_agents)
             .named("genericListAgents", "List the agents of a user")
             .query::<account::ListAgentsQuery>()
-            .lists::<AgentView<'_>, account::ListAgentsMetadata>(),
+            .lists::<OwnedAgentView<'_>, account::ListAgentsMetadata>(),
         post("/agents", generic::create_agent)
             .named("genericCreateAgent", "Create an agent that the service runs")
             .body::<account::CreateAgentBody>()
             .answers_bare_and_wrapped::<AgentView<'_>>(201),
         get("/agents/{agent_id}", generic::find_agent)
             .named("genericFindAgent", "Show one of the agents of a user")
-            .answers::<AgentView<'_>>(200),
+            .query::<account::FindAgentQuery>()
+            .answers::<OwnedAgentView<'_>>(200),
         get("/chats", generic::list_chats)
             .named("genericListChats", "List the chats that the caller participates in")
             .query::<PageQuery>()

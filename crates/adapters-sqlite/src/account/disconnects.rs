@@ -25,9 +25,10 @@ pub(super) fn note_on(connection: &mut SqliteConnection, ended: &[Disconnect]) -
         .bind::<BigInt, _>(before)
         .execute(connection)?;
         statement!(
-            "DELETE FROM agent_connections WHERE agent_id = ?1 AND ended_at <= (SELECT ended_at FROM agent_connections \
-             WHERE agent_id = ?1 ORDER BY ended_at DESC LIMIT 1 OFFSET ?2)"
+            "DELETE FROM agent_connections WHERE agent_id = ? AND ended_at <= (SELECT ended_at FROM agent_connections \
+             WHERE agent_id = ? ORDER BY ended_at DESC LIMIT 1 OFFSET ?)"
         )
+        .bind::<Binary, _>(Id(agent.uuid()))
         .bind::<Binary, _>(Id(agent.uuid()))
         .bind::<BigInt, _>(i64::from(Connection::KEPT))
         .execute(connection)?;

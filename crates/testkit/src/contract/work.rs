@@ -368,7 +368,7 @@ pub async fn an_interrupted_attempt_is_no_work(world: World) {
     assert_eq!(status().await, (WorkStatus::Working, WorkStatus::Working), "it may have no socket");
     let disconnect = async || {
         let last = LastDisconnect { at: world.clock.now(), reason: EndReason::ConnectionLost };
-        world.accounts.note_disconnects(vec![Disconnect { agent: bot.id, last }]).await.unwrap();
+        world.accounts.note_disconnects(vec![Disconnect { agent: bot.id, began_at: None, last }]).await.unwrap();
     };
     disconnect().await;
     assert_eq!(status().await, (WorkStatus::Idle, WorkStatus::Idle));
