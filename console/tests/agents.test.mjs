@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { Agent, assertClean, closeBrowser, hasAgents, logIn, openRoom, PASSWORD, until, world } from "./world.mjs";
+import { Agent, assertClean, closeBrowser, hasAgents, logIn, openRoom, PASSWORD, picture, until, world } from "./world.mjs";
 
 after(closeBrowser);
 const skip = hasAgents ? false : "CONSOLE_PYTHON is not set";
@@ -14,6 +14,7 @@ test("first_start_to_first_answer", { skip }, async t => {
   // The link that the first start prints.
   await page.goto(`${base}/welcome#${server.welcomeToken}`);
   await page.getByLabel("New password").fill(PASSWORD);
+  await picture(page, "password");
   assert.doesNotMatch(page.url(), /thnv_p_/, "the token leaves the address bar");
   await page.getByRole("button", { name: "Set password and log in" }).click();
 
@@ -27,6 +28,7 @@ test("first_start_to_first_answer", { skip }, async t => {
   const agent = new Agent(shown("BAND_REST_URL"), shown("BAND_AGENT_ID"), shown("BAND_API_KEY"));
   t.after(() => agent.stop());
   await page.getByText("Echo is connected").waitFor({ timeout: 20_000 });
+  await picture(page, "agent");
   await page.getByRole("button", { name: "Start a room with it" }).click();
   await page.getByRole("button", { name: "Create room" }).click();
 
@@ -42,6 +44,7 @@ test("first_start_to_first_answer", { skip }, async t => {
   await page.getByRole("article").filter({ hasText: "You said:" }).waitFor({ timeout: 20_000 });
   await page.locator(".delivery.processed").waitFor();
   assert.equal(await page.locator(".delivery").count(), 1);
+  await picture(page, "room");
 
   // The key is nowhere once the dialog is closed.
   const kept = await page.evaluate(() => document.documentElement.outerHTML + location.href + JSON.stringify({ ...localStorage }) + JSON.stringify({ ...sessionStorage }));

@@ -4,6 +4,7 @@
 //   PARLANCE_BIN      the server (default: target/debug/parlance)
 //   CONSOLE_BROWSER   chromium (default) or firefox
 //   CONSOLE_ASSETS    a directory with the files of the console; without it, the server's own are tested
+//   CONSOLE_PICTURES  a directory for the pictures of README.md; without it, none are taken
 //   CONSOLE_PYTHON    a Python with band-sdk, for the tests that run a published agent
 import assert from "node:assert/strict";
 import { spawn, execFileSync } from "node:child_process";
@@ -178,6 +179,12 @@ export async function world(test, { viewport = { width: 1280, height: 800 }, ...
     await server.close();
   });
   return { server, console: console_, context, page, seen, base: `${console_.url}/console` };
+}
+
+/** With CONSOLE_PICTURES, a picture of the page for README.md, in that directory. */
+export async function picture(page, name) {
+  const directory = process.env.CONSOLE_PICTURES;
+  if (directory) await page.screenshot({ path: join(directory, `${name}.png`), animations: "disabled", caret: "hide" });
 }
 
 /** What a page must not do: report errors, break the policy, or talk to another host. */

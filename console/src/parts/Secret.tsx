@@ -54,12 +54,12 @@ export function Secret({ registered, isNew, onClose, onRoom }: { registered: Reg
   const isConnected = isOnline && wasAway;
 
   const commands = [
-    "pip install band-sdk",
+    "python3 -m venv agent-env && agent-env/bin/pip install band-sdk",
     `export BAND_AGENT_ID=${agent.id}`,
     `export BAND_API_KEY=${credentials.api_key}`,
     `export BAND_REST_URL=${location.origin}`,
     `export BAND_WS_URL=${location.origin.replace(/^http/, "ws")}/api/v1/socket/websocket`,
-    "python examples/agent.py",
+    "agent-env/bin/python examples/agent.py",
   ].join("\n");
   return (
     <ShownOnce title={isNew ? w.registering.done(agent.name) : w.registering.rotated(agent.name)} secret={credentials.api_key} isSafe={isConnected} onClose={onClose}

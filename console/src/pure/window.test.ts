@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "./message.ts";
-import { append, EMPTY, MOST, prepend, remove, reread, update, type Window } from "./window.ts";
+import { append, EMPTY, MOST, prepend, remove, reread, rowBefore, update, type Window } from "./window.ts";
 
 const at = (number: number): Message => ({
   id: `m${number}`, content: "", message_type: "text", sender_id: "u", sender_type: "User", sender_name: "Ann", chat_room_id: "r", attachments: [],
-  inserted_at: new Date(number * 1000).toISOString(), updated_at: new Date(number * 1000).toISOString(), metadata: {},
+  inserted_at: new Date(number * 1000).toISOString(), updated_at: new Date(number * 1000).toISOString(), metadata: {}, sequence: number + 1,
 });
 const span = (from: number, to: number): Message[] => Array.from({ length: to - from }, (_, index) => at(from + index));
 const numberOf = (row: Message): number => Number(row.id.slice(1));
@@ -26,9 +26,11 @@ test("keeps at most the newest or the oldest 300, and says that there are more",
   assert.deepEqual([numbers(back)[0], numbers(back).at(-1), back.older, back.newer], [0, 299, false, true]);
 });
 
-test("takes a row once, in the order of arrival", () => {
-  const window = append(append(EMPTY, [at(1), at(2), at(3)], false), [at(4), at(2), at(5)], false);
+test("takes a row once, in the order of the room", () => {
+  const window = append(append(EMPTY, [at(1), at(2), at(4)], false), [at(5), at(2), at(3)], false);
   assert.deepEqual(numbers(window), [1, 2, 3, 4, 5]);
+  assert.deepEqual(rowBefore(window, { ...at(2), id: "step" })?.id, "m2");
+  assert.equal(rowBefore(window, at(0)), undefined);
 });
 
 test("an older state of a row is not taken", () => {

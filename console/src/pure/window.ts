@@ -10,6 +10,12 @@ export interface Window { rows: Message[]; older: boolean; newer: boolean }
 
 export const EMPTY: Window = { rows: [], older: false, newer: false };
 
+const placeOf = (row: Message): number => row.sequence ?? Number.MAX_SAFE_INTEGER;
+
+/** The last row before a message, whatever came in between. */
+export const rowBefore = (window: Window, message: Message): Message | undefined =>
+  window.rows.findLast(row => placeOf(row) <= placeOf(message));
+
 /** Puts an older page in front of the window; the far end is let go. */
 export function prepend(window: Window, page: Message[], older: boolean): Window {
   const known = new Set(window.rows.map(row => row.id));
@@ -30,6 +36,8 @@ export function append(window: Window, page: Message[], newer: boolean): Window 
     place.set(row.id, rows.length);
     rows.push(row);
   }
+  // Events of two servers can arrive in another order than they happened.
+  rows.sort((a, b) => placeOf(a) - placeOf(b));
   const older = window.older || rows.length > MOST;
   rows = rows.slice(-MOST);
   return { rows, older, newer };

@@ -5,7 +5,7 @@ import { ApiError, explain } from "../pure/errors.ts";
 import { addEarlier, addStep, fold, spread, START, type Gap } from "../pure/fold.ts";
 import { isRow, type Id, type Message } from "../pure/message.ts";
 import { Queue, type Happening } from "../pure/queue.ts";
-import { append, EMPTY, PAGE, prepend, remove, reread, update, type Window } from "../pure/window.ts";
+import { append, EMPTY, PAGE, prepend, remove, reread, rowBefore, update, type Window } from "../pure/window.ts";
 import { call } from "../wire/call.ts";
 import { link, listen } from "../wire/link.ts";
 import { present } from "./agents.ts";
@@ -302,7 +302,7 @@ export class OpenRoom {
       if (one.kind === "deleted") next = remove(next, one.id);
       else if (one.kind === "updated") next = update(next, one.message);
       else if (!next.newer) {
-        const last = next.rows.at(-1)?.id ?? START;
+        const last = rowBefore(next, one.message)?.id ?? START;
         gaps.set(last, addStep(gaps.get(last) ?? this.gaps.value.get(last), one.message));
       }
     }

@@ -7,6 +7,7 @@ use actix_web::{HttpResponse, web};
 use domain::account::AccountService;
 use domain::caller::{Caller, UserCaller};
 use domain::chat::ChatService;
+use domain::work::WorkService;
 use http_wire::auth::{CallerAuth, UserAuth};
 use http_wire::body::CreateChatBody;
 use http_wire::cursor::CursorScope;
@@ -15,11 +16,11 @@ use http_wire::error::{ApiError, ErrorCode};
 use http_wire::idempotent::IdempotentJson;
 use http_wire::page::PageQuery;
 use http_wire::path::AgentPath;
-use http_wire::query::{NoQuery, StrictQuery};
+use http_wire::query::StrictQuery;
 use http_wire::strict_json::StrictJson;
 use http_wire::view::{AgentView, ChatView};
 
-use crate::account::{self, CreateAgentBody, ListAgentsQuery};
+use crate::account::{self, CreateAgentBody, FindAgentQuery, ListAgentsQuery};
 
 /// Only users manage agents.
 fn user(caller: Caller) -> Result<UserCaller, ApiError> {
@@ -36,17 +37,19 @@ pub(crate) async fn list_agents(
     CallerAuth(caller): CallerAuth,
     query: StrictQuery<ListAgentsQuery>,
     accounts: web::Data<AccountService>,
+    work: web::Data<WorkService>,
 ) -> Result<HttpResponse, ApiError> {
-    account::list_agents(UserAuth(user(caller)?), query, accounts).await
+    account::list_agents(UserAuth(user(caller)?), query, accounts, work).await
 }
 
 pub(crate) async fn find_agent(
     CallerAuth(caller): CallerAuth,
     path: AgentPath,
-    query: StrictQuery<NoQuery>,
+    query: StrictQuery<FindAgentQuery>,
     accounts: web::Data<AccountService>,
+    work: web::Data<WorkService>,
 ) -> Result<HttpResponse, ApiError> {
-    account::find_agent(UserAuth(user(caller)?), path, query, accounts).await
+    account::find_agent(UserAuth(user(caller)?), path, query, accounts, work).await
 }
 
 pub(crate) async fn create_agent(

@@ -12,10 +12,10 @@ use http_wire::login::{LogInBody, RegisterBody, ResetPasswordBody};
 use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount, patch, post, put};
 use http_wire::page::{CursorQuery, NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
-    AgentView, AuditEntryView, BudgetsView, ChatDetailsView, ChatView, ContactRequestView, ContactView,
+    AgentView, AuditEntryView, BudgetsView, ChatDetailsView, ChatView, ConnectionView, ContactRequestView, ContactView,
     CreatedKeyView, DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView, ListedChatView,
-    MemberView, MemoryView, MessageView, OpenSessionView, OrganizationView, ParticipantView, PeerView,
-    ProfileView, ReceiptView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView,
+    MemberView, MemoryView, MessageView, OpenSessionView, OrganizationView, OwnedAgentView, ParticipantView,
+    PeerView, ProfileView, ReceiptView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView,
     SentMessageView, SessionView, TreeMessageView, TreeMetadata, UsageMetadata, UsageView,
 };
 
@@ -102,7 +102,7 @@ fn account_endpoints() -> Vec<Endpoint> {
         get("/agents", account::list_agents)
             .named("listAgents", "List the caller's agents")
             .query::<account::ListAgentsQuery>()
-            .lists::<AgentView<'_>, account::ListAgentsMetadata>(),
+            .lists::<OwnedAgentView<'_>, account::ListAgentsMetadata>(),
         post("/agents", account::create_agent)
             .named("createAgent", "Create an agent that the service runs; it has no key")
             .body::<account::CreateAgentBody>()
@@ -113,7 +113,8 @@ fn account_endpoints() -> Vec<Endpoint> {
             .answers::<RegisteredAgentView<'_>>(201),
         get("/agents/{agent_id}", account::find_agent)
             .named("findAgent", "Show one of the caller's agents")
-            .answers::<AgentView<'_>>(200),
+            .query::<account::FindAgentQuery>()
+            .answers::<OwnedAgentView<'_>>(200),
         patch("/agents/{agent_id}", account::update_agent)
             .named("updateAgent", "Change an agent; its handle stays the same")
             .body::<account::UpdateAgentBody>()
@@ -122,6 +123,9 @@ fn account_endpoints() -> Vec<Endpoint> {
             .named("deleteAgent", "Delete an agent; requires force=true if the agent has worked")
             .query::<account::DeleteAgentQuery>()
             .answers::<DeletedAgentView<'_>>(200),
+        get("/agents/{agent_id}/connections", account::list_connections)
+            .named("listConnections", "List the last connections of one of the caller's agents that have ended, newest first")
+            .lists_all::<ConnectionView>(),
         post("/agents/{agent_id}/rotate-key", account::rotate_key)
             .named(
                 "rotateAgentKey",
@@ -467,14 +471,15 @@ fn generic_endpoints() -> Vec<Endpoint> {
         get("/agents", generic::list_agents)
             .named("genericListAgents", "List the agents of a user")
             .query::<account::ListAgentsQuery>()
-            .lists::<AgentView<'_>, account::ListAgentsMetadata>(),
+            .lists::<OwnedAgentView<'_>, account::ListAgentsMetadata>(),
         post("/agents", generic::create_agent)
             .named("genericCreateAgent", "Create an agent that the service runs")
             .body::<account::CreateAgentBody>()
             .answers_bare_and_wrapped::<AgentView<'_>>(201),
         get("/agents/{agent_id}", generic::find_agent)
             .named("genericFindAgent", "Show one of the agents of a user")
-            .answers::<AgentView<'_>>(200),
+            .query::<account::FindAgentQuery>()
+            .answers::<OwnedAgentView<'_>>(200),
         get("/chats", generic::list_chats)
             .named("genericListChats", "List the chats that the caller participates in")
             .query::<PageQuery>()

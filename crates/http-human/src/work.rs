@@ -130,9 +130,7 @@ async fn listed<S: Scope>(
 ) -> Result<HttpResponse, ApiError> {
     let window = query.page.window(S::cursors(caller, &query.filter))?;
     let page = work.list(S::of(caller), query.filter, window.request.clone()).await?;
-    let now = work.now();
-    let view = |item| WorkItemView::new(item, &work.flags(item, now), now, work.is_connected(item));
-    Ok(List::ok(page.rows.iter().map(view), window.metadata(&page)))
+    Ok(List::ok(page.rows.iter().map(|item| view(work, item)), window.metadata(&page)))
 }
 
 /// The body of a retry.
@@ -415,6 +413,6 @@ async fn change_many<S: Scope>(
 }
 
 fn view<'a>(work: &WorkService, item: &'a WorkItem) -> WorkItemView<'a> {
-    let now = work.now();
-    WorkItemView::new(item, &work.flags(item, now), now, work.is_connected(item))
+    let (now, agent) = (work.now(), &item.agent);
+    WorkItemView::new(item, &work.flags(item, now), now, work.is_connected(agent.id, agent.is_external))
 }

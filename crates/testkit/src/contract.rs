@@ -137,7 +137,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, status: the_status_summarizes_the_store }
         $crate::contract_tests! { @area $make, work:
             open_work_is_listed_oldest_first, work_is_narrowed, flags_are_found_as_they_are_shown,
-            the_work_of_agents_is_counted, the_last_disconnect_is_shown_with_the_work, an_interrupted_attempt_is_no_work,
+            the_work_of_agents_is_counted, the_last_disconnect_is_shown_with_the_work, the_newest_connections_are_kept, an_interrupted_attempt_is_no_work,
             work_is_for_those_who_answer_for_it, a_text_that_is_gone_is_no_work,
         }
         $crate::contract_tests! { @area $make, dead_letters:

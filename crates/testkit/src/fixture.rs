@@ -97,7 +97,7 @@ impl Fixture {
         };
         world.accounts.update_agent(self.users[0].caller, self.agents[0].id, changes).await.unwrap();
         let last = LastDisconnect { at: world.clock.now(), reason: EndReason::SlowConsumer };
-        let ended = Disconnect { agent: self.agents[0].id, last };
+        let ended = Disconnect { agent: self.agents[0].id, began_at: Some(world.clock.now()), last };
         world.accounts.note_disconnects(vec![ended]).await.unwrap();
         world.make_global(&self.agents[2]).await;
         let name = AgentName::new("Platform").unwrap();

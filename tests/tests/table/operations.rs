@@ -222,6 +222,7 @@ fn account() -> Vec<Operation> {
         get("/api/v1/me/agents/{agent_id}"),
         operation(Method::PATCH, "/api/v1/me/agents/{agent_id}", changes),
         delete("/api/v1/me/agents/{agent_id}"),
+        get("/api/v1/me/agents/{agent_id}/connections"),
         post("/api/v1/me/agents/{agent_id}/rotate-key", Value::Null),
         get("/api/v1/me/api-keys"),
         post(

@@ -23,7 +23,7 @@ use crate::memory;
 use crate::message::record_key::RecordKeys;
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::{agents, deletion_jobs};
+use crate::schema::{agent_connections, agents, deletion_jobs};
 use crate::statement::statement;
 
 /// The number of chats in which an agent has sent or received a message. Seeks along the index of
@@ -57,6 +57,7 @@ pub(super) async fn delete_agent_on(
         .values((deletion_jobs::agent_id.eq(id), deletion_jobs::requested_at.eq(now)))
         .execute(&mut db)
         .await?;
+    diesel::delete(agent_connections::table.filter(agent_connections::agent_id.eq(id))).execute(&mut db).await?;
     let left =
         leave::all_on(db, who, |role, since| Participant::of_agent(&agent, role, since), command.now).await?;
     let parted = contact::forget_on(db, who, command.now).await?;

@@ -1,10 +1,11 @@
-//! Stores why the last sockets of agents ended.
+//! The ends of agents' sockets.
 
 use std::convert::Infallible;
 
-use diesel::sql_types::{Array, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::account::Disconnect;
+use domain::account::{Connection, Disconnect};
+use domain::id::AgentId;
 
 use crate::error::Fault;
 use crate::row::At;
@@ -12,24 +13,51 @@ use crate::run::Db;
 use crate::statement::statement;
 
 /// The rows are locked in one order, so that servers do not deadlock.
-const NOTE: &str = "WITH ended AS (SELECT agents.id, ended.at, \
-     CASE WHEN agents.disconnected_at >= ended.before THEN agents.disconnect_reason ELSE ended.reason END AS reason \
-     FROM unnest(?, ?, ?, ?) AS ended (id, at, reason, before) JOIN agents ON agents.id = ended.id \
+const NOTE: &str = "WITH ended AS (SELECT agents.id, ended.at, ended.began_at, ended.reason, \
+     agents.disconnected_at IS NULL OR agents.disconnected_at < ended.before AS is_told, \
+     agents.deleted_at IS NULL AS is_there \
+     FROM unnest(?, ?, ?, ?, ?) AS ended (id, at, began_at, reason, before) JOIN agents ON agents.id = ended.id \
          AND (agents.disconnected_at IS NULL OR agents.disconnected_at < ended.at) \
-     ORDER BY agents.id FOR NO KEY UPDATE OF agents) \
-     UPDATE agents SET disconnected_at = ended.at, disconnect_reason = ended.reason \
+     ORDER BY agents.id FOR NO KEY UPDATE OF agents), \
+     kept AS (INSERT INTO agent_connections (agent_id, ended_at, began_at, reason) \
+         SELECT id, at, began_at, reason FROM ended WHERE is_told AND is_there) \
+     UPDATE agents SET disconnected_at = ended.at, \
+     disconnect_reason = CASE WHEN ended.is_told THEN ended.reason ELSE agents.disconnect_reason END \
      FROM ended WHERE agents.id = ended.id";
+
+const FORGET: &str = "DELETE FROM agent_connections USING unnest(?) AS ended (id) \
+     WHERE agent_connections.agent_id = ended.id AND agent_connections.ended_at <= (SELECT newer.ended_at \
+         FROM agent_connections AS newer WHERE newer.agent_id = ended.id ORDER BY newer.ended_at DESC LIMIT 1 OFFSET ?)";
 
 pub(super) async fn note_on(mut db: &Db, ended: &[Disconnect]) -> Result<Result<(), Infallible>, Fault> {
     let reasons = ended.iter().map(|one| one.last.reason.as_str().to_owned());
+    let agents = ended.iter().map(|one| one.agent.uuid()).collect::<Vec<_>>();
     statement::<()>(NOTE)
-        .bind::<Array<SqlUuid>, _>(ended.iter().map(|one| one.agent.uuid()).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(&agents)
         .bind::<Array<Timestamptz>, _>(ended.iter().map(|one| At(one.last.at)).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Timestamptz>>, _>(ended.iter().map(|one| one.began_at.map(At)).collect::<Vec<_>>())
         .bind::<Array<Text>, _>(reasons.collect::<Vec<_>>())
         .bind::<Array<Timestamptz>, _>(
             ended.iter().map(|one| At(one.last.replaces_reason_before())).collect::<Vec<_>>(),
         )
         .execute(&mut db)
         .await?;
+    statement::<()>(FORGET)
+        .bind::<Array<SqlUuid>, _>(&agents)
+        .bind::<BigInt, _>(i64::from(Connection::KEPT))
+        .execute(&mut db)
+        .await?;
     Ok(Ok(()))
+}
+
+const LIST: &str =
+    "SELECT began_at, ended_at, reason FROM agent_connections WHERE agent_id = ? ORDER BY ended_at DESC";
+
+pub(super) async fn list_on(mut db: &Db, agent: AgentId) -> Result<Vec<Connection>, Fault> {
+    let rows = statement::<(Nullable<Timestamptz>, Timestamptz, Text)>(LIST).bind::<SqlUuid, _>(agent.uuid());
+    let rows = rows.load::<(Option<At>, At, String)>(&mut db).await?;
+    let connection = |(began_at, At(ended_at), reason): (Option<At>, At, String)| {
+        Connection::of(began_at.map(|At(at)| at), ended_at, &reason)
+    };
+    Ok(rows.into_iter().filter_map(connection).collect())
 }

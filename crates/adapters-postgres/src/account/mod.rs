@@ -19,7 +19,7 @@ use std::convert::Infallible;
 
 use async_trait::async_trait;
 use domain::account::{
-    AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, CreateUserRefused,
+    AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, Connection, CreateUserRefused,
     DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, MarkAgent, NewAgent, NewUser, OpenSession,
     RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
 };
@@ -70,6 +70,10 @@ impl AgentRepository for PostgresStore {
         let noted = self.change_quietly(ended, |db, ended| disconnects::note_on(db, ended).boxed());
         let Ok(done) = noted.await?;
         Ok(done)
+    }
+
+    async fn list_connections(&self, agent: AgentId) -> Result<Vec<Connection>, StoreError> {
+        self.query(agent, |db, agent| disconnects::list_on(db, *agent).boxed()).await
     }
 
     async fn update_agent(

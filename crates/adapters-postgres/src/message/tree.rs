@@ -33,8 +33,9 @@ pub(super) async fn readable_on(
 const BELOW: &str = "FROM messages WHERE root_id = ? AND chat_id = ? AND kind = ANY(?) \
      AND sequence > ? AND sequence < ?";
 
-/// The root itself. Values: [`bound`].
-const ROOT: &str = "FROM messages WHERE id = ? AND chat_id = ? AND kind = ANY(?) \
+/// The root itself. Values: [`bound`]. `OFFSET 0` keeps the planner from reading the whole part of the chat instead of
+/// the one message.
+const ROOT: &str = "FROM (SELECT * FROM messages WHERE id = ? OFFSET 0) AS root WHERE chat_id = ? AND kind = ANY(?) \
      AND sequence > ? AND sequence < ? AND root_id IS NULL";
 
 fn bound<Row>(

@@ -113,9 +113,9 @@ impl Size {
         let done = "chat_id = $CHAT AND sequence <= {half} - 1000".replace("{half}", &half.to_string());
         format!(
             "INSERT INTO messages SELECT $id(4, n), $CHAT, n, {to_bot} FROM generate_series(1, {half}) AS n;
-             UPDATE messages SET kind = 'thought' WHERE sequence % 1000 = 0;
-             UPDATE messages SET cause_id = $id(4, 1), root_id = $id(4, 1), hop = 1, originator_id = $ANN, \
-               originator_kind = 'User' WHERE sequence % 2 = 0;
+             UPDATE messages SET kind = CASE WHEN sequence % 1000 = 0 THEN 'thought' ELSE kind END, \
+               cause_id = $id(4, 1), root_id = $id(4, 1), hop = 1, originator_id = $ANN, originator_kind = 'User' \
+               WHERE sequence % 2 = 0;
              INSERT INTO messages SELECT $id(4, {half} + (room - 1) * {each} + n), $id(3, room), n, {to_some} \
                FROM generate_series(1, {rooms}) AS room, generate_series(1, {each}) AS n;
              INSERT INTO deliveries \

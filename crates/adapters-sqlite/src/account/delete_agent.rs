@@ -17,7 +17,7 @@ use crate::contact;
 use crate::error::Fault;
 use crate::memory;
 use crate::row;
-use crate::schema::{agents, deletion_jobs};
+use crate::schema::{agent_connections, agents, deletion_jobs};
 
 /// The number of chats in which an agent has sent or received a message.
 const EXECUTIONS: &str = "SELECT count(*) AS number FROM participants AS stay INDEXED BY participants_ever \
@@ -54,6 +54,7 @@ pub(super) fn delete_agent_on(
     diesel::insert_into(deletion_jobs::table)
         .values((deletion_jobs::agent_id.eq(&id), deletion_jobs::requested_at.eq(now)))
         .execute(connection)?;
+    diesel::delete(agent_connections::table.filter(agent_connections::agent_id.eq(&id))).execute(connection)?;
     let parted = contact::forget_on(connection, who, command.now)?;
     memory::forget_on(connection, agent.id, command.now)?;
     let left = leave::all_on(

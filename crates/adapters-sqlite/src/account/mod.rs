@@ -22,7 +22,7 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, CreateUserRefused,
+    AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, Connection, CreateUserRefused,
     DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, MarkAgent, NewAgent, NewUser, OpenSession,
     RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
 };
@@ -80,6 +80,10 @@ impl AgentRepository for SqliteStore {
         let work = move |connection: &mut SqliteConnection| disconnects::note_on(connection, &ended).map(Ok);
         let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
         done.map_err(|never| match never {})
+    }
+
+    async fn list_connections(&self, agent: AgentId) -> Result<Vec<Connection>, StoreError> {
+        self.read(move |connection| disconnects::list_on(connection, agent)).await
     }
 
     async fn update_agent(

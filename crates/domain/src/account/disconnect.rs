@@ -1,10 +1,12 @@
-//! Why sockets end, and what is known about the last one of an agent.
+//! Why sockets end, and what is known about the last ones of an agent.
 //!
 //! Writes are cheap, as those of the last uses of keys: a server collects them and writes them once a second.
 
 use std::time::Duration;
 
 use super::service::AccountService;
+use super::update_agent::UpdateAgentError;
+use crate::caller::UserCaller;
 use crate::id::AgentId;
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -69,8 +71,29 @@ impl LastDisconnect {
 pub struct Disconnect {
     /// The agent.
     pub agent: AgentId,
+    /// When the socket was opened; `None` if only another server knew.
+    pub began_at: Option<Timestamp>,
     /// Its end.
     pub last: LastDisconnect,
+}
+
+/// A connection of an agent that has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Connection {
+    /// Its beginning; `None` if only another server knew.
+    pub began_at: Option<Timestamp>,
+    /// Its end.
+    pub end: LastDisconnect,
+}
+
+impl Connection {
+    /// The number of connections that are kept of each agent.
+    pub const KEPT: u32 = 50;
+
+    /// Reads what a store has; `None` for a reason that only a newer version knows.
+    pub fn of(began_at: Option<Timestamp>, ended_at: Timestamp, reason: &str) -> Option<Self> {
+        Some(Self { began_at, end: LastDisconnect::of(Some(ended_at), Some(reason))? })
+    }
 }
 
 impl AccountService {
@@ -80,5 +103,18 @@ impl AccountService {
     /// [`StoreError`]; calling again is safe.
     pub async fn note_disconnects(&self, ended: Vec<Disconnect>) -> Result<(), StoreError> {
         self.accounts.note_disconnects(ended).await
+    }
+
+    /// The connections of one of the caller's agents that have ended, the newest first, at most [`Connection::KEPT`].
+    ///
+    /// # Errors
+    /// [`UpdateAgentError::AgentNotFound`] if the agent is not the caller's; or the store's.
+    pub async fn connections(
+        &self,
+        caller: UserCaller,
+        agent: AgentId,
+    ) -> Result<Vec<Connection>, UpdateAgentError> {
+        self.owned_agent(caller, agent).await?;
+        Ok(self.accounts.list_connections(agent).await?)
     }
 }

@@ -47,7 +47,7 @@ pub use delete_agent::{AgentDeletion, DeleteAgentError};
 pub use delete_user::{
     Belongings, DeleteUser, DeleteUserError, DeleteUserRefused, DeletedUser, UserDeletion,
 };
-pub use disconnect::{Disconnect, EndReason, LastDisconnect};
+pub use disconnect::{Connection, Disconnect, EndReason, LastDisconnect};
 pub use handle::{AgentHandle, Slug, UserHandle, normalize_handle};
 pub use key::{ApiKey, KeyDigest, KeyKind, KeyName, KeyRecord, NewKey, StoredKey};
 pub use key_port::{

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::agent::{Agent, NewAgent};
-use super::disconnect::Disconnect;
+use super::disconnect::{Connection, Disconnect};
 use super::handle::UserHandle;
 use super::mark_agent::AgentMarks;
 use super::profile::ProfileChanges;
@@ -223,8 +223,13 @@ pub trait AgentRepository: Send + Sync {
     ) -> Result<Result<Agent, RegisterRefused>, StoreError>;
 
     /// Stores why the last sockets of agents ended, unless a later end is stored
-    /// ([`LastDisconnect::replaces_reason_before`](super::LastDisconnect::replaces_reason_before)). An agent may be gone.
+    /// ([`LastDisconnect::replaces_reason_before`](super::LastDisconnect::replaces_reason_before)). An end with a reason
+    /// that is stored adds a [`Connection`], of which the newest [`Connection::KEPT`] of each agent stay. An agent may be
+    /// gone.
     async fn note_disconnects(&self, ended: Vec<Disconnect>) -> Result<(), StoreError>;
+
+    /// The connections of an agent, the newest first.
+    async fn list_connections(&self, agent: AgentId) -> Result<Vec<Connection>, StoreError>;
 
     /// Changes an agent of `command.owner`, with an entry in the audit log and one in the change log.
     /// Keeping its own name is allowed.
@@ -241,7 +246,7 @@ pub trait AgentRepository: Send + Sync {
         on_commit: OnCommit<Agent>,
     ) -> Result<Option<Agent>, StoreError>;
 
-    /// Deletes an agent: its key is invalid, it has left every chat, and its name is free (its
+    /// Deletes an agent: its key is invalid, it has left every chat, its connections are erased, and its name is free (its
     /// handle is not). A chat that it alone owned gets another owner: of the remaining participants
     /// the oldest admin, else the oldest human, else the oldest member. An empty chat is closed. The
     /// rule is in the statements of the stores, so that one handles all chats.

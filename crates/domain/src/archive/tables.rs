@@ -90,6 +90,12 @@ macro_rules! tables {
                     disconnect_reason -> Nullable<Text>,
                     foreign_access -> Flag,
                 }
+                agent_connections (agent_id, ended_at) {
+                    agent_id -> Id,
+                    ended_at -> Instant,
+                    began_at -> Nullable<Instant>,
+                    reason -> Text,
+                }
                 deletion_jobs (agent_id) {
                     agent_id -> Id,
                     requested_at -> Instant,

@@ -163,8 +163,8 @@ impl WorkService {
         self.thresholds.flags(&item.delivery, item.written_at, now)
     }
 
-    /// Returns whether the agent of an item is connected; a platform agent always is.
-    pub fn is_connected(&self, item: &WorkItem) -> bool {
-        self.ports.presence.is_present(ParticipantId::Agent(item.agent.id), Some(item.agent.is_external))
+    /// Returns whether an agent is connected; a platform agent, which is not external, always is.
+    pub fn is_connected(&self, agent: AgentId, is_external: bool) -> bool {
+        self.ports.presence.is_present(ParticipantId::Agent(agent), Some(is_external))
     }
 }

@@ -1,17 +1,22 @@
-//! `GET /agents`: the caller's agents, filtered and sorted.
+//! `GET /agents`: the caller's agents, filtered and sorted; `GET /agents/{agent_id}`: one of them. `include=work` adds
+//! the connection and the work.
+
+use std::slice;
 
 use actix_web::{HttpResponse, web};
-use domain::account::{AccountService, AgentListing, AgentSort};
+use domain::account::{AccountService, Agent, AgentListing, AgentSort};
 use domain::page::Order;
+use domain::work::WorkService;
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
-use http_wire::envelope::List;
+use http_wire::envelope::{Data, List};
 use http_wire::error::ApiError;
 use http_wire::openapi::schema::text;
 use http_wire::page::{PageMetadata, PageQuery};
+use http_wire::path::AgentPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Rejected;
-use http_wire::view::AgentView;
+use http_wire::view::OwnedAgentView;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -36,6 +41,52 @@ pub(crate) struct ListAgentsQuery {
     page: PageQuery,
     listing: AgentListing,
     sort: &'static str,
+    with_work: bool,
+}
+
+/// Reads `include=work`.
+fn with_work(query: &mut QueryReader) -> Result<bool, Rejected> {
+    let included = query.items("include", &[("work", ())], "What to include with an agent.")?;
+    Ok(!included.is_empty())
+}
+
+/// Shows agents, with their connections and their work if these are asked for.
+async fn shown<'a>(
+    agents: &'a [Agent],
+    with_work: bool,
+    work: &WorkService,
+) -> Result<Vec<OwnedAgentView<'a>>, ApiError> {
+    if !with_work {
+        return Ok(agents.iter().map(|agent| OwnedAgentView::new(agent, None)).collect());
+    }
+    let each = work.of_agents(agents.iter().map(|agent| agent.id).collect()).await?;
+    let view = |(agent, of_agent): (&'a Agent, _)| {
+        let connected = work.is_connected(agent.id, agent.kind.is_external());
+        OwnedAgentView::new(agent, Some((of_agent, connected)))
+    };
+    Ok(agents.iter().zip(&each).map(view).collect())
+}
+
+pub(crate) struct FindAgentQuery {
+    with_work: bool,
+}
+
+impl FromQuery for FindAgentQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
+        Ok(Self { with_work: with_work(query)? })
+    }
+}
+
+pub(crate) async fn find_agent(
+    UserAuth(caller): UserAuth,
+    path: AgentPath,
+    StrictQuery(query): StrictQuery<FindAgentQuery>,
+    accounts: web::Data<AccountService>,
+    work: web::Data<WorkService>,
+) -> Result<HttpResponse, ApiError> {
+    let agent = accounts.owned_agent(caller, path.agent).await?;
+    let shown = shown(slice::from_ref(&agent), query.with_work, &work).await?;
+    Ok(Data::ok(shown.first()))
 }
 
 impl FromQuery for ListAgentsQuery {
@@ -52,6 +103,7 @@ impl FromQuery for ListAgentsQuery {
         let listed = query.flag("listed_in_directory", "Agents listed in the directory, or not listed.");
         let sort = query.named("sort", &SORTS, "Sort key.");
         let order = query.word("order", Order::WORDS, "Sort direction; descending by default.", Order::parse);
+        let with_work = with_work(query);
         let (word, (sort, _)) = sort?.unwrap_or(SORTS[0]);
         let listing = AgentListing {
             name: name?.filter(|name| !name.is_empty()),
@@ -60,7 +112,7 @@ impl FromQuery for ListAgentsQuery {
             sort,
             order: order?.unwrap_or(Order::Descending),
         };
-        Ok(Self { page: page?, listing, sort: word })
+        Ok(Self { page: page?, listing, sort: word, with_work: with_work? })
     }
 }
 
@@ -114,10 +166,11 @@ pub(crate) async fn list_agents(
     UserAuth(caller): UserAuth,
     StrictQuery(query): StrictQuery<ListAgentsQuery>,
     accounts: web::Data<AccountService>,
+    work: web::Data<WorkService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = query.scope().of(caller.user.uuid());
     let window = query.page.window(scope)?;
     let page = accounts.list_agents(caller, query.listing, window.request.clone()).await?;
     let metadata = ListAgentsMetadata::new(window.metadata(&page));
-    Ok(window.mark(List::ok(page.rows.iter().map(AgentView::new), metadata)))
+    Ok(window.mark(List::ok(shown(&page.rows, query.with_work, &work).await?, metadata)))
 }

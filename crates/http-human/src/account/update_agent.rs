@@ -1,4 +1,4 @@
-//! `GET` and `PATCH /agents/{agent_id}`.
+//! `PATCH /agents/{agent_id}`.
 
 use actix_web::{HttpResponse, web};
 use domain::account::{
@@ -10,7 +10,6 @@ use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::openapi::schema::{flag, line, some_text, text};
 use http_wire::path::AgentPath;
-use http_wire::query::{NoQuery, StrictQuery};
 use http_wire::strict_json::{FromBody, ObjectReader, Rejected, StrictJson};
 use http_wire::view::AgentView;
 
@@ -60,15 +59,6 @@ fn each_once(tags: Vec<AgentTag>) -> Vec<AgentTag> {
         }
     }
     kept
-}
-
-pub(crate) async fn find_agent(
-    UserAuth(caller): UserAuth,
-    path: AgentPath,
-    _: StrictQuery<NoQuery>,
-    accounts: web::Data<AccountService>,
-) -> Result<HttpResponse, ApiError> {
-    Ok(Data::ok(AgentView::new(&accounts.owned_agent(caller, path.agent).await?)))
 }
 
 pub(crate) async fn update_agent(

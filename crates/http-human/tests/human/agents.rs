@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use actix_web::http::Method;
+use domain::account::{Disconnect, EndReason, LastDisconnect};
+use domain::delivery::DeliveryStep;
+use domain::id::{MessageId, ParticipantId};
+use domain::ports::Clock;
 use serde_json::{Value, json};
 
 use crate::harness::Api;
@@ -158,5 +162,47 @@ async fn a_cursor_of_agents_belongs_to_its_order_and_filters() {
     for other in ["", "&sort=name", "&sort=name&order=asc&name=s", "&sort=updated_at&order=asc"] {
         let answer = api.get(&api.ann, &format!("/agents?cursor={cursor}{other}")).await;
         assert_eq!(answer.refusal(), (422, "cursor_filter_mismatch", vec!["/cursor"]), "{other}");
+    }
+}
+
+#[actix_web::test]
+async fn an_owner_sees_whether_an_agent_is_connected_and_what_it_owes() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let at = api.now();
+    let message = MessageId::parse(&api.mention(api.ann.caller, chat, &api.helper, "do it").await).unwrap();
+    api.mention(api.ann.caller, chat, &api.helper, "and this").await;
+    api.world.deliveries.advance(api.helper.caller, chat, message, DeliveryStep::Begin).await.unwrap();
+    let last = LastDisconnect { at: api.world.clock.now(), reason: EndReason::IdleTimeout };
+    let ended = Disconnect { agent: api.helper.id, began_at: None, last };
+    api.world.accounts.note_disconnects(vec![ended]).await.unwrap();
+
+    let one = format!("/agents/{}", api.helper.id);
+    let bare = api.get(&api.ann, &one).await.data().clone();
+    assert_eq!((bare.get("connected"), bare.get("work")), (None, None));
+    let mut expected = bare;
+    let parts = json!({
+        "connected": false, "last_seen_at": null, "last_disconnected_at": at,
+        "last_disconnect_reason": "idle_timeout", "last_taken_at": at, "last_finished_at": null,
+        "work": {"open": 2, "unanswered": 0, "stuck": 0, "failing": 0, "dead": 0, "held": 0, "oldest_at": at},
+    });
+    expected.as_object_mut().unwrap().extend(parts.as_object().unwrap().clone());
+    assert_eq!(api.get(&api.ann, &format!("{one}?include=work")).await.data(), &expected);
+    api.world.presence.connect(ParticipantId::Agent(api.helper.id));
+    let listed = api.get(&api.ann, "/agents?include=work&sort=name&order=asc").await;
+    expected["connected"] = json!(true);
+    assert_eq!(listed.data()[0], expected);
+    let idle = json!({"open": 0, "unanswered": 0, "stuck": 0, "failing": 0, "dead": 0, "held": 0, "oldest_at": null});
+    assert_eq!((&listed.data()[1]["name"], &listed.data()[1]["work"]), (&json!("Scout"), &idle));
+
+    let path = format!("{one}/connections");
+    let connections = json!([{"began_at": null, "ended_at": at, "reason": "idle_timeout"}]);
+    assert_eq!(api.get(&api.ann, &path).await.data(), &connections);
+    for path in [format!("{one}?include=work"), path] {
+        assert_eq!(api.get(&api.bob, &path).await.code(), (404, "not_found"), "{path}");
+    }
+    for path in ["/agents", &one] {
+        let refused = api.get(&api.ann, &format!("{path}?include=keys")).await;
+        assert_eq!(refused.refusal(), (422, "validation_error", vec!["/include"]), "{path}");
     }
 }

@@ -49,7 +49,7 @@ async fn a_human_sees_everything_newest_first_with_what_became_of_it() {
         "sender_id": api.ann.id.to_string(), "sender_type": "User", "sender_name": text["sender_name"],
         "sender_handle": "ann",
         "chat_room_id": chat.to_string(), "thread_id": null, "attachments": [],
-        "inserted_at": sent_at, "updated_at": text["updated_at"],
+        "inserted_at": sent_at, "updated_at": text["updated_at"], "sequence": 1,
         "metadata": {
             "mentions": [{
                 "id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper",

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use domain::account::{Agent, AgentDeletion, RegisteredAgent};
+use domain::account::{Agent, AgentDeletion, Connection, RegisteredAgent};
 use domain::delivery::MaxAttempts;
 use domain::id::{AgentId, UserId};
 use domain::time::Timestamp;
+use domain::work::AgentWork;
 use serde::Serialize;
 
 use super::Shown;
@@ -81,6 +82,102 @@ impl<'a> AgentView<'a> {
             created_at: Shown(agent.created_at),
             inserted_at: Shown(agent.created_at),
             updated_at: Shown(agent.updated_at),
+        }
+    }
+}
+
+/// An agent as its owner sees it, with its connection and its work if they were asked for.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct OwnedAgentView<'a> {
+    #[serde(flatten)]
+    agent: AgentView<'a>,
+    #[serde(flatten)]
+    work: Option<AgentWorkView>,
+}
+
+/// The connection of an agent, and what it owes.
+#[derive(Serialize, utoipa::ToSchema)]
+struct AgentWorkView {
+    /// Set if the agent has an open socket, or if the service runs it.
+    connected: bool,
+    /// When one of its keys was last used, as far as that is stored; null if never.
+    #[schema(value_type = Option<super::Instant>)]
+    last_seen_at: Option<Shown<Timestamp>>,
+    /// The time at which its last socket ended; null if that is not known.
+    #[schema(value_type = Option<super::Instant>)]
+    last_disconnected_at: Option<Shown<Timestamp>>,
+    /// Why it ended, such as `client_closed`, `connection_lost`, or `account_ended`.
+    last_disconnect_reason: Option<&'static str>,
+    /// When it last began to process a message, as far as that is known.
+    #[schema(value_type = Option<super::Instant>)]
+    last_taken_at: Option<Shown<Timestamp>>,
+    /// When it last finished one, as far as that is known.
+    #[schema(value_type = Option<super::Instant>)]
+    last_finished_at: Option<Shown<Timestamp>>,
+    work: WorkTotalsView,
+}
+
+/// The number of messages that an agent has not processed.
+#[derive(Serialize, utoipa::ToSchema)]
+struct WorkTotalsView {
+    /// All but the dead and the held ones.
+    open: u64,
+    unanswered: u64,
+    stuck: u64,
+    failing: u64,
+    dead: u64,
+    held: u64,
+    /// When the oldest open one was written; null if none is open.
+    #[schema(value_type = Option<super::Instant>)]
+    oldest_at: Option<Shown<Timestamp>>,
+}
+
+impl<'a> OwnedAgentView<'a> {
+    /// Shows `agent`; `work` is its work, and whether it is connected.
+    pub fn new(agent: &'a Agent, work: Option<(&AgentWork, bool)>) -> Self {
+        let work = work.map(|(work, connected)| {
+            let AgentWork { totals, seen_at, disconnect, taken_at, finished_at, .. } = work;
+            AgentWorkView {
+                connected,
+                last_seen_at: seen_at.map(Shown),
+                last_disconnected_at: disconnect.map(|last| Shown(last.at)),
+                last_disconnect_reason: disconnect.map(|last| last.reason.as_str()),
+                last_taken_at: taken_at.map(Shown),
+                last_finished_at: finished_at.map(Shown),
+                work: WorkTotalsView {
+                    open: totals.open(),
+                    unanswered: totals.unanswered,
+                    stuck: totals.stuck,
+                    failing: totals.failing,
+                    dead: totals.dead,
+                    held: totals.held,
+                    oldest_at: totals.oldest.map(Shown),
+                },
+            }
+        });
+        Self { agent: AgentView::new(agent), work }
+    }
+}
+
+/// A connection of an agent that has ended.
+#[derive(Serialize, utoipa::ToSchema)]
+pub struct ConnectionView {
+    /// Null if the server of the connection has crashed.
+    #[schema(value_type = Option<super::Instant>)]
+    began_at: Option<Shown<Timestamp>>,
+    #[schema(value_type = super::Instant)]
+    ended_at: Shown<Timestamp>,
+    /// Why it ended, such as `client_closed`, `connection_lost`, or `account_ended`.
+    reason: &'static str,
+}
+
+impl ConnectionView {
+    /// Shows `connection`.
+    pub fn new(connection: &Connection) -> Self {
+        Self {
+            began_at: connection.began_at.map(Shown),
+            ended_at: Shown(connection.end.at),
+            reason: connection.end.reason.as_str(),
         }
     }
 }

@@ -48,6 +48,10 @@ pub struct MessageView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<super::Instant>)]
     respond_by: Option<Shown<Timestamp>>,
+    /// The place in the chat: 1 for the first message, without gaps except for deleted ones. Absent for agents, which do
+    /// not learn how much was said between the messages that mention them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<i64>,
 }
 
 impl<'a> MessageView<'a> {
@@ -94,6 +98,7 @@ impl<'a> MessageView<'a> {
             inserted_at: Shown(message.created_at),
             updated_at: Shown(message.updated_at),
             respond_by: message.respond_by.map(Shown),
+            sequence: reader.is_none().then(|| message.sequence.get()),
         }
     }
 }

@@ -29,7 +29,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-pub use agent::{AgentView, DeletedAgentView, RegisteredAgentView};
+pub use agent::{AgentView, ConnectionView, DeletedAgentView, OwnedAgentView, RegisteredAgentView};
 pub use api_key::{CreatedKeyView, KeyView};
 pub use audit::AuditEntryView;
 pub use budget::BudgetsView;

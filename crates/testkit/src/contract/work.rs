@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::account::{Disconnect, EndReason, LastDisconnect};
+use domain::account::{Connection, Disconnect, EndReason, LastDisconnect, UpdateAgentError};
 use domain::chat::{Role, WorkStatus};
 use domain::delivery::{DeliveryKey, DeliveryStatus, DeliveryStep, FailureText};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
@@ -303,8 +303,9 @@ pub async fn the_last_disconnect_is_shown_with_the_work(world: World) {
     let at = |seconds| begun.plus(Duration::from_secs(seconds));
     let note = async |seconds, reason| {
         let last = LastDisconnect { at: at(seconds), reason };
-        let gone = Disconnect { agent: AgentId::new(Uuid::from_u128(7)), last };
-        world.accounts.note_disconnects(vec![gone, Disconnect { agent: bot.id, last }]).await.unwrap();
+        let gone = Disconnect { agent: AgentId::new(Uuid::from_u128(7)), began_at: None, last };
+        let ended = Disconnect { agent: bot.id, began_at: Some(begun), last };
+        world.accounts.note_disconnects(vec![gone, ended]).await.unwrap();
         let items = items(&world, WorkScope::OwnedBy(ann.id), &WorkFilter::default()).await;
         let shown = items[0].agent.disconnect.unwrap();
         assert_eq!(of_agent(&world, &bot).await.disconnect, Some(shown));
@@ -318,6 +319,42 @@ pub async fn the_last_disconnect_is_shown_with_the_work(world: World) {
     assert_eq!(note(131, EndReason::ServerLost).await, (at(131), EndReason::ServerLost));
     assert_eq!(note(132, EndReason::IdleTimeout).await, (at(132), EndReason::IdleTimeout));
     world.accounts.note_disconnects(Vec::new()).await.unwrap();
+    let shown = world.accounts.connections(ann.caller, bot.id).await.unwrap();
+    let shown = shown.iter().map(|one| (one.began_at, one.end.at, one.end.reason)).collect::<Vec<_>>();
+    let of = |seconds, reason| (Some(begun), at(seconds), reason);
+    let reasons = [EndReason::IdleTimeout, EndReason::ServerLost, EndReason::SlowConsumer];
+    assert_eq!(shown, [of(132, reasons[0]), of(131, reasons[1]), of(10, reasons[2])]);
+}
+
+/// The newest connections of an agent are kept, for its owner, until it is deleted.
+pub async fn the_newest_connections_are_kept(world: World) {
+    let (ann, bot, _) = ann_and_bot(&world).await;
+    let idle = world.agent(&ann, "Idle").await;
+    let begun = world.clock.now();
+    let ended = |agent: AgentId, number: u32| {
+        let at = begun.plus(Duration::from_secs(u64::from(number)));
+        let began_at = (number % 2 == 0).then_some(begun);
+        Disconnect { agent, began_at, last: LastDisconnect { at, reason: EndReason::ConnectionLost } }
+    };
+    world.accounts.note_disconnects(vec![ended(idle.id, 1)]).await.unwrap();
+    for number in 1..=Connection::KEPT + 2 {
+        // A write that is repeated adds nothing.
+        for _ in 0..2 {
+            world.accounts.note_disconnects(vec![ended(bot.id, number)]).await.unwrap();
+        }
+    }
+    let kept = world.accounts.connections(ann.caller, bot.id).await.unwrap();
+    let expected = (3..=Connection::KEPT + 2).rev().map(|number| ended(bot.id, number));
+    let expected = expected.map(|one| Connection { began_at: one.began_at, end: one.last }).collect::<Vec<_>>();
+    assert_eq!(kept, expected);
+    assert_eq!(world.accounts.connections(ann.caller, idle.id).await.unwrap().len(), 1);
+    let bob = world.user("bob").await;
+    let foreign = world.accounts.connections(bob.caller, bot.id).await;
+    assert!(matches!(foreign, Err(UpdateAgentError::AgentNotFound)), "{foreign:?}");
+
+    world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    world.accounts.note_disconnects(vec![ended(bot.id, Connection::KEPT + 3)]).await.unwrap();
+    assert_eq!(world.stores.accounts.list_connections(bot.id).await.unwrap(), []);
 }
 
 /// An attempt that was open when its agent disconnected counts only while the agent is connected again.
@@ -331,7 +368,7 @@ pub async fn an_interrupted_attempt_is_no_work(world: World) {
     assert_eq!(status().await, (WorkStatus::Working, WorkStatus::Working), "it may have no socket");
     let disconnect = async || {
         let last = LastDisconnect { at: world.clock.now(), reason: EndReason::ConnectionLost };
-        world.accounts.note_disconnects(vec![Disconnect { agent: bot.id, last }]).await.unwrap();
+        world.accounts.note_disconnects(vec![Disconnect { agent: bot.id, began_at: None, last }]).await.unwrap();
     };
     disconnect().await;
     assert_eq!(status().await, (WorkStatus::Idle, WorkStatus::Idle));

@@ -12,6 +12,7 @@ use domain::delivery::SubscriptionId;
 use domain::id::{ChatId, ParticipantId};
 use domain::node::{AgentClaim, ClaimReason, Granted, OnConflict};
 use domain::ports::Presence;
+use domain::time::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::timeout;
 
@@ -39,6 +40,7 @@ pub struct SocketClaim {
     /// The credential that opened the socket.
     presented: Presented,
     id: SocketId,
+    began_at: Timestamp,
     pub(super) inbox: Inbox,
     quota: Arc<CallerQuota>,
     ended: OnceLock<EndReason>,
@@ -156,8 +158,8 @@ impl Hub {
         self.announce(&lock, news);
         drop(lock);
         let quota = permit.quota();
-        let (hub, ended, permit) = (self.clone(), OnceLock::new(), Some(permit));
-        Ok((SocketClaim { hub, caller, presented, id, inbox, quota, ended, permit }, reader))
+        let (hub, began_at, ended, permit) = (self.clone(), self.clock.now(), OnceLock::new(), Some(permit));
+        Ok((SocketClaim { hub, caller, presented, id, began_at, inbox, quota, ended, permit }, reader))
     }
 }
 
@@ -236,7 +238,7 @@ impl SocketClaim {
                 Departure::Closed => EndReason::ClientClosed,
                 Departure::Dropped => self.ended.get().copied().unwrap_or(EndReason::ConnectionLost),
             };
-            self.hub.note_disconnect(agent.agent, reason);
+            self.hub.note_disconnect(agent.agent, Some(self.began_at), reason);
         }
         let news = lock.depart(departure == Departure::Dropped && !last.is_out);
         self.hub.others.presence_changed(lock.who());

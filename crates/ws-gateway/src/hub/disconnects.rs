@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use domain::account::{AccountService, Disconnect, EndReason, LastDisconnect};
 use domain::id::{AgentId, ParticipantId};
 use domain::store::StoreError;
+use domain::time::Timestamp;
 
 use super::Hub;
 
@@ -14,47 +15,45 @@ const WRITTEN_AT_ONCE: usize = 500;
 
 /// The newest end of each agent that is to be stored.
 #[derive(Default)]
-pub(super) struct Disconnects(Mutex<HashMap<AgentId, LastDisconnect>>);
+pub(super) struct Disconnects(Mutex<HashMap<AgentId, Disconnect>>);
 
 impl Disconnects {
-    fn note(&self, agent: AgentId, last: LastDisconnect) {
-        self.all().insert(agent, last);
+    fn note(&self, ended: Disconnect) {
+        self.all().insert(ended.agent, ended);
     }
 
     /// Some that are to be stored.
     fn some(&self) -> Vec<Disconnect> {
-        let all = self.all();
-        all.iter()
-            .take(WRITTEN_AT_ONCE)
-            .map(|(agent, last)| Disconnect { agent: *agent, last: *last })
-            .collect()
+        self.all().values().take(WRITTEN_AT_ONCE).copied().collect()
     }
 
     /// Removes those that were stored, unless there is a newer one.
     fn stored(&self, some: &[Disconnect]) {
         let mut all = self.all();
         for one in some {
-            if all.get(&one.agent) == Some(&one.last) {
+            if all.get(&one.agent) == Some(one) {
                 all.remove(&one.agent);
             }
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<AgentId, LastDisconnect>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<AgentId, Disconnect>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Hub {
-    /// Notes that the last socket of an agent has ended, or that its server has.
-    pub(super) fn note_disconnect(&self, agent: AgentId, reason: EndReason) {
-        self.disconnects.note(agent, LastDisconnect { at: self.clock.now(), reason });
+    /// Notes that the last socket of an agent has ended, or that its server has. Only the server knows when the socket
+    /// was opened.
+    pub(super) fn note_disconnect(&self, agent: AgentId, began_at: Option<Timestamp>, reason: EndReason) {
+        let last = LastDisconnect { at: self.clock.now(), reason };
+        self.disconnects.note(Disconnect { agent, began_at, last });
     }
 
     /// Notes that an agent had its socket on a server that has ended, unless it is connected again.
     pub fn note_server_lost(&self, agent: AgentId) {
         if !self.presence.is_online(ParticipantId::Agent(agent)) {
-            self.note_disconnect(agent, EndReason::ServerLost);
+            self.note_disconnect(agent, None, EndReason::ServerLost);
         }
     }
 

@@ -31,8 +31,10 @@ async fn a_text_reaches_humans_and_whom_it_mentions() {
     );
     assert_eq!(payload["metadata"]["mentions"][0]["id"], bench.one.id.to_string());
     assert!(text("inserted_at").ends_with('Z') && text("updated_at").ends_with('Z'), "{payload}");
+    assert_eq!(payload.get("sequence"), None);
     for (socket, join_ref) in [(&mut ann, "3"), (&mut ann_again, "11")] {
-        assert_eq!(socket.event(join_ref, &topic, "message_created").await["id"], payload["id"]);
+        let seen = socket.event(join_ref, &topic, "message_created").await;
+        assert_eq!((&seen["id"], &seen["sequence"]), (&payload["id"], &json!(1)));
     }
 
     let to_two = [ParticipantId::Agent(bench.two.id)];
