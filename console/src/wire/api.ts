@@ -26,6 +26,16 @@ export interface AgentView {
   updated_at: Instant;
 }
 
+export interface AgentWorkView {
+  connected: boolean;
+  last_disconnect_reason?: string | null;
+  last_disconnected_at?: Instant | null;
+  last_finished_at?: Instant | null;
+  last_seen_at?: Instant | null;
+  last_taken_at?: Instant | null;
+  work: WorkTotalsView;
+}
+
 export interface AttemptView {
   agent_id?: Id | null;
   attempt_number: number;
@@ -262,6 +272,7 @@ export interface MessageView {
   sender_id: Id;
   sender_name: string;
   sender_type: string;
+  sequence?: number | null;
   thread_id?: string | null;
   updated_at: Instant;
 }
@@ -297,6 +308,8 @@ export interface OrganizationView {
   plan: PlanView;
   role: string;
 }
+
+export type OwnedAgentView = AgentView & Partial<AgentWorkView>;
 
 export type PageMetadata = Partial<NumberedMetadata> & { has_more: boolean; limit: number; next_cursor?: string | null; total_count?: number | null };
 
@@ -523,12 +536,22 @@ export interface WorkSenderView {
   type: string;
 }
 
+export interface WorkTotalsView {
+  dead: number;
+  failing: number;
+  held: number;
+  oldest_at?: Instant | null;
+  open: number;
+  stuck: number;
+  unanswered: number;
+}
+
 export interface Operations {
   listAgents: {
     path: {};
-    query: { cursor?: string; limit?: number; page?: number; page_size?: number; name?: string; is_external?: boolean; listed_in_directory?: boolean; sort?: "inserted_at" | "name" | "updated_at"; order?: "asc" | "desc" };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; name?: string; is_external?: boolean; listed_in_directory?: boolean; sort?: "inserted_at" | "name" | "updated_at"; order?: "asc" | "desc"; include?: "work"[] };
     body: undefined;
-    answer: { data: AgentView[]; metadata: ListAgentsMetadata };
+    answer: { data: OwnedAgentView[]; metadata: ListAgentsMetadata };
   };
   registerAgent: {
     path: {};
@@ -544,9 +567,9 @@ export interface Operations {
   };
   findAgent: {
     path: { agent_id: string };
-    query: {};
+    query: { include?: "work"[] };
     body: undefined;
-    answer: { data: AgentView };
+    answer: { data: OwnedAgentView };
   };
   updateAgent: {
     path: { agent_id: string };
