@@ -45,8 +45,8 @@ test("texts with signs of regular expressions are only texts", () => {
 test("two thousand are found within a frame", () => {
   const all = prepared(Array.from({ length: 2000 }, (_, at) => target(String(at), `Room ${at} about something or other`, `2026-01-${at}`)));
   find(all, "other", 50);
-  const begun = performance.now();
+  const begun = process.cpuUsage();
   for (let count = 0; count < 10; count++) find(all, "room 19", 50);
-  const took = (performance.now() - begun) / 10;
-  assert.ok(took < 100, `${took} ms`);
+  const took = process.cpuUsage(begun).user / 10_000;
+  assert.ok(took < 100, `${took} ms of the processor`);
 });
