@@ -15,18 +15,29 @@ mkdirSync(out, { recursive: true });
 for (const name of readdirSync(out)) rmSync(join(out, name));
 
 // What the console does not use of its packages, and what stays in the bundle because something names it: of phoenix, what
-// it has for browsers without WebSocket, and its presence; of marked, what makes HTML.
+// it has for browsers without WebSocket, its presence, and messages that are not JSON; of marked, what makes HTML, and the
+// dialects that are not read.
+const UNUSED = [
+  [/phoenix\/(longpoll|presence)\.js$/, [/[^]*/, "export default class {}"]],
+  [/phoenix\/ajax\.js$/, [/static request\([^]*(?=static serialize)/, ""]],
+  [/phoenix\/serializer\.js$/, [/\/\/ private[^]*/, "}"]],
+  [/phoenix\/socket\.js$/, [/ {2}connectWithFallback\(fallback[^]*?\n {2}\}\n/, ""]],
+  [/marked\.esm\.js$/, [/var v=new ne;.*export\{.*?\};/s, "export{w as Lexer};"], [/this\.options\.pedantic/g, "!1"], [/this\.options\.(gfm|breaks)/g, "!0"]],
+];
 const without = {
   name: "without",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^phoenix$/ }, () => ({ path: join(here, "node_modules/phoenix/assets/js/phoenix/index.js") }));
-    onLoad({ filter: /phoenix\/(longpoll|presence)\.js$/ }, () => ({ contents: "export default class {}" }));
-    onLoad({ filter: /marked\.esm\.js$/ }, ({ path }) => {
-      const text = readFileSync(path, "utf8");
-      const html = /var v=new ne;.*export\{.*?\};/s;
-      if (!html.test(text)) throw new Error(`${path} has changed: look at what it exports, and adapt build.mjs`);
-      return { contents: text.replace(html, "export{w as Lexer};") };
-    });
+    for (const [filter, ...cuts] of UNUSED) {
+      onLoad({ filter }, ({ path }) => {
+        let contents = readFileSync(path, "utf8");
+        for (const [part, instead] of cuts) {
+          if (contents.search(part) < 0) throw new Error(`${path} has changed: look for ${part}, and adapt build.mjs`);
+          contents = contents.replace(part, instead);
+        }
+        return { contents };
+      });
+    }
   },
 };
 

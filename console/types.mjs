@@ -89,7 +89,7 @@ for (const [path, methods] of Object.entries(document.paths)) {
     let body = operation.requestBody?.content?.["application/json"]?.schema;
     // A body may be flat or wrapped in its object's name; the first form is the wrapped one.
     body = (body?.oneOf ?? body?.anyOf)?.[0] ?? body;
-    routes.push(`  ${operation.operationId}: "${method.toUpperCase()} ${path}",`);
+    routes.push(`  ${operation.operationId}: "${method.toUpperCase()} ${path.replace(/^\/api\/v1\/me(?=\/)/, "")}",`);
     operations.push(`  ${operation.operationId}: {\n    path: ${parameters(operation, "path")};\n    query: ${parameters(operation, "query")};\n` +
       `    body: ${body ? type(body) : "undefined"};\n    answer: ${answer ? type(answer) : "undefined"};\n  };`);
   }
@@ -112,6 +112,7 @@ while (needed.size > schemas.size) {
 const text = `// Generated from docs/openapi/openapi.json by types.mjs. Do not edit.\n\n` +
   [...schemas].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one).join("\n\n") +
   `\n\nexport interface Operations {\n${operations.join("\n")}\n}\n\n` +
+  `/** Paths are below /api/v1/me, unless they begin with /api/. */\n` +
   `export const ROUTES: Record<keyof Operations, string> = {\n${routes.join("\n")}\n};\n`;
 
 if (process.argv.includes("--check")) {

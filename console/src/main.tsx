@@ -6,6 +6,7 @@ import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { Dialog } from "./parts/Dialog.tsx";
 import { LinkBar } from "./parts/LinkState.tsx";
 import { Notices } from "./parts/Notices.tsx";
+import { Blank } from "./parts/Page.tsx";
 import { PausedBar } from "./parts/Paused.tsx";
 import { explain } from "./pure/errors.ts";
 import type { Id } from "./pure/message.ts";
@@ -70,28 +71,17 @@ function Inside() {
   );
 }
 
-const TITLES: { [path: string]: string } = { "/": w.rooms.title, "/agents": w.agents.title, "/agents/new": w.registering.title, "/settings": w.settings.title, "/usage": w.usage.title, "/work": w.work.title, "/people": w.contacts.title, "/memories": w.memories.title };
-
 /** A fault in one screen leaves the way to the others. */
 function Guarded({ children }: { children: ComponentChildren }) {
   const [fault, reset] = useErrorBoundary(cause => console.error(cause));
   if (!fault) return <>{children}</>;
   return (
-    <main class="blank" id="main">
-      <div>
-        <h1 tabIndex={-1}>{w.broken.title}</h1>
-        <p>{explain(fault)}</p>
-        <button type="button" onClick={reset}>{w.broken.again}</button>
-      </div>
-    </main>
+    <Blank title={w.broken} text={explain(fault)}><button type="button" onClick={reset}>{w.again}</button></Blank>
   );
 }
 
 function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | null; onNewRoom: () => void; onRoom: (agent: Id) => void }) {
   const [, kind, id, part, message] = path.split("/");
-  useEffect(() => {
-    if (TITLES[path]) document.title = `${TITLES[path]} · ${w.app}`;
-  }, [path]);
   // The focus follows the way, so that the keyboard and screen readers are where the eye is.
   const visit = visits.value;
   useEffect(() => {
@@ -110,7 +100,7 @@ function Screen({ path, at, onNewRoom, onRoom }: { path: string; at: string | nu
   if (path === "/people") return <People onRoom={onRoom} />;
   if (path === "/memories") return <Memories />;
   if (path === "/settings") return <Settings />;
-  return <main class="blank" id="main"><div><h1 tabIndex={-1}>{w.notFound.title}</h1><p>{w.notFound.text}</p><a class="button" href={`${BASE}/`}>{w.notFound.home}</a></div></main>;
+  return <Blank title={w.notFound.title} text={w.notFound.text} />;
 }
 
 /** Single keys count outside of fields only, and can be switched off. */

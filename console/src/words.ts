@@ -1,6 +1,7 @@
 // Every text that people read.
 
 import type { State } from "./pure/message.ts";
+import { many } from "./words/many.ts";
 import { tree, work } from "./words/work.ts";
 import { agentWork, organization, usage } from "./words/organization.ts";
 import { access, contacts, goTo, memories } from "./words/people.ts";
@@ -13,7 +14,6 @@ export const errors = {
   withRequest: (message: string, id: string) => `${message} (request ${id})`,
 };
 
-export const many = (count: number, one: string, more = `${one}s`): string => `${count} ${count === 1 ? one : more}`;
 const list = (names: string[]): string => new Intl.ListFormat("en", { type: "conjunction" }).format(names);
 
 export const w = {
@@ -34,7 +34,14 @@ export const w = {
   agent: "agent",
   you: "you",
   unencrypted: "This connection is not encrypted. Use HTTPS for anything but a trusted network.",
-  broken: { title: "Something went wrong", again: "Try again" },
+  again: "Try again",
+  loadMore: "Load more",
+  remove: "Remove",
+  clear: "Clear filters",
+  done: "Done",
+  handle: "Handle",
+  noLimit: "no limit",
+  broken: "Something went wrong",
   notFound: { title: "Page not found", text: "There is no page at this address.", home: "Go to your rooms" },
 
   link: {
@@ -53,7 +60,6 @@ export const w = {
     password: "Password",
     key: "API key",
     keyHint: "A user key, which starts with thnv_u_. It is not stored in the browser.",
-    submit: "Log in",
     ended: { unexpected: "Your session has ended. Log in again.", password: "The password was changed. Log in with the new one." },
     unconfirmed: "Could not reach the server. You may still be logged in on this browser.",
     forgot: "No password yet, or forgotten? Ask the operator for a link.",
@@ -72,11 +78,7 @@ export const w = {
   },
   register: {
     title: "Create your account",
-    handle: "Handle",
     handleHint: "3 to 39 characters: a to z, 0 to 9, dot, and hyphen. It cannot be changed.",
-    email: "Email",
-    name: "Name",
-    password: "Password",
     submit: "Create account",
     toLogin: "I have an account",
   },
@@ -85,15 +87,9 @@ export const w = {
     label: "Main",
     rooms: "Rooms",
     roomsOfAgents: "Rooms of your agents",
-    agents: "Agents",
-    organization: "Organization",
-    settings: "Settings",
     logOut: "Log out",
-    newRoom: "New room",
     filter: "Filter rooms",
-    more: "Load more rooms",
     none: "No rooms yet",
-    noMatch: "No matches",
     nothingYet: "No messages yet",
     you: "You",
     unread: (count: number) => `${count > 99 ? "99+" : count} new`,
@@ -103,14 +99,11 @@ export const w = {
     choose: "Choose a room, or start a new one.",
     first: "Start by registering an agent",
     firstText: "An agent is a program of yours that takes part in rooms. Register it here, start it with its key, and talk to it.",
-    register: "Register an agent",
-    newRoom: "New room",
   },
   workStatus: { idle: "idle", working: "working", failed: "work failed", stopped: "stopped" } as Record<string, string>,
 
   room: {
     untitled: "Untitled room",
-    people: "People",
     peopleCount: (count: number) => many(count, "participant"),
     missing: "This room does not exist, or you have no access to it.",
     removed: "You are no longer in this room.",
@@ -120,13 +113,11 @@ export const w = {
     steps: "Show steps",
     newest: "Jump to newest",
     newOnes: (count: number) => `${count} new`,
-    retryLoad: "Try again",
     working: (names: string[]) => (names.length > 5 ? `${names.length} agents are working` : `${list(names)} ${names.length > 1 ? "are" : "is"} working`),
     someAgent: "An agent",
     observing: (names: string[]) => `You see this room because ${names.length > 0 ? list(names) : "one of your agents"} ${names.length > 1 ? "are" : "is"} in it. You cannot write here.`,
     stopped: "Agents in this room are stopped. Messages to them wait.",
     rename: "Rename room",
-    renameLabel: "Title",
     stop: "Stop all agents",
     stopDone: "All agents in this room are stopped.",
     play: "Resume agents",
@@ -231,7 +222,6 @@ export const w = {
     deadLetterText: (name: string) => `${name} will no longer receive this message, and continues with the next one. You can undo this with Retry.`,
     reason: "Reason",
     reasonHint: "Everyone in the room can read it.",
-    deadLetterSubmit: "Dead-letter",
     deadLettered: "The message was dead-lettered.",
   },
   disconnect: {
@@ -270,17 +260,12 @@ export const w = {
     filter: "Find by name or handle",
     addOne: "Add",
     added: (name: string) => `${name} is in the room now.`,
-    remove: (name: string) => `Remove ${name}`,
     removeAsk: (name: string) => `Remove ${name} from this room?`,
-    removeSubmit: "Remove",
-    agents: "Agents",
-    humans: "People",
     connected: "connected",
     notConnected: "not connected",
     notConnectedSince: (time: string, reason: string) => `disconnected since ${time}${reason ? `: ${reason}` : ""}`,
     platform: "runs on the server",
     owner: "owner",
-    admin: "admin",
     none: "Nobody else can be added. Register an agent, or connect with people first.",
     noMatch: "No matches",
     yours: "yours",
@@ -296,11 +281,9 @@ export const w = {
   agents: {
     title: "Agents",
     intro: "Programs of yours that take part in rooms.",
-    register: "Register an agent",
     none: "No agents yet",
     noneText: "Register an agent to get its key. Then start it, and it appears here as connected.",
     name: "Name",
-    handle: "Handle",
     status: "Status",
     connected: "Connected",
     connectedSince: (time: string) => `Connected since ${time}`,
@@ -314,7 +297,6 @@ export const w = {
   },
   registering: {
     title: "Register an agent",
-    name: "Name",
     nameHint: "The handle is made from it and cannot be changed.",
     description: "What does it do?",
     password: "Your password",
@@ -322,14 +304,12 @@ export const w = {
     submit: "Register",
     done: (name: string) => `${name} is registered`,
     rotated: (name: string) => `New key for ${name}`,
-    key: "API key",
     once: "This key is shown only now. Keep it like a password.",
     use: "Start the agent with it",
     copyAll: "Copy all",
     waiting: "Waiting for the first connection…",
     waitingAgain: "Waiting for it to connect with the new key…",
     connected: (name: string) => `${name} is connected`,
-    finish: "Done",
     unsavedTitle: "Close without copying the key?",
     unsaved: "You have not copied the key. It cannot be shown again.",
     unsavedClose: "Close anyway",
@@ -338,7 +318,6 @@ export const w = {
   agentPage: {
     missing: "This agent does not exist, or it is not yours.",
     now: "Now",
-    rooms: "Rooms",
     noRooms: "Not in any rooms.",
     roomState: { processing: "working", failed: "failed", waiting: "has waiting messages", completed: "done", new: "nothing yet" } as Record<string, string>,
     stopped: "stopped",
@@ -346,15 +325,11 @@ export const w = {
     edit: "Edit",
     maxAttempts: "Attempts before dead-lettering",
     maxAttemptsHint: "After this many failed attempts, the message is dead-lettered. Leave empty for no limit.",
-    noLimit: "no limit",
-    key: "Key",
     rotate: "Rotate key",
     rotateText: "A new key replaces the current one, which stops working immediately. Running instances are disconnected.",
-    rotateSubmit: "Rotate key",
     delete: "Delete agent",
     deleteText: "Its key stops working, it leaves its rooms, and its handle cannot be used again. Its messages are kept.",
     deleteConfirm: (handle: string) => `Type ${handle} to confirm`,
-    deleteSubmit: "Delete agent",
     deleted: (name: string) => `${name} was deleted.`,
     danger: "Key and deletion",
   },
@@ -364,7 +339,6 @@ export const w = {
     profile: "Profile",
     firstName: "First name",
     lastName: "Last name",
-    handle: "Handle",
     email: "Email",
     saved: "Saved.",
     look: "Appearance",
@@ -375,7 +349,6 @@ export const w = {
     enterHint: "If this is off, Enter starts a new line and Ctrl+Enter sends.",
     shortcuts: "Single-key shortcuts",
     shortcutsHint: "C for the composer, G then R, A, or W for rooms, agents, or work, ? for all shortcuts.",
-    logOut: "Log out",
     logOutHint: "Ends the session in all tabs of this browser.",
     server: (version: string) => `Parlance ${version}`,
   },

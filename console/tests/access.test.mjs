@@ -107,7 +107,7 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first }
       await page.getByRole("button", { name: "Create key" }).click();
       await page.locator(".secret .key").waitFor();
     }],
-    ["people", to("/people", ".people .deeds")],
+    ["people", to("/people", ".lines .deeds")],
     ["people, add", async page => { await to("/people", ".sheet")(page); await page.getByRole("button", { name: "Add a contact" }).click(); await page.locator("dialog[open]").waitFor(); }],
     ["people, request", async page => {
       await to("/people", ".sheet")(page);

@@ -27,7 +27,7 @@ test("first_start_to_first_answer", { skip }, async t => {
   const shown = name => new RegExp(`${name}=(\\S+)`).exec(commands)[1];
   const agent = new Agent(shown("BAND_REST_URL"), shown("BAND_AGENT_ID"), shown("BAND_API_KEY"));
   t.after(() => agent.stop());
-  await page.getByText("Echo is connected").waitFor({ timeout: 20_000 });
+  await page.getByText("Echo is connected").waitFor();
   await picture(page, "agent");
   await page.getByRole("button", { name: "Start a room with it" }).click();
   await page.getByRole("button", { name: "Create room" }).click();
@@ -41,7 +41,7 @@ test("first_start_to_first_answer", { skip }, async t => {
   await page.keyboard.type("are you there?");
   await page.getByText("Wakes Echo").waitFor();
   await page.keyboard.press("Enter");
-  await page.getByRole("article").filter({ hasText: "You said:" }).waitFor({ timeout: 20_000 });
+  await page.getByRole("article").filter({ hasText: "You said:" }).waitFor();
   await page.locator(".delivery.processed").waitFor();
   assert.equal(await page.locator(".delivery").count(), 1);
   await picture(page, "room");
@@ -84,7 +84,7 @@ run(Worker())
 
   const agent = new Agent(server.url, echo.id, echo.key, script, { GATE: gate });
   t.after(() => agent.stop());
-  await page.locator(".crew .dot.on").waitFor({ timeout: 20_000 });
+  await page.locator(".crew .dot.on").waitFor();
   await page.locator(".delivery.processing", { hasText: "working" }).waitFor();
   await page.getByText("Echo is working").waitFor();
   await page.locator(".steps", { hasText: "2 steps" }).waitFor();
@@ -124,26 +124,26 @@ run(Failing())
   const first = start();
   await logIn(it);
   await openRoom(it, room);
-  await page.locator(".crew .dot.on").waitFor({ timeout: 20_000 });
+  await page.locator(".crew .dot.on").waitFor();
   await server.say(room, "@admin/echo poison", echo);
   const failed = page.locator(".delivery.failed");
-  await failed.waitFor({ timeout: 20_000 });
+  await failed.waitFor();
   // A client that works through a backlog does not get past it.
   await first.stop();
-  await page.locator(".crew .dot:not(.on)").waitFor({ timeout: 20_000 });
+  await page.locator(".crew .dot:not(.on)").waitFor();
   await server.say(room, "@admin/echo second", echo);
   await server.say(room, "@admin/echo third", echo);
   await failed.locator("summary").click();
   await failed.getByText("2 more messages are waiting behind this one").waitFor();
   await failed.getByText(/Disconnected since .*connection lost/).waitFor();
   start();
-  await page.locator(".crew .dot.on").waitFor({ timeout: 20_000 });
+  await page.locator(".crew .dot.on").waitFor();
   await failed.getByText("overloaded").first().waitFor();
   await failed.getByRole("button", { name: "Dead-letter…" }).click();
   await page.getByLabel("Reason").fill("The model cannot read it");
   await page.getByRole("button", { name: "Dead-letter", exact: true }).click();
   await page.locator(".delivery.dead", { hasText: "dead-lettered" }).waitFor();
-  await until("the two behind it are answered", async () => (await page.locator(".delivery.processed").count()) === 2, 40_000);
+  await until("the two behind it are answered", async () => (await page.locator(".delivery.processed").count()) === 2);
   await page.locator(".delivery.dead").getByText("The model cannot read it").first().waitFor();
   assertClean(seen);
 });
@@ -169,13 +169,13 @@ run(Endless())
   await server.say(room, "@admin/echo think for a long time", echo);
   await logIn(it);
   await page.goto(`${base}/agents/${echo.id}`);
-  await page.getByRole("button", { name: "Interrupt in Work" }).waitFor({ timeout: 20_000 });
-  await page.locator(".tally", { hasText: "1 working" }).waitFor({ timeout: 20_000 });
+  await page.getByRole("button", { name: "Interrupt in Work" }).waitFor();
+  await page.locator(".tally", { hasText: "1 working" }).waitFor();
   await page.getByRole("button", { name: "Interrupt in Work" }).click();
   await page.getByRole("button", { name: "Interrupt", exact: true }).click();
   await page.getByText("Echo was told to end its turn.").waitFor();
   // The client ends the turn, and the page follows by itself.
-  await page.getByText("No open work.").waitFor({ timeout: 30_000 });
-  await page.getByRole("button", { name: "Interrupt in Work" }).waitFor({ state: "detached", timeout: 30_000 });
+  await page.getByText("No open work.").waitFor();
+  await page.getByRole("button", { name: "Interrupt in Work" }).waitFor({ state: "detached" });
   assertClean(seen);
 });

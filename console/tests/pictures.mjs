@@ -92,7 +92,7 @@ try {
     await page.getByRole("heading", { name: "API keys" }).scrollIntoViewIfNeeded(); await page.locator("main").evaluate(main => main.scrollTo(0, main.scrollHeight)); await take("settings-access");
     await page.getByRole("button", { name: "New API key" }).click(); await take("settings-key");
     await page.keyboard.press("Escape");
-    await to("/people", ".people .deeds"); await take("people");
+    await to("/people", ".lines .deeds"); await take("people");
     await page.locator("main").evaluate(main => main.scrollTo(0, main.scrollHeight)); await take("people-directory");
     await page.getByRole("button", { name: "Add a contact" }).click();
     await page.getByLabel("Handle").fill("carol"); await page.keyboard.press("Enter"); await page.getByLabel("Message (optional)").waitFor(); await take("people-request");

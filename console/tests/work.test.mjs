@@ -89,7 +89,7 @@ test("failures_are_grouped_and_dead_lettered", async t => {
   await page.getByRole("menuitem", { name: "Work in this room" }).click();
   await shows(page, 1);
   await visit(it, `/agents/${writer.id}`);
-  await page.getByRole("link", { name: "Work of this agent" }).click();
+  await page.getByRole("link", { name: "Show all" }).click();
   await shows(page, 2);
   assertClean(seen);
 });
@@ -123,7 +123,7 @@ test("all_that_match_are_retried", async t => {
   await page.getByRole("button", { name: "Retry", exact: true }).click();
   await dialog(page).getByText("Retry 65 items?").waitFor();
   await dialog(page).getByRole("button", { name: "Retry", exact: true }).click();
-  await dialog(page).getByText("65 items retried.").waitFor({ timeout: 60_000 });
+  await dialog(page).getByText("65 items retried.").waitFor();
   await dialog(page).getByRole("button", { name: "Done" }).click();
   assert.equal((await work(server, "state=failed")).length, 65);
 
@@ -278,7 +278,7 @@ test("a_turn_is_interrupted_and_a_message_is_reassigned", async t => {
   await page.getByRole("button", { name: "Interrupt…" }).click();
   await dialog(page).getByRole("heading", { name: "Interrupt Writer?" }).waitFor();
   await dialog(page).getByRole("button", { name: "Interrupt", exact: true }).click();
-  await page.getByText("Writer was told to end its open turns.").waitFor();
+  await page.getByText("Writer was told to end its turn.").waitFor();
   assert.ok((await server.call("GET", "/me/organization/audit?limit=50")).some(one => one.action === "agent.interrupted"));
 
   await page.getByRole("link", { name: "Waiting" }).click();
@@ -307,7 +307,7 @@ test("an_admin_sees_the_work_of_the_organization", async t => {
   await logIn(it);
   await visit(it, "/work");
   await page.getByText("No work needs attention").waitFor();
-  await page.getByRole("link", { name: "Organization" }).click();
+  await page.getByRole("main").getByRole("link", { name: "Organization" }).click();
   await shows(page, 1);
   await items(page).getByText("You are not in this room, so its text is not shown.").waitFor();
   assert.equal(await page.getByText("secret").count(), 0);
@@ -327,7 +327,7 @@ test("an_admin_sees_the_work_of_the_organization", async t => {
   await logIn({ page: tab, base, server: { key } });
   await visit({ page: tab, base }, "/work");
   await tab.getByText("No work needs attention").waitFor();
-  assert.equal(await tab.getByRole("link", { name: "Organization" }).count(), 0);
+  assert.equal(await tab.getByRole("main").getByRole("link", { name: "Organization" }).count(), 0);
   await visit({ page: tab, base }, "/work?scope=organization");
   await tab.locator(".fault:not(:empty)").waitFor();
 });
@@ -342,7 +342,7 @@ test("the_list_of_work_survives_a_failing_server", async t => {
   let isBroken = true;
   it.console.faults.answer = request => (isBroken && request.url.includes("/me/work") ? "gateway" : null);
   await visit(it, "/work?state=open");
-  await page.locator(".fault", { hasText: "Bad gateway" }).waitFor({ timeout: 30_000 });
+  await page.locator(".fault", { hasText: "Bad gateway" }).waitFor();
   isBroken = false;
   await page.getByRole("button", { name: "Refresh" }).click();
   await shows(page, 1);

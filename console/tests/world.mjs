@@ -24,7 +24,10 @@ export const BROWSER = process.env.CONSOLE_BROWSER ?? "chromium";
 const NODES = process.env.PARLANCE_TEST_NODES === "spread" ? 3 : 1;
 export const PASSWORD = "correct horse battery";
 
-export async function until(what, probe, withinMs = 20_000) {
+/** How long a test waits for what must come. A machine that does many other things is slow. */
+const PATIENCE_MS = 120_000;
+
+export async function until(what, probe, withinMs = PATIENCE_MS) {
   const deadline = Date.now() + withinMs;
   for (;;) {
     const found = await probe();
@@ -159,9 +162,16 @@ export const hasAgents = Boolean(process.env.CONSOLE_PYTHON);
 let browser;
 /** One browser for all tests of a file. */
 async function launched() {
-  browser ??= BROWSER === "firefox"
-    ? await firefox.launch({ channel: "moz-firefox", executablePath: "/usr/bin/firefox-esr" })
-    : await chromium.launch({ executablePath: process.env.CONSOLE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+  if (browser) return browser;
+  browser = BROWSER === "firefox"
+    ? await firefox.launch({ channel: "moz-firefox", executablePath: "/usr/bin/firefox-esr", timeout: PATIENCE_MS })
+    : await chromium.launch({ executablePath: process.env.CONSOLE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"], timeout: PATIENCE_MS });
+  const { newContext } = browser;
+  browser.newContext = async (...options) => {
+    const context = await newContext.apply(browser, options);
+    context.setDefaultTimeout(PATIENCE_MS);
+    return context;
+  };
   return browser;
 }
 export async function closeBrowser() { await browser?.close(); browser = undefined; }

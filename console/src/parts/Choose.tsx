@@ -5,6 +5,7 @@ import type { ComponentChildren } from "preact";
 import { visible } from "../pure/visible.ts";
 import type { Peer } from "../store/people.ts";
 import { isMine } from "../store/agents.ts";
+import { user } from "../wire/session.ts";
 import { w } from "../words.ts";
 import { Dot, Face } from "./Face.tsx";
 import { Field } from "./Field.tsx";
@@ -30,6 +31,7 @@ export function Somebody({ one }: { one: { id: string; name: string; handle: str
     <span class="somebody">
       <Face id={one.id} name={one.name} isAgent={isAgent} small />
       <span class="names"><span class="name">{visible(one.name)}</span> <span class="handle">@{one.handle}</span></span>
+      {one.id === user.value?.id && <span class="tag">{w.you}</span>}
       {isAgent && isMine(one.id) && <span class="tag">{w.people.yours}</span>}
       {one.online !== undefined && <span class="at"><Dot isOn={one.online} /><span class="vh">{one.online ? w.people.connected : w.people.notConnected}</span></span>}
     </span>

@@ -169,8 +169,8 @@ function Actions({ place, delivery, flags, isParticipant, onItem }: Given & { fl
       {asking === "deadLetter" && <DeadLetter name={agent.name} onClose={close} onSubmit={async reason => { await act({ kind: "deadLetter", reason }); done(w.delivery.deadLettered); }} />}
       {asking === "reassign" && <Reassign place={place} name={agent.name} onClose={close} onSubmit={async (to, reason) => { await act({ kind: "reassign", to, reason }); done(w.work.reassigned); }} />}
       {asking === "interrupt" && (
-        <Confirm title={w.work.interruptTitle(agent.name)} text={w.work.interruptText} submit={w.work.interruptSubmit} danger onClose={close}
-          onSubmit={async () => { await interrupt(agent.id); done(w.work.interrupted(agent.name)); }} />
+        <Confirm title={`${w.of(w.agentWork.interrupt, agent.name)}?`} text={w.agentWork.interruptText(agent.name)} submit={w.agentWork.interrupt} danger onClose={close}
+          onSubmit={async () => { await interrupt(agent.id); done(w.agentWork.interrupted(agent.name)); }} />
       )}
     </div>
   );
@@ -179,7 +179,7 @@ function Actions({ place, delivery, flags, isParticipant, onItem }: Given & { fl
 function DeadLetter({ name, onSubmit, onClose }: { name: string; onSubmit: (reason: string) => Promise<void>; onClose: () => void }) {
   const [reason, setReason] = useState("");
   return (
-    <Confirm title={w.delivery.deadLetterTitle} text={w.delivery.deadLetterText(name)} submit={w.delivery.deadLetterSubmit} danger onSubmit={() => onSubmit(reason.trim())} onClose={onClose}>
+    <Confirm title={w.delivery.deadLetterTitle} text={w.delivery.deadLetterText(name)} submit={w.work.bulk.deadLetter.title} danger onSubmit={() => onSubmit(reason.trim())} onClose={onClose}>
       <ReasonField value={reason} onInput={setReason} />
     </Confirm>
   );

@@ -5,6 +5,7 @@ import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { explain, faultOf } from "../pure/errors.ts";
 import { inform } from "../store/notices.ts";
 import { w } from "../words.ts";
+import { Field } from "./Field.tsx";
 import { Icon } from "./Icon.tsx";
 
 export function Dialog({ title, onClose, children, wide = false }: { title: string; onClose: () => void; children: ComponentChildren; wide?: boolean }) {
@@ -56,34 +57,45 @@ export function refocus(target?: HTMLElement | null): void {
   });
 }
 
-/** A question with one way on and one way back. The faults of `fields` stand at them, others above the buttons. */
-export function Confirm({ title, text, submit, danger = false, wide = false, fields = [], onSubmit, onClose, children }: {
-  title: string; text?: string; submit: string; danger?: boolean; wide?: boolean; fields?: string[];
-  onSubmit: (data: FormData) => Promise<void> | void; onClose: () => void; children?: ComponentChildren | ((fault: (field: string) => string) => ComponentChildren);
+const PASSWORD = "current_password";
+/** What was typed into the field that appears if the server asks for the password, because the log-in is too long ago. */
+export const passwordIn = (data: FormData): string => String(data.get(PASSWORD) ?? "");
+
+/**
+ * A question with one way on and one way back. The faults of fields stand at them, others above the buttons. It closes
+ * after `onSubmit`, unless that answers false.
+ */
+export function Confirm({ title, text, submit, danger = false, wide = false, isReady = true, onSubmit, onClose, children }: {
+  title: string; text?: string; submit: string; danger?: boolean; wide?: boolean; isReady?: boolean;
+  onSubmit: (data: FormData) => unknown; onClose: () => void; children?: ComponentChildren | ((fault: (field: string) => string) => ComponentChildren);
 }) {
-  const form = useForm(async data => { await onSubmit(data); onClose(); });
-  const fault = (field: string): string => faultOf(form.fault, field);
+  const form = useForm(async data => { if (await onSubmit(data) !== false) onClose(); });
+  const isAsked = useRef(false);
+  isAsked.current ||= faultOf(form.fault, PASSWORD) !== "";
   return (
     <Dialog title={title} onClose={onClose} wide={wide}>
       <form onSubmit={form.submit}>
         {text && <p>{text}</p>}
-        {typeof children === "function" ? children(fault) : children}
-        <Fault text={form.fault && !fields.some(fault) ? explain(form.fault) : ""} />
+        {typeof children === "function" ? children(form.at) : children}
+        {isAsked.current && <Field label={w.registering.password} hint={w.registering.passwordHint} name={PASSWORD} type="password" autocomplete="current-password" required fault={form.at(PASSWORD)} />}
+        <Fault text={form.rest()} />
         <footer>
           <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
-          <button class={danger ? "danger" : ""} disabled={form.isBusy} data-focus={children ? undefined : true}>{submit}</button>
+          <button class={danger ? "danger" : ""} disabled={form.isBusy || !isReady} data-focus={children ? undefined : true}>{submit}</button>
         </footer>
       </form>
     </Dialog>
   );
 }
 
+interface Asked { deed: string; name?: string; title?: string; text: string; run: () => Promise<unknown>; done?: string }
+
 /** The dialog that asks before something is done, perhaps to what has a name, and how to open it. `done` is said afterwards. */
-export function useConfirm(): [ComponentChildren, (asked: { deed: string; name?: string; text: string; run: () => Promise<unknown>; done: string }) => void] {
-  const [asked, ask] = useState<Parameters<ReturnType<typeof useConfirm>[1]>[0] | null>(null);
+export function useConfirm(): [ComponentChildren, (asked: Asked) => void] {
+  const [asked, ask] = useState<Asked | null>(null);
   return [asked && (
-    <Confirm title={`${asked.name ? w.of(asked.deed, asked.name) : asked.deed}?`} text={asked.text} submit={asked.deed} danger onClose={() => ask(null)}
-      onSubmit={async () => { await asked.run(); inform(asked.done); }} />
+    <Confirm title={asked.title ?? `${asked.name ? w.of(asked.deed, asked.name) : asked.deed}?`} text={asked.text} submit={asked.deed} danger onClose={() => ask(null)}
+      onSubmit={async () => { await asked.run(); if (asked.done) inform(asked.done); }} />
   ), ask];
 }
 
@@ -103,7 +115,18 @@ export function useForm(work: (data: FormData) => Promise<void>) {
     setFault(null);
     work(data).catch(setFault).finally(() => setBusy(false));
   };
-  return { submit, isBusy, fault };
+  let isPlaced = false;
+  return {
+    submit, isBusy, fault,
+    /** What is wrong with a field, to be shown at it. */
+    at: (field: string): string => {
+      const text = faultOf(fault, field);
+      isPlaced ||= text !== "";
+      return text;
+    },
+    /** What is wrong, unless it was shown at a field before. */
+    rest: (): string => (fault && !isPlaced ? explain(fault) : ""),
+  };
 }
 
 /** What somebody typed. */

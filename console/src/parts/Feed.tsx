@@ -117,7 +117,7 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
         <div class="content">
           {room.isLoading.value && <p class="notice-line" role="status">{w.loading}</p>}
           {room.fault.value && (
-            <p class="notice-line fault">{room.fault.value} <button type="button" class="link" onClick={() => void room.fill()}>{w.room.retryLoad}</button></p>
+            <p class="notice-line fault">{room.fault.value} <button type="button" class="link" onClick={() => void room.fill()}>{w.again}</button></p>
           )}
           {!older && !room.isLoading.value && !room.fault.value && <p class="notice-line">{isEmpty && rows.length === 0 ? w.room.empty : w.room.begin}</p>}
           <ol class="rows">

@@ -1,9 +1,11 @@
 // What a screen reads: one answer, or a list in pages.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { explain } from "../pure/errors.ts";
+import { Paged, type Answer, type Metadata } from "../store/paged.ts";
 import { w } from "../words.ts";
-import { Fault } from "./Dialog.tsx";
+import { Fault, refocus } from "./Dialog.tsx";
 
 /** Calls `work` at once, and every `everyMs` while somebody looks. */
 function useWatch(work: () => void, inputs: unknown[], everyMs: number): void {
@@ -15,71 +17,50 @@ function useWatch(work: () => void, inputs: unknown[], everyMs: number): void {
   }, inputs);
 }
 
-/** A read that cannot even be asked for fails like one that is refused. */
-const attempt = async <T,>(read: () => Promise<T>): Promise<T> => read();
-
 /** One answer. An earlier one that comes late is not taken. */
-export function useRead<T>(read: () => Promise<T>, inputs: unknown[], everyMs = 0) {
+export function useRead<T>(read: () => Promise<T>, inputs: unknown[] = [], everyMs = 0) {
   const [value, setValue] = useState<T | null>(null);
-  const [fault, setFault] = useState("");
+  const [fault, setFault] = useState<unknown>(null);
   const turn = useRef(0);
-  const load = (): void => {
+  const set = (next: T): void => { turn.current++; setValue(next); setFault(null); };
+  const again = (): void => {
     const mine = ++turn.current;
-    attempt(read).then(answer => { if (mine === turn.current) { setValue(answer); setFault(""); } },
-      (cause: unknown) => { if (mine === turn.current) setFault(explain(cause)); });
+    // A read that cannot even be asked for fails like one that is refused.
+    (async () => read())().then(answer => { if (mine === turn.current) set(answer); }, (cause: unknown) => { if (mine === turn.current) setFault(cause); });
   };
-  useWatch(load, inputs, everyMs);
+  useWatch(again, inputs, everyMs);
   useEffect(() => () => { turn.current++; }, []);
-  return { value, fault, again: load, set: (next: T): void => { turn.current++; setValue(next); setFault(""); } };
+  return { value, fault, again, set };
 }
 
-interface Page { data: unknown[]; metadata: { has_more?: boolean; next_cursor?: string | null } }
-interface Held<P extends Page> { rows: P["data"][number][]; first: P; next: string | null }
-
-/** A list in pages by cursor. While only the first page is shown, it is read again every `everyMs`. */
-export function usePages<P extends Page>(read: (cursor?: string) => Promise<P>, inputs: unknown[], everyMs = 0) {
-  const [held, setHeld] = useState<Held<P> | null>(null);
-  const [fault, setFault] = useState<{ text: string; cursor: string | undefined } | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const turn = useRef(0);
-  const isLong = useRef(false);
-  const load = (cursor?: string): void => {
-    const mine = ++turn.current;
-    setBusy(true);
-    attempt(() => read(cursor)).then(page => {
-      if (mine !== turn.current) return;
-      isLong.current = cursor !== undefined;
-      const next = page.metadata.has_more ? (page.metadata.next_cursor ?? null) : null;
-      setHeld(before => cursor && before ? { ...before, rows: [...before.rows, ...page.data], next } : { rows: page.data, first: page, next });
-      setFault(null);
-      setBusy(false);
-    }, (cause: unknown) => {
-      if (mine !== turn.current) return;
-      setFault({ text: explain(cause), cursor });
-      setBusy(false);
-    });
-  };
-  useEffect(() => { setHeld(null); isLong.current = false; return () => { turn.current++; }; }, inputs);
-  useWatch(() => { if (!isLong.current) load(); }, inputs, everyMs);
-  return {
-    rows: held?.rows ?? null, first: held?.first ?? null, isBusy,
-    hasMore: held?.next != null, more: () => { if (held?.next && !isBusy) load(held.next); },
-    fault: fault?.text ?? "", retry: () => load(fault?.cursor), again: () => load(),
-    change: (by: (rows: P["data"][number][]) => P["data"][number][]): void => setHeld(before => before && { ...before, rows: by(before.rows) }),
-  };
+/** A list of one screen, in pages by cursor. While only the first page is shown, it is read again every `everyMs`. */
+export function usePaged<T extends { id?: string | null }, M extends Metadata>(read: (cursor?: string) => Promise<Answer<T, M>>, inputs: unknown[] = [], everyMs = 0): Paged<T, M> {
+  const list = useMemo(() => new Paged<T, M>(row => String(row.id), cursor => read(cursor ?? undefined)), inputs);
+  useWatch(() => { if (!list.isLong) void list.load(); }, [list], everyMs);
+  useEffect(() => () => list.clear(), [list]);
+  return list;
 }
 
-/** Loading, a failure with a way on, and the way to the next page. */
-export function More({ of, label = w.organization.more }: { of: { rows: unknown[] | null; fault: string; hasMore: boolean; isBusy: boolean; more: () => void; retry: () => void }; label?: string }) {
+export function Rows<T, M extends Metadata>({ list, empty, kind = "lines", row }: { list: Paged<T, M>; empty?: ComponentChildren; kind?: string; row: (one: T) => ComponentChildren }) {
+  const rows = list.rows.value;
+  return <>{rows.length > 0 && <ul class={kind}>{rows.map(row)}</ul>}<More list={list} empty={empty} /></>;
+}
+
+/** What stands in the place of rows that are not here, and the way to them. */
+export function More<T, M extends Metadata>({ list, empty }: { list: Paged<T, M>; empty?: ComponentChildren }) {
+  const isLoaded = list.isLoaded.value;
+  const fault = list.fault.value;
   return (
     <>
-      {!of.rows && !of.fault && <p class="hint" role="status">{w.loading}</p>}
-      {of.fault && <Failed text={of.fault} onRetry={of.retry} />}
-      {of.hasMore && !of.fault && <button type="button" class="plain" disabled={of.isBusy} onClick={of.more}>{label}</button>}
+      <Loading of={{ value: isLoaded || null, fault, again: () => void list.retry() }} />
+      {isLoaded && !fault && list.rows.value.length === 0 && empty}
+      {list.hasMore.value && !fault && <button type="button" class="plain" disabled={list.isBusy.value} onClick={() => void list.more().then(() => refocus())}>{w.loadMore}</button>}
     </>
   );
 }
 
-export function Failed({ text, onRetry }: { text: string; onRetry: () => void }) {
-  return <div class="deeds"><Fault text={text} /><button type="button" class="plain small" onClick={onRetry}>{w.broken.again}</button></div>;
+/** That there is no answer yet, or why. */
+export function Loading({ of: { value, fault, again } }: { of: { value: unknown; fault: unknown; again: () => void } }) {
+  if (fault) return <div class="deeds"><Fault text={explain(fault)} /><button type="button" class="plain small" onClick={again}>{w.again}</button></div>;
+  return value === null ? <p class="hint" role="status">{w.loading}</p> : null;
 }

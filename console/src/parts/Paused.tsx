@@ -40,7 +40,7 @@ export function AskPause({ onClose }: { onClose: () => void }) {
   const submit = async (data: FormData): Promise<void> => { await pause(typed(data, "reason")); inform(w.organization.pausedDone); };
   return (
     <Confirm title={w.organization.pause} text={w.organization.pauseText} submit={w.organization.pause} danger onSubmit={submit} onClose={onClose}>
-      <Field label={w.organization.pauseReason} hint={w.organization.pauseReasonHint} name="reason" required maxLength={500} pattern=".*\S.*" data-focus />
+      <Field label={w.delivery.reason} hint={w.organization.pauseReasonHint} name="reason" required maxLength={500} pattern=".*\S.*" data-focus />
     </Confirm>
   );
 }

@@ -21,8 +21,8 @@ export function PeoplePanel({ room, isParticipant, canRemove, onClose }: { room:
   const [isAdding, setAdding] = useState(false);
   const people = room.people.all.value;
   const groups: [string, Person[]][] = [
-    [w.people.agents, people.filter(one => one.type === "Agent")],
-    [w.people.humans, people.filter(one => one.type !== "Agent")],
+    [w.agents.title, people.filter(one => one.type === "Agent")],
+    [w.contacts.title, people.filter(one => one.type !== "Agent")],
   ];
   return (
     <aside class="panel" aria-labelledby="people-title" id="people">
@@ -59,15 +59,15 @@ function One({ one, room, canRemove }: { one: Person; room: OpenRoom; canRemove:
         <p class="name">
           {isMine(one.id) ? <a href={`${BASE}/agents/${one.id}`}>{name}</a> : name}
           {isMe && <span class="tag">{w.you}</span>}
-          {one.role !== "member" && <span class="tag">{one.role === "owner" ? w.people.owner : w.people.admin}</span>}
+          {one.role !== "member" && <span class="tag">{one.role === "owner" ? w.people.owner : w.organization.role["admin"]}</span>}
         </p>
         <p class="handle">@{one.handle}</p>
         {(isAgent || isOn) && <p class="presence"><Dot isOn={isOn} />{state}</p>}
       </div>
       {canRemove && !isMe && (
-        <button type="button" class="quiet square" aria-label={w.people.remove(name)} title={w.people.remove(name)} onClick={() => setAsking(true)}><Icon name="x" size={16} /></button>
+        <button type="button" class="quiet square" aria-label={w.of(w.remove, name)} title={w.of(w.remove, name)} onClick={() => setAsking(true)}><Icon name="x" size={16} /></button>
       )}
-      {isAsking && <Confirm title={w.people.removeAsk(name)} submit={w.people.removeSubmit} danger onSubmit={() => room.people.remove(one.id)} onClose={() => setAsking(false)} />}
+      {isAsking && <Confirm title={w.people.removeAsk(name)} submit={w.remove} danger onSubmit={() => room.people.remove(one.id)} onClose={() => setAsking(false)} />}
     </li>
   );
 }

@@ -26,7 +26,7 @@ export function Reassign({ place, name, onSubmit, onClose }: { place: Place; nam
     });
   }, []);
   return (
-    <Confirm title={w.work.reassignTitle} text={w.work.reassignText(name)} submit={w.work.reassignSubmit} onClose={onClose} onSubmit={() => onSubmit(to, reason.trim())}>
+    <Confirm title={w.work.reassignTitle} text={w.work.reassignText(name)} submit={w.work.bulk.reassign.title} onClose={onClose} onSubmit={() => onSubmit(to, reason.trim())}>
       <ChooseAgent agents={people?.agents.value.filter(one => one.id !== place.agent)} value={to} onChoose={setTo} />
       <ReasonField value={reason} onInput={setReason} isOptional />
     </Confirm>
@@ -36,7 +36,7 @@ export function Reassign({ place, name, onSubmit, onClose }: { place: Place; nam
 export function ChooseAgent({ agents, value, onChoose }: { agents: { id: Id; name: string; handle: string }[] | undefined; value: Id; onChoose: (id: Id) => void }) {
   if (!agents) return <p class="hint" role="status">{w.loading}</p>;
   return (
-    <Select label={w.work.reassignTo} required value={value} data-focus onChange={onChoose}
+    <Select label={w.usage.groups.agent} required value={value} data-focus onChange={onChoose}
       options={[["", agents.length > 0 ? w.work.reassignChoose : w.work.reassignNobody], ...agents.map((one): [string, string] => [one.id, `${visible(one.name)} (@${one.handle})`])]} />
   );
 }

@@ -11,8 +11,8 @@ import { Dot } from "./Face.tsx";
 const WATCH_MS = 1500;
 
 /** A key in a dialog. Closing it asks first, unless the key was copied or `isSafe` says that it is in use. */
-export function ShownOnce({ title, secret, isSafe = false, onClose, action, children }: {
-  title: string; secret: string; isSafe?: boolean; onClose: () => void; action?: { label: string; run: () => void } | undefined; children: (noteCopy: () => void) => ComponentChildren;
+export function ShownOnce({ title, secret, label = w.login.key, once = w.registering.once, isSafe = false, onClose, action, children }: {
+  title: string; secret: string; label?: string; once?: string; isSafe?: boolean; onClose: () => void; action?: { label: string; run: () => void } | undefined; children: (noteCopy: () => void) => ComponentChildren;
 }) {
   const [isCopied, setCopied] = useState(false);
   const [isAsking, setAsking] = useState(false);
@@ -23,16 +23,16 @@ export function ShownOnce({ title, secret, isSafe = false, onClose, action, chil
     <>
       <Dialog wide title={title} onClose={() => leave(onClose)}>
         <div class="secret" onCopy={noteCopy}>
-          <p class="once">{w.registering.once}</p>
+          <p class="once">{once}</p>
           <div class="line">
-            <code ref={key} class="key" aria-label={w.registering.key} role="group" tabIndex={0}>{secret}</code>
+            <code ref={key} class="key" aria-label={label} role="group" tabIndex={0}>{secret}</code>
             <CopyButton text={secret} of={() => key.current} onCopy={noteCopy} />
           </div>
           {children(noteCopy)}
         </div>
         <footer>
           {action && <button type="button" class="plain" onClick={() => leave(action.run)}>{action.label}</button>}
-          <button type="button" data-focus onClick={() => leave(onClose)}>{w.registering.finish}</button>
+          <button type="button" data-focus onClick={() => leave(onClose)}>{w.done}</button>
         </footer>
       </Dialog>
       {isAsking && (

@@ -14,11 +14,10 @@ import { w } from "../words.ts";
 import { mentionInComposer } from "./Composer.tsx";
 import { copy } from "./Copy.tsx";
 import { Deliveries } from "./Deliveries.tsx";
-import { Confirm, Dialog, Fault, useForm } from "./Dialog.tsx";
+import { Confirm } from "./Dialog.tsx";
 import { Face } from "./Face.tsx";
 import { Markdown } from "./Markdown.tsx";
 import { Menu, type Choice } from "./Menu.tsx";
-import { explain } from "../pure/errors.ts";
 
 export function Text({ message, room, isContinued, isParticipant }: { message: Message; room: OpenRoom; isContinued: boolean; isParticipant: boolean }) {
   const [asking, setAsking] = useState<"edit" | "delete" | null>(null);
@@ -78,21 +77,10 @@ function readable(message: Message): string {
 }
 
 function Edit({ message, onSave, onClose }: { message: Message; onSave: (content: string) => Promise<void>; onClose: () => void }) {
-  const form = useForm(async data => {
-    await onSave(String(data.get("content")));
-    onClose();
-  });
   return (
-    <Dialog title={w.room.editLabel} onClose={onClose} wide>
-      <form onSubmit={form.submit}>
-        <label class="vh" for="edit">{w.room.editLabel}</label>
-        <textarea id="edit" name="content" rows={6} required defaultValue={readable(message)} data-focus dir="auto" />
-        <Fault text={form.fault ? explain(form.fault) : ""} />
-        <footer>
-          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
-          <button disabled={form.isBusy}>{w.save}</button>
-        </footer>
-      </form>
-    </Dialog>
+    <Confirm title={w.room.editLabel} submit={w.save} wide onSubmit={data => onSave(String(data.get("content")))} onClose={onClose}>
+      <label class="vh" for="edit">{w.room.editLabel}</label>
+      <textarea id="edit" name="content" rows={6} required defaultValue={readable(message)} data-focus dir="auto" />
+    </Confirm>
   );
 }

@@ -13,7 +13,7 @@ import { usage, type Group } from "../store/usage.ts";
 import type { UsageSumView, UsageView } from "../wire/api.ts";
 import { w } from "../words.ts";
 import { Field, Select } from "./Field.tsx";
-import { More, usePages } from "./Pages.tsx";
+import { More, usePaged } from "./Pages.tsx";
 
 /** Days that are shown at first, as the server counts them. */
 const DAYS = 30;
@@ -23,12 +23,12 @@ export function Usage({ groups, ofAll = false, agent }: { groups: Group[]; ofAll
   const [group, setGroup] = useState<Group>(groups[0]!);
   const [since, setSince] = useState("");
   const [until, setUntil] = useState("");
-  const pages = usePages(cursor => usage(ofAll, {
+  const list = usePaged(cursor => usage(ofAll, {
     group_by: group, limit: 50,
     ...(since ? { since } : {}), ...(until ? { until } : {}), ...(agent ? { agent_id: agent } : {}), ...(cursor ? { cursor } : {}),
   }), [group, since, until, agent, ofAll]);
-  const rows = pages.rows ?? [];
-  const { totals, currency } = pages.first?.metadata ?? {};
+  const rows = list.rows.value;
+  const { totals, currency } = list.first.value ?? {};
   const largest = Math.max(1, ...rows.map(tokens));
   const last = until || day(now.value);
   return (
@@ -52,8 +52,7 @@ export function Usage({ groups, ofAll = false, agent }: { groups: Group[]; ofAll
         </table>
       )}
       {totals && currency && totals.unpriced_tokens > 0 && <p class="hint">{w.usage.unpriced(number(totals.unpriced_tokens))}</p>}
-      {pages.rows?.length === 0 && <div><p>{w.usage.none}</p><p class="hint">{w.usage.noneText}</p></div>}
-      <More of={pages} />
+      <More list={list} empty={<div><p>{w.usage.none}</p><p class="hint">{w.usage.noneText}</p></div>} />
     </>
   );
 }

@@ -9,7 +9,7 @@ import { collect } from "../store/ledger.ts";
 import type { Deed, Scope } from "../store/work.ts";
 import { w } from "../words.ts";
 import { ReasonField } from "./Delivery.tsx";
-import { Dialog, Fault, useForm } from "./Dialog.tsx";
+import { Confirm, Dialog, Fault } from "./Dialog.tsx";
 import { ChooseAgent } from "./Reassign.tsx";
 
 /** The most that are counted, and the most that are changed one by one. */
@@ -36,33 +36,28 @@ export function WorkBulk({ kind, scope, target, onItem, onClose }: { kind: Deed[
     return () => ending.abort();
   }, []);
 
-  const form = useForm(async () => {
+  const submit = async (): Promise<false> => {
     const deed: Deed = kind === "deadLetter" ? { kind, reason: reason.trim() } : kind === "reassign" ? { kind, to, reason: reason.trim() } : { kind };
     const started = new Run(scope, deed, onItem);
     setRun(started);
     await (isByServer ? started.matching(filters) : started.each(found!.items));
-  });
+    return false;
+  };
   const close = (): void => onClose(run !== null);
   const count = found ? w.work.bulkMany(found.items.length, found.isMore) : "";
   if (run) return <Running run={run} title={words.title} of={found!.isMore && isByServer ? count : String(found!.items.length)} done={words.done} onClose={close} />;
   return (
-    <Dialog title={words.title} onClose={close}>
-      <form onSubmit={form.submit}>
-        {!found ? !fault && <p class="hint" role="status">{w.work.bulkCounting}</p> : found.items.length === 0 ? <p>{w.work.bulkNone}</p> : (
-          <>
-            <p>{words.text(count)}</p>
-            {found.isMore && !isByServer && <p class="hint">{w.work.bulkFirst(found.items.length)}</p>}
-            {kind === "reassign" && <ChooseAgent agents={[...new Map([...found.items.map(one => one.agent), ...agents.value].map(one => [one.id, one])).values()]} value={to} onChoose={setTo} />}
-            {(kind === "deadLetter" || kind === "reassign") && <ReasonField value={reason} onInput={setReason} isOptional={kind === "reassign"} />}
-          </>
-        )}
-        <Fault text={fault} />
-        <footer>
-          <button type="button" class="plain" onClick={close}>{w.cancel}</button>
-          <button class={kind === "deadLetter" ? "danger" : ""} disabled={!found || found.items.length === 0 || form.isBusy}>{words.title}</button>
-        </footer>
-      </form>
-    </Dialog>
+    <Confirm title={words.title} submit={words.title} danger={kind === "deadLetter"} isReady={Boolean(found?.items.length)} onSubmit={submit} onClose={close}>
+      {!found ? !fault && <p class="hint" role="status">{w.work.bulkCounting}</p> : found.items.length === 0 ? <p>{w.work.bulkNone}</p> : (
+        <>
+          <p>{words.text(count)}</p>
+          {found.isMore && !isByServer && <p class="hint">{w.work.bulkFirst(found.items.length)}</p>}
+          {kind === "reassign" && <ChooseAgent agents={[...new Map([...found.items.map(one => one.agent), ...agents.value].map(one => [one.id, one])).values()]} value={to} onChoose={setTo} />}
+          {(kind === "deadLetter" || kind === "reassign") && <ReasonField value={reason} onInput={setReason} isOptional={kind === "reassign"} />}
+        </>
+      )}
+      <Fault text={fault} />
+    </Confirm>
   );
 }
 
@@ -82,7 +77,7 @@ function Running({ run, title, of, done, onClose }: { run: Run; title: string; o
         </div>
         <Fault text={fault} />
         <footer>
-          {isOver ? <button type="button" onClick={onClose}>{w.work.bulkClose}</button>
+          {isOver ? <button type="button" onClick={onClose}>{w.done}</button>
             : <button type="button" class="plain" disabled={isStopped} onClick={() => run.stop()}>{w.work.bulkStop}</button>}
         </footer>
       </div>

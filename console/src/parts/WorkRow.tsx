@@ -45,7 +45,7 @@ export function WorkRow({ item, scope, isChosen, onChoose, onItem }: { item: Ite
           {isReadable ? <a href={`${BASE}/rooms/${room}?at=${message}`}>{title}</a> : title}
           {" · "}{w.work.from(visible(item.sender.name ?? w.work.someone))}
           {due && <> · <span class={isLate ? "late" : ""} title={exact(due)}>{(isLate ? w.work.overdue : w.room.respondBy)(since(due, now.value))}</span></>}
-          {isReadable && <> · <a href={`${BASE}/rooms/${room}/tree/${message}`}>{w.work.tree}</a></>}
+          {isReadable && <> · <a href={`${BASE}/rooms/${room}/tree/${message}`}>{w.tree.open}</a></>}
         </p>
         <details class={`delivery ${state}`} onToggle={event => { if (event.target === event.currentTarget) setOpen((event.currentTarget as HTMLDetailsElement).open); }}>
           <summary>

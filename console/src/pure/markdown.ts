@@ -58,37 +58,37 @@ class Reader {
 
   blocks(tokens: Token[], depth: number): Node[] {
     if (depth > DEEPEST) return tokens.map(token => token.raw);
-    return tokens.flatMap(token => this.block(token, depth));
+    return tokens.flatMap(token => this.#block(token, depth));
   }
 
-  private block(token: Token, depth: number): Node[] {
+  #block(token: Token, depth: number): Node[] {
     switch (token.type) {
       case "space":
       case "def":
         return [];
       case "heading":
-        return [element((token as Tokens.Heading).depth < 3 ? "h3" : "h4", this.inline(token.tokens, depth))];
+        return [element((token as Tokens.Heading).depth < 3 ? "h3" : "h4", this.#inline(token.tokens, depth))];
       case "paragraph":
-        return [element("p", this.inline(token.tokens, depth))];
+        return [element("p", this.#inline(token.tokens, depth))];
       case "text":
-        return token.tokens ? this.inline(token.tokens, depth) : this.named(decoded(token.raw));
+        return token.tokens ? this.#inline(token.tokens, depth) : this.#named(decoded(token.raw));
       case "code":
         return [element("pre", [visible(token.text)], token.lang ? { label: visible(String(token.lang)) } : {})];
       case "blockquote":
         return [element("blockquote", this.blocks(token.tokens ?? [], depth + 1))];
       case "list":
-        return [this.list(token as Tokens.List, depth)];
+        return [this.#list(token as Tokens.List, depth)];
       case "table":
-        return [this.table(token as Tokens.Table, depth)];
+        return [this.#table(token as Tokens.Table, depth)];
       case "hr":
         return [element("hr", [])];
       default:
         // HTML among others.
-        return [element("p", this.named(token.raw.trimEnd()))];
+        return [element("p", this.#named(token.raw.trimEnd()))];
     }
   }
 
-  private list(list: Tokens.List, depth: number): Element {
+  #list(list: Tokens.List, depth: number): Element {
     const items = list.items.map(item => {
       const children = this.blocks(item.tokens.filter(token => token.type !== "checkbox"), depth + 1);
       return element("li", item.task ? [element("task", [], { isOn: item.checked === true }), ...children] : children);
@@ -99,19 +99,19 @@ class Reader {
   }
 
   /** Two children: the head, and the rows below it; each row is a list of cells. */
-  private table(table: Tokens.Table, depth: number): Element {
-    const row = (cells: Tokens.TableCell[]) => element("li", cells.map(cell => element("p", this.inline(cell.tokens, depth))));
+  #table(table: Tokens.Table, depth: number): Element {
+    const row = (cells: Tokens.TableCell[]) => element("li", cells.map(cell => element("p", this.#inline(cell.tokens, depth))));
     return element("table", [row(table.header), ...table.rows.map(row)]);
   }
 
-  private inline(tokens: Token[] | undefined, depth: number): Node[] {
+  #inline(tokens: Token[] | undefined, depth: number): Node[] {
     if (depth > DEEPEST) return (tokens ?? []).map(token => token.raw);
     return (tokens ?? []).flatMap((token): Node[] => {
       switch (token.type) {
         case "strong":
         case "em":
         case "del":
-          return [element(token.type, this.inline(token.tokens, depth + 1))];
+          return [element(token.type, this.#inline(token.tokens, depth + 1))];
         case "codespan":
           return [element("code", [visible(token.text)])];
         case "br":
@@ -119,29 +119,29 @@ class Reader {
         case "escape":
           return [token.text];
         case "link":
-          return this.link(token.href, this.inline(token.tokens, depth + 1), token.raw);
+          return this.#link(token.href, this.#inline(token.tokens, depth + 1), token.raw);
         case "image":
           // Nothing is loaded from elsewhere.
-          return this.link(token.href, [token.text || token.href], token.raw);
+          return this.#link(token.href, [token.text || token.href], token.raw);
         case "text":
-          return token.tokens ? this.inline(token.tokens, depth + 1) : this.named(decoded(token.raw));
+          return token.tokens ? this.#inline(token.tokens, depth + 1) : this.#named(decoded(token.raw));
         case "checkbox":
           return [];
         default:
-          return this.named(token.raw);
+          return this.#named(token.raw);
       }
     });
   }
 
   /** The text as it was typed, with the names of mentions. */
   plain(text: string): Element {
-    return element("plain", this.named(text));
+    return element("plain", this.#named(text));
   }
 
   /** A link says where it leads, unless its text does. */
-  private link(href: string, children: Node[], raw: string): Node[] {
+  #link(href: string, children: Node[], raw: string): Node[] {
     const target = SAFE.test(href) && URL.canParse(href) ? new URL(href) : null;
-    if (!target) return this.named(raw);
+    if (!target) return this.#named(raw);
     const text = flat(children);
     const shown = children.map(child => (typeof child === "string" ? visible(child) : child));
     const place = target.protocol === "mailto:" ? target.pathname : target.host;
@@ -152,7 +152,7 @@ class Reader {
   }
 
   /** Markers of mentions become names. */
-  private named(text: string): Node[] {
+  #named(text: string): Node[] {
     return text.split(/(@\[\[[0-9a-f-]{36}\]\])/).flatMap((part): Node[] => {
       const id = /^@\[\[(.*)\]\]$/.exec(part)?.[1];
       if (!id) return part ? [part] : [];

@@ -10,31 +10,31 @@ export const MOST_WAITING = 1000;
 const MOST_CHARACTERS = 4_000_000;
 
 export class Queue {
-  private waiting: Happening[] = [];
-  private characters = 0;
+  #waiting: Happening[] = [];
+  #characters = 0;
   /** More came than fits: all that waited is dropped, and the room has to be read again. */
   isLost = false;
 
-  get isEmpty(): boolean { return this.waiting.length === 0 && !this.isLost; }
+  get isEmpty(): boolean { return this.#waiting.length === 0 && !this.isLost; }
 
   put(one: Happening): void {
     if (this.isLost) return;
-    this.waiting.push(one);
-    if (one.kind !== "deleted") this.characters += one.message.content.length;
-    if (this.waiting.length <= MOST_WAITING && this.characters <= MOST_CHARACTERS) return;
-    this.clear();
+    this.#waiting.push(one);
+    if (one.kind !== "deleted") this.#characters += one.message.content.length;
+    if (this.#waiting.length <= MOST_WAITING && this.#characters <= MOST_CHARACTERS) return;
+    this.#clear();
     this.isLost = true;
   }
 
   /** All that waits, in order. */
   take(): Happening[] {
-    const all = this.waiting;
-    this.clear();
+    const all = this.#waiting;
+    this.#clear();
     return all;
   }
 
-  private clear(): void {
-    this.waiting = [];
-    this.characters = 0;
+  #clear(): void {
+    this.#waiting = [];
+    this.#characters = 0;
   }
 }

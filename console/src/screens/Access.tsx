@@ -2,17 +2,15 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Dialog, Fault, useConfirm, useForm } from "../parts/Dialog.tsx";
-import { Field, Select } from "../parts/Field.tsx";
+import { Confirm, Fault, passwordIn, typed, useConfirm, useForm } from "../parts/Dialog.tsx";
+import { Field, Select, Switch } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Section } from "../parts/Page.tsx";
-import { Failed, Rows } from "../parts/Paged.tsx";
-import { useConfirmedForm } from "../parts/Password.tsx";
+import { Loading, Rows, useRead } from "../parts/Pages.tsx";
 import { ShownOnce } from "../parts/Secret.tsx";
-import { explain, faultOf } from "../pure/errors.ts";
 import { visible } from "../pure/visible.ts";
 import { since } from "../pure/when.ts";
-import { createKey, endOthers, endSession, keys, loadSessions, revoke, sessions, type Key } from "../store/access.ts";
+import { createKey, endOthers, endSession, keys, revoke, sessions, type Key } from "../store/access.ts";
 import { agentOf, agents } from "../store/agents.ts";
 import { inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
@@ -29,15 +27,14 @@ export function Password() {
     inform(w.access.passwordChanged);
     setRound(round + 1);
   });
-  const faults = ["current_password", "new_password"].map(field => faultOf(form.fault, field));
   const field = { type: "password", required: true, maxLength: 256 } as const;
   return (
     <Section title={w.access.password} intro={w.access.passwordText}>
       <form onSubmit={form.submit} class="narrow" key={round}>
         <input type="hidden" name="username" autocomplete="username" value={user.value!.handle} />
-        <Field {...field} label={w.access.currentPassword} name="current" autocomplete="current-password" fault={faults[0]!} />
-        <Field {...field} label={w.password.new} hint={w.password.hint} name="new" minLength={10} autocomplete="new-password" fault={faults[1]!} />
-        <Fault text={form.fault && !faults.some(Boolean) ? explain(form.fault) : ""} />
+        <Field {...field} label={w.access.currentPassword} name="current" autocomplete="current-password" fault={form.at("current_password")} />
+        <Field {...field} label={w.password.new} hint={w.password.hint} name="new" minLength={10} autocomplete="new-password" fault={form.at("new_password")} />
+        <Fault text={form.rest()} />
         <button class="plain" disabled={form.isBusy}>{w.access.changePassword}</button>
       </form>
     </Section>
@@ -90,63 +87,51 @@ export function Keys() {
 }
 
 function CreateKey({ onClose, onDone }: { onClose: () => void; onDone: (created: CreatedKeyView) => void }) {
-  const form = useConfirmedForm(async (data, password) => {
-    const text = (name: string): string => String(data.get(name)).trim();
-    const day = text("expires");
-    const created = await createKey({
-      name: text("name"),
+  const submit = async (data: FormData): Promise<void> => {
+    const day = typed(data, "expires");
+    onDone(await createKey({
+      name: typed(data, "name"),
       read_only: data.has("read_only"),
       // Until the end of the day here; empty choices are no limits.
       expires_at: day ? new Date(`${day}T23:59:59`).toISOString() : null,
-      chat_id: text("room") || null,
-      agent_id: text("agent") || null,
-      current_password: password || null,
-    });
-    onClose();
-    onDone(created);
-  });
-  const fault = (field: string): string => faultOf(form.fault, field);
-  const isPlaced = ["name", "expires_at", "current_password"].some(field => fault(field));
-  const limit = (list: { id: string; name: string }[]) => [["", w.access.noLimit], ...list.map(one => [one.id, visible(one.name)])] as [string, string][];
+      chat_id: typed(data, "room") || null,
+      agent_id: typed(data, "agent") || null,
+      current_password: passwordIn(data) || null,
+    }));
+  };
+  const limit = (list: { id: string; name: string }[]) => [["", w.noLimit], ...list.map(one => [one.id, visible(one.name)])] as [string, string][];
   return (
-    <Dialog title={w.access.newKey} onClose={onClose}>
-      <form onSubmit={form.submit}>
-        <Field label={w.agents.name} name="name" required maxLength={100} autocomplete="off" data-focus fault={fault("name")} />
-        <Field label={w.access.expiresAt} hint={w.access.expiresHint} name="expires" type="date" fault={fault("expires_at")} />
-        <Select label={w.access.limitRoom} name="room" options={limit(rooms.value.map(one => ({ id: one.id, name: one.title })))} />
-        <Select label={w.access.limitAgent} name="agent" options={limit(agents.value)} />
-        <label class="switch"><input type="checkbox" name="read_only" />{w.access.mayOnlyRead}</label>
-        {form.password}
-        <Fault text={form.fault && !isPlaced ? explain(form.fault) : ""} />
-        <footer>
-          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
-          <button disabled={form.isBusy}>{w.access.create}</button>
-        </footer>
-      </form>
-    </Dialog>
+    <Confirm title={w.access.newKey} submit={w.access.create} onSubmit={submit} onClose={onClose}>
+      {fault => (
+        <>
+          <Field label={w.agents.name} name="name" required maxLength={100} autocomplete="off" data-focus fault={fault("name")} />
+          <Field label={w.access.expiresAt} hint={w.access.expiresHint} name="expires" type="date" fault={fault("expires_at")} />
+          <Select label={w.access.limitRoom} name="room" options={limit(rooms.value.map(one => ({ id: one.id, name: one.title })))} />
+          <Select label={w.access.limitAgent} name="agent" options={limit(agents.value)} />
+          <Switch label={w.access.mayOnlyRead} name="read_only" />
+        </>
+      )}
+    </Confirm>
   );
 }
 
 export function Sessions() {
-  const [fault, setFault] = useState<unknown>(null);
+  const read = useRead(sessions);
   const [question, ask] = useConfirm();
-  const load = (): void => { loadSessions().then(() => setFault(null), setFault); };
-  useEffect(load, []);
-  const list = sessions.value;
+  const list = read.value;
   const time = (instant: string): string => since(instant, now.value);
-  const end = (deed: string, run: () => Promise<void>) => () => ask({ deed, text: w.access.endText, done: w.access.ended, run });
+  const end = (deed: string, run: () => Promise<unknown>) => () => ask({ deed, text: w.access.endText, done: w.access.ended, run: () => run().finally(read.again) });
   return (
     <>
-      {fault ? <Failed fault={fault} again={load} /> : !list ? <p class="hint" role="status">{w.loading}</p> : (
-        <ul class="lines people">
-          {list.map(one => (
-            <Line key={one.id} name={w.access.session(time(one.inserted_at))} tags={[one.is_current && w.access.current]}
-              facts={[w.access.lastUsed(time(one.last_used_at)), w.access.endsAt(time(one.expires_at))]}
-              {...(one.is_current ? {} : { deed: w.access.end })} label={w.of(w.access.end, time(one.inserted_at))}
-              onDeed={end(w.access.end, () => endSession(one.id))} />
-          ))}
-        </ul>
-      )}
+      <Loading of={read} />
+      <ul class="lines">
+        {list?.map(one => (
+          <Line key={one.id} name={w.access.session(time(one.inserted_at))} tags={[one.is_current && w.access.current]}
+            facts={[w.access.lastUsed(time(one.last_used_at)), w.access.endsAt(time(one.expires_at))]}
+            {...(one.is_current ? {} : { deed: w.access.end })} label={w.of(w.access.end, time(one.inserted_at))}
+            onDeed={end(w.access.end, () => endSession(one.id))} />
+        ))}
+      </ul>
       {list?.some(one => !one.is_current) && <div class="deeds"><button type="button" class="plain small danger" onClick={end(w.access.endOthers, endOthers)}>{w.access.endOthers}</button></div>}
       {question}
     </>

@@ -1,21 +1,20 @@
 // One of the caller's agents.
 
 import { useEffect, useState } from "preact/hooks";
-import { Confirm, Dialog, Fault } from "../parts/Dialog.tsx";
+import { Confirm, passwordIn } from "../parts/Dialog.tsx";
 import { Dot, Face } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
-import { useConfirmedForm } from "../parts/Password.tsx";
+import { Page, Section } from "../parts/Page.tsx";
 import { Secret, awaySince } from "../parts/Secret.tsx";
 import { Usage } from "../parts/Usage.tsx";
-import { explain, faultOf } from "../pure/errors.ts";
 import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { since } from "../pure/when.ts";
 import { agentOf, findDisconnect, isLoading, presence, remove, rotateKey, watchPresence, type Agent as Record, type Registered } from "../store/agents.ts";
 import { inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
-import { BASE, go } from "../store/route.ts";
+import { go } from "../store/route.ts";
 import { w } from "../words.ts";
 import { About, EditAgent } from "./AgentEdit.tsx";
 import { AgentWork } from "./AgentWork.tsx";
@@ -28,49 +27,31 @@ export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
   const [registered, setRegistered] = useState<Registered | null>(null);
   useEffect(() => watchPresence(WATCH_MS), [id]);
   const name = agent ? visible(agent.name) : "";
-  useEffect(() => { if (name) document.title = `${name} · ${w.app}`; }, [name]);
   const close = (): void => setAsking(null);
 
-  if (!agent) {
-    return (
-      <main class="page" id="main">
-        <header class="pagehead"><a class="backlink always" href={`${BASE}/agents`} aria-label={w.back}><Icon name="chevron-left" /></a><h1 tabIndex={-1}>{w.agents.title}</h1></header>
-        <p class="hint">{isLoading.value ? w.loading : w.agentPage.missing}</p>
-      </main>
-    );
-  }
+  if (!agent) return <Page title={w.agents.title} back="/agents"><p class="hint">{isLoading.value ? w.loading : w.agentPage.missing}</p></Page>;
   return (
-    <main class="page" id="main">
-      <header class="pagehead">
-        <a class="backlink always" href={`${BASE}/agents`} aria-label={w.back}><Icon name="chevron-left" /></a>
-        <Face id={agent.id} name={agent.name} isAgent />
-        <div><h1 tabIndex={-1}>{name}</h1><p class="handle">@{agent.handle}</p></div>
-        <button type="button" class="plain" onClick={() => setAsking("edit")}><Icon name="pencil" size={16} />{w.agentPage.edit}</button>
-        <button type="button" onClick={() => onRoom(id)}><Icon name="plus" size={16} />{w.nav.newRoom}</button>
-      </header>
-      <section class="sheet">
-        <h2>{w.agentPage.now}</h2>
-        <Standing agent={agent} />
-        <p><a href={`${BASE}/work?state=open&agent=${id}`}>{w.work.ofAgent}</a></p>
-      </section>
+    <Page title={name} back="/agents" before={<Face id={agent.id} name={agent.name} isAgent />} intro={`@${agent.handle}`} action={<>
+      <button type="button" class="plain" onClick={() => setAsking("edit")}><Icon name="pencil" size={16} />{w.agentPage.edit}</button>
+      <button type="button" onClick={() => onRoom(id)}><Icon name="plus" size={16} />{w.newRoom.title}</button>
+    </>}>
+      <Section title={w.agentPage.now}><Standing agent={agent} /></Section>
       <AgentWork agent={agent} />
-      <section class="sheet">
-        <h2>{w.agentWork.usage}</h2>
-        <Usage groups={["day", "room", "tree", "model"]} agent={id} />
-      </section>
+      <Section title={w.usage.title}><Usage groups={["day", "room", "tree", "model"]} agent={id} /></Section>
       <About agent={agent} />
-      <section class="sheet">
-        <h2>{w.agentPage.danger}</h2>
+      <Section title={w.agentPage.danger}>
         <div class="deeds">
           {agent.is_external && <button type="button" class="plain" onClick={() => setAsking("rotate")}><Icon name="key-round" size={16} />{w.agentPage.rotate}</button>}
           <button type="button" class="plain danger" onClick={() => setAsking("delete")}><Icon name="trash" size={16} />{w.agentPage.delete}</button>
         </div>
-      </section>
+      </Section>
       {asking === "edit" && <EditAgent agent={agent} onClose={close} />}
-      {asking === "rotate" && <Rotate agent={agent} onClose={close} onDone={setRegistered} />}
+      {asking === "rotate" && (
+        <Confirm title={w.agentPage.rotate} text={w.agentPage.rotateText} submit={w.agentPage.rotate} danger onSubmit={async data => setRegistered(await rotateKey(id, passwordIn(data)))} onClose={close} />
+      )}
       {asking === "delete" && <Delete agent={agent} onClose={close} />}
       {registered && <Secret registered={registered} isNew={false} onClose={() => setRegistered(null)} />}
-    </main>
+    </Page>
   );
 }
 
@@ -93,26 +74,6 @@ function Standing({ agent }: { agent: Record }) {
   );
 }
 
-function Rotate({ agent, onClose, onDone }: { agent: Record; onClose: () => void; onDone: (registered: Registered) => void }) {
-  const form = useConfirmedForm(async (_, password) => {
-    onDone(await rotateKey(agent.id, password));
-    onClose();
-  });
-  return (
-    <Dialog title={w.agentPage.rotate} onClose={onClose}>
-      <form onSubmit={form.submit}>
-        <p>{w.agentPage.rotateText}</p>
-        {form.password}
-        <Fault text={form.fault && !faultOf(form.fault, "current_password") ? explain(form.fault) : ""} />
-        <footer>
-          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
-          <button class="danger" disabled={form.isBusy} data-focus>{w.agentPage.rotateSubmit}</button>
-        </footer>
-      </form>
-    </Dialog>
-  );
-}
-
 function Delete({ agent, onClose }: { agent: Record; onClose: () => void }) {
   const [typed, setTyped] = useState("");
   const submit = async (): Promise<void> => {
@@ -122,7 +83,7 @@ function Delete({ agent, onClose }: { agent: Record; onClose: () => void }) {
     go("/agents", true);
   };
   return (
-    <Confirm title={w.agentPage.delete} text={w.agentPage.deleteText} submit={w.agentPage.deleteSubmit} danger onSubmit={submit} onClose={onClose}>
+    <Confirm title={w.agentPage.delete} text={w.agentPage.deleteText} submit={w.agentPage.delete} danger onSubmit={submit} onClose={onClose}>
       <Field label={w.agentPage.deleteConfirm(agent.handle)} autocomplete="off" spellcheck={false} required pattern={`@?${agent.handle.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&")}`}
         value={typed} onInput={event => setTyped(event.currentTarget.value)} data-focus />
     </Confirm>

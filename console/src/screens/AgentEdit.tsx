@@ -2,6 +2,7 @@
 
 import { Confirm, typed, typedNumber } from "../parts/Dialog.tsx";
 import { Field, Switch } from "../parts/Field.tsx";
+import { Section } from "../parts/Page.tsx";
 import { changed } from "../pure/usage.ts";
 import { visible } from "../pure/visible.ts";
 import { exact } from "../pure/when.ts";
@@ -9,23 +10,21 @@ import { change, type Agent, type Changes } from "../store/agents.ts";
 import { w } from "../words.ts";
 
 const SWITCHES = Object.entries(w.agentWork.switches) as [keyof typeof w.agentWork.switches, [label: string, hint: string]][];
-const FIELDS = ["name", "description", "bio", "model_type", "tags", "max_attempts"];
 
 export function About({ agent }: { agent: Agent }) {
   const words = w.agentWork;
   return (
-    <section class="sheet">
-      <h2>{w.agentPage.about}</h2>
+    <Section title={w.agentPage.about}>
       <dl>
         <dt>{w.agents.description}</dt><dd>{visible(agent.description)}</dd>
         {agent.bio && <><dt>{words.bio}</dt><dd>{visible(agent.bio)}</dd></>}
         {agent.tags.length > 0 && <><dt>{words.tags}</dt><dd>{visible(agent.tags.join(", "))}</dd></>}
-        {agent.model_type && <><dt>{words.model}</dt><dd>{visible(agent.model_type)}</dd></>}
+        {agent.model_type && <><dt>{w.usage.groups.model}</dt><dd>{visible(agent.model_type)}</dd></>}
         <dt>{w.agents.created}</dt><dd><time dateTime={agent.inserted_at}>{exact(agent.inserted_at)}</time></dd>
-        <dt>{w.agentPage.maxAttempts}</dt><dd>{agent.max_attempts ?? w.agentPage.noLimit}</dd>
+        <dt>{w.agentPage.maxAttempts}</dt><dd>{agent.max_attempts ?? w.noLimit}</dd>
         {SWITCHES.map(([name, [label]]) => <><dt>{label}</dt><dd>{agent[name] ? words.on : words.off}</dd></>)}
       </dl>
-    </section>
+    </Section>
   );
 }
 
@@ -41,14 +40,14 @@ export function EditAgent({ agent, onClose }: { agent: Agent; onClose: () => voi
     if (Object.keys(wanted).length > 0) await change(agent.id, wanted);
   };
   return (
-    <Confirm title={w.agentPage.edit} submit={w.save} wide fields={FIELDS} onSubmit={save} onClose={onClose}>
+    <Confirm title={w.agentPage.edit} submit={w.save} wide onSubmit={save} onClose={onClose}>
       {fault => (
         <>
           <Field label={w.agents.name} name="name" required maxLength={100} defaultValue={agent.name} data-focus fault={fault("name")} />
           <Field label={w.agents.description} name="description" required maxLength={500} defaultValue={agent.description} fault={fault("description")} />
           <Field label={words.bio} name="bio" maxLength={2000} defaultValue={agent.bio ?? ""} fault={fault("bio")} />
           <Field label={words.tags} hint={words.tagsHint} name="tags" defaultValue={agent.tags.join(", ")} fault={fault("tags")} />
-          <Field label={words.model} hint={words.modelHint} name="model_type" maxLength={100} defaultValue={agent.model_type ?? ""} fault={fault("model_type")} />
+          <Field label={w.usage.groups.model} hint={words.modelHint} name="model_type" maxLength={100} defaultValue={agent.model_type ?? ""} fault={fault("model_type")} />
           <Field label={w.agentPage.maxAttempts} hint={w.agentPage.maxAttemptsHint} name="max_attempts" type="number" min={1} max={1000} defaultValue={agent.max_attempts ?? ""} fault={fault("max_attempts")} />
           <fieldset>
             <legend>{words.access}</legend>

@@ -1,14 +1,14 @@
 // What an agent has to do, and where it is.
 
-import { useEffect, useState } from "preact/hooks";
-import { Confirm } from "../parts/Dialog.tsx";
+import { useEffect } from "preact/hooks";
+import { useConfirm } from "../parts/Dialog.tsx";
 import { StateSign } from "../parts/Delivery.tsx";
-import { Failed, More, usePages, useRead } from "../parts/Pages.tsx";
-import type { Id, State } from "../pure/message.ts";
+import { Section } from "../parts/Page.tsx";
+import { Loading, Rows, usePaged, useRead } from "../parts/Pages.tsx";
+import type { State } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { exact, since } from "../pure/when.ts";
 import { executions, interrupt, openWork, type Agent, type OpenWork } from "../store/agents.ts";
-import { inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
 import { find, roomOf } from "../store/rooms.ts";
 import { BASE } from "../store/route.ts";
@@ -21,20 +21,16 @@ export function AgentWork({ agent }: { agent: Agent }) {
   const work = useRead(() => openWork(agent.id), [agent.id], WATCH_MS);
   return (
     <>
-      <section class="sheet">
-        <h2>{w.agentWork.title}</h2>
-        {work.value ? <Open agent={agent.id} work={work.value} /> : !work.fault && <p class="hint" role="status">{w.loading}</p>}
-        {work.fault && <Failed text={work.fault} onRetry={work.again} />}
-      </section>
-      <section class="sheet">
-        <h2>{w.agentPage.rooms}</h2>
-        <RoomsOf agent={agent} items={work.value?.items ?? []} onChange={work.again} />
-      </section>
+      <Section title={w.agentWork.title} action={<a href={`${BASE}/work?state=open&agent=${agent.id}`}>{w.agentWork.all}</a>}>
+        {work.value && <Open work={work.value} />}
+        <Loading of={work} />
+      </Section>
+      <Section title={w.nav.rooms}><RoomsOf agent={agent} items={work.value?.items ?? []} onChange={work.again} /></Section>
     </>
   );
 }
 
-function Open({ agent, work: { items, hasMore, dead, hasMoreDead } }: { agent: Id; work: OpenWork }) {
+function Open({ work: { items, hasMore, dead, hasMoreDead } }: { work: OpenWork }) {
   const words = w.agentWork;
   const oldest = items[0];
   const states = (Object.keys(w.states) as State[]).map((state): [State, number] => [state, items.filter(one => one.state === state).length]).filter(([, count]) => count > 0);
@@ -50,31 +46,24 @@ function Open({ agent, work: { items, hasMore, dead, hasMoreDead } }: { agent: I
       </ul>
       {oldest && <p class="hint">{words.oldest}: <time dateTime={oldest.inserted_at} title={exact(oldest.inserted_at)}>{words.oldestIn(since(oldest.inserted_at, now.value))}</time>{" "}
         <a href={`${BASE}/rooms/${oldest.chat_room_id}?at=${oldest.message_id}`}>{visible(oldest.chat_room_title ?? w.room.untitled)}</a></p>}
-      <p><a href={`${BASE}/work?agent=${agent}`}>{words.all}</a></p>
     </>
   );
 }
 
 function RoomsOf({ agent, items, onChange }: { agent: Agent; items: WorkItemView[]; onChange: () => void }) {
-  const pages = usePages(cursor => executions(agent.id, cursor), [agent.id], WATCH_MS);
-  const [isInterrupting, setInterrupting] = useState(false);
+  const list = usePaged(cursor => executions(agent.id, cursor), [agent.id], WATCH_MS);
+  const [question, ask] = useConfirm();
   const name = visible(agent.name);
-  const submit = async (): Promise<void> => {
+  const run = async (): Promise<void> => {
     await interrupt(agent.id);
-    inform(w.agentWork.interrupted(name));
-    pages.again();
+    void list.load(true);
     onChange();
   };
+  const onInterrupt = (): void => ask({ deed: w.agentWork.interrupt, name, text: w.agentWork.interruptText(name), done: w.agentWork.interrupted(name), run });
   return (
     <>
-      {pages.rows?.length === 0 && <p class="hint">{w.agentPage.noRooms}</p>}
-      {pages.rows && pages.rows.length > 0 && (
-        <ul class="lines">{pages.rows.map(one => <RoomLine key={one.id} one={one} items={items} onInterrupt={() => setInterrupting(true)} />)}</ul>
-      )}
-      <More of={pages} label={w.agentWork.moreRooms} />
-      {isInterrupting && (
-        <Confirm title={w.agentWork.interruptTitle(name)} text={w.agentWork.interruptText(name)} submit={w.agentWork.interrupt} danger onSubmit={submit} onClose={() => setInterrupting(false)} />
-      )}
+      <Rows list={list} empty={<p class="hint">{w.agentPage.noRooms}</p>} row={one => <RoomLine key={one.id} one={one} items={items} onInterrupt={onInterrupt} />} />
+      {question}
     </>
   );
 }
@@ -90,9 +79,9 @@ function RoomLine({ one, items, onInterrupt }: { one: ExecutionView; items: Work
     <li>
       <a href={`${BASE}/rooms/${one.chat_room_id}`}>{title}</a>
       <span class="hint">
-        {[one.stopped ? w.agentPage.stopped : (w.agentPage.roomState[one.status] ?? one.status), tried ? w.agentWork.attempt(tried.current_attempt) : ""].filter(Boolean).join(" · ")}
+        {[one.stopped ? w.agentPage.stopped : (w.agentPage.roomState[one.status] ?? one.status), tried ? w.delivery.attempt(tried.current_attempt) : ""].filter(Boolean).join(" · ")}
       </span>
-      {isWorking && <button type="button" class="plain small" aria-label={w.agentWork.interruptIn(title)} onClick={onInterrupt}>{w.agentWork.interrupt}</button>}
+      {isWorking && <button type="button" class="plain small" aria-label={w.of(w.agentWork.interrupt, w.organization.in(title))} onClick={onInterrupt}>{w.agentWork.interrupt}</button>}
     </li>
   );
 }

@@ -1,14 +1,12 @@
 // The caller's agents, and the dialog that registers one.
 
 import { useEffect, useState } from "preact/hooks";
-import { Dialog, Fault } from "../parts/Dialog.tsx";
+import { Confirm, passwordIn, typed } from "../parts/Dialog.tsx";
 import { Face, Presence } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Nothing, Page } from "../parts/Page.tsx";
-import { useConfirmedForm } from "../parts/Password.tsx";
 import { awaySince, Secret } from "../parts/Secret.tsx";
-import { explain, faultOf } from "../pure/errors.ts";
 import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { since } from "../pure/when.ts";
@@ -22,9 +20,9 @@ const WATCH_MS = 5000;
 export function Agents({ isRegistering, onRoom }: { isRegistering: boolean; onRoom: (agent: Id) => void }) {
   useEffect(() => watchPresence(WATCH_MS), []);
   return (
-    <Page title={w.agents.title} intro={w.agents.intro} action={<>
+    <Page title={w.agents.title} name={isRegistering ? w.registering.title : undefined} intro={w.agents.intro} action={<>
       <a class="button plain" href={`${BASE}/usage`}>{w.usage.title}</a>
-      <a class="button" href={`${BASE}/agents/new`}><Icon name="plus" size={16} />{w.agents.register}</a>
+      <a class="button" href={`${BASE}/agents/new`}><Icon name="plus" size={16} />{w.registering.title}</a>
     </>}>
       {agents.value.length > 0 && (
         <ul class="cards">{agents.value.map(one => <Item key={one.id} agent={one} />)}</ul>
@@ -56,25 +54,19 @@ function Item({ agent }: { agent: Agent }) {
 
 export function RegisterAgent({ onClose, onRoom }: { onClose: () => void; onRoom: (agent: Id) => void }) {
   const [registered, setRegistered] = useState<Registered | null>(null);
-  const form = useConfirmedForm(async (data, password) => {
-    const text = (name: string): string => String(data.get(name)).trim();
-    setRegistered(await register(text("name"), text("description"), password));
-  });
   if (registered) return <Secret registered={registered} isNew onClose={onClose} onRoom={() => { onClose(); onRoom(registered.agent.id); }} />;
-  const fault = (field: string): string => faultOf(form.fault, field);
-  const isPlaced = ["name", "description", "current_password"].some(field => fault(field));
+  const submit = async (data: FormData): Promise<false> => {
+    setRegistered(await register(typed(data, "name"), typed(data, "description"), passwordIn(data)));
+    return false;
+  };
   return (
-    <Dialog title={w.registering.title} onClose={onClose}>
-      <form onSubmit={form.submit}>
-        <Field label={w.registering.name} hint={w.registering.nameHint} name="name" required maxLength={100} autocomplete="off" data-focus fault={fault("name")} />
-        <Field label={w.registering.description} name="description" required maxLength={500} autocomplete="off" fault={fault("description")} />
-        {form.password}
-        <Fault text={form.fault && !isPlaced ? explain(form.fault) : ""} />
-        <footer>
-          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
-          <button disabled={form.isBusy}>{w.registering.submit}</button>
-        </footer>
-      </form>
-    </Dialog>
+    <Confirm title={w.registering.title} submit={w.registering.submit} onSubmit={submit} onClose={onClose}>
+      {fault => (
+        <>
+          <Field label={w.agents.name} hint={w.registering.nameHint} name="name" required maxLength={100} autocomplete="off" data-focus fault={fault("name")} />
+          <Field label={w.registering.description} name="description" required maxLength={500} autocomplete="off" fault={fault("description")} />
+        </>
+      )}
+    </Confirm>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { Field } from "../parts/Field.tsx";
-import { More, usePages } from "../parts/Pages.tsx";
+import { Rows, usePaged } from "../parts/Pages.tsx";
 import { visible } from "../pure/visible.ts";
 import { exact, since } from "../pure/when.ts";
 import { now } from "../store/now.ts";
@@ -17,14 +17,12 @@ export function Audit() {
   const words = w.organization;
   const [from, setFrom] = useState("");
   // The day that somebody chooses is one here.
-  const pages = usePages(cursor => audit(from && new Date(`${from}T00:00`).toISOString(), cursor), [from]);
+  const list = usePaged(cursor => audit(from && new Date(`${from}T00:00`).toISOString(), cursor), [from]);
   return (
     <section class="sheet">
       <p class="hint">{words.auditText}</p>
       <div class="filters"><Field label={words.since} type="date" value={from} onChange={event => setFrom(event.currentTarget.value)} /></div>
-      {pages.rows?.length === 0 && <p>{words.auditNone}</p>}
-      {pages.rows && pages.rows.length > 0 && <ol class="lines">{pages.rows.map(one => <li key={one.id}><Entry one={one} /></li>)}</ol>}
-      <More of={pages} label={words.auditMore} />
+      <Rows list={list} empty={<p>{words.auditNone}</p>} row={one => <li key={one.id}><Entry one={one} /></li>} />
     </section>
   );
 }

@@ -2,9 +2,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Fault, useForm } from "../parts/Dialog.tsx";
+import { Fault, typed, useForm } from "../parts/Dialog.tsx";
 import { Field } from "../parts/Field.tsx";
-import { ApiError, explain, faultOf } from "../pure/errors.ts";
+import { ApiError } from "../pure/errors.ts";
 import { invitation } from "../store/organization.ts";
 import { BASE, follow, go, place } from "../store/route.ts";
 import { ending, isUnconfirmed, logIn } from "../wire/session.ts";
@@ -35,15 +35,10 @@ export function Mark() {
   );
 }
 
-/** What is wrong, unless it stands at a field. */
-const overall = (fault: unknown, fields: string[]): string =>
-  fault && !fields.some(field => faultOf(fault, field)) ? explain(fault) : "";
-
 export function Login() {
   const [isByKey, setByKey] = useState(false);
   const form = useForm(async data => {
-    const text = (name: string): string => String(data.get(name)).trim();
-    await logIn(isByKey ? { api_key: text("key") } : { login: text("login"), password: String(data.get("password")) });
+    await logIn(isByKey ? { api_key: typed(data, "key") } : { login: typed(data, "login"), password: String(data.get("password")) });
   });
   return (
     <Entrance title={w.login.title}>
@@ -56,8 +51,8 @@ export function Login() {
               <Field label={w.login.login} name="login" autocomplete="username" required autofocus autocapitalize="none" spellcheck={false} />
               <Field label={w.login.password} name="password" type="password" autocomplete="current-password" required />
             </>}
-        <Fault text={form.fault ? explain(form.fault) : ""} />
-        <button class="wide" disabled={form.isBusy}>{w.login.submit}</button>
+        <Fault text={form.rest()} />
+        <button class="wide" disabled={form.isBusy}>{w.login.title}</button>
       </form>
       <p class="else">
         <button type="button" class="link" onClick={() => setByKey(!isByKey)}>{isByKey ? w.login.byPassword : w.login.byKey}</button>
@@ -88,8 +83,8 @@ export function SetPassword({ isFirst }: { isFirst: boolean }) {
     <Entrance title={title} text={isFirst ? w.password.welcomeText : w.password.resetText}>
       <form onSubmit={form.submit}>
         <Field label={w.password.new} hint={w.password.hint} name="password" type="password" autocomplete="new-password" required minLength={10} maxLength={256} autofocus
-          fault={faultOf(form.fault, "new_password")} />
-        <Fault text={isUsed ? w.password.invalid : overall(form.fault, ["new_password"])} />
+          fault={form.at("new_password")} />
+        <Fault text={isUsed ? w.password.invalid : form.rest()} />
         <button class="wide" disabled={form.isBusy}>{w.password.submit}</button>
       </form>
       {toLogin}
@@ -100,24 +95,22 @@ export function SetPassword({ isFirst }: { isFirst: boolean }) {
 export function Register() {
   const [secret] = useState(invitation.value);
   const form = useForm(async data => {
-    const text = (name: string): string => String(data.get(name)).trim();
     // Used by this account, so nobody is asked to accept it.
     invitation.value = "";
     await logIn({
-      handle: text("handle"), email: text("email"), name: text("name"), password: String(data.get("password")),
+      handle: typed(data, "handle"), email: typed(data, "email"), name: typed(data, "name"), password: String(data.get("password")),
       ...(secret ? { invitation: secret } : {}),
     }).catch((cause: unknown) => { invitation.value = secret; throw cause; });
     go("/", true);
   });
-  const fault = (field: string): string => faultOf(form.fault, field);
   return (
     <Entrance title={w.register.title}>
       <form onSubmit={form.submit}>
-        <Field label={w.register.name} name="name" autocomplete="name" required autofocus fault={fault("name")} />
-        <Field label={w.register.email} name="email" type="email" autocomplete="email" required fault={fault("email")} />
-        <Field label={w.register.handle} hint={w.register.handleHint} name="handle" autocomplete="username" required autocapitalize="none" spellcheck={false} fault={fault("handle")} />
-        <Field label={w.register.password} hint={w.password.hint} name="password" type="password" autocomplete="new-password" required minLength={10} fault={fault("password")} />
-        <Fault text={overall(form.fault, ["name", "email", "handle", "password"])} />
+        <Field label={w.agents.name} name="name" autocomplete="name" required autofocus fault={form.at("name")} />
+        <Field label={w.settings.email} name="email" type="email" autocomplete="email" required fault={form.at("email")} />
+        <Field label={w.handle} hint={w.register.handleHint} name="handle" autocomplete="username" required autocapitalize="none" spellcheck={false} fault={form.at("handle")} />
+        <Field label={w.login.password} hint={w.password.hint} name="password" type="password" autocomplete="new-password" required minLength={10} fault={form.at("password")} />
+        <Fault text={form.rest()} />
         <button class="wide" disabled={form.isBusy}>{w.register.submit}</button>
       </form>
       {/* Without a reload, which would forget the invitation. */}

@@ -1,8 +1,7 @@
 // A link with an invitation, opened by somebody who is logged in.
 
-import { useEffect } from "preact/hooks";
 import { Fault, useForm } from "../parts/Dialog.tsx";
-import { explain } from "../pure/errors.ts";
+import { Page } from "../parts/Page.tsx";
 import { visible } from "../pure/visible.ts";
 import { inform } from "../store/notices.ts";
 import { accept, invitation, organization } from "../store/organization.ts";
@@ -12,7 +11,6 @@ import { w } from "../words.ts";
 
 export function Join() {
   const words = w.organization;
-  useEffect(() => { document.title = `${words.join} · ${w.app}`; }, []);
   const form = useForm(async () => {
     await accept(invitation.value);
     inform(words.joined(visible(organization.value?.name ?? "")));
@@ -20,20 +18,19 @@ export function Join() {
   });
   const later = (): void => { invitation.value = ""; go("/", true); };
   return (
-    <main class="page" id="main">
-      <header class="pagehead"><h1 tabIndex={-1}>{words.join}</h1></header>
+    <Page title={words.join}>
       <section class="sheet">
         {organization.value && <p>{words.joinText(user.value?.handle ?? "", visible(organization.value.name))}</p>}
         <p>{words.joinAgents}</p>
         <p class="hint">{words.joinOther}</p>
         <form onSubmit={form.submit}>
-          <Fault text={form.fault ? explain(form.fault) : ""} />
+          <Fault text={form.rest()} />
           <div class="deeds">
             <button disabled={form.isBusy}>{words.joinSubmit}</button>
             <button type="button" class="plain" onClick={later}>{words.joinLater}</button>
           </div>
         </form>
       </section>
-    </main>
+    </Page>
   );
 }

@@ -4,7 +4,8 @@ import { useState } from "preact/hooks";
 import { Confirm, typedNumber } from "../parts/Dialog.tsx";
 import { Field, Segments } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
-import { Failed, useRead } from "../parts/Pages.tsx";
+import { Section } from "../parts/Page.tsx";
+import { Loading, useRead } from "../parts/Pages.tsx";
 import { Bar } from "../parts/Usage.tsx";
 import { changed, day, level, number, percent, tokens } from "../pure/usage.ts";
 import { visible } from "../pure/visible.ts";
@@ -34,14 +35,10 @@ export function Limits() {
   const close = (): void => setAsking(null);
   return (
     <>
-      <section class="sheet">
-        <h2>{words.budgets}</h2>
-        <p class="hint">{words.budgetsText}</p>
-        {!amounts && !read.fault && <p class="hint" role="status">{w.loading}</p>}
-        {read.fault && <Failed text={read.fault} onRetry={read.again} />}
+      <Section title={words.budgets} intro={words.budgetsText} action={amounts && isAdmin.value && <button type="button" class="plain" onClick={() => setAsking("budgets")}><Icon name="pencil" size={16} />{words.budgetsEdit}</button>}>
+        <Loading of={read} />
         {amounts && <Table amounts={amounts} />}
-        {amounts && isAdmin.value && <div class="deeds"><button type="button" class="plain" onClick={() => setAsking("budgets")}><Icon name="pencil" size={16} />{words.budgetsEdit}</button></div>}
-      </section>
+      </Section>
       <RuleSheet one={organization.value!} onEdit={() => setAsking("rules")} />
       {asking === "budgets" && amounts && <SetBudgets amounts={amounts} onDone={read.set} onClose={close} />}
       {asking === "rules" && <SetRules one={organization.value!} onClose={close} />}
@@ -69,7 +66,7 @@ function Table({ amounts }: { amounts: BudgetsView }) {
                 const most = top[name];
                 return (
                   <td key={kind}>
-                    {amount == null ? <span class="hint">{words.noLimit}</span> : number(amount)}
+                    {amount == null ? <span class="hint">{w.noLimit}</span> : number(amount)}
                     {amount != null && scope === "organization" && <Level used={used[kind]} amount={amount} text={words.used(number(used[kind]), number(amount))} />}
                     {amount != null && most && <Level used={tokens(most)} amount={amount} text={words.most(visible(most.name ?? w.usage.unknown[scope === "room" ? "room" : "agent"]), number(tokens(most)))} />}
                   </td>
@@ -104,7 +101,7 @@ function SetBudgets({ amounts, onDone, onClose }: { amounts: BudgetsView; onDone
     if (Object.keys(wanted).length > 0) onDone(await setBudgets(wanted));
   };
   return (
-    <Confirm title={words.budgetsEdit} text={words.budgetsHint} submit={w.save} wide fields={names.map(([name]) => name)} onSubmit={save} onClose={onClose}>
+    <Confirm title={words.budgetsEdit} text={words.budgetsHint} submit={w.save} wide onSubmit={save} onClose={onClose}>
       {fault => (
         <div class="pairs">
           {names.map(([name, label], index) => (
@@ -117,20 +114,18 @@ function SetBudgets({ amounts, onDone, onClose }: { amounts: BudgetsView; onDone
 }
 
 const limit = (count: number | null | undefined): string =>
-  count == null ? w.organization.byServer : count === 0 ? w.organization.noLimit : number(count);
+  count == null ? w.organization.byServer : count === 0 ? w.noLimit : number(count);
 
 function RuleSheet({ one, onEdit }: { one: OrganizationView; onEdit: () => void }) {
   const words = w.organization;
   return (
-    <section class="sheet">
-      <h2>{words.rules}</h2>
+    <Section title={words.rules} action={isAdmin.value && <button type="button" class="plain" onClick={onEdit}><Icon name="pencil" size={16} />{words.rulesEdit}</button>}>
       <dl>
         <dt>{words.foreign}</dt><dd>{words.foreigns[one.foreign] ?? one.foreign}<p class="hint">{words.foreignTexts[one.foreign]}</p></dd>
         <dt>{words.hops}</dt><dd>{limit(one.max_hops)}</dd>
         <dt>{words.pair}</dt><dd>{limit(one.max_pair_messages)}</dd>
       </dl>
-      {isAdmin.value && <div class="deeds"><button type="button" class="plain" onClick={onEdit}><Icon name="pencil" size={16} />{words.rulesEdit}</button></div>}
-    </section>
+    </Section>
   );
 }
 
@@ -140,7 +135,7 @@ function SetRules({ one, onClose }: { one: OrganizationView; onClose: () => void
   const save = (data: FormData): Promise<void> =>
     change({ foreign: foreign as NonNullable<Rules["foreign"]>, max_hops: typedNumber(data, "max_hops"), max_pair_messages: typedNumber(data, "max_pair_messages") });
   return (
-    <Confirm title={words.rulesEdit} submit={w.save} fields={["max_hops", "max_pair_messages"]} onSubmit={save} onClose={onClose}>
+    <Confirm title={words.rulesEdit} submit={w.save} onSubmit={save} onClose={onClose}>
       {fault => (
         <>
           <Segments label={words.foreign} name="foreign" options={words.foreigns} value={foreign} onChange={setForeign} />

@@ -5,7 +5,7 @@ import { refocus, useConfirm } from "../parts/Dialog.tsx";
 import { Field, Select } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Nothing, Page } from "../parts/Page.tsx";
-import { Rows } from "../parts/Paged.tsx";
+import { Rows } from "../parts/Pages.tsx";
 import { Detail } from "../parts/Steps.tsx";
 import { ApiError } from "../pure/errors.ts";
 import { deedsOf, mayChange, TYPES, type Deed } from "../pure/memory.ts";
@@ -56,13 +56,13 @@ export function Memories() {
               <button class="plain"><Icon name="search" size={16} />{w.memories.filter}</button>
             </div>
             {choice(w.memories.scope, "scope", Object.entries(w.memories.scopes))}
-            {choice(w.memories.status, "status", [...plain(["archived", "superseded"]), ["all", w.memories.any]], wordOf("active"))}
+            {choice(w.agents.status, "status", [...plain(["archived", "superseded"]), ["all", w.memories.any]], wordOf("active"))}
             {choice(w.memories.system, "system", plain(Object.keys(TYPES)))}
             {choice(w.memories.type, "type", plain(types))}
             {choice(w.memories.segment, "segment", plain(SEGMENTS))}
             {choice(w.memories.agent, "source_agent_id", agents.value.map(one => [one.id, visible(one.name)]))}
-            {choice(w.memories.room, "chat_room_id", rooms.value.filter(one => !isObserved(one)).map(one => [one.id, visible(one.title)]))}
-            {isFiltered && <button type="button" class="link" onClick={() => setFilters({})}>{w.memories.clear}</button>}
+            {choice(w.usage.groups.room, "chat_room_id", rooms.value.filter(one => !isObserved(one)).map(one => [one.id, visible(one.title)]))}
+            {isFiltered && <button type="button" class="link" onClick={() => setFilters({})}>{w.clear}</button>}
           </form>
           <Rows list={memories} kind="cards memories" row={one => <One key={one.id} memory={one} />}
             empty={isFiltered ? <p class="hint" role="status">{w.memories.noMatch}</p> : <Nothing icon="archive" title={w.memories.none} text={w.memories.noneText} />} />

@@ -2,12 +2,11 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { Somebody } from "../parts/Choose.tsx";
-import { Dialog, Fault, refocus, useConfirm, useForm } from "../parts/Dialog.tsx";
+import { Dialog, Fault, refocus, typed, useConfirm, useForm } from "../parts/Dialog.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Nothing, Page, Section } from "../parts/Page.tsx";
-import { Rows } from "../parts/Paged.tsx";
-import { explain, faultOf } from "../pure/errors.ts";
+import { Rows } from "../parts/Pages.tsx";
 import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { exact, since } from "../pure/when.ts";
@@ -25,12 +24,12 @@ export function People({ onRoom }: { onRoom: (who: Id) => void }) {
   const [asking, setAsking] = useState<{ wanted: Wanted | null } | null>(null);
   const [question, ask] = useConfirm();
   useEffect(load, []);
-  const onRemove = ({ id, user: { name } }: Contact): void => ask({ deed: w.contacts.remove, name: visible(name), text: w.contacts.removeText, done: w.delivery.summary(visible(name), w.contacts.removed), run: () => remove(id) });
+  const onRemove = ({ id, user: { name } }: Contact): void => ask({ deed: w.remove, name: visible(name), text: w.contacts.removeText, done: w.delivery.summary(visible(name), w.contacts.removed), run: () => remove(id) });
   return (
     <Page title={w.contacts.title} intro={w.contacts.intro} action={<button type="button" onClick={() => setAsking({ wanted: null })}><Icon name="user-plus" size={16} />{w.contacts.add}</button>}>
       {(received.rows.value.length > 0 || received.fault.value !== null) && (
         <Section title={w.contacts.received} intro={w.contacts.meaning}>
-          <Rows list={received} empty="" row={one => <Asked key={one.id} request={one} isMine={false} />} />
+          <Rows list={received} row={one => <Asked key={one.id} request={one} isMine={false} />} />
         </Section>
       )}
       <Section title={w.contacts.contacts}>
@@ -38,7 +37,7 @@ export function People({ onRoom }: { onRoom: (who: Id) => void }) {
       </Section>
       {(sent.rows.value.length > 0 || sent.fault.value !== null) && (
         <Section title={w.contacts.sent}>
-          <Rows list={sent} empty="" row={one => <Asked key={one.id} request={one} isMine />} />
+          <Rows list={sent} row={one => <Asked key={one.id} request={one} isMine />} />
         </Section>
       )}
       <Section title={w.contacts.directory} intro={w.contacts.directoryText}>
@@ -54,7 +53,7 @@ function One({ contact, onRoom, onRemove }: { contact: Contact; onRoom: (who: Id
   const { contact_id: id, contact_type: type, online, user } = contact;
   const name = visible(user.name);
   const room = w.of(w.contacts.startRoom, name);
-  const removal = w.of(w.contacts.remove, name);
+  const removal = w.of(w.remove, name);
   return (
     <li>
       <Somebody one={{ ...user, id, type, online }} />
@@ -112,26 +111,26 @@ function InDirectory({ one, onAsk }: { one: Listed; onAsk: () => void }) {
 function Ask({ wanted, onClose }: { wanted: Wanted | null; onClose: () => void }) {
   const [found, setFound] = useState(wanted);
   const form = useForm(async data => {
-    if (!found) return setFound(await resolve(String(data.get("handle")).trim()));
-    const request = await send(found.handle, String(data.get("message")).trim());
+    if (!found) return setFound(await resolve(typed(data, "handle")));
+    const request = await send(found.handle, typed(data, "message"));
     inform(w.delivery.summary(visible(request.recipient.name), stateOf(request.status)));
     onClose();
   });
   // What had the focus is gone.
   useEffect(() => document.querySelector<HTMLElement>("dialog [data-focus]")?.focus(), [found]);
   const obstacle = found && (found.is_contact ? w.contacts.alreadyContact : found.handle === user.value?.handle && w.contacts.self);
-  const fault = faultOf(form.fault, found ? "message" : "handle");
+  const fault = form.at(found ? "message" : "handle");
   return (
     <Dialog title={w.contacts.add} onClose={onClose}>
       <form onSubmit={form.submit}>
-        {!found ? <Field label={w.settings.handle} hint={w.contacts.handleHint} name="handle" required maxLength={200} autocomplete="off" autocapitalize="none" spellcheck={false} data-focus fault={fault} /> : (
+        {!found ? <Field label={w.handle} hint={w.contacts.handleHint} name="handle" required maxLength={200} autocomplete="off" autocapitalize="none" spellcheck={false} data-focus fault={fault} /> : (
           <>
             <p><Somebody one={{ ...found, id: found.handle }} /></p>
             <p class="hint" role="status">{obstacle || w.contacts.meaning}</p>
             {!obstacle && <Field label={w.contacts.message} name="message" maxLength={500} autocomplete="off" data-focus fault={fault} />}
           </>
         )}
-        <Fault text={form.fault && !fault ? explain(form.fault) : ""} />
+        <Fault text={form.rest()} />
         <footer>
           <button type="button" class="plain" data-focus={obstacle ? true : undefined} onClick={found && !wanted ? () => setFound(null) : onClose}>{found && !wanted ? w.back : w.cancel}</button>
           {!obstacle && <button disabled={form.isBusy}>{found ? w.contacts.send : w.contacts.lookUp}</button>}

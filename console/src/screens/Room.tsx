@@ -2,14 +2,15 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Composer } from "../parts/Composer.tsx";
-import { Confirm, Dialog, Fault, useForm } from "../parts/Dialog.tsx";
+import { Confirm, typed } from "../parts/Dialog.tsx";
 import { Dot } from "../parts/Face.tsx";
 import { Feed } from "../parts/Feed.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Menu, type Choice } from "../parts/Menu.tsx";
+import { Blank, useTitle } from "../parts/Page.tsx";
 import { PeoplePanel } from "../parts/PeoplePanel.tsx";
-import { ApiError, explain } from "../pure/errors.ts";
+import { ApiError } from "../pure/errors.ts";
 import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { agentOf } from "../store/agents.ts";
@@ -28,10 +29,6 @@ const MOST_NAMED = 3;
 export function Room({ id, at }: { id: Id; at: string | null }) {
   // Who comes back finds the room as it is then.
   return gone.value.has(id) ? <Blank title={w.room.removed} /> : <Open id={id} at={at} />;
-}
-
-function Blank({ title, text }: { title: string; text?: string }) {
-  return <main class="blank" id="main"><div><h1 tabIndex={-1}>{title}</h1>{text && <p>{text}</p>}<a class="button" href={`${BASE}/`}>{w.notFound.home}</a></div></main>;
 }
 
 function Open({ id, at }: { id: Id; at: string | null }) {
@@ -58,7 +55,7 @@ function Open({ id, at }: { id: Id; at: string | null }) {
     return () => document.removeEventListener("visibilitychange", seen);
   }, [id]);
   const title = row?.title ?? w.room.untitled;
-  useEffect(() => { document.title = `${title} · ${w.app}`; }, [title]);
+  useTitle(title);
 
   if (isMissing) return <Blank title={w.notFound.title} text={w.room.missing} />;
 
@@ -101,7 +98,7 @@ function Open({ id, at }: { id: Id; at: string | null }) {
           <a class="backlink" href={`${BASE}/`} aria-label={w.back}><Icon name="chevron-left" /></a>
           <h1 id="room-title" tabIndex={-1} title={title}>{visible(title)}</h1>
           {agents.length > 0 && (
-            <ul class="crew" aria-label={w.people.agents}>
+            <ul class="crew" aria-label={w.agents.title}>
               {agents.slice(0, MOST_NAMED).map(one => (
                 <li key={one.id}><Dot isOn={one.online === true} />{visible(one.name)}<span class="vh">, {one.online ? w.people.connected : w.people.notConnected}</span></li>
               ))}
@@ -109,7 +106,7 @@ function Open({ id, at }: { id: Id; at: string | null }) {
             </ul>
           )}
           <button type="button" class="quiet" aria-expanded={isPanelOpen} aria-controls={isPanelOpen ? "people" : undefined} onClick={() => setPanelOpen(!isPanelOpen)}
-            aria-label={`${w.room.people}, ${w.room.peopleCount(people.size)}`} title={w.room.people}>
+            aria-label={`${w.contacts.title}, ${w.room.peopleCount(people.size)}`} title={w.contacts.title}>
             <Icon name="users" /><span aria-hidden="true">{people.size || ""}</span>
           </button>
           <Menu choices={choices} />
@@ -144,20 +141,9 @@ function Working({ room }: { room: OpenRoom }) {
 }
 
 function Rename({ title, onSave, onClose }: { title: string; onSave: (title: string) => Promise<void>; onClose: () => void }) {
-  const form = useForm(async data => {
-    await onSave(String(data.get("title")).trim());
-    onClose();
-  });
   return (
-    <Dialog title={w.room.rename} onClose={onClose}>
-      <form onSubmit={form.submit}>
-        <Field label={w.room.renameLabel} name="title" required maxLength={200} autocomplete="off" defaultValue={title} data-focus />
-        <Fault text={form.fault ? explain(form.fault) : ""} />
-        <footer>
-          <button type="button" class="plain" onClick={onClose}>{w.cancel}</button>
-          <button disabled={form.isBusy}>{w.save}</button>
-        </footer>
-      </form>
-    </Dialog>
+    <Confirm title={w.room.rename} submit={w.save} onSubmit={data => onSave(typed(data, "title"))} onClose={onClose}>
+      {fault => <Field label={w.newRoom.name} name="title" required maxLength={200} autocomplete="off" defaultValue={title} data-focus fault={fault("title")} />}
+    </Confirm>
   );
 }

@@ -1,11 +1,10 @@
 // The caller's profile, and how this browser shows the console.
 
 import { useEffect, useState } from "preact/hooks";
-import { Fault, useForm } from "../parts/Dialog.tsx";
+import { Fault, typed, useForm } from "../parts/Dialog.tsx";
 import { Field, Segments, Switch } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Page, Section } from "../parts/Page.tsx";
-import { explain } from "../pure/errors.ts";
 import { enterSends, hasShortcuts, theme, type Theme } from "../store/look.ts";
 import { inform } from "../store/notices.ts";
 import { call } from "../wire/call.ts";
@@ -18,8 +17,7 @@ export function Settings() {
   useEffect(() => { call("apiVersion", {}).then(answer => setVersion(answer.version), () => undefined); }, []);
   const me = user.value!;
   const form = useForm(async data => {
-    const text = (name: string): string => String(data.get(name)).trim();
-    user.value = (await call("updateProfile", { body: { user: { first_name: text("first"), last_name: text("last") } } })).data;
+    user.value = (await call("updateProfile", { body: { user: { first_name: typed(data, "first"), last_name: typed(data, "last") } } })).data;
     inform(w.settings.saved);
   });
   return (
@@ -28,11 +26,11 @@ export function Settings() {
         <form onSubmit={form.submit} class="columns">
           <Field label={w.settings.firstName} name="first" required autocomplete="given-name" defaultValue={me.first_name} />
           <Field label={w.settings.lastName} name="last" autocomplete="family-name" defaultValue={me.last_name} />
-          <Fault text={form.fault ? explain(form.fault) : ""} />
+          <Fault text={form.rest()} />
           <button class="plain" disabled={form.isBusy}>{w.save}</button>
         </form>
         <dl>
-          <dt>{w.settings.handle}</dt><dd>@{me.handle}</dd>
+          <dt>{w.handle}</dt><dd>@{me.handle}</dd>
           <dt>{w.settings.email}</dt><dd>{me.email}</dd>
         </dl>
       </Section>
@@ -48,7 +46,7 @@ export function Settings() {
       <Section title={w.access.sessions} intro={w.access.sessionsText}>
         <Sessions />
         <div class="deeds">
-          <button type="button" class="plain" onClick={() => void logOut()}><Icon name="log-out" size={16} />{w.settings.logOut}</button>
+          <button type="button" class="plain" onClick={() => void logOut()}><Icon name="log-out" size={16} />{w.nav.logOut}</button>
           <p class="hint">{w.settings.logOutHint}</p>
         </div>
       </Section>

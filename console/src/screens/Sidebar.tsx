@@ -32,17 +32,17 @@ export function Sidebar({ onNewRoom, onGoTo }: { onNewRoom: () => void; onGoTo: 
     <nav class="side" aria-label={w.nav.label}>
       <header>
         <a class="brand" href={`${BASE}/`}><Mark />{w.app}</a>
-        <button type="button" class="quiet square" aria-label={w.nav.newRoom} title={w.nav.newRoom} onClick={onNewRoom}><Icon name="plus" /></button>
+        <button type="button" class="quiet square" aria-label={w.newRoom.title} title={w.newRoom.title} onClick={onNewRoom}><Icon name="plus" /></button>
       </header>
       <button type="button" class="plain goto-open" onClick={onGoTo} aria-keyshortcuts="Control+K Meta+K"><Icon name="search" size={16} />{w.goTo.open}<kbd>{w.goTo.key}</kbd></button>
       <ul class="places">
         <li><a href={`${BASE}/work`} aria-current={path === "/work" ? "page" : undefined}><Icon name="list-checks" />{w.work.title}
-          {attention.value && <><span class="badge" aria-hidden="true">{attention.value}</span><span class="vh">, {w.work.count(attention.value)}</span></>}</a></li>
-        <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") || path === "/usage" ? "page" : undefined}><Icon name="bot" />{w.nav.agents}</a></li>
+          {attention.value && <><span class="badge needy" aria-hidden="true">{attention.value}</span><span class="vh">, {w.work.count(attention.value)}</span></>}</a></li>
+        <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") || path === "/usage" ? "page" : undefined}><Icon name="bot" />{w.agents.title}</a></li>
         <li><a href={`${BASE}/people`} aria-current={path === "/people" ? "page" : undefined}><Icon name="users" />{w.contacts.title}{requests > 0 && <span class="badge">{w.contacts.open(requests)}</span>}</a></li>
         <li><a href={`${BASE}/memories`} aria-current={path === "/memories" ? "page" : undefined}><Icon name="archive" />{w.memories.title}</a></li>
-        <li><a href={`${BASE}/organization`} aria-current={path.startsWith("/organization") ? "page" : undefined}><Icon name="building-2" />{w.nav.organization}</a></li>
-        <li><a href={`${BASE}/settings`} aria-current={path === "/settings" ? "page" : undefined}><Icon name="settings" />{w.nav.settings}</a></li>
+        <li><a href={`${BASE}/organization`} aria-current={path.startsWith("/organization") ? "page" : undefined}><Icon name="building-2" />{w.organization.title}</a></li>
+        <li><a href={`${BASE}/settings`} aria-current={path === "/settings" ? "page" : undefined}><Icon name="settings" />{w.settings.title}</a></li>
       </ul>
       <div class="list">
         {(rooms.value.length >= FILTER_FROM || query) && (
@@ -50,9 +50,9 @@ export function Sidebar({ onNewRoom, onGoTo }: { onNewRoom: () => void; onGoTo: 
             <input type="search" value={query} placeholder={w.nav.filter} onInput={event => setQuery(event.currentTarget.value)} /></label>
         )}
         <h2>{w.nav.rooms}</h2>
-        {own.length > 0 ? <List rooms={own} /> : <p class="hint">{isLoading.value ? w.loading : query ? w.nav.noMatch : w.nav.none}</p>}
+        {own.length > 0 ? <List rooms={own} /> : <p class="hint">{isLoading.value ? w.loading : query ? w.people.noMatch : w.nav.none}</p>}
         {observed.length > 0 && <><h2>{w.nav.roomsOfAgents}</h2><List rooms={observed} /></>}
-        {next.value && <button type="button" class="link more" onClick={() => void loadMore()}>{w.nav.more}</button>}
+        {next.value && <button type="button" class="link more" onClick={() => void loadMore()}>{w.loadMore}</button>}
       </div>
       <footer>
         <Face id={me.id} name={`${me.first_name} ${me.last_name}`} isAgent={false} small />

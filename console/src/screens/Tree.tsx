@@ -7,6 +7,7 @@ import { Face } from "../parts/Face.tsx";
 import { Guarded } from "../parts/Feed.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Markdown } from "../parts/Markdown.tsx";
+import { Page } from "../parts/Page.tsx";
 import { Steps } from "../parts/Steps.tsx";
 import { WorkBulk } from "../parts/WorkBulk.tsx";
 import { deliveriesOf, isText, mentionsOf, type Id } from "../pure/message.ts";
@@ -31,8 +32,8 @@ export function Tree({ room, message }: { room: Id; message: Id }) {
     find(room).catch(() => undefined);
     return () => tree.close();
   }, [tree]);
-  useEffect(() => { document.title = `${w.tree.title} · ${w.app}`; }, []);
   const known = roomOf(room);
+  const back = `/rooms/${room}?at=${message}`;
   const messages = tree.messages.value;
   const rows = tree.rows.value;
   const root = messages[0];
@@ -43,12 +44,7 @@ export function Tree({ room, message }: { room: Id; message: Id }) {
   const held = messages.flatMap(deliveriesOf).filter(one => one.state === "held");
   const rootId = root && rootOf(root);
   return (
-    <main class="page" id="main">
-      <header class="pagehead">
-        <a class="backlink always" href={`${BASE}/rooms/${room}?at=${message}`} aria-label={w.back}><Icon name="chevron-left" /></a>
-        <div><h1 tabIndex={-1}>{w.tree.title}</h1>
-          <p class="hint">{w.tree.in} <a href={`${BASE}/rooms/${room}?at=${message}`}>{visible(known?.title ?? w.room.untitled)}</a>. {w.tree.part}</p></div>
-      </header>
+    <Page title={w.tree.title} back={back} intro={<>{w.tree.in} <a href={BASE + back}>{visible(known?.title ?? w.room.untitled)}</a>. {w.tree.part}</>}>
       {root && (
         <div class="deeds picks">
           <span class="hint">{w.tree.size(texts, Boolean(cursor))} · {usage && usage.reports > 0 ? w.tree.tokens(usage.input_tokens, usage.output_tokens) : w.tree.noTokens}
@@ -67,9 +63,9 @@ export function Tree({ room, message }: { room: Id; message: Id }) {
           </li>
         ))}
       </ol>
-      {cursor && <button type="button" class="plain" disabled={tree.isLoading.value} onClick={() => tree.more()}>{w.work.more}</button>}
+      {cursor && <button type="button" class="plain" disabled={tree.isLoading.value} onClick={() => tree.more()}>{w.loadMore}</button>}
       {isAsking && <WorkBulk kind="retry" scope="mine" target={{ filters: [{ state: "held", root: rootId! }] }} onItem={() => undefined} onClose={() => setAsking(false)} />}
-    </main>
+    </Page>
   );
 }
 

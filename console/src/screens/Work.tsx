@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { Fault } from "../parts/Dialog.tsx";
 import { Field, Select } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
+import { Nothing, Page, Section, Tabs } from "../parts/Page.tsx";
 import { WorkBulk, type Target } from "../parts/WorkBulk.tsx";
 import { WorkRow } from "../parts/WorkRow.tsx";
 import { visible } from "../pure/visible.ts";
@@ -38,27 +39,17 @@ export function Work() {
   const rows = ledger.rows.value;
   const view = viewOf(query);
   const isAll = ledger.scope === "organization";
-  const link = (name: View): string => BASE + address({ state: undefined, flag: undefined, ...VIEWS[name] });
   return (
-    <main class="page" id="main">
-      <header class="pagehead">
-        <a class="backlink" href={`${BASE}/`} aria-label={w.back}><Icon name="chevron-left" /></a>
-        <div><h1 tabIndex={-1}>{w.work.title}</h1><p class="hint">{w.work.intro}</p></div>
-        <button type="button" class="plain" onClick={() => { void ledger.load(); refreshAttention(); }}><Icon name="rotate-cw" size={16} />{w.work.refresh}</button>
-      </header>
+    <Page title={w.work.title} intro={w.work.intro}
+      action={<button type="button" class="plain" onClick={() => { void ledger.load(); refreshAttention(); }}><Icon name="rotate-cw" size={16} />{w.work.refresh}</button>}>
       {(isAdmin.value || isAll) && (
-        <ul class="tabs" aria-label={w.work.scope}>
-          {(["", "organization"] as const).map(scope => (
-            <li key={scope}><a href={BASE + address({ scope, error: undefined, agent: undefined, room: undefined })} aria-current={isAll === (scope !== "") ? "page" : undefined}>{scope ? w.work.organization : w.work.mine}</a></li>
-          ))}
-        </ul>
+        <Tabs label={w.work.scope} tabs={["", "organization"].map(scope =>
+          [address({ scope, error: undefined, agent: undefined, room: undefined }), scope ? w.organization.title : w.work.mine, isAll === (scope !== "")])} />
       )}
-      <ul class="tabs" aria-label={w.work.view}>
-        {(Object.keys(VIEWS) as View[]).map(name => <li key={name}><a href={link(name)} aria-current={view === name ? "page" : undefined}>{w.work.views[name]}</a></li>)}
-      </ul>
+      <Tabs label={w.work.view} tabs={(Object.keys(VIEWS) as View[]).map(name => [address({ state: undefined, flag: undefined, ...VIEWS[name] }), w.work.views[name], view === name])} />
       <Filters rows={rows} hasErrors={!isAll} />
       <List key={search} ledger={ledger} view={view} />
-    </main>
+    </Page>
   );
 }
 
@@ -73,11 +64,11 @@ function Filters({ rows, hasErrors }: { rows: Item[]; hasErrors: boolean }) {
   const isSet = ["agent", "room", "error", "root"].some(name => query.get(name));
   return (
     <form class="filters" onSubmit={event => { event.preventDefault(); choose("error", String(new FormData(event.currentTarget as HTMLFormElement).get("error") ?? "")); }}>
-      <Options name="agent" label={w.work.agent} all={w.work.allAgents} options={names} />
-      <Options name="room" label={w.work.room} all={w.work.allRooms} options={titles} />
+      <Options name="agent" label={w.usage.groups.agent} all={w.work.allAgents} options={names} />
+      <Options name="room" label={w.usage.groups.room} all={w.work.allRooms} options={titles} />
       {hasErrors && <Field key={query.get("error")} label={w.work.error} name="error" type="search" maxLength={200} autocomplete="off" defaultValue={query.get("error") ?? ""} />}
       {hasErrors && <button class="plain">{w.work.filter}</button>}
-      {isSet && <p class="hint">{query.get("root") && w.work.inTree} <a href={BASE + address({ agent: undefined, room: undefined, error: undefined, root: undefined })}>{w.work.clear}</a></p>}
+      {isSet && <p class="hint">{query.get("root") && w.work.inTree} <a href={BASE + address({ agent: undefined, room: undefined, error: undefined, root: undefined })}>{w.clear}</a></p>}
     </form>
   );
 }
@@ -164,10 +155,9 @@ function List({ ledger, view }: { ledger: Ledger; view: View | undefined }) {
           </>
         )}
         {rows.length === 0 && !ledger.fault.value && (isLoading ? <p class="hint" role="status">{w.loading}</p> : (
-          <div class="nothing"><Icon name="check" size={32} />
-            <p class="name">{isFresh ? w.work.noneNeedy : w.work.none}</p>{isFresh && <p class="hint">{w.work.noneNeedyText}</p>}</div>
+          <Nothing icon="check" title={isFresh ? w.work.noneNeedy : w.work.none} text={isFresh ? w.work.noneNeedyText : undefined} />
         ))}
-        {hasMore && <button type="button" class="plain" disabled={isLoading} onClick={() => void ledger.more()}>{w.work.more}</button>}
+        {hasMore && <button type="button" class="plain" disabled={isLoading} onClick={() => void ledger.more()}>{w.loadMore}</button>}
       </div>
       {asking && <WorkBulk {...asking} scope={ledger.scope} onItem={take} onClose={close} />}
     </>
@@ -178,10 +168,8 @@ function Groups({ rows, hasMore }: { rows: Item[]; hasMore: boolean }) {
   const groups = useMemo(() => groupsOf(rows), [rows]);
   if (!groups.some(one => one.count > 1)) return null;
   return (
-    <section class="sheet groups">
-      <h2>{w.work.groups}</h2>
-      {hasMore && <p class="hint">{w.work.groupsPart(rows.length)}</p>}
-      <ul class="lines">
+    <Section title={w.work.groups} intro={hasMore && w.work.groupsPart(rows.length)}>
+      <ul class="lines groups">
         {groups.slice(0, 20).map(one => (
           <li key={one.key}>
             {one.error ? <a href={BASE + address({ error: one.error })}>{visible(one.text)}</a> : <span>{visible(one.text)}</span>}
@@ -189,6 +177,6 @@ function Groups({ rows, hasMore }: { rows: Item[]; hasMore: boolean }) {
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }

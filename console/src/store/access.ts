@@ -1,6 +1,5 @@
 // How the caller gets in: API keys and sessions.
 
-import { signal } from "@preact/signals";
 import type { Id } from "../pure/message.ts";
 import type { CreatedKeyView, KeyView, OpenSessionView, Operations } from "../wire/api.ts";
 import { call } from "../wire/call.ts";
@@ -23,23 +22,8 @@ export async function revoke(id: Id): Promise<void> {
   keys.drop(id);
 }
 
-export const sessions = signal<OpenSessionView[] | null>(null);
+export const sessions = async (): Promise<OpenSessionView[]> => (await call("listSessions", {})).data;
+export const endSession = (id: Id) => call("endSession", { path: { session_id: id } });
+export const endOthers = () => call("endOtherSessions", {});
 
-export async function loadSessions(): Promise<void> {
-  sessions.value = (await call("listSessions", {})).data;
-}
-
-export async function endSession(id: Id): Promise<void> {
-  await call("endSession", { path: { session_id: id } });
-  sessions.value = sessions.value?.filter(one => one.id !== id) ?? null;
-}
-
-export async function endOthers(): Promise<void> {
-  await call("endOtherSessions", {});
-  await loadSessions();
-}
-
-onLeave(() => {
-  keys.clear();
-  sessions.value = null;
-});
+onLeave(() => keys.clear());

@@ -17,49 +17,49 @@ export class Run {
 
   constructor(readonly scope: Scope, readonly deed: Deed, private readonly take: (item: Item) => void) {}
 
-  stop(): void { this.note({ isStopped: true }); }
+  stop(): void { this.#note({ isStopped: true }); }
 
   /** Changes these items, each if it is in the state that was shown. */
   each(items: Item[]): Promise<void> {
     const waiting = [...items];
     const work = async (): Promise<void> => {
-      for (let item = waiting.shift(); item && !this.isEnding; item = waiting.shift()) {
+      for (let item = waiting.shift(); item && !this.#isEnding; item = waiting.shift()) {
         const { message_id: message, chat_room_id: room, agent } = item;
         try {
-          this.take(await this.patiently(() => change({ scope: this.scope, room, message, agent: agent.id }, item!.state as never, this.deed)));
-          this.note({ changed: this.progress.value.changed + 1 });
+          this.take(await this.#patiently(() => change({ scope: this.scope, room, message, agent: agent.id }, item!.state as never, this.deed)));
+          this.#note({ changed: this.progress.value.changed + 1 });
         } catch (cause) {
           // The item, not the run, is refused.
           if (!(cause instanceof ApiError) || ![403, 404, 409, 422].includes(cause.status)) throw cause;
-          this.refuse(explain(cause));
+          this.#refuse(explain(cause));
         }
       }
     };
-    return this.run(async () => { await Promise.all(Array.from({ length: AT_ONCE }, work)); });
+    return this.#run(async () => { await Promise.all(Array.from({ length: AT_ONCE }, work)); });
   }
 
   /** Changes all that match, 100 with each request. */
   matching(filters: Filter[]): Promise<void> {
-    return this.run(async () => {
+    return this.#run(async () => {
       const refused = new Set<string>();
       for (const { error: _, ...filter } of filters) {
         let cursor: string | null | undefined;
         do {
-          const found: ChangedWorkView = await this.patiently(() => this.some({ ...filter, ...(Object.keys(filter).length === 0 ? { all: true } : {}), ...(cursor ? { cursor } : {}) }));
-          this.note({ changed: this.progress.value.changed + found.changed, skipped: this.progress.value.skipped + found.skipped });
+          const found: ChangedWorkView = await this.#patiently(() => this.#some({ ...filter, ...(Object.keys(filter).length === 0 ? { all: true } : {}), ...(cursor ? { cursor } : {}) }));
+          this.#note({ changed: this.progress.value.changed + found.changed, skipped: this.progress.value.skipped + found.skipped });
           for (const one of found.refused) {
             const key = keyOf({ message_id: one.message_id, agent: { id: one.agent_id } } as Item);
-            if (!refused.has(key)) this.refuse(one.reason);
+            if (!refused.has(key)) this.#refuse(one.reason);
             refused.add(key);
           }
           cursor = found.has_more ? found.next_cursor : null;
-        } while (cursor && !this.isEnding);
-        if (this.isEnding) return;
+        } while (cursor && !this.#isEnding);
+        if (this.#isEnding) return;
       }
     });
   }
 
-  private async some(filter: Omit<Filter, "error"> & { all?: boolean; cursor?: string }): Promise<ChangedWorkView> {
+  async #some(filter: Omit<Filter, "error"> & { all?: boolean; cursor?: string }): Promise<ChangedWorkView> {
     const { scope, deed } = this;
     switch (deed.kind) {
       case "retry": return (await call("retryManyWork", { scope, body: filter })).data;
@@ -70,23 +70,23 @@ export class Run {
   }
 
   /** A request that was refused because there were too many is sent again later. */
-  private async patiently<T>(send: () => Promise<T>): Promise<T> {
+  async #patiently<T>(send: () => Promise<T>): Promise<T> {
     for (;;) {
       try { return await send(); } catch (cause) {
-        if (!(cause instanceof ApiError) || cause.status !== 429 || this.isEnding) throw cause;
+        if (!(cause instanceof ApiError) || cause.status !== 429 || this.#isEnding) throw cause;
         await new Promise(resolve => setTimeout(resolve, cause.retryAfterMs ?? 1000));
       }
     }
   }
 
-  private get isEnding(): boolean { return this.progress.value.isStopped || this.progress.value.fault !== ""; }
-  private note(change: Partial<Progress>): void { this.progress.value = { ...this.progress.value, ...change }; }
-  private refuse(why: string): void {
+  get #isEnding(): boolean { return this.progress.value.isStopped || this.progress.value.fault !== ""; }
+  #note(change: Partial<Progress>): void { this.progress.value = { ...this.progress.value, ...change }; }
+  #refuse(why: string): void {
     const refused = new Map(this.progress.value.refused);
-    this.note({ refused: refused.set(why, (refused.get(why) ?? 0) + 1) });
+    this.#note({ refused: refused.set(why, (refused.get(why) ?? 0) + 1) });
   }
-  private async run(work: () => Promise<void>): Promise<void> {
-    try { await work(); } catch (cause) { this.note({ fault: explain(cause) }); }
-    this.note({ isOver: true });
+  async #run(work: () => Promise<void>): Promise<void> {
+    try { await work(); } catch (cause) { this.#note({ fault: explain(cause) }); }
+    this.#note({ isOver: true });
   }
 }

@@ -16,16 +16,16 @@ export class Ledger {
   readonly isLoading = signal(true);
   readonly hasMore = signal(false);
   readonly fault = signal("");
-  private parts: Part[] = [];
-  private pages = 1;
-  private turn = 0;
+  #parts: Part[] = [];
+  #pages = 1;
+  #turn = 0;
 
   constructor(readonly scope: Scope, readonly filters: Filter[]) {}
 
   /** Reads what is shown again, or for the first time. */
   load(): Promise<void> {
-    return this.read(async () => {
-      const pages = Math.min(this.pages, MOST_REREAD);
+    return this.#read(async () => {
+      const pages = Math.min(this.#pages, MOST_REREAD);
       return Promise.all(this.filters.map(async filter => {
         let part: Part = { rows: [], cursor: undefined };
         for (let page = 0; page < pages && (page === 0 || part.cursor); page++) part = await next(this.scope, filter, part);
@@ -35,39 +35,39 @@ export class Ledger {
   }
 
   more(): Promise<void> {
-    this.pages++;
-    return this.read(() => {
+    this.#pages++;
+    return this.#read(() => {
       // The parts that keep rows of the others from being shown.
-      const until = frontier(this.parts);
-      return Promise.all(this.parts.map((part, at) => (part.cursor && (part.rows.at(-1)?.inserted_at ?? "") === until ? next(this.scope, this.filters[at]!, part) : part)));
+      const until = frontier(this.#parts);
+      return Promise.all(this.#parts.map((part, at) => (part.cursor && (part.rows.at(-1)?.inserted_at ?? "") === until ? next(this.scope, this.filters[at]!, part) : part)));
     });
   }
 
   /** Takes what an answer says about one item; it stays where it is. */
   take(item: Item): void {
     const key = keyOf(item);
-    this.parts = this.parts.map(part => ({ ...part, rows: part.rows.map(one => (keyOf(one) === key ? item : one)) }));
-    this.rows.value = merge(this.parts);
+    this.#parts = this.#parts.map(part => ({ ...part, rows: part.rows.map(one => (keyOf(one) === key ? item : one)) }));
+    this.rows.value = merge(this.#parts);
   }
 
-  close(): void { this.turn++; }
+  close(): void { this.#turn++; }
 
-  private async read(work: () => Promise<Part[]>): Promise<void> {
-    const turn = ++this.turn;
+  async #read(work: () => Promise<Part[]>): Promise<void> {
+    const turn = ++this.#turn;
     this.isLoading.value = true;
     try {
       const parts = await work();
-      if (turn !== this.turn) return;
+      if (turn !== this.#turn) return;
       batch(() => {
-        this.parts = parts;
+        this.#parts = parts;
         this.rows.value = merge(parts);
         this.hasMore.value = frontier(parts) !== undefined;
         this.fault.value = "";
       });
     } catch (cause) {
-      if (turn === this.turn) this.fault.value = explain(cause);
+      if (turn === this.#turn) this.fault.value = explain(cause);
     }
-    if (turn === this.turn) this.isLoading.value = false;
+    if (turn === this.#turn) this.isLoading.value = false;
   }
 }
 

@@ -22,19 +22,19 @@ export class Outbox {
   readonly pending = signal<Pending[]>([]);
   /** Set by the open room: called with the id of the stored message; resolves when that is on the page. */
   sent: ((id: Id) => Promise<void>) | null = null;
-  private readonly over = new AbortController();
+  readonly #over = new AbortController();
 
   constructor(private readonly room: Id) {}
 
   send(content: string, mentions: Id[]): void {
     const one: Pending = { key: newIdempotencyKey(), content, mentions, at: new Date().toISOString(), state: "sending", fault: "" };
     this.pending.value = [...this.pending.value, one];
-    void this.deliver(one.key);
+    void this.#deliver(one.key);
   }
 
   retry(key: string): void {
-    this.change(key, { state: "sending", fault: "" });
-    void this.deliver(key);
+    this.#change(key, { state: "sending", fault: "" });
+    void this.#deliver(key);
   }
 
   discard(key: string): void {
@@ -43,15 +43,15 @@ export class Outbox {
 
   /** Ends everything: what is not sent yet never is. */
   cancel(): void {
-    this.over.abort();
+    this.#over.abort();
     this.pending.value = [];
   }
 
-  private change(key: string, changes: Partial<Pending>): void {
+  #change(key: string, changes: Partial<Pending>): void {
     this.pending.value = this.pending.value.map(one => (one.key === key ? { ...one, ...changes } : one));
   }
 
-  private async deliver(key: string): Promise<void> {
+  async #deliver(key: string): Promise<void> {
     for (let tries = 0; ; tries++) {
       const one = this.pending.value.find(entry => entry.key === key);
       if (!one || one.state !== "sending") return;
@@ -59,15 +59,15 @@ export class Outbox {
         const { data } = await call("sendMessage", {
           path: { chat_id: this.room },
           idempotencyKey: key,
-          signal: this.over.signal,
+          signal: this.#over.signal,
           body: { message: { content: one.content, mentions: one.mentions.map(id => ({ id })) } },
         });
         await this.sent?.(data.id).catch(() => undefined);
         return this.discard(key);
       } catch (cause) {
-        if (this.over.signal.aborted) return;
+        if (this.#over.signal.aborted) return;
         const pause = cause instanceof ApiError && cause.isTemporary ? PAUSES_MS[tries] : undefined;
-        if (pause === undefined) return this.change(key, { state: "failed", fault: explain(cause) });
+        if (pause === undefined) return this.#change(key, { state: "failed", fault: explain(cause) });
         await new Promise(resolve => setTimeout(resolve, Math.max(pause, (cause as ApiError).retryAfterMs ?? 0)));
       }
     }

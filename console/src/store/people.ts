@@ -18,24 +18,24 @@ export class People {
   readonly byId = signal<ReadonlyMap<Id, Person>>(new Map());
   readonly all = computed(() => [...this.byId.value.values()]);
   readonly agents = computed(() => this.all.value.filter(one => one.type === "Agent"));
-  private leave: (() => void) | null = null;
+  #leave: (() => void) | null = null;
 
   constructor(readonly room: Id) {}
 
   open(): void {
     const reload = (): void => { void this.load(); void find(this.room).catch(() => undefined); };
-    this.leave = listen(`room_participants:${this.room}`, {
-      participant_presence_changed: (one: Presence) => this.present([one]),
+    this.#leave = listen(`room_participants:${this.room}`, {
+      participant_presence_changed: (one: Presence) => this.#present([one]),
       participant_added: reload,
       participant_removed: reload,
       room_title_changed: () => void find(this.room).catch(() => undefined),
     }, answer => {
-      void this.load().then(() => this.present((answer as { participant_presence?: Presence[] }).participant_presence ?? []));
+      void this.load().then(() => this.#present((answer as { participant_presence?: Presence[] }).participant_presence ?? []));
     });
     void this.load();
   }
 
-  close(): void { this.leave?.(); }
+  close(): void { this.#leave?.(); }
 
   async load(): Promise<void> {
     try {
@@ -62,7 +62,7 @@ export class People {
     this.byId.value = people;
   }
 
-  private present(list: Presence[]): void {
+  #present(list: Presence[]): void {
     const people = new Map(this.byId.value);
     for (const { id, online, connection_status } of list) {
       const one = people.get(id);

@@ -41,15 +41,15 @@ export class OpenRoom {
   middle: () => Id | undefined = () => undefined;
   isAtEnd: () => boolean = () => true;
 
-  private ways: (() => void)[] = [];
-  private isFilling = false;
-  private isClosed = false;
-  private again = false;
-  private wasRead = false;
+  #ways: (() => void)[] = [];
+  #isFilling = false;
+  #isClosed = false;
+  #again = false;
+  #wasRead = false;
   /** What runs while `isFilling`. */
-  private reading: Promise<void> = Promise.resolve();
-  private readonly queue = new Queue();
-  private flushing: { frame: number; timer: ReturnType<typeof setTimeout> } | null = null;
+  #reading: Promise<void> = Promise.resolve();
+  readonly #queue = new Queue();
+  #flushing: { frame: number; timer: ReturnType<typeof setTimeout> } | null = null;
 
   constructor(readonly id: Id, private readonly at?: Id) {
     this.people = new People(id);
@@ -58,32 +58,32 @@ export class OpenRoom {
 
   open(): void {
     this.people.open();
-    const sent = (message: Id): Promise<void> => this.wasSent(message);
+    const sent = (message: Id): Promise<void> => this.#wasSent(message);
     this.outbox.sent = sent;
-    this.ways.push(
+    this.#ways.push(
       () => { if (this.outbox.sent === sent) this.outbox.sent = null; },
       listen(`chat_room:${this.id}`, {
-        message_created: (message: Message) => this.happened({ kind: "created", message }),
-        event_created: (message: Message) => this.happened({ kind: "created", message }),
-        message_updated: (message: Message) => this.happened({ kind: "updated", message }),
-        message_deleted: ({ id }: { id: Id }) => this.happened({ kind: "deleted", id }),
+        message_created: (message: Message) => this.#happened({ kind: "created", message }),
+        event_created: (message: Message) => this.#happened({ kind: "created", message }),
+        message_updated: (message: Message) => this.#happened({ kind: "updated", message }),
+        message_deleted: ({ id }: { id: Id }) => this.#happened({ kind: "deleted", id }),
       }, () => void this.fill()),
       listen(`room_activity:${this.id}`, {
-        agent_activity_started: ({ agent_id }: { agent_id: Id }) => this.works(agent_id, true),
-        agent_activity_stopped: ({ agent_id }: { agent_id: Id }) => this.works(agent_id, false),
+        agent_activity_started: ({ agent_id }: { agent_id: Id }) => this.#works(agent_id, true),
+        agent_activity_stopped: ({ agent_id }: { agent_id: Id }) => this.#works(agent_id, false),
       }, answer => {
         const list = (answer as { working_agents?: { agent_id: Id }[] }).working_agents ?? [];
         this.working.value = new Set(list.map(one => one.agent_id));
       }),
       this.people.byId.subscribe(people => present([...people.values()].filter(one => one.type === "Agent"))),
     );
-    setTimeout(() => { if (this.isLoading.value && !this.isFilling) void this.fill(); }, WITHOUT_SOCKET_MS);
+    setTimeout(() => { if (this.isLoading.value && !this.#isFilling) void this.fill(); }, WITHOUT_SOCKET_MS);
   }
 
   close(): void {
-    this.isClosed = true;
-    this.unschedule();
-    for (const way of this.ways) way();
+    this.#isClosed = true;
+    this.#unschedule();
+    for (const way of this.#ways) way();
     this.people.close();
   }
 
@@ -91,11 +91,11 @@ export class OpenRoom {
   async back(): Promise<void> {
     const first = this.window.value.rows[0];
     if (!first || !this.window.value.older) return;
-    await this.alone(async () => {
-      const [page, steps] = await Promise.all([this.read({ before: first.id }), this.readSteps({ before: first.id })]);
+    await this.#alone(async () => {
+      const [page, steps] = await Promise.all([this.#read({ before: first.id }), this.#readSteps({ before: first.id })]);
       const rows = page.data.reverse();
       const gaps = spread(rows, steps.events, steps.isAll, page.metadata.has_older ?? false);
-      this.change(window => prepend(window, rows, page.metadata.has_older ?? false), gaps);
+      this.#change(window => prepend(window, rows, page.metadata.has_older ?? false), gaps);
     });
   }
 
@@ -103,22 +103,22 @@ export class OpenRoom {
   async forth(): Promise<void> {
     const last = this.window.value.rows.at(-1);
     if (!last || !this.window.value.newer) return;
-    await this.alone(async () => {
-      const [page, steps] = await Promise.all([this.read({ after: last.id }), this.readSteps({ after: last.id })]);
+    await this.#alone(async () => {
+      const [page, steps] = await Promise.all([this.#read({ after: last.id }), this.#readSteps({ after: last.id })]);
       const isEnd = !page.metadata.has_newer;
       const covered = [last, ...page.data];
       const until = steps.isAll ? undefined : steps.events.at(-1)?.inserted_at;
       const gaps = spread(covered, steps.events, true, true);
       // Steps are read from the old end, so only the gaps before the last of them are complete.
       if (until) for (const row of covered) if (row.inserted_at >= until) gaps.delete(row.id);
-      this.change(window => append(window, page.data, !isEnd), gaps);
+      this.#change(window => append(window, page.data, !isEnd), gaps);
       if (isEnd) this.missed.value = 0;
     });
   }
 
   /** Goes to the newest row. */
   async toEnd(): Promise<void> {
-    await this.soon(async () => { if (this.window.value.newer) await this.newest(); });
+    await this.#soon(async () => { if (this.window.value.newer) await this.#newest(); });
   }
 
   /** Fetches the steps behind a row that are not here: a page, back from the first that is. */
@@ -127,10 +127,10 @@ export class OpenRoom {
     const at = rows.findIndex(row => row.id === after);
     const before = this.gaps.value.get(after)?.events[0] ?? rows[at + 1];
     try {
-      const { events, isAll } = await this.readSteps(before ? { before: before.id } : {});
+      const { events, isAll } = await this.#readSteps(before ? { before: before.id } : {});
       const row = rows[at];
       const here = row ? events.filter(event => event.inserted_at >= row.inserted_at) : events;
-      this.change(window => window, new Map([[after, addEarlier(this.gaps.value.get(after), here, isAll || here.length < events.length)]]), { isRead: true });
+      this.#change(window => window, new Map([[after, addEarlier(this.gaps.value.get(after), here, isAll || here.length < events.length)]]), { isRead: true });
     } catch (cause) { complain(cause); }
   }
 
@@ -145,75 +145,75 @@ export class OpenRoom {
    * meanwhile waits until the answers are in.
    */
   async fill(): Promise<void> {
-    if (this.isFilling) {
-      this.again = true;
+    if (this.#isFilling) {
+      this.#again = true;
       return;
     }
-    await this.alone(async () => {
-      if (this.window.value.rows.length === 0) await (this.at ? this.around(this.at) : this.newest());
-      else if (this.window.value.newer) await this.rereadAround();
-      else await this.catchUp();
+    await this.#alone(async () => {
+      if (this.window.value.rows.length === 0) await (this.at ? this.#around(this.at) : this.#newest());
+      else if (this.window.value.newer) await this.#rereadAround();
+      else await this.#catchUp();
       this.fault.value = "";
-      this.wasRead = true;
+      this.#wasRead = true;
     });
   }
 
   /** One read at a time. What is pushed meanwhile waits. */
-  private async alone(work: () => Promise<void>): Promise<void> {
-    if (this.isFilling) return;
-    this.isFilling = true;
-    this.reading = work().catch(async (cause: unknown) => {
-      if (this.isClosed) return;
+  async #alone(work: () => Promise<void>): Promise<void> {
+    if (this.#isFilling) return;
+    this.#isFilling = true;
+    this.#reading = work().catch(async (cause: unknown) => {
+      if (this.#isClosed) return;
       // The room may be gone, or the message at which the page begins.
-      if (this.wasRead && cause instanceof ApiError && cause.status === 404) await findAgain(this.id);
+      if (this.#wasRead && cause instanceof ApiError && cause.status === 404) await findAgain(this.id);
       if (!gone.value.has(this.id)) this.fault.value = explain(cause);
     }).finally(() => {
       this.isLoading.value = false;
-      this.isFilling = false;
-      this.flush();
-      if (!this.again || this.isClosed) return;
-      this.again = false;
+      this.#isFilling = false;
+      this.#flush();
+      if (!this.#again || this.#isClosed) return;
+      this.#again = false;
       void this.fill();
     });
-    await this.reading;
+    await this.#reading;
   }
 
   /** As `alone`, after the reads that run. */
-  private async soon(work: () => Promise<void>): Promise<void> {
-    while (this.isFilling && !this.isClosed) await this.reading;
-    await this.alone(work);
+  async #soon(work: () => Promise<void>): Promise<void> {
+    while (this.#isFilling && !this.#isClosed) await this.#reading;
+    await this.#alone(work);
   }
 
-  private async newest(): Promise<void> {
-    const [page, steps] = await Promise.all([this.read({}), this.readSteps({})]);
+  async #newest(): Promise<void> {
+    const [page, steps] = await Promise.all([this.#read({}), this.#readSteps({})]);
     const rows = page.data.reverse();
     const older = page.metadata.has_more;
-    this.change(() => ({ rows, older, newer: false }), spread(rows, steps.events, steps.isAll, older), { isFresh: true });
+    this.#change(() => ({ rows, older, newer: false }), spread(rows, steps.events, steps.isAll, older), { isFresh: true });
     this.missed.value = 0;
   }
 
-  private async around(id: Id): Promise<void> {
-    const page = await this.read({ around: id }).catch((cause: unknown) => {
+  async #around(id: Id): Promise<void> {
+    const page = await this.#read({ around: id }).catch((cause: unknown) => {
       if (cause instanceof ApiError && cause.status === 404) return null;
       throw cause;
     });
-    if (!page) return this.newest();
+    if (!page) return this.#newest();
     const rows = page.data.reverse();
-    this.change(() => ({ rows, older: page.metadata.has_older ?? false, newer: page.metadata.has_newer ?? false }), new Map(), { isFresh: true });
-    if (!page.metadata.has_newer) await this.catchUp();
+    this.#change(() => ({ rows, older: page.metadata.has_older ?? false, newer: page.metadata.has_newer ?? false }), new Map(), { isFresh: true });
+    if (!page.metadata.has_newer) await this.#catchUp();
   }
 
   /** Reads from the newest row back to where the window begins, at most three pages. */
-  private async catchUp(): Promise<void> {
+  async #catchUp(): Promise<void> {
     const before = this.window.value;
     const ids = new Set(before.rows.map(row => row.id));
     const first = before.rows[0]!;
     let read: Message[] = [];
     let older = true;
     let isReached = false;
-    const steps = this.readSteps({});
+    const steps = this.#readSteps({});
     for (let pages = 0; pages < 3 && older && !isReached; pages++) {
-      const page = await this.read(read[0] ? { before: read[0].id } : {});
+      const page = await this.#read(read[0] ? { before: read[0].id } : {});
       read = [...page.data.reverse(), ...read];
       older = (page.metadata.has_older ?? page.metadata.has_more) === true;
       isReached = read.some(row => row.id === first.id) || (read[0] !== undefined && read[0].inserted_at < first.inserted_at);
@@ -221,8 +221,8 @@ export class OpenRoom {
     const isConnected = read.some(row => ids.has(row.id)) || !older;
     if (!isConnected && !this.isAtEnd()) {
       // More came than is kept, and somebody reads: they stay where they are, and read on by scrolling.
-      this.change(window => ({ ...window, newer: true }));
-      return this.rereadAround();
+      this.#change(window => ({ ...window, newer: true }));
+      return this.#rereadAround();
     }
     const from = isConnected ? read.findIndex(row => row.id === first.id) : -1;
     const rows = from > 0 ? read.slice(from) : read;
@@ -234,51 +234,51 @@ export class OpenRoom {
     const known = this.gaps.value.get(open);
     const gap = found.get(open);
     if (known && gap && !gap.complete) this.gaps.value = new Map([...this.gaps.value].filter(([key]) => key !== open));
-    this.change(() => append({ rows: [], older: isOlder, newer: false }, rows, false), found, { isFresh: !isConnected });
+    this.#change(() => append({ rows: [], older: isOlder, newer: false }, rows, false), found, { isFresh: !isConnected });
   }
 
-  private async rereadAround(): Promise<void> {
+  async #rereadAround(): Promise<void> {
     const middle = this.middle() ?? this.window.value.rows[Math.floor(this.window.value.rows.length / 2)]!.id;
-    const page = await this.read({ around: middle }).catch((cause: unknown) => {
+    const page = await this.#read({ around: middle }).catch((cause: unknown) => {
       if (cause instanceof ApiError && cause.status === 404) return null;
       throw cause;
     });
-    if (page) this.change(window => reread(window, page.data.reverse()));
-    else await this.newest();
+    if (page) this.#change(window => reread(window, page.data.reverse()));
+    else await this.#newest();
   }
 
-  private read(query: { after?: Id; before?: Id; around?: Id }, kinds: readonly (typeof ROWS[number] | typeof STEPS[number])[] = ROWS) {
+  #read(query: { after?: Id; before?: Id; around?: Id }, kinds: readonly (typeof ROWS[number] | typeof STEPS[number])[] = ROWS) {
     return call("listMessages", { path: { chat_id: this.id }, query: { limit: PAGE, message_types: [...kinds], ...query } });
   }
 
-  private async readSteps(query: { after?: Id; before?: Id }): Promise<{ events: Message[]; isAll: boolean }> {
-    const { data, metadata } = await this.read(query, STEPS);
+  async #readSteps(query: { after?: Id; before?: Id }): Promise<{ events: Message[]; isAll: boolean }> {
+    const { data, metadata } = await this.#read(query, STEPS);
     const isAll = !(query.after ? metadata.has_newer : query.before ? metadata.has_older : metadata.has_more);
     return { events: query.after ? data : data.reverse(), isAll };
   }
 
-  private happened(one: Happening): void {
-    if (this.isClosed) return;
-    this.queue.put(one);
-    if (this.isFilling || this.isLoading.value || this.flushing) return;
-    const flush = (): void => this.flush();
-    this.flushing = { frame: requestAnimationFrame(flush), timer: setTimeout(flush, WITHOUT_FRAME_MS) };
+  #happened(one: Happening): void {
+    if (this.#isClosed) return;
+    this.#queue.put(one);
+    if (this.#isFilling || this.isLoading.value || this.#flushing) return;
+    const flush = (): void => this.#flush();
+    this.#flushing = { frame: requestAnimationFrame(flush), timer: setTimeout(flush, WITHOUT_FRAME_MS) };
   }
 
-  private unschedule(): void {
-    if (!this.flushing) return;
-    cancelAnimationFrame(this.flushing.frame);
-    clearTimeout(this.flushing.timer);
-    this.flushing = null;
+  #unschedule(): void {
+    if (!this.#flushing) return;
+    cancelAnimationFrame(this.#flushing.frame);
+    clearTimeout(this.#flushing.timer);
+    this.#flushing = null;
   }
 
   /** Takes what waits. A change of a message never overtakes the message. */
-  private flush(): void {
-    this.unschedule();
-    if (this.isFilling || this.isClosed || this.queue.isEmpty) return;
-    const all = this.queue.take();
-    if (this.queue.isLost) {
-      this.queue.isLost = false;
+  #flush(): void {
+    this.#unschedule();
+    if (this.#isFilling || this.#isClosed || this.#queue.isEmpty) return;
+    const all = this.#queue.take();
+    if (this.#queue.isLost) {
+      this.#queue.isLost = false;
       return void this.fill();
     }
     let next = this.window.value;
@@ -308,11 +308,11 @@ export class OpenRoom {
     }
     takeRows();
     this.missed.value += missed;
-    this.change(() => next, gaps);
+    this.#change(() => next, gaps);
   }
 
-  private change(change: Change, gaps?: ReadonlyMap<Id, Gap>, { isFresh = false, isRead = false }: { isFresh?: boolean; isRead?: boolean } = {}): void {
-    if (this.isClosed) return;
+  #change(change: Change, gaps?: ReadonlyMap<Id, Gap>, { isFresh = false, isRead = false }: { isFresh?: boolean; isRead?: boolean } = {}): void {
+    if (this.#isClosed) return;
     const next = change(this.window.value);
     if (next === this.window.value && !gaps?.size) return;
     this.beforeChange();
@@ -326,14 +326,14 @@ export class OpenRoom {
   }
 
   /** A text that was stored is pushed too, unless the socket is away. Resolves when it is here. */
-  private async wasSent(id: Id): Promise<void> {
-    if (this.window.value.newer) return this.soon(() => this.newest());
-    const isHere = (): boolean => this.isClosed || this.window.value.rows.some(row => row.id === id);
+  async #wasSent(id: Id): Promise<void> {
+    if (this.window.value.newer) return this.#soon(() => this.#newest());
+    const isHere = (): boolean => this.#isClosed || this.window.value.rows.some(row => row.id === id);
     for (let wait = 0; wait < 20 && !isHere() && link.value.kind === "open"; wait++) await new Promise(resolve => setTimeout(resolve, 50));
     if (!isHere()) await this.fill();
   }
 
-  private works(id: Id, isOn: boolean): void {
+  #works(id: Id, isOn: boolean): void {
     const all = new Set(this.working.value);
     if (isOn) all.add(id);
     else all.delete(id);

@@ -21,53 +21,53 @@ export class OpenTree {
   readonly isLoading = signal(true);
   readonly fault = signal("");
   readonly cursor = signal<string | null | undefined>(undefined);
-  private leave: (() => void) | null = null;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private pages = 1;
-  private turn = 0;
+  #leave: (() => void) | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #pages = 1;
+  #turn = 0;
 
   constructor(readonly room: Id, readonly message: Id) {}
 
   open(): void {
-    void this.read(false);
+    void this.#read(false);
     const changed = ({ id, metadata = {} }: Message): void => {
       const all = this.messages.value;
       const isOurs = all.some(one => one.id === id) || (all[0] && rootOf({ id, metadata }) === rootOf(all[0]));
-      if (isOurs && this.pages <= MOST_REREAD) this.timer ??= setTimeout(() => { this.timer = undefined; void this.read(false); }, SOON_MS);
+      if (isOurs && this.#pages <= MOST_REREAD) this.#timer ??= setTimeout(() => { this.#timer = undefined; void this.#read(false); }, SOON_MS);
     };
     let again = false;
-    this.leave = listen(`chat_room:${this.room}`, { message_created: changed, message_updated: changed, event_created: changed, message_deleted: changed }, () => {
-      if (again) void this.read(false);
+    this.#leave = listen(`chat_room:${this.room}`, { message_created: changed, message_updated: changed, event_created: changed, message_deleted: changed }, () => {
+      if (again) void this.#read(false);
       again = true;
     });
   }
 
   close(): void {
-    this.turn++;
-    clearTimeout(this.timer);
-    this.leave?.();
+    this.#turn++;
+    clearTimeout(this.#timer);
+    this.#leave?.();
   }
 
   more(): void {
-    this.pages++;
-    void this.read(true);
+    this.#pages++;
+    void this.#read(true);
   }
 
-  private async read(isMore: boolean): Promise<void> {
-    const turn = ++this.turn;
+  async #read(isMore: boolean): Promise<void> {
+    const turn = ++this.#turn;
     this.isLoading.value = true;
     try {
       let messages = isMore ? this.messages.value : [];
       let cursor = isMore ? this.cursor.value : undefined;
       let usage = this.usage.value;
-      for (let page = isMore ? this.pages - 1 : 0; page < this.pages; page++) {
+      for (let page = isMore ? this.#pages - 1 : 0; page < this.#pages; page++) {
         const { data, metadata } = await call("listMessageTree", { path: { chat_id: this.room, message_id: this.message }, query: { limit: PAGE, ...(cursor ? { cursor } : {}) } });
         messages = [...messages, ...data];
         usage = metadata.usage ?? usage;
         cursor = metadata.has_more ? metadata.next_cursor : null;
         if (!cursor) break;
       }
-      if (turn !== this.turn) return;
+      if (turn !== this.#turn) return;
       batch(() => {
         this.messages.value = [...new Map(messages.map(one => [one.id, one])).values()];
         this.usage.value = usage;
@@ -75,8 +75,8 @@ export class OpenTree {
         this.fault.value = "";
       });
     } catch (cause) {
-      if (turn === this.turn) this.fault.value = explain(cause);
+      if (turn === this.#turn) this.fault.value = explain(cause);
     }
-    if (turn === this.turn) this.isLoading.value = false;
+    if (turn === this.#turn) this.isLoading.value = false;
   }
 }

@@ -25,7 +25,7 @@ export async function call<O extends Operation>(operation: O, given: Given<O>): 
   const [method, route] = ROUTES[operation].split(" ") as [string, string];
   const asked = Object.entries(query ?? {}).filter(([, value]) => value !== undefined)
     .map(([name, value]): [string, string] => [name, Array.isArray(value) ? value.join(",") : String(value)]);
-  const url = (scope === "organization" ? route.replace("/me/work", "/me/organization/work") : route).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""))
+  const url = ((route.startsWith("/api/") ? "" : "/api/v1/me") + (scope === "organization" ? "/organization" : "") + route).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""))
     + (asked.length > 0 ? `?${new URLSearchParams(asked)}` : "");
 
   // Another tab may log in as somebody else meanwhile: what one user asked for is not done in the name of another.

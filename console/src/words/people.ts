@@ -1,14 +1,12 @@
 // The words of people, memories, access, and go-to.
 
-const many = (count: number, one: string, more = `${one}s`): string => `${count} ${count === 1 ? one : more}`;
+import { many } from "./many.ts";
 
 export const contacts = {
   title: "People",
   intro: "People and agents outside of your organization with whom you work.",
   add: "Add a contact",
   open: (count: number) => many(count, "request"),
-  more: "Load more",
-  retry: "Try again",
 
   received: "Requests to you",
   meaning: "Contacts can find each other, add each other to rooms, and see whether the other is connected. People also see each other’s email address. Agents of the other side are not included; each is a contact of its own.",
@@ -20,7 +18,6 @@ export const contacts = {
   none: "No contacts yet",
   noneText: "Your organization needs none. To work with others, send a request to their handle.",
   removeText: "The contact ends for both sides. Rooms that you share do not change.",
-  remove: "Remove",
   removed: "removed",
 
   sent: "Requests that you sent",
@@ -49,13 +46,10 @@ export const memories = {
   any: "any",
   scope: "About",
   scopes: { about_me: "you", organization: "the organization", room: "those in your rooms" },
-  status: "Status",
   system: "System",
   type: "Type",
   segment: "Segment",
   agent: "Stored by",
-  room: "Room",
-  clear: "Clear filters",
   none: "No memories",
   noneText: "You see those about you, those of your agents, and those for the organization.",
   noMatch: "No memory matches these filters.",
@@ -106,7 +100,6 @@ export const access = {
   mayOnlyRead: "Read only",
   limitRoom: "Limit to a room",
   limitAgent: "Limit to an agent",
-  noLimit: "no limit",
   create: "Create key",
   keyDone: (name: string) => `${name} was created`,
   keyUse: "Send it in the header X-API-Key.",

@@ -1,6 +1,6 @@
 // Texts of the screens Work and Tree.
 
-const many = (count: number, one: string, more = `${one}s`): string => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+import { many } from "./many.ts";
 
 export const work = {
   title: "Work",
@@ -8,8 +8,6 @@ export const work = {
   count: (text: string) => `${text} ${text === "1" ? "needs" : "need"} attention`,
   scope: "Whose work",
   mine: "Mine",
-  organization: "Organization",
-  ofAgent: "Work of this agent",
   ofRoom: "Work in this room",
   view: "State",
   views: {
@@ -22,16 +20,12 @@ export const work = {
     dead: "Dead-lettered",
     open: "All open",
   },
-  agent: "Agent",
   allAgents: "All agents",
-  room: "Room",
   allRooms: "All rooms",
   error: "Error contains",
   filter: "Filter",
   inTree: "Only what follows from one message.",
-  clear: "Clear filters",
   refresh: "Refresh",
-  more: "Load more",
   none: "Nothing here",
   noneNeedy: "No work needs attention",
   noneNeedyText: "Work appears here if an agent fails repeatedly, does not start, does not finish, or is held.",
@@ -44,7 +38,6 @@ export const work = {
   overdue: (time: string) => `was due ${time}`,
   held: (why: string) => `Held: ${why}.`,
   flags: { stuck: "stuck", failing: "failing", unanswered: "unanswered" } as Record<string, string>,
-  tree: "Show what followed from this",
   choose: (agent: string, text: string) => `Choose: ${agent}, ${text}`,
   chooseShown: "Choose all shown",
   chosen: (count: number) => `${count.toLocaleString("en")} chosen`,
@@ -58,17 +51,11 @@ export const work = {
   reassign: "Reassign…",
   reassignTitle: "Reassign this message",
   reassignText: (name: string) => `You send a new message that quotes this one to another agent of the room. ${name} no longer receives this one.`,
-  reassignTo: "Agent",
   reassignChoose: "Choose an agent",
   reassignNobody: "No other agent is in this room.",
-  reassignSubmit: "Reassign",
   reassigned: "Reassigned.",
   optionalReason: "Reason (optional)",
   interrupt: "Interrupt…",
-  interruptTitle: (name: string) => `Interrupt ${name}?`,
-  interruptText: "Ends the turns that the agent has open, in all rooms. Most clients then mark their messages as processed.",
-  interruptSubmit: "Interrupt",
-  interrupted: (name: string) => `${name} was told to end its open turns.`,
 
   bulk: {
     retry: {
@@ -101,7 +88,6 @@ export const work = {
   bulkStopped: "Stopped before the end.",
   bulkRefused: (count: number, why: string) => `${many(count, "item")} not changed: ${why}`,
   bulkSkipped: (count: number) => `${many(count, "item")} skipped: the other agent is not in the room, or has the message already.`,
-  bulkClose: "Done",
 };
 
 export const tree = {
