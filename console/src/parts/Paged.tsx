@@ -18,7 +18,7 @@ export function Rows<T>({ list, empty, kind = "lines people", row }: { list: Pag
       {rows.length > 0 && <ul class={kind}>{rows.map(row)}</ul>}
       {fault ? <Failed fault={fault} again={() => void list.load(true)} />
         : !list.isLoaded.value ? <p class="hint" role="status">{w.loading}</p> : rows.length === 0 && empty}
-      {list.hasMore.value && !fault && <button type="button" class="plain small" disabled={list.isBusy.value} onClick={() => void list.more().then(() => refocus())}>{w.contacts.more}</button>}
+      {list.hasMore.value && !fault && <button type="button" class="plain small" aria-disabled={list.isBusy.value} onClick={() => void list.more().then(() => refocus())}>{w.contacts.more}</button>}
     </>
   );
 }

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { explain } from "../pure/errors.ts";
 import { w } from "../words.ts";
-import { Fault } from "./Dialog.tsx";
+import { Fault, refocus } from "./Dialog.tsx";
 
 /** Calls `work` at once, and every `everyMs` while somebody looks. */
 function useWatch(work: () => void, inputs: unknown[], everyMs: number): void {
@@ -71,11 +71,14 @@ export function usePages<P extends Page>(read: (cursor?: string) => Promise<P>, 
 
 /** Loading, a failure with a way on, and the way to the next page. */
 export function More({ of, label = w.organization.more }: { of: { rows: unknown[] | null; fault: string; hasMore: boolean; isBusy: boolean; more: () => void; retry: () => void }; label?: string }) {
+  const hasButton = of.hasMore && !of.fault;
+  // The button that had the focus goes with the last page, or gives way to a failure.
+  useEffect(() => (hasButton ? () => refocus() : undefined), [hasButton]);
   return (
     <>
       {!of.rows && !of.fault && <p class="hint" role="status">{w.loading}</p>}
       {of.fault && <Failed text={of.fault} onRetry={of.retry} />}
-      {of.hasMore && !of.fault && <button type="button" class="plain" disabled={of.isBusy} onClick={of.more}>{label}</button>}
+      {hasButton && <button type="button" class="plain" aria-disabled={of.isBusy} onClick={of.more}>{label}</button>}
     </>
   );
 }
