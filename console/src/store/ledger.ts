@@ -33,13 +33,11 @@ export class Ledger {
   load(): Promise<void> {
     this.isOld.value = false;
     const pages = this.pages = Math.min(this.pages, MOST_REREAD);
-    return this.read(async () => {
-      return Promise.all(this.filters.map(async filter => {
-        let part: Part = { rows: [], cursor: undefined };
-        for (let page = 0; page < pages && (page === 0 || part.cursor); page++) part = await next(this.scope, filter, part);
-        return part;
-      }));
-    });
+    return this.read(() => Promise.all(this.filters.map(async filter => {
+      let part: Part = { rows: [], cursor: undefined };
+      for (let page = 0; page < pages && (page === 0 || part.cursor); page++) part = await next(this.scope, filter, part);
+      return part;
+    })));
   }
 
   async more(): Promise<void> {
