@@ -66,6 +66,12 @@ test("rooms_are_made_renamed_stopped_and_deleted", async t => {
   const asked = await server.say(room, "@admin/writer wait", writer);
   await page.locator(`#row-${asked.id} .delivery > summary`).click();
   await page.getByText("It is stopped in this room.").waitFor();
+  // Whether the caller's organization is paused does not matter here: the room may be of another one.
+  await server.call("POST", "/me/organization/pause", { reason: "Later" });
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await page.locator(".linkbar", { hasText: "The organization has been paused" }).waitFor();
+  await page.locator(".strip").getByRole("button", { name: "Resume agents" }).waitFor();
+  await server.call("POST", "/me/organization/resume", {});
   await page.locator(".strip").getByRole("button", { name: "Resume agents" }).click();
   await gone(page.locator(".strip"));
 
@@ -152,6 +158,85 @@ test("a_dead_message_is_retried_and_sent_again", async t => {
   await page.locator(".delivery.dead").getByText("Replaced by a new message.").waitFor();
   const open = await server.call("GET", `/me/work?agent_id=${agents.Writer.id}&chat_id=${room}`);
   assert.equal(open.length, 2);
+  assertClean(seen);
+});
+
+test("a_retry_that_is_not_taken_up_offers_a_new_message", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  const writer = await server.agent("Writer");
+  const room = await server.room("Plans", writer);
+  const path = `/agent/chats/${room}/messages`;
+  const message = await server.say(room, "@admin/writer please", writer);
+  const fail = async () => {
+    await server.call("POST", `${path}/${message.id}/processing`, {}, writer.key);
+    await server.call("POST", `${path}/${message.id}/failed`, { error: "Timeout" }, writer.key);
+  };
+  await fail();
+  // As if the agent were connected: it does not begin, or fails at once.
+  let isFailing = false;
+  await page.route("**/retry", async route => {
+    const answer = await route.fetch();
+    if (isFailing) await fail();
+    const item = await server.call("GET", `/me/work/${message.id}/${writer.id}`);
+    assert.equal(item.state, isFailing ? "failed" : "new");
+    await route.fulfill({ response: answer, json: { data: { ...item, agent: { ...item.agent, connected: true }, taken_up: false } } });
+  });
+  await logIn(it);
+  await openRoom(it, room);
+  const notice = page.locator(".notice");
+  const retry = async state => {
+    await page.locator(`.delivery.${state} summary`).click();
+    await page.getByRole("button", { name: "Retry" }).click();
+    await notice.waitFor();
+  };
+  await retry("failed");
+  // What was not received cannot be sent again.
+  assert.equal(await notice.getByRole("button", { name: "Send as new message" }).count(), 0);
+  await page.locator(".delivery.new").waitFor();
+  await gone(notice);
+  // It is in another state after the retry than before.
+  await server.call("POST", `/me/work/${message.id}/${writer.id}/dead-letter`, { reason: "Later" });
+  await page.locator(".delivery.dead").waitFor();
+  await page.reload();
+  isFailing = true;
+  await retry("dead");
+  await notice.getByRole("button", { name: "Send as new message" }).click();
+  await until("the new text is there", async () => (await shownTexts(page)).length === 2);
+  await page.locator(".delivery.dead").getByText("Replaced by a new message.").waitFor();
+  assert.equal(await page.locator(".notice.error").count(), 0);
+  assertClean(seen);
+});
+
+test("a_key_is_shown_though_the_dialog_was_closed", async t => {
+  const it = await world(t);
+  const { page, base, server, seen } = it;
+  await logIn(it);
+  let go;
+  let isHeld;
+  await page.route("**/agents/register", async route => {
+    isHeld = true;
+    await new Promise(resolve => { go = resolve; });
+    await route.continue();
+  });
+  const register = async () => {
+    isHeld = false;
+    await page.goto(`${base}/agents/new`);
+    await page.getByLabel("Name").fill("Writer");
+    await page.getByLabel("What does it do?").fill("Writes");
+    await page.getByRole("button", { name: "Register", exact: true }).click();
+    await until("the request is on its way", () => isHeld);
+    await page.keyboard.press("Escape");
+    await gone(page.locator("dialog"));
+    go();
+  };
+  await register();
+  await page.locator("dialog[open]").waitFor();
+  const shown = await page.getByRole("group", { name: "Start the agent with it" }).innerText();
+  await server.call("GET", "/agent/me", undefined, /BAND_API_KEY=(\S+)/.exec(shown)[1]);
+  // A failure is told as well.
+  await register();
+  await page.locator(".notice.error", { hasText: "already been taken" }).waitFor();
   assertClean(seen);
 });
 

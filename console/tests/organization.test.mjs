@@ -243,6 +243,43 @@ test("budgets_are_set_used_up_and_removed", async t => {
   assertClean(seen);
 });
 
+test("what_others_change_meanwhile_is_not_undone", async t => {
+  const it = await world(t);
+  const { page, base, server, seen } = it;
+  const writer = await server.agent("Writer");
+  await logIn(it);
+  await page.goto(`${base}/organization/limits`);
+  await page.getByRole("button", { name: "Change rules" }).click();
+  await page.getByLabel("Replies of agents in a row").fill("7");
+  await server.call("PATCH", "/me/organization", { organization: { foreign: "hold" } });
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await page.locator("main dd", { hasText: "As with Label" }).waitFor();
+  await submit(page, "Save");
+  await page.locator("dialog").waitFor({ state: "detached" });
+  const one = await server.call("GET", "/me/organization");
+  assert.deepEqual([one.foreign, one.max_hops], ["hold", 7]);
+
+  await page.getByRole("button", { name: "Set budgets" }).click();
+  await page.getByLabel("Room, per day: messages").fill("20");
+  await server.call("PATCH", "/me/organization/budgets", { budgets: { agent_messages: 34567 } });
+  await page.getByText("34,567").waitFor({ timeout: 40_000 });
+  await submit(page, "Save");
+  await page.locator("dialog").waitFor({ state: "detached" });
+  const budgets = await server.call("GET", "/me/organization/budgets");
+  assert.deepEqual([budgets.agent_messages, budgets.room_messages], [34567, 20]);
+
+  await page.goto(`${base}/agents/${writer.id}`);
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.locator("dialog").getByLabel("Name").fill("Author");
+  await server.call("PATCH", `/me/agents/${writer.id}`, { agent: { description: "From elsewhere" } });
+  await page.getByText("From elsewhere").waitFor();
+  await submit(page, "Save");
+  await page.locator("dialog").waitFor({ state: "detached" });
+  const agent = await server.call("GET", `/me/agents/${writer.id}`);
+  assert.deepEqual([agent.name, agent.description], ["Author", "From elsewhere"]);
+  assertClean(seen);
+});
+
 test("the_audit_log_is_read_in_pages", async t => {
   const it = await world(t);
   const { page, base, server, seen } = it;

@@ -152,6 +152,8 @@ test("a_new_password_keeps_this_page_and_ends_the_others", async t => {
   };
   await change("not the password", NEW_PASSWORD);
   await form.locator(".field .fault").waitFor();
+  const hasFocus = () => page.evaluate(() => document.activeElement?.textContent === "Change password");
+  await until("the button has the focus", hasFocus);
   await change(PASSWORD, "password123");
   await until("the new one is refused", async () => (await form.getByLabel("New password").getAttribute("aria-invalid")) === "true");
   await other.page.getByRole("navigation").waitFor();
@@ -163,6 +165,7 @@ test("a_new_password_keeps_this_page_and_ends_the_others", async t => {
   await change(PASSWORD, NEW_PASSWORD);
   await page.getByText("The password was changed.").waitFor();
   assert.equal(await form.getByLabel("Current password").inputValue(), "");
+  assert.equal(await hasFocus(), true);
   await other.page.getByText("Your session has ended. Log in again.").waitFor();
   await until("the socket is back", () => page.getByRole("navigation").getByText("Connected").isVisible());
   assert.equal(await page.evaluate(() => globalThis.wasOut), false);

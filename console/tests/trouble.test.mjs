@@ -181,6 +181,45 @@ test("another_user_gets_nothing_of_the_first", async t => {
   assertClean(seen);
 });
 
+test("an_answer_for_the_first_user_does_not_reach_the_second", async t => {
+  const it = await world(t);
+  const { page, context, base, server, seen } = it;
+  await server.agent("Confidential");
+  const key = await invited(server, "bob");
+  await logIn(it);
+  let release;
+  const isHeld = new Promise(resolve => {
+    void page.route("**/me/peers?*", async route => {
+      const answer = await route.fetch();
+      resolve();
+      await new Promise(go => { release = go; });
+      await route.fulfill({ response: answer });
+    }, { times: 1 });
+  });
+  await page.keyboard.press("Control+k");
+  await isHeld;
+  const tab = await context.newPage();
+  await tab.goto(`${base}/settings`);
+  await tab.getByRole("navigation").waitFor();
+  await tab.evaluate(async api_key => {
+    const answer = await fetch("/console/session", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ api_key }) });
+    if (!answer.ok) throw new Error(await answer.text());
+    new BroadcastChannel("parlance").postMessage("in");
+  }, key);
+  await page.getByRole("navigation").getByText("bob Ray").waitFor();
+  const own = page.waitForResponse(/\/me\/peers\?/);
+  await page.keyboard.press("Control+k");
+  await own;
+  const late = page.waitForEvent("requestfinished", request => request.url().includes("/me/peers"));
+  release();
+  await late;
+  await page.getByRole("combobox").fill("con");
+  await page.evaluate(() => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  assert.equal(await page.getByRole("option", { name: /Confidential/ }).count(), 0);
+  assert.equal(await page.locator(".notice.error").count(), 0);
+  assertClean(seen);
+});
+
 for (const fault of ["cut", "gateway"]) {
   test(`a_log_out_that_failed_says_so_and_is_repeated: ${fault}`, async t => {
     const it = await world(t);

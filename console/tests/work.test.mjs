@@ -110,8 +110,11 @@ test("all_that_match_are_retried", async t => {
   await visit(it, "/work?state=failed");
   await shows(page, 100);
   await page.getByText("Covers the 100 loaded items only.").waitFor();
-  await page.getByRole("button", { name: "Load more" }).click();
+  await page.getByRole("button", { name: "Load more" }).focus();
+  await page.keyboard.press("Enter");
   await shows(page, 130);
+  // The button has gone with the last page, and the focus is not lost.
+  await until("the heading has the focus", () => page.evaluate(() => document.activeElement?.tagName === "H1"));
   await page.reload();
   await shows(page, 100);
 
@@ -127,7 +130,7 @@ test("all_that_match_are_retried", async t => {
   await dialog(page).getByRole("button", { name: "Done" }).click();
   assert.equal((await work(server, "state=failed")).length, 65);
 
-  // More than a page is changed by the server, 100 with each request.
+  // All that match are those that were counted, and not what comes later.
   await page.getByRole("link", { name: "All open" }).click();
   await page.getByRole("link", { name: "Clear filters" }).click();
   await shows(page, 100);
@@ -135,11 +138,13 @@ test("all_that_match_are_retried", async t => {
   await page.getByRole("button", { name: "Choose all that match" }).click();
   await page.getByRole("button", { name: "Dead-letter…" }).click();
   await dialog(page).getByText("Dead-letter 130 items?").waitFor();
+  const late = await server.say(await server.room("Late", writer), "@admin/writer something new", writer);
   await dialog(page).getByLabel("Reason").fill("Start again");
   await dialog(page).getByRole("button", { name: "Dead-letter", exact: true }).click();
-  await dialog(page).getByText("130 items dead-lettered.").waitFor();
+  await dialog(page).getByText("130 items dead-lettered.").waitFor({ timeout: 60_000 });
   await dialog(page).getByRole("button", { name: "Done" }).click();
-  await page.getByText("Nothing here").waitFor();
+  await shows(page, 1);
+  assert.equal((await server.call("GET", `/me/work/${late.id}/${writer.id}`)).state, "new");
   await page.getByRole("link", { name: "Dead-lettered" }).click();
   await shows(page, 100);
   await page.getByLabel("Choose all shown").check();
@@ -147,7 +152,7 @@ test("all_that_match_are_retried", async t => {
   await page.getByRole("button", { name: "Retry", exact: true }).click();
   await dialog(page).getByText("Retry 130 items?").waitFor();
   await dialog(page).getByRole("button", { name: "Retry", exact: true }).click();
-  await dialog(page).getByText("130 items retried.").waitFor();
+  await dialog(page).getByText("130 items retried.").waitFor({ timeout: 60_000 });
   await dialog(page).getByRole("button", { name: "Done" }).click();
   await page.getByText("Nothing here").waitFor();
   assert.deepEqual(await work(server, "state=dead"), []);
@@ -400,6 +405,9 @@ test("what_followed_from_a_message_is_a_tree", async t => {
   const HOPS = 56;
   const room = await server.room("Talk", writer, reader);
   await server.call("PATCH", `/me/chats/${room}`, { chat: { max_hops: HOPS - 1 } });
+  const other = await server.room("Elsewhere", writer, reader);
+  await server.call("PATCH", `/me/chats/${other}`, { chat: { max_hops: 1 } });
+  let elsewhere;
   const root = await server.say(room, "@admin/writer talk to the reader", writer);
   let last = root.id;
   for (let hop = 1; hop <= HOPS; hop++) {
@@ -407,6 +415,8 @@ test("what_followed_from_a_message_is_a_tree", async t => {
     await ask(server, from, "POST", `/chats/${room}/messages/${last}/processing`);
     if (hop === 1) for (const content of ["I think", "I think more"]) await ask(server, from, "POST", `/chats/${room}/events`, { event: { content, message_type: "thought", metadata: {} } });
     if (hop === 1) await ask(server, from, "POST", `/chats/${room}/messages`, { message: { content: "@admin/reader a branch", mentions: [{ id: to.id }] } });
+    // What follows in another room is held as well.
+    if (hop === 3) elsewhere = await ask(server, from, "POST", `/chats/${other}/messages`, { message: { content: "@admin/reader elsewhere", mentions: [{ id: to.id }] } });
     const sent = await ask(server, from, "POST", `/chats/${room}/messages`, { message: { content: `@${to.handle} hop ${hop}`, mentions: [{ id: to.id }] } });
     await ask(server, from, "POST", `/chats/${room}/messages/${last}/processed`);
     last = sent.id;
@@ -429,17 +439,18 @@ test("what_followed_from_a_message_is_a_tree", async t => {
   assert.equal(await page.locator(".tree article > .hint", { hasText: /^follows from/ }).count(), 1);
   await page.getByText(/No tokens reported · 1 delivery held/).waitFor();
   await page.getByRole("button", { name: "Release what is held…" }).click();
-  await dialog(page).getByText("Retry 1 item?").waitFor();
-  await dialog(page).getByRole("button", { name: "Retry", exact: true }).click();
-  await dialog(page).getByText("1 item retried.").waitFor();
+  await dialog(page).getByText("Release 1 message?").waitFor();
+  await dialog(page).getByRole("button", { name: "Release", exact: true }).click();
+  await dialog(page).getByText("1 message released.").waitFor();
   await dialog(page).getByRole("button", { name: "Done" }).click();
   await gone(page.locator(`#tree-${last} .delivery.held`));
+  assert.equal((await server.call("GET", `/me/work/${elsewhere.id}/${reader.id}`)).state, "held");
   // What comes later appears.
-  const other = await server.say(room, "@admin/writer something else", writer);
+  const unrelated = await server.say(room, "@admin/writer something else", writer);
   await ask(server, writer, "POST", `/chats/${room}/messages/${last}/processing`);
   const later = await ask(server, writer, "POST", `/chats/${room}/messages`, { message: { content: "@admin/reader later", mentions: [{ id: reader.id }] } });
   await page.locator(`#tree-${later.id}`).waitFor();
-  assert.equal(await page.locator(`#tree-${other.id}`).count(), 0);
+  assert.equal(await page.locator(`#tree-${unrelated.id}`).count(), 0);
   await page.locator(`#tree-${last}`).getByRole("link", { name: "Show in room" }).click();
   await page.locator(`#row-${last}.target`).waitFor();
   // A message that is not there.

@@ -128,9 +128,9 @@ function Actions({ place, delivery, flags, isParticipant, onItem }: Given & { fl
     const line = box.current?.closest("details")?.querySelector("summary");
     setTimeout(() => line?.focus());
   };
-  const act = async (deed: Deed): Promise<Item & Partial<RetriedWorkView>> => {
+  const act = async (deed: Deed, from = state): Promise<Item & Partial<RetriedWorkView>> => {
     try {
-      const item = await change(place, state, deed);
+      const item = await change(place, from, deed);
       onItem?.(item);
       refreshAttention();
       return item;
@@ -144,14 +144,18 @@ function Actions({ place, delivery, flags, isParticipant, onItem }: Given & { fl
     setBusy(true);
     work().then(settle, complain).finally(() => setBusy(false));
   };
-  const again = async (): Promise<void> => {
-    await act({ kind: "sendAgain" });
+  const again = (from = state) => async (): Promise<void> => {
+    await act({ kind: "sendAgain" }, from);
     inform(w.delivery.sentAgain);
   };
   const tryAgain = async (): Promise<void> => {
     const answer = await act({ kind: "retry" });
     if (answer.taken_up) inform(w.delivery.retried(agent.name));
-    else if (answer.agent.connected) inform(w.delivery.notTaken(agent.name), isParticipant ? { label: w.delivery.sendAgain, run: () => run(again) } : undefined);
+    else if (answer.agent.connected) {
+      const after = answer.state as State;
+      const isOffered = isParticipant && canDo(after, answer.flags, answer.replaced_by).sendAgain;
+      inform(w.delivery.notTaken(agent.name), isOffered ? { label: w.delivery.sendAgain, run: () => run(again(after)) } : undefined);
+    }
   };
   const done = (text: string): void => {
     inform(text);
@@ -165,7 +169,7 @@ function Actions({ place, delivery, flags, isParticipant, onItem }: Given & { fl
       {can.interrupt && isMine(agent.id) && ask("interrupt", w.work.interrupt)}
       {can.deadLetter && ask("deadLetter", w.delivery.deadLetter)}
       {isParticipant && can.reassign && ask("reassign", w.work.reassign)}
-      {isParticipant && can.sendAgain && <button type="button" class="plain small" disabled={isBusy} onClick={() => run(again)}>{w.delivery.sendAgain}</button>}
+      {isParticipant && can.sendAgain && <button type="button" class="plain small" disabled={isBusy} onClick={() => run(again())}>{w.delivery.sendAgain}</button>}
       {asking === "deadLetter" && <DeadLetter name={agent.name} onClose={close} onSubmit={async reason => { await act({ kind: "deadLetter", reason }); done(w.delivery.deadLettered); }} />}
       {asking === "reassign" && <Reassign place={place} name={agent.name} onClose={close} onSubmit={async (to, reason) => { await act({ kind: "reassign", to, reason }); done(w.work.reassigned); }} />}
       {asking === "interrupt" && (

@@ -1,9 +1,9 @@
 // Modal dialogs, on the browser's own element: it keeps the focus inside, and gives it back.
 
 import type { ComponentChildren } from "preact";
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { explain, faultOf } from "../pure/errors.ts";
-import { inform } from "../store/notices.ts";
+import { complain, inform } from "../store/notices.ts";
 import { w } from "../words.ts";
 import { Field } from "./Field.tsx";
 import { Icon } from "./Icon.tsx";
@@ -103,17 +103,19 @@ export function Fault({ text, id }: { text: string; id?: string }) {
   return <p class="fault" id={id} role="alert">{text}</p>;
 }
 
-/** Runs `work` when a form is sent, once at a time, and keeps its failure. */
+/** Runs `work` when a form is sent, once at a time, and keeps its failure. Once the form is gone, a notice tells it. */
 export function useForm(work: (data: FormData) => Promise<void>) {
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<unknown>(null);
+  const isGone = useRef(false);
+  useEffect(() => () => { isGone.current = true; }, []);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (isBusy) return;
     const data = new FormData(event.currentTarget as HTMLFormElement);
     setBusy(true);
     setFault(null);
-    work(data).catch(setFault).finally(() => setBusy(false));
+    work(data).catch(cause => (isGone.current ? complain : setFault)(cause)).finally(() => setBusy(false));
   };
   let isPlaced = false;
   return {

@@ -19,12 +19,15 @@ interface Found { items: Item[]; isMore: boolean }
 /** What was chosen: these items, or all that match. */
 export type Target = { items: Item[] } | { filters: Filter[] };
 
-export function WorkBulk({ kind, scope, target, onItem, onClose }: { kind: Deed["kind"]; scope: Scope; target: Target; onItem: (item: Item) => void; onClose: (didRun: boolean) => void }) {
-  const words = w.work.bulk[kind];
+interface Words { title: string; text: (count: string) => string; done: (count: string) => string; many?: (count: number, isMore: boolean) => string }
+
+export function WorkBulk({ kind, words = w.work.bulk[kind], scope, target, onItem, onClose }: { kind: Deed["kind"]; words?: Words; scope: Scope; target: Target; onItem: (item: Item) => void; onClose: (didRun: boolean) => void }) {
+  const many = words.many ?? w.work.bulkMany;
   const filters = useMemo(() => ("filters" in target ? (kind === "retry" ? retryable(target.filters) : target.filters) : []), []);
-  // The API changes all that match by itself, but not by their error, and it sends nothing again.
-  const isByServer = "filters" in target && kind !== "sendAgain" && filters.every(one => !one.error);
   const [found, setFound] = useState<Found | null>("items" in target ? { items: target.items, isMore: false } : null);
+  // What was counted is changed as it was. The API changes more than that by itself, but not by their error, and it sends
+  // nothing again.
+  const isByServer = found?.isMore && kind !== "sendAgain" && filters.every(one => !one.error);
   const [fault, setFault] = useState("");
   const [run, setRun] = useState<Run | null>(null);
   const [reason, setReason] = useState("");
@@ -44,14 +47,14 @@ export function WorkBulk({ kind, scope, target, onItem, onClose }: { kind: Deed[
     return false;
   };
   const close = (): void => onClose(run !== null);
-  const count = found ? w.work.bulkMany(found.items.length, found.isMore) : "";
-  if (run) return <Running run={run} title={words.title} of={found!.isMore && isByServer ? count : String(found!.items.length)} done={words.done} onClose={close} />;
+  const count = found ? many(found.items.length, found.isMore) : "";
+  if (run) return <Running run={run} title={words.title} of={isByServer ? count : String(found!.items.length)} done={count => words.done(many(count, false))} onClose={close} />;
   return (
     <Confirm title={words.title} submit={words.title} danger={kind === "deadLetter"} isReady={Boolean(found?.items.length)} onSubmit={submit} onClose={close}>
       {!found ? !fault && <p class="hint" role="status">{w.work.bulkCounting}</p> : found.items.length === 0 ? <p>{w.work.bulkNone}</p> : (
         <>
           <p>{words.text(count)}</p>
-          {found.isMore && !isByServer && <p class="hint">{w.work.bulkFirst(found.items.length)}</p>}
+          {found.isMore && <p class="hint">{isByServer ? w.work.bulkLater : w.work.bulkFirst(found.items.length)}</p>}
           {kind === "reassign" && <ChooseAgent agents={[...new Map([...found.items.map(one => one.agent), ...agents.value].map(one => [one.id, one])).values()]} value={to} onChoose={setTo} />}
           {(kind === "deadLetter" || kind === "reassign") && <ReasonField value={reason} onInput={setReason} isOptional={kind === "reassign"} />}
         </>
@@ -61,7 +64,7 @@ export function WorkBulk({ kind, scope, target, onItem, onClose }: { kind: Deed[
   );
 }
 
-function Running({ run, title, of, done, onClose }: { run: Run; title: string; of: string; done: (count: string) => string; onClose: () => void }) {
+function Running({ run, title, of, done, onClose }: { run: Run; title: string; of: string; done: (count: number) => string; onClose: () => void }) {
   useEffect(() => () => run.stop(), []);
   const { changed, skipped, refused, fault, isOver, isStopped } = run.progress.value;
   const all = [...refused];
@@ -70,7 +73,7 @@ function Running({ run, title, of, done, onClose }: { run: Run; title: string; o
     <Dialog title={title} onClose={isOver ? onClose : () => run.stop()}>
       <div>
         <div role="status" class="report">
-          {isOver ? <p>{done(w.work.bulkMany(changed, false))}</p> : <p>{w.work.bulkProgress(total, of)}</p>}
+          {isOver ? <p>{done(changed)}</p> : <p>{w.work.bulkProgress(total, of)}</p>}
           {isOver && isStopped && <p>{w.work.bulkStopped}</p>}
           {all.map(([why, count]) => <p key={why}>{w.work.bulkRefused(count, why)}</p>)}
           {skipped > 0 && <p>{w.work.bulkSkipped(skipped)}</p>}

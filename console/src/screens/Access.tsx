@@ -1,7 +1,7 @@
 // Sections of the settings: the password, API keys, and sessions.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Confirm, Fault, passwordIn, typed, useConfirm, useForm } from "../parts/Dialog.tsx";
 import { Field, Select, Switch } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
@@ -20,22 +20,21 @@ import { changePassword, user } from "../wire/session.ts";
 import { w } from "../words.ts";
 
 export function Password() {
-  /** Empties the fields. */
-  const [round, setRound] = useState(0);
+  const box = useRef<HTMLFormElement>(null);
   const form = useForm(async data => {
     await changePassword(String(data.get("current")), String(data.get("new")));
     inform(w.access.passwordChanged);
-    setRound(round + 1);
+    box.current?.reset();
   });
   const field = { type: "password", required: true, maxLength: 256 } as const;
   return (
     <Section title={w.access.password} intro={w.access.passwordText}>
-      <form onSubmit={form.submit} class="narrow" key={round}>
+      <form onSubmit={form.submit} class="narrow" ref={box}>
         <input type="hidden" name="username" autocomplete="username" value={user.value!.handle} />
         <Field {...field} label={w.access.currentPassword} name="current" autocomplete="current-password" fault={form.at("current_password")} />
         <Field {...field} label={w.password.new} hint={w.password.hint} name="new" minLength={10} autocomplete="new-password" fault={form.at("new_password")} />
         <Fault text={form.rest()} />
-        <button class="plain" disabled={form.isBusy}>{w.access.changePassword}</button>
+        <button class="plain" aria-disabled={form.isBusy}>{w.access.changePassword}</button>
       </form>
     </Section>
   );

@@ -1,5 +1,6 @@
 // What an agent is and may do, and the dialog that changes it.
 
+import { useState } from "preact/hooks";
 import { Confirm, typed, typedNumber } from "../parts/Dialog.tsx";
 import { Field, Switch } from "../parts/Field.tsx";
 import { Section } from "../parts/Page.tsx";
@@ -28,8 +29,10 @@ export function About({ agent }: { agent: Agent }) {
   );
 }
 
-export function EditAgent({ agent, onClose }: { agent: Agent; onClose: () => void }) {
+export function EditAgent({ agent: now, onClose }: { agent: Agent; onClose: () => void }) {
   const words = w.agentWork;
+  // As it was when the dialog opened: what others change meanwhile is not undone.
+  const [agent] = useState(now);
   const save = async (data: FormData): Promise<void> => {
     const wanted = changed<Changes>(agent as Changes, {
       name: typed(data, "name"), description: typed(data, "description"), bio: typed(data, "bio") || null, model_type: typed(data, "model_type") || null,

@@ -1,6 +1,6 @@
 // The caller's agents, and the dialog that registers one.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { Confirm, passwordIn, typed } from "../parts/Dialog.tsx";
 import { Face, Presence } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
@@ -10,7 +10,7 @@ import { awaySince, Secret } from "../parts/Secret.tsx";
 import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { since } from "../pure/when.ts";
-import { agents, findDisconnect, isLoading, presence, register, watchPresence, type Agent, type Registered } from "../store/agents.ts";
+import { agents, findDisconnect, isLoading, presence, register, registered, watchPresence, type Agent } from "../store/agents.ts";
 import { now } from "../store/now.ts";
 import { BASE, go } from "../store/route.ts";
 import { w } from "../words.ts";
@@ -19,6 +19,11 @@ const WATCH_MS = 5000;
 
 export function Agents({ isRegistering, onRoom }: { isRegistering: boolean; onRoom: (agent: Id) => void }) {
   useEffect(() => watchPresence(WATCH_MS), []);
+  const done = registered.value;
+  const close = (): void => {
+    registered.value = null;
+    go("/agents", true);
+  };
   return (
     <Page title={w.agents.title} name={isRegistering ? w.registering.title : undefined} intro={w.agents.intro} action={<>
       <a class="button plain" href={`${BASE}/usage`}>{w.usage.title}</a>
@@ -28,7 +33,8 @@ export function Agents({ isRegistering, onRoom }: { isRegistering: boolean; onRo
         <ul class="cards">{agents.value.map(one => <Item key={one.id} agent={one} />)}</ul>
       )}
       {agents.value.length === 0 && (isLoading.value ? <p class="hint" role="status">{w.loading}</p> : <Nothing icon="bot" title={w.agents.none} text={w.agents.noneText} />)}
-      {isRegistering && <RegisterAgent onClose={() => go("/agents", true)} onRoom={onRoom} />}
+      {done ? <Secret registered={done} isNew onClose={close} onRoom={() => { close(); onRoom(done.agent.id); }} />
+        : isRegistering && <RegisterAgent onClose={close} />}
     </Page>
   );
 }
@@ -52,11 +58,9 @@ function Item({ agent }: { agent: Agent }) {
   );
 }
 
-export function RegisterAgent({ onClose, onRoom }: { onClose: () => void; onRoom: (agent: Id) => void }) {
-  const [registered, setRegistered] = useState<Registered | null>(null);
-  if (registered) return <Secret registered={registered} isNew onClose={onClose} onRoom={() => { onClose(); onRoom(registered.agent.id); }} />;
+function RegisterAgent({ onClose }: { onClose: () => void }) {
   const submit = async (data: FormData): Promise<false> => {
-    setRegistered(await register(typed(data, "name"), typed(data, "description"), passwordIn(data)));
+    await register(typed(data, "name"), typed(data, "description"), passwordIn(data));
     return false;
   };
   return (

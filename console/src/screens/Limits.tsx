@@ -93,8 +93,9 @@ function Level({ used, amount, text }: { used: number; amount: number; text: str
   );
 }
 
-function SetBudgets({ amounts, onDone, onClose }: { amounts: BudgetsView; onDone: (next: BudgetsView) => void; onClose: () => void }) {
+function SetBudgets({ amounts: now, onDone, onClose }: { amounts: BudgetsView; onDone: (next: BudgetsView) => void; onClose: () => void }) {
   const words = w.organization;
+  const [amounts] = useState(now);
   const names = SCOPES.flatMap(scope => KINDS.map((kind): [Budget, string] => [`${scope}_${kind}`, words.budgetLabel(words.scopes[scope], words.kinds[kind])]));
   const save = async (data: FormData): Promise<void> => {
     const wanted = changed<{ [one in Budget]?: number | null }>(amounts, Object.fromEntries(names.map(([name]) => [name, typedNumber(data, name)])));
@@ -129,11 +130,12 @@ function RuleSheet({ one, onEdit }: { one: OrganizationView; onEdit: () => void 
   );
 }
 
-function SetRules({ one, onClose }: { one: OrganizationView; onClose: () => void }) {
+function SetRules({ one: now, onClose }: { one: OrganizationView; onClose: () => void }) {
   const words = w.organization;
+  const [one] = useState(now);
   const [foreign, setForeign] = useState(one.foreign);
   const save = (data: FormData): Promise<void> =>
-    change({ foreign: foreign as NonNullable<Rules["foreign"]>, max_hops: typedNumber(data, "max_hops"), max_pair_messages: typedNumber(data, "max_pair_messages") });
+    change(one, { foreign: foreign as NonNullable<Rules["foreign"]>, max_hops: typedNumber(data, "max_hops"), max_pair_messages: typedNumber(data, "max_pair_messages") });
   return (
     <Confirm title={words.rulesEdit} submit={w.save} onSubmit={save} onClose={onClose}>
       {fault => (

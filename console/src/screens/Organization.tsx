@@ -94,9 +94,10 @@ function Leave() {
   );
 }
 
-function Rename({ one, onClose }: { one: OrganizationView; onClose: () => void }) {
+function Rename({ one: now, onClose }: { one: OrganizationView; onClose: () => void }) {
+  const [one] = useState(now);
   return (
-    <Confirm title={w.organization.rename} submit={w.save} onSubmit={data => change({ name: typed(data, "name") })} onClose={onClose}>
+    <Confirm title={w.organization.rename} submit={w.save} onSubmit={data => change(one, { name: typed(data, "name") })} onClose={onClose}>
       {fault => <Field label={w.agents.name} name="name" required maxLength={100} defaultValue={one.name} data-focus fault={fault("name")} />}
     </Confirm>
   );

@@ -18,7 +18,6 @@ import { complain, inform } from "../store/notices.ts";
 import { dropOutbox } from "../store/outbox.ts";
 import { OpenRoom } from "../store/room.ts";
 import { drop, find, gone, isObserved, openRoom, read, roomOf, take, touch } from "../store/rooms.ts";
-import { organization } from "../store/organization.ts";
 import { BASE, go } from "../store/route.ts";
 import { call } from "../wire/call.ts";
 import { user } from "../wire/session.ts";
@@ -113,8 +112,7 @@ function Open({ id, at }: { id: Id; at: string | null }) {
         </header>
         {row?.work_status === "stopped" && (
           <p class="strip"><Icon name="octagon-pause" size={16} />{w.room.stopped}
-            {/* Nothing resumes in a paused organization; the bar above says that it is. */}
-            {isOwner && !organization.value?.pause && <button type="button" class="link" onClick={() => void control("playAgents", w.room.playDone)()}>{w.room.play}</button>}</p>
+            {isOwner && <button type="button" class="link" onClick={() => void control("playAgents", w.room.playDone)()}>{w.room.play}</button>}</p>
         )}
         <Feed key={`${id}-${at}`} room={room} isParticipant={isParticipant} at={at} />
         <Working room={room} />

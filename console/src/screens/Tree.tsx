@@ -54,6 +54,7 @@ export function Tree({ room, message }: { room: Id; message: Id }) {
         </div>
       )}
       <Fault text={tree.fault.value} />
+      <p class="hint" role="status">{tree.isLong.value && <>{w.tree.long} <button type="button" class="link" onClick={() => tree.refresh()}>{w.work.refresh}</button></>}</p>
       {!root && tree.isLoading.value && <p class="hint" role="status">{w.loading}</p>}
       <ol class="tree" aria-label={w.tree.list}>
         {rows.map(row => (
@@ -64,7 +65,8 @@ export function Tree({ room, message }: { room: Id; message: Id }) {
         ))}
       </ol>
       {cursor && <button type="button" class="plain" disabled={tree.isLoading.value} onClick={() => tree.more()}>{w.loadMore}</button>}
-      {isAsking && <WorkBulk kind="retry" scope="mine" target={{ filters: [{ state: "held", root: rootId! }] }} onItem={() => undefined} onClose={() => setAsking(false)} />}
+      {isAsking && <WorkBulk kind="retry" words={w.tree.releasing} scope="mine" target={{ filters: [{ state: "held", root: rootId!, chat_id: room }] }} onItem={() => undefined}
+        onClose={didRun => { setAsking(false); if (didRun) tree.refresh(); }} />}
     </Page>
   );
 }

@@ -12,8 +12,9 @@ import { since } from "../pure/when.ts";
 import { filtersOf, groupsOf, isOrganization, keyOf, viewOf, VIEWS, type Item, type View } from "../pure/work.ts";
 import { agents } from "../store/agents.ts";
 import { refreshAttention, workChanges } from "../store/attention.ts";
-import { findRole, isAdmin, Ledger } from "../store/ledger.ts";
+import { Ledger } from "../store/ledger.ts";
 import { now } from "../store/now.ts";
+import { isAdmin } from "../store/organization.ts";
 import { rooms } from "../store/rooms.ts";
 import { BASE, go, place } from "../store/route.ts";
 import type { Deed } from "../store/work.ts";
@@ -32,7 +33,6 @@ export function Work() {
   const search = query.toString();
   const ledger = useMemo(() => new Ledger(isOrganization(query) ? "organization" : "mine", filtersOf(query)), [search]);
   useEffect(() => {
-    findRole();
     void ledger.load();
     return () => ledger.close();
   }, [ledger]);
@@ -104,7 +104,7 @@ function List({ ledger, view }: { ledger: Ledger; view: View | undefined }) {
   useEffect(() => {
     if (change === seen.current) return;
     seen.current = change;
-    if (!isHeld.current && !ledger.isLoading.value && !box.current?.querySelector("details[open]")) void ledger.load();
+    if (!isHeld.current && !ledger.isLoading.value && !box.current?.querySelector("details[open]")) ledger.refresh();
   }, [change]);
 
   // The row that had the focus may have gone.
@@ -128,7 +128,7 @@ function List({ ledger, view }: { ledger: Ledger; view: View | undefined }) {
     setAsking(null);
     if (!didRun) return;
     none();
-    void ledger.load();
+    ledger.refresh();
     refreshAttention();
   };
   const start = (kind: Deed["kind"]) => (): void => setAsking({ kind, target: isAll ? { filters: ledger.filters } : { items: picked } });
@@ -137,6 +137,7 @@ function List({ ledger, view }: { ledger: Ledger; view: View | undefined }) {
     <>
       {ledger.scope === "mine" && <Groups rows={rows} hasMore={hasMore} />}
       <Fault text={ledger.fault.value} />
+      <p class="hint" role="status">{ledger.isOld.value && <>{w.work.newer} <button type="button" class="link" onClick={() => void ledger.load()}>{w.work.refresh}</button></>}</p>
       <div ref={box}>
         {rows.length > 0 && (
           <>
@@ -157,7 +158,7 @@ function List({ ledger, view }: { ledger: Ledger; view: View | undefined }) {
         {rows.length === 0 && !ledger.fault.value && (isLoading ? <p class="hint" role="status">{w.loading}</p> : (
           <Nothing icon="check" title={isFresh ? w.work.noneNeedy : w.work.none} text={isFresh ? w.work.noneNeedyText : undefined} />
         ))}
-        {hasMore && <button type="button" class="plain" disabled={isLoading} onClick={() => void ledger.more()}>{w.loadMore}</button>}
+        {hasMore && <button type="button" class="plain" aria-disabled={isLoading} onClick={() => void ledger.more()}>{w.loadMore}</button>}
       </div>
       {asking && <WorkBulk {...asking} scope={ledger.scope} onItem={take} onClose={close} />}
     </>

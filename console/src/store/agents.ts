@@ -124,12 +124,14 @@ async function anyWork(id: Id): Promise<WorkItemView | undefined> {
 }
 
 export interface Registered { agent: Agent; credentials: CredentialsView }
+/** The agent that was registered, until its key was shown: also if the dialog was closed before the answer came. */
+export const registered = signal<Registered | null>(null);
 
-export async function register(name: string, description: string, password?: string): Promise<Registered> {
+export async function register(name: string, description: string, password?: string): Promise<void> {
   const { data } = await call("registerAgent", { body: { agent: { name, description, ...(password ? { current_password: password } : {}) } } });
   put(data.agent);
   present([{ id: data.agent.id, online: false }]);
-  return data;
+  registered.value = data;
 }
 
 export type Changes = Operations["updateAgent"]["body"]["agent"];
@@ -173,4 +175,5 @@ onLeave(() => {
   presence.value = new Map();
   disconnects.value = new Map();
   isLoading.value = true;
+  registered.value = null;
 });

@@ -5,6 +5,7 @@ import { ApiError, explain } from "../pure/errors.ts";
 import { keyOf, type Filter, type Item } from "../pure/work.ts";
 import type { ChangedWorkView } from "../wire/api.ts";
 import { call } from "../wire/call.ts";
+import { user } from "../wire/session.ts";
 import { change, type Deed, type Scope } from "./work.ts";
 
 export interface Progress { changed: number; skipped: number; refused: ReadonlyMap<string, number>; fault: string; isOver: boolean; isStopped: boolean }
@@ -14,6 +15,8 @@ const AT_ONCE = 6;
 
 export class Run {
   readonly progress = signal<Progress>({ changed: 0, skipped: 0, refused: new Map(), fault: "", isOver: false, isStopped: false });
+
+  readonly #me = user.value?.id;
 
   constructor(readonly scope: Scope, readonly deed: Deed, private readonly take: (item: Item) => void) {}
 
@@ -26,8 +29,10 @@ export class Run {
       for (let item = waiting.shift(); item && !this.#isEnding; item = waiting.shift()) {
         const { message_id: message, chat_room_id: room, agent } = item;
         try {
-          this.take(await this.#patiently(() => change({ scope: this.scope, room, message, agent: agent.id }, item!.state as never, this.deed)));
-          this.#note({ changed: this.progress.value.changed + 1 });
+            const answer = await this.#patiently(() => change({ scope: this.scope, room, message, agent: agent.id }, item!.state as never, this.deed));
+            if (!answer) return;
+            this.take(answer);
+            this.#note({ changed: this.progress.value.changed + 1 });
         } catch (cause) {
           // The item, not the run, is refused.
           if (!(cause instanceof ApiError) || ![403, 404, 409, 422].includes(cause.status)) throw cause;
@@ -45,7 +50,8 @@ export class Run {
       for (const { error: _, ...filter } of filters) {
         let cursor: string | null | undefined;
         do {
-          const found: ChangedWorkView = await this.#patiently(() => this.#some({ ...filter, ...(Object.keys(filter).length === 0 ? { all: true } : {}), ...(cursor ? { cursor } : {}) }));
+          const found: ChangedWorkView | undefined = await this.#patiently(() => this.#some({ ...filter, ...(Object.keys(filter).length === 0 ? { all: true } : {}), ...(cursor ? { cursor } : {}) }));
+          if (!found) return;
           this.#note({ changed: this.progress.value.changed + found.changed, skipped: this.progress.value.skipped + found.skipped });
           for (const one of found.refused) {
             const key = keyOf({ message_id: one.message_id, agent: { id: one.agent_id } } as Item);
@@ -69,17 +75,18 @@ export class Run {
     }
   }
 
-  /** A request that was refused because there were too many is sent again later. */
-  async #patiently<T>(send: () => Promise<T>): Promise<T> {
-    for (;;) {
+  /** A request that was refused because there were too many is sent again later, unless the run ends meanwhile. */
+  async #patiently<T>(send: () => Promise<T>): Promise<T | undefined> {
+    while (!this.#isEnding) {
       try { return await send(); } catch (cause) {
-        if (!(cause instanceof ApiError) || cause.status !== 429 || this.#isEnding) throw cause;
-        await new Promise(resolve => setTimeout(resolve, cause.retryAfterMs ?? 1000));
+        if (!(cause instanceof ApiError) || cause.status !== 429) throw cause;
+        for (const until = Date.now() + (cause.retryAfterMs ?? 1000); Date.now() < until && !this.#isEnding;) await new Promise(resolve => setTimeout(resolve, 100));
       }
     }
+    return undefined;
   }
 
-  get #isEnding(): boolean { return this.progress.value.isStopped || this.progress.value.fault !== ""; }
+  get #isEnding(): boolean { return this.progress.value.isStopped || this.progress.value.fault !== "" || user.value?.id !== this.#me; }
   #note(change: Partial<Progress>): void { this.progress.value = { ...this.progress.value, ...change }; }
   #refuse(why: string): void {
     const refused = new Map(this.progress.value.refused);

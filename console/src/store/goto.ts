@@ -10,6 +10,8 @@ import { gone, next, rooms, type Room } from "./rooms.ts";
 const MOST_ROOMS = 10_000;
 const FRESH_MS = 60_000;
 let readAt = 0;
+/** What was asked for in the name of another user is not taken. */
+let turn = 0;
 
 const further = signal<Room[]>([]);
 export const others = signal<Peer[]>([]);
@@ -24,8 +26,9 @@ export const everyRoom = computed(() => {
 export async function load(): Promise<void> {
   if (isReading.value || Date.now() - readAt < FRESH_MS) return;
   isReading.value = true;
+  const mine = turn;
   try {
-    void peers().then(list => { others.value = list; }, complain);
+    void peers().then(list => { if (mine === turn) others.value = list; }, cause => { if (mine === turn) complain(cause); });
     const found: Room[] = [];
     for (let cursor = next.value; cursor && found.length < MOST_ROOMS;) {
       const { data, metadata } = await call("listChats", { query: { limit: 100, include: ["agent_rooms"], cursor, sort_by: "updated_at", order: "desc" } });
@@ -36,11 +39,13 @@ export async function load(): Promise<void> {
     }
     further.value = found;
     readAt = Date.now();
-  } catch (cause) { complain(cause); } finally { isReading.value = false; }
+  } catch (cause) { if (mine === turn) complain(cause); } finally { if (mine === turn) isReading.value = false; }
 }
 
 onLeave(() => {
+  turn++;
   readAt = 0;
+  isReading.value = false;
   further.value = [];
   others.value = [];
 });

@@ -4,11 +4,10 @@ import { batch, signal } from "@preact/signals";
 import { explain } from "../pure/errors.ts";
 import { frontier, keyOf, merge, type Filter, type Item, type Part } from "../pure/work.ts";
 import { call } from "../wire/call.ts";
-import { onLeave } from "../wire/session.ts";
 import type { Scope } from "./work.ts";
 
 const PAGE = 100;
-/** The pages of each part that are read again when something changed. */
+/** The pages of each part that are read again; a longer list is read again only if somebody asks, from its beginning. */
 const MOST_REREAD = 3;
 
 export class Ledger {
@@ -16,25 +15,33 @@ export class Ledger {
   readonly isLoading = signal(true);
   readonly hasMore = signal(false);
   readonly fault = signal("");
+  /** Whether there may be more than is shown. */
+  readonly isOld = signal(false);
   #parts: Part[] = [];
   #pages = 1;
   #turn = 0;
 
   constructor(readonly scope: Scope, readonly filters: Filter[]) {}
 
-  /** Reads what is shown again, or for the first time. */
-  load(): Promise<void> {
-    return this.#read(async () => {
-      const pages = Math.min(this.#pages, MOST_REREAD);
-      return Promise.all(this.filters.map(async filter => {
-        let part: Part = { rows: [], cursor: undefined };
-        for (let page = 0; page < pages && (page === 0 || part.cursor); page++) part = await next(this.scope, filter, part);
-        return part;
-      }));
-    });
+  /** Something changed. What is shown stays. */
+  refresh(): void {
+    if (this.#pages > MOST_REREAD) this.isOld.value = true;
+    else void this.load();
   }
 
-  more(): Promise<void> {
+  /** Reads what is shown again, or for the first time. */
+  load(): Promise<void> {
+    this.isOld.value = false;
+    const pages = this.#pages = Math.min(this.#pages, MOST_REREAD);
+    return this.#read(() => Promise.all(this.filters.map(async filter => {
+      let part: Part = { rows: [], cursor: undefined };
+      for (let page = 0; page < pages && (page === 0 || part.cursor); page++) part = await next(this.scope, filter, part);
+      return part;
+    })));
+  }
+
+  async more(): Promise<void> {
+    if (this.isLoading.value) return;
     this.#pages++;
     return this.#read(() => {
       // The parts that keep rows of the others from being shown.
@@ -92,18 +99,3 @@ export async function collect(scope: Scope, filters: Filter[], most: number, sig
   }
   return { items: merge(parts).slice(0, most), isMore };
 }
-
-/** Whether the caller is an admin of the organization. */
-export const isAdmin = signal(false);
-let asked = false;
-
-export function findRole(): void {
-  if (asked) return;
-  asked = true;
-  call("showOrganization", {}).then(({ data }) => { isAdmin.value = data.role === "admin"; }, () => { asked = false; });
-}
-
-onLeave(() => {
-  isAdmin.value = false;
-  asked = false;
-});

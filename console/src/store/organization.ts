@@ -48,8 +48,9 @@ export function start(): void {
   document.addEventListener("visibilitychange", look);
 }
 
-export async function change(rules: Rules): Promise<void> {
-  const wanted = changed<Rules>(organization.value as Rules, rules);
+/** Changes what differs from what was shown. */
+export async function change(shown: OrganizationView, rules: Rules): Promise<void> {
+  const wanted = changed<Rules>(shown as Rules, rules);
   if (Object.keys(wanted).length > 0) put((await call("renameOrganization", { body: { organization: wanted } })).data);
 }
 

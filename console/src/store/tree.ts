@@ -11,7 +11,7 @@ import { listen } from "../wire/link.ts";
 const PAGE = 100;
 /** Events of one moment are one read. */
 const SOON_MS = 1000;
-/** The pages that are read again after an event. */
+/** The pages that are read again after an event; a longer tree is read again only if somebody asks. */
 const MOST_REREAD = 3;
 
 export class OpenTree {
@@ -19,6 +19,8 @@ export class OpenTree {
   readonly rows = computed(() => layout(this.messages.value));
   readonly usage = signal<TokensView | null>(null);
   readonly isLoading = signal(true);
+  /** Whether it is not updated by itself. */
+  readonly isLong = signal(false);
   readonly fault = signal("");
   readonly cursor = signal<string | null | undefined>(undefined);
   #leave: (() => void) | null = null;
@@ -48,8 +50,10 @@ export class OpenTree {
     this.#leave?.();
   }
 
+  refresh(): void { void this.#read(false); }
+
   more(): void {
-    this.#pages++;
+    this.isLong.value = ++this.#pages > MOST_REREAD;
     void this.#read(true);
   }
 

@@ -28,9 +28,11 @@ export async function call<O extends Operation>(operation: O, given: Given<O>): 
   const url = ((route.startsWith("/api/") ? "" : "/api/v1/me") + (scope === "organization" ? "/organization" : "") + route).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path?.[name] ?? ""))
     + (asked.length > 0 ? `?${new URLSearchParams(asked)}` : "");
 
-  // Another tab may log in as somebody else meanwhile: what one user asked for is not done in the name of another.
+  // Another tab may log in as somebody else meanwhile: what one user asked for is neither done in the name of
+  // another nor given to them.
   const me = user.value?.id;
-  const send = async (): Promise<Response> => user.value?.id !== me ? Promise.reject(new ApiError(401, "unauthorized", words.otherUser)) : fetch(url, {
+  const otherUser = (): ApiError => new ApiError(401, "unauthorized", words.otherUser);
+  const send = async (): Promise<Response> => user.value?.id !== me ? Promise.reject(otherUser()) : fetch(url, {
     method,
     signal: signal ?? null,
     credentials: "omit",
@@ -50,7 +52,9 @@ export async function call<O extends Operation>(operation: O, given: Given<O>): 
     try {
       let answer = await send();
       if (answer.status === 401 && await renew()) answer = await send();
-      return (await parsed(answer)) as Operations[O]["answer"];
+      const found = await parsed(answer);
+      if (user.value?.id !== me) throw otherUser();
+      return found as Operations[O]["answer"];
     } catch (cause) {
       if (method !== "GET" || tries > REPEATS || !(cause instanceof ApiError) || !cause.isTemporary) throw cause;
       await new Promise(resolve => setTimeout(resolve, Math.min(cause.retryAfterMs ?? 500 * 2 ** tries, 10_000)));
