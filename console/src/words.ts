@@ -244,6 +244,7 @@ export const w = {
     server_lost: "a server crashed",
     slow_consumer: "too slow to receive messages",
     protocol_error: "protocol error",
+    superseded: "replaced by a newer connection",
   } as Record<string, string>,
 
   composer: {
@@ -338,6 +339,8 @@ export const w = {
   agentPage: {
     missing: "This agent does not exist, or it is not yours.",
     now: "Now",
+    connections: "Connections",
+    until: "until",
     rooms: "Rooms",
     noRooms: "Not in any rooms.",
     roomState: { processing: "working", failed: "failed", waiting: "has waiting messages", completed: "done", new: "nothing yet" } as Record<string, string>,

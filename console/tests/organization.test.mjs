@@ -340,8 +340,9 @@ test("an_agents_work_and_settings_are_on_its_page", async t => {
   await logIn(it);
   await page.goto(`${base}/agents/${echo.id}`);
   const tally = page.locator(".tally");
-  for (const text of ["2 open", "1 waiting", "1 working", "1 dead-lettered"]) await tally.getByText(text).waitFor();
-  assert.equal(await page.getByRole("link", { name: "Show all" }).getAttribute("href"), `/console/work?agent=${echo.id}`);
+  for (const text of ["2 open", "1 dead-lettered"]) await tally.getByText(text).waitFor();
+  await page.getByText(/^Oldest: since .* in <u>Work/).waitFor();
+  assert.equal(await page.getByRole("link", { name: "Show all" }).getAttribute("href"), `/console/work?state=open&agent=${echo.id}`);
   const line = page.locator("li", { has: page.getByRole("link", { name: "<u>Work</u>" }) });
   await line.getByText("working · attempt 2").last().waitFor();
   await page.getByRole("button", { name: "Interrupt in <u>Work</u>" }).click();

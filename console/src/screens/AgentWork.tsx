@@ -4,10 +4,10 @@ import { useEffect, useState } from "preact/hooks";
 import { Confirm } from "../parts/Dialog.tsx";
 import { StateSign } from "../parts/Delivery.tsx";
 import { Failed, More, usePages, useRead } from "../parts/Pages.tsx";
-import type { Id, State } from "../pure/message.ts";
+import { number } from "../pure/usage.ts";
 import { visible } from "../pure/visible.ts";
 import { exact, since } from "../pure/when.ts";
-import { executions, interrupt, openWork, type Agent, type OpenWork } from "../store/agents.ts";
+import { executions, interrupt, openWork, type Agent } from "../store/agents.ts";
 import { inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
 import { find, roomOf } from "../store/rooms.ts";
@@ -23,34 +23,34 @@ export function AgentWork({ agent }: { agent: Agent }) {
     <>
       <section class="sheet">
         <h2>{w.agentWork.title}</h2>
-        {work.value ? <Open agent={agent.id} work={work.value} /> : !work.fault && <p class="hint" role="status">{w.loading}</p>}
+        <Open agent={agent} oldest={work.value?.[0]} />
         {work.fault && <Failed text={work.fault} onRetry={work.again} />}
       </section>
       <section class="sheet">
         <h2>{w.agentPage.rooms}</h2>
-        <RoomsOf agent={agent} items={work.value?.items ?? []} onChange={work.again} />
+        <RoomsOf agent={agent} items={work.value ?? []} onChange={work.again} />
       </section>
     </>
   );
 }
 
-function Open({ agent, work: { items, hasMore, dead, hasMoreDead } }: { agent: Id; work: OpenWork }) {
+function Open({ agent: { id, work }, oldest }: { agent: Agent; oldest: WorkItemView | undefined }) {
   const words = w.agentWork;
-  const oldest = items[0];
-  const states = (Object.keys(w.states) as State[]).map((state): [State, number] => [state, items.filter(one => one.state === state).length]).filter(([, count]) => count > 0);
-  const stuck = items.filter(one => one.flags.includes("stuck")).length;
-  if (items.length === 0 && dead === 0) return <p class="hint">{words.none}</p>;
+  if (!work) return <p class="hint" role="status">{w.loading}</p>;
+  const { open, dead, held, oldest_at: at } = work;
+  const flags = (["unanswered", "stuck", "failing"] as const).filter(flag => work[flag] > 0);
+  const others = (["dead", "held"] as const).filter(state => work[state] > 0);
+  if (open + dead + held === 0) return <p class="hint">{words.none}</p>;
   return (
     <>
       <ul class="tally">
-        <li><b>{items.length > 0 ? words.open(items.length, hasMore) : words.none}</b></li>
-        {states.map(([state, count]) => <li key={state}><StateSign state={state} /> {count} {w.states[state]}</li>)}
-        {stuck > 0 && <li>{words.stuck(stuck)}</li>}
-        {dead > 0 && <li><StateSign state="dead" /> {words.dead(dead, hasMoreDead)}</li>}
+        <li><b>{open > 0 ? words.open(open) : words.none}</b></li>
+        {flags.map(flag => <li key={flag}>{number(work[flag])} {w.work.flags[flag]}</li>)}
+        {others.map(state => <li key={state}><a href={`${BASE}/work?state=${state}&agent=${id}`}><StateSign state={state} /> {number(work[state])} {w.states[state]}</a></li>)}
       </ul>
-      {oldest && <p class="hint">{words.oldest}: <time dateTime={oldest.inserted_at} title={exact(oldest.inserted_at)}>{words.oldestIn(since(oldest.inserted_at, now.value))}</time>{" "}
-        <a href={`${BASE}/rooms/${oldest.chat_room_id}?at=${oldest.message_id}`}>{visible(oldest.chat_room_title ?? w.room.untitled)}</a></p>}
-      <p><a href={`${BASE}/work?agent=${agent}`}>{words.all}</a></p>
+      {at && <p class="hint">{words.oldest}: <time dateTime={at} title={exact(at)}>{words.oldestSince(since(at, now.value))}</time>
+        {oldest?.inserted_at === at && <> {words.in} <a href={`${BASE}/rooms/${oldest.chat_room_id}?at=${oldest.message_id}`}>{visible(oldest.chat_room_title ?? w.room.untitled)}</a></>}</p>}
+      {open > 0 && <p><a href={`${BASE}/work?state=open&agent=${id}`}>{words.all}</a></p>}
     </>
   );
 }

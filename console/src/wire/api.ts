@@ -105,6 +105,12 @@ export interface ChatView {
   updated_at: Instant;
 }
 
+export interface ConnectionView {
+  began_at?: Instant | null;
+  ended_at: Instant;
+  reason: string;
+}
+
 export interface ContactPersonView {
   email?: string | null;
   handle: string;
@@ -577,6 +583,12 @@ export interface Operations {
     body: { agent: { bio?: string | null; description?: string; foreign_access?: boolean; listed_in_directory?: boolean; max_attempts?: number | null; model_type?: string | null; name?: string; registry_access?: boolean; shared_with_organization?: boolean; tags?: string[] | null } };
     answer: { data: AgentView };
   };
+  listConnections: {
+    path: { agent_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: ConnectionView[] };
+  };
   listExecutions: {
     path: { agent_id: string };
     query: { cursor?: string; limit?: number };
@@ -1005,6 +1017,7 @@ export const ROUTES: Record<keyof Operations, string> = {
   deleteAgent: "DELETE /api/v1/me/agents/{agent_id}",
   findAgent: "GET /api/v1/me/agents/{agent_id}",
   updateAgent: "PATCH /api/v1/me/agents/{agent_id}",
+  listConnections: "GET /api/v1/me/agents/{agent_id}/connections",
   listExecutions: "GET /api/v1/me/agents/{agent_id}/executions",
   interruptAgent: "POST /api/v1/me/agents/{agent_id}/executions/{execution_id}/interrupt",
   rotateAgentKey: "POST /api/v1/me/agents/{agent_id}/rotate-key",
