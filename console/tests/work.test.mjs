@@ -60,7 +60,7 @@ test("failures_are_grouped_and_dead_lettered", async t => {
   await shows(page, 2);
   assert.equal(new URL(page.url()).searchParams.get("error"), "the model is overloaded");
 
-  await page.getByLabel("Choose all shown").check();
+  await page.getByLabel("Select all shown").check();
   await page.getByRole("button", { name: "Dead-letter…" }).click();
   await dialog(page).getByText("Dead-letter 2 items?").waitFor();
   await dialog(page).getByLabel("Reason").fill("The model is gone");
@@ -119,7 +119,7 @@ test("all_that_match_are_retried", async t => {
   await page.getByLabel("Error contains").fill("timeout");
   await page.getByRole("button", { name: "Filter" }).click();
   await shows(page, 65);
-  await page.getByLabel("Choose all shown").check();
+  await page.getByLabel("Select all shown").check();
   await page.getByRole("button", { name: "Retry", exact: true }).click();
   await dialog(page).getByText("Retry 65 items?").waitFor();
   await dialog(page).getByRole("button", { name: "Retry", exact: true }).click();
@@ -131,8 +131,8 @@ test("all_that_match_are_retried", async t => {
   await page.getByRole("link", { name: "All open" }).click();
   await page.getByRole("link", { name: "Clear filters" }).click();
   await shows(page, 100);
-  await page.getByLabel("Choose all shown").check();
-  await page.getByRole("button", { name: "Choose all that match" }).click();
+  await page.getByLabel("Select all shown").check();
+  await page.getByRole("button", { name: "Select all matching items" }).click();
   await page.getByRole("button", { name: "Dead-letter…" }).click();
   await dialog(page).getByText("Dead-letter 130 items?").waitFor();
   await dialog(page).getByLabel("Reason").fill("Start again");
@@ -142,8 +142,8 @@ test("all_that_match_are_retried", async t => {
   await page.getByText("Nothing here").waitFor();
   await page.getByRole("link", { name: "Dead-lettered" }).click();
   await shows(page, 100);
-  await page.getByLabel("Choose all shown").check();
-  await page.getByRole("button", { name: "Choose all that match" }).click();
+  await page.getByLabel("Select all shown").check();
+  await page.getByRole("button", { name: "Select all matching items" }).click();
   await page.getByRole("button", { name: "Retry", exact: true }).click();
   await dialog(page).getByText("Retry 130 items?").waitFor();
   await dialog(page).getByRole("button", { name: "Retry", exact: true }).click();
@@ -166,7 +166,7 @@ test("a_run_over_many_can_be_stopped_and_tells_what_was_refused", async t => {
   await logIn(it);
   await visit(it, "/work?state=new,delivered");
   await shows(page, 3);
-  await page.getByLabel("Choose all shown").check();
+  await page.getByLabel("Select all shown").check();
   // One is done meanwhile, and the agent is not in one of the rooms.
   await ask(server, writer, "POST", `/chats/${room}/messages/${made[0].id}/processing`);
   await ask(server, writer, "POST", `/chats/${room}/messages/${made[0].id}/processed`);
@@ -183,7 +183,7 @@ test("a_run_over_many_can_be_stopped_and_tells_what_was_refused", async t => {
   for (let number = 0; number < 30; number++) await server.say(alone, "@admin/writer more", writer);
   await visit(it, `/work?state=new,delivered&agent=${writer.id}`);
   await shows(page, 31);
-  await page.getByLabel("Choose all shown").check();
+  await page.getByLabel("Select all shown").check();
   const held = [];
   let sent = 0;
   await page.route("**/dead-letter", async route => {
@@ -275,7 +275,7 @@ test("a_turn_is_interrupted_and_a_message_is_reassigned", async t => {
   await logIn(it);
   await visit(it, "/work?state=processing");
   await items(page).locator("summary").click();
-  await page.getByRole("button", { name: "Interrupt…" }).click();
+  await page.getByRole("button", { name: "Interrupt" }).click();
   await dialog(page).getByRole("heading", { name: "Interrupt Writer?" }).waitFor();
   await dialog(page).getByRole("button", { name: "Interrupt", exact: true }).click();
   await page.getByText("Writer was told to end its open turns.").waitFor();
@@ -379,7 +379,7 @@ test("work_by_keyboard", async t => {
   await shows(page, 1);
   await reach("document.activeElement.matches('.item .pick input')");
   await page.keyboard.press("Space");
-  await page.getByText("1 chosen").waitFor();
+  await page.getByText("1 selected").waitFor();
   await reach("document.activeElement.matches('.item summary')");
   await page.keyboard.press("Enter");
   await page.locator(".item .actions").waitFor();
@@ -428,7 +428,7 @@ test("what_followed_from_a_message_is_a_tree", async t => {
   // Two messages follow from the first; the later one says so.
   assert.equal(await page.locator(".tree article > .hint", { hasText: /^follows from/ }).count(), 1);
   await page.getByText(/No tokens reported · 1 delivery held/).waitFor();
-  await page.getByRole("button", { name: "Release what is held…" }).click();
+  await page.getByRole("button", { name: "Release what is held" }).click();
   await dialog(page).getByText("Retry 1 item?").waitFor();
   await dialog(page).getByRole("button", { name: "Retry", exact: true }).click();
   await dialog(page).getByText("1 item retried.").waitFor();

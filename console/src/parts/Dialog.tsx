@@ -79,10 +79,10 @@ export function Confirm({ title, text, submit, danger = false, wide = false, fie
 }
 
 /** The dialog that asks before something is done, perhaps to what has a name, and how to open it. `done` is said afterwards. */
-export function useConfirm(): [ComponentChildren, (asked: { deed: string; name?: string; text: string; run: () => Promise<unknown>; done: string }) => void] {
+export function useConfirm(): [ComponentChildren, (asked: { deed: string; name?: string; title?: string; text: string; run: () => Promise<unknown>; done: string }) => void] {
   const [asked, ask] = useState<Parameters<ReturnType<typeof useConfirm>[1]>[0] | null>(null);
   return [asked && (
-    <Confirm title={`${asked.name ? w.of(asked.deed, asked.name) : asked.deed}?`} text={asked.text} submit={asked.deed} danger onClose={() => ask(null)}
+    <Confirm title={asked.title ?? `${asked.name ? w.of(asked.deed, asked.name) : asked.deed}?`} text={asked.text} submit={asked.deed} danger onClose={() => ask(null)}
       onSubmit={async () => { await asked.run(); inform(asked.done); }} />
   ), ask];
 }

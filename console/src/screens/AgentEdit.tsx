@@ -1,5 +1,6 @@
 // What an agent is and may do, and the dialog that changes it.
 
+import { useState } from "preact/hooks";
 import { Confirm, typed, typedNumber } from "../parts/Dialog.tsx";
 import { Field, Switch } from "../parts/Field.tsx";
 import { changed } from "../pure/usage.ts";
@@ -17,8 +18,8 @@ export function About({ agent }: { agent: Agent }) {
     <section class="sheet">
       <h2>{w.agentPage.about}</h2>
       <dl>
-        <dt>{w.agents.description}</dt><dd>{visible(agent.description)}</dd>
-        {agent.bio && <><dt>{words.bio}</dt><dd>{visible(agent.bio)}</dd></>}
+        <dt>{w.agents.description}</dt><dd class="said" dir="auto">{visible(agent.description)}</dd>
+        {agent.bio && <><dt>{words.bio}</dt><dd class="said" dir="auto">{visible(agent.bio)}</dd></>}
         {agent.tags.length > 0 && <><dt>{words.tags}</dt><dd>{visible(agent.tags.join(", "))}</dd></>}
         {agent.model_type && <><dt>{words.model}</dt><dd>{visible(agent.model_type)}</dd></>}
         <dt>{w.agents.created}</dt><dd><time dateTime={agent.inserted_at}>{exact(agent.inserted_at)}</time></dd>
@@ -31,28 +32,31 @@ export function About({ agent }: { agent: Agent }) {
 
 export function EditAgent({ agent, onClose }: { agent: Agent; onClose: () => void }) {
   const words = w.agentWork;
+  // Somebody else may change the agent meanwhile; what was not changed here is not sent.
+  const [opened] = useState(agent);
+  const texts = { name: opened.name, description: opened.description, bio: opened.bio ?? "", model_type: opened.model_type ?? "", tags: opened.tags.join("\n") };
+  const lines = (text: string): string => text.replace(/\r\n?/g, "\n").trim();
   const save = async (data: FormData): Promise<void> => {
-    const wanted = changed<Changes>(agent as Changes, {
-      name: typed(data, "name"), description: typed(data, "description"), bio: typed(data, "bio") || null, model_type: typed(data, "model_type") || null,
-      tags: typed(data, "tags").split(",").map(one => one.trim()).filter(Boolean),
-      max_attempts: typedNumber(data, "max_attempts"),
-      ...Object.fromEntries(SWITCHES.map(([name]) => [name, data.has(name)])),
-    });
+    const wanted = changed<Changes>(opened as Changes, { max_attempts: typedNumber(data, "max_attempts"), ...Object.fromEntries(SWITCHES.map(([name]) => [name, data.has(name)])) });
+    for (const name of Object.keys(texts) as (keyof typeof texts)[]) {
+      const text = lines(typed(data, name));
+      if (text !== lines(texts[name])) Object.assign(wanted, { [name]: name === "tags" ? text.split("\n").map(one => one.trim()).filter(Boolean) : text || null });
+    }
     if (Object.keys(wanted).length > 0) await change(agent.id, wanted);
   };
   return (
     <Confirm title={w.agentPage.edit} submit={w.save} wide fields={FIELDS} onSubmit={save} onClose={onClose}>
       {fault => (
         <>
-          <Field label={w.agents.name} name="name" required maxLength={100} defaultValue={agent.name} data-focus fault={fault("name")} />
-          <Field label={w.agents.description} name="description" required maxLength={500} defaultValue={agent.description} fault={fault("description")} />
-          <Field label={words.bio} name="bio" maxLength={2000} defaultValue={agent.bio ?? ""} fault={fault("bio")} />
-          <Field label={words.tags} hint={words.tagsHint} name="tags" defaultValue={agent.tags.join(", ")} fault={fault("tags")} />
-          <Field label={words.model} hint={words.modelHint} name="model_type" maxLength={100} defaultValue={agent.model_type ?? ""} fault={fault("model_type")} />
-          <Field label={w.agentPage.maxAttempts} hint={w.agentPage.maxAttemptsHint} name="max_attempts" type="number" min={1} max={1000} defaultValue={agent.max_attempts ?? ""} fault={fault("max_attempts")} />
+          <Field label={w.agents.name} name="name" required maxLength={100} defaultValue={texts.name} data-focus fault={fault("name")} />
+          <Field label={w.agents.description} name="description" rows={3} required maxLength={500} defaultValue={texts.description} fault={fault("description")} />
+          <Field label={words.bio} name="bio" rows={4} maxLength={2000} defaultValue={texts.bio} fault={fault("bio")} />
+          <Field label={words.tags} hint={words.tagsHint} name="tags" rows={3} defaultValue={texts.tags} fault={fault("tags")} />
+          <Field label={words.model} hint={words.modelHint} name="model_type" maxLength={100} defaultValue={texts.model_type} fault={fault("model_type")} />
+          <Field label={w.agentPage.maxAttempts} hint={w.agentPage.maxAttemptsHint} name="max_attempts" type="number" min={1} max={1000} defaultValue={opened.max_attempts ?? ""} fault={fault("max_attempts")} />
           <fieldset>
             <legend>{words.access}</legend>
-            {SWITCHES.map(([name, [label, hint]]) => <Switch key={name} name={name} label={label} hint={hint} defaultChecked={agent[name]} />)}
+            {SWITCHES.map(([name, [label, hint]]) => <Switch key={name} name={name} label={label} hint={hint} defaultChecked={opened[name]} />)}
           </fieldset>
         </>
       )}

@@ -61,7 +61,7 @@ function RoomsOf({ agent, items, onChange }: { agent: Agent; items: WorkItemView
   const name = visible(agent.name);
   const submit = async (): Promise<void> => {
     await interrupt(agent.id);
-    inform(w.agentWork.interrupted(name));
+    inform(w.work.interrupted(name));
     pages.again();
     onChange();
   };
@@ -73,7 +73,7 @@ function RoomsOf({ agent, items, onChange }: { agent: Agent; items: WorkItemView
       )}
       <More of={pages} label={w.agentWork.moreRooms} />
       {isInterrupting && (
-        <Confirm title={w.agentWork.interruptTitle(name)} text={w.agentWork.interruptText(name)} submit={w.agentWork.interrupt} danger onSubmit={submit} onClose={() => setInterrupting(false)} />
+        <Confirm title={w.work.interruptTitle(name)} text={w.work.interruptText} submit={w.work.interrupt} danger onSubmit={submit} onClose={() => setInterrupting(false)} />
       )}
     </>
   );
@@ -92,7 +92,7 @@ function RoomLine({ one, items, onInterrupt }: { one: ExecutionView; items: Work
       <span class="hint">
         {[one.stopped ? w.agentPage.stopped : (w.agentPage.roomState[one.status] ?? one.status), tried ? w.agentWork.attempt(tried.current_attempt) : ""].filter(Boolean).join(" · ")}
       </span>
-      {isWorking && <button type="button" class="plain small" aria-label={w.agentWork.interruptIn(title)} onClick={onInterrupt}>{w.agentWork.interrupt}</button>}
+      {isWorking && <button type="button" class="plain small" aria-label={w.agentWork.interruptIn(title)} onClick={onInterrupt}>{w.work.interrupt}</button>}
     </li>
   );
 }

@@ -11,7 +11,7 @@ import { More, usePages } from "../parts/Pages.tsx";
 import { visible } from "../pure/visible.ts";
 import { exact, since } from "../pure/when.ts";
 import { now } from "../store/now.ts";
-import { complain, inform } from "../store/notices.ts";
+import { inform } from "../store/notices.ts";
 import { invitations, invite, isAdmin, isAlone, members, organization, removeMember, revoke, setRole, type Role } from "../store/organization.ts";
 import { BASE } from "../store/route.ts";
 import type { InvitationView, InvitedView, MemberView } from "../wire/api.ts";
@@ -19,7 +19,7 @@ import { user } from "../wire/session.ts";
 import { w } from "../words.ts";
 
 const WATCH_MS = 30_000;
-type Asked = { kind: "remove" | "stepDown"; member: MemberView };
+type Asked = { kind: "remove" | "stepDown" | Role; member: MemberView };
 
 export function Members() {
   // When the number of members changes, so did the list.
@@ -53,8 +53,8 @@ export function Members() {
                 {isAdmin.value && (
                   <Menu label={words.actions(visible(one.name))} choices={[
                     one.role !== "admin"
-                      ? { label: words.makeAdmin, icon: "key-round", run: () => void give(one, "admin").catch(complain) }
-                      : { label: words.makeMember, icon: "users", run: () => { if (one.id === user.value?.id) setAsking({ kind: "stepDown", member: one }); else void give(one, "member").catch(complain); } },
+                      ? { label: words.makeAdmin, icon: "key-round", run: () => setAsking({ kind: "admin", member: one }) }
+                      : { label: words.makeMember, icon: "users", run: () => setAsking({ kind: one.id === user.value?.id ? "stepDown" : "member", member: one }) },
                     ...(one.id === user.value?.id ? [] : [{ label: words.removeMember, icon: "trash" as const, danger: true, run: () => setAsking({ kind: "remove", member: one }) }]),
                   ]} />
                 )}
@@ -67,6 +67,12 @@ export function Members() {
       {isAdmin.value && <Invitations />}
       {asking?.kind === "remove" && (
         <Confirm title={words.removeTitle(visible(asking.member.name))} text={words.removeText} submit={words.remove} danger onSubmit={() => remove(asking.member)} onClose={() => setAsking(null)} />
+      )}
+      {asking?.kind === "admin" && (
+        <Confirm title={words.makeAdminTitle(visible(asking.member.name))} text={words.makeAdminText} submit={words.makeAdmin} onSubmit={() => give(asking.member, "admin")} onClose={() => setAsking(null)} />
+      )}
+      {asking?.kind === "member" && (
+        <Confirm title={words.makeMemberTitle(visible(asking.member.name))} text={words.makeMemberText} submit={words.makeMember} danger onSubmit={() => give(asking.member, "member")} onClose={() => setAsking(null)} />
       )}
       {asking?.kind === "stepDown" && (
         <Confirm title={words.stepDown} text={words.stepDownText} submit={words.makeMember} danger onSubmit={() => give(asking.member, "member")} onClose={() => setAsking(null)} />
@@ -83,7 +89,7 @@ function Invitations() {
   // Who joins has accepted one.
   const pages = usePages(invitations, [organization.value?.members], WATCH_MS);
   const [isInviting, setInviting] = useState(false);
-  const [token, setToken] = useState("");
+  const [link, setLink] = useState("");
   const [revoking, setRevoking] = useState<InvitationView | null>(null);
   const end = async (one: InvitationView): Promise<void> => {
     await revoke(one.id);
@@ -109,8 +115,8 @@ function Invitations() {
         </ul>
       )}
       <More of={pages} />
-      {isInviting && <Invite onClose={() => setInviting(false)} onDone={answer => { pages.change(rows => [answer.invitation, ...rows]); setToken(answer.token); }} />}
-      {token && <Invited token={token} onClose={() => setToken("")} />}
+      {isInviting && <Invite onClose={() => setInviting(false)} onDone={answer => { pages.change(rows => [answer.invitation, ...rows]); setLink(answer.link ?? `${location.origin}${BASE}/register#${answer.token}`); }} />}
+      {link && <Invited link={link} onClose={() => setLink("")} />}
       {revoking && <Confirm title={words.revokeTitle} text={words.revokeText} submit={words.revoke} danger onSubmit={() => end(revoking)} onClose={() => setRevoking(null)} />}
     </section>
   );
@@ -134,10 +140,9 @@ function Invite({ onDone, onClose }: { onDone: (answer: InvitedView) => void; on
 }
 
 /** The link with the token behind `#`, which reaches no server before it is used. */
-function Invited({ token, onClose }: { token: string; onClose: () => void }) {
+function Invited({ link, onClose }: { link: string; onClose: () => void }) {
   const words = w.organization;
   const shown = useRef<HTMLElement>(null);
-  const link = `${location.origin}${BASE}/register#${token}`;
   return (
     <Dialog title={words.invited} onClose={onClose}>
       <div class="secret">
