@@ -9,7 +9,7 @@ const USED = [
   "listChats", "findChat", "createChat", "renameChat", "deleteChat", "stopAgents", "playAgents",
   "listMessages", "sendMessage", "editMessage", "deleteMessage", "listReceipts",
   "listParticipants", "addParticipant", "removeParticipant", "listPeers",
-  "listAgents", "findAgent", "registerAgent", "updateAgent", "deleteAgent", "rotateAgentKey", "listExecutions",
+  "listAgents", "findAgent", "listConnections", "registerAgent", "updateAgent", "deleteAgent", "rotateAgentKey", "listExecutions",
   "listWork", "findWork", "retryWork", "deadLetterWork", "sendWorkAgain",
   "interruptAgent", "listUsage", "listOrganizationUsage",
   "showOrganization", "renameOrganization", "listMembers", "setMemberRole", "removeMember", "leaveOrganization",

@@ -92,7 +92,7 @@ export const w = {
     none: "No rooms yet",
     nothingYet: "No messages yet",
     you: "You",
-    unread: (count: number) => `${count > 99 ? "99+" : count} new`,
+    unread: (count: number) => many(count, "new message"),
   },
   rooms: {
     title: "Your rooms",
@@ -104,6 +104,7 @@ export const w = {
 
   room: {
     untitled: "Untitled room",
+    people: "People",
     peopleCount: (count: number) => many(count, "participant"),
     missing: "This room does not exist, or you have no access to it.",
     removed: "You are no longer in this room.",
@@ -234,6 +235,7 @@ export const w = {
     server_lost: "a server crashed",
     slow_consumer: "too slow to receive messages",
     protocol_error: "protocol error",
+    superseded: "replaced by a newer connection",
   } as Record<string, string>,
 
   composer: {
@@ -318,6 +320,8 @@ export const w = {
   agentPage: {
     missing: "This agent does not exist, or it is not yours.",
     now: "Now",
+    connections: "Connections",
+    until: "until",
     noRooms: "Not in any rooms.",
     roomState: { processing: "working", failed: "failed", waiting: "has waiting messages", completed: "done", new: "nothing yet" } as Record<string, string>,
     stopped: "stopped",
@@ -361,7 +365,7 @@ export const w = {
       ["G, then A", "Agents"],
       ["G, then W", "Work"],
       ["G, then O", "Organization"],
-      ["G, then P", "People"],
+      ["G, then P", "Contacts"],
       ["G, then M", "Memories"],
       ["G, then S", "Settings"],
       ["Alt+↑ / Alt+↓", "Previous or next room"],

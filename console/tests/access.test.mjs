@@ -52,12 +52,12 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first }
       await to("/work?state=open", ".item")(page);
       await page.locator(".item summary", { hasText: "failed" }).last().click();
       await page.locator(".item .actions").waitFor();
-      await page.getByLabel("Choose all shown").check();
+      await page.getByLabel("Select all shown").check();
     }],
     ["work, groups", to("/work?state=failed", ".groups a")],
-    ["work, dead-letter many", async page => { await to("/work?state=open", ".item")(page); await page.getByLabel("Choose all shown").check(); await page.getByRole("button", { name: "Dead-letter…" }).click(); await page.locator("dialog[open] input").waitFor(); }],
+    ["work, dead-letter many", async page => { await to("/work?state=open", ".item")(page); await page.getByLabel("Select all shown").check(); await page.getByRole("button", { name: "Dead-letter…" }).click(); await page.locator("dialog[open] input").waitFor(); }],
     ["work, reassign", async page => { await to("/work?state=failed", ".item")(page); await page.locator(".item summary").last().click(); await page.getByRole("button", { name: "Reassign…" }).click(); await page.locator("dialog[open] select").waitFor(); }],
-    ["work, interrupt", async page => { await to("/work?state=processing", ".item")(page); await page.locator(".item summary").click(); await page.getByRole("button", { name: "Interrupt…" }).click(); }],
+    ["work, interrupt", async page => { await to("/work?state=processing", ".item")(page); await page.locator(".item summary").click(); await page.getByRole("button", { name: "Interrupt" }).click(); }],
     ["work of the organization, none", to("/work?scope=organization&state=failed&flag=stuck", ".nothing")],
     ["tree", to(`/rooms/${quiet}/tree/${talk}`, ".tree article")],
     ["tree with steps", async page => { await to(`/rooms/${room}/tree/${first}`, ".tree .steps")(page); await page.locator(".tree .steps > summary").click(); }],
@@ -95,7 +95,7 @@ function screens({ base, server }, { room, quiet, foreign, agents, talk, first }
     ["organization, audit", to("/organization/audit", ".lines li")],
     ["invitation", async page => { await page.goto("about:blank"); await to("/register#thnv_i_1_x", "h1")(page); await page.getByText("You are logged in as").waitFor(); }],
     ["settings", to("/settings", ".sheet")],
-    ...["New API key", "Revoke Key of the account"].map(name => [`settings, ${name}`, async page => {
+    ...["New API key", "Revoke Unnamed key"].map(name => [`settings, ${name}`, async page => {
       await to("/settings", ".sheet")(page);
       await page.getByRole("button", { name }).click();
       await page.locator("dialog[open]").waitFor();

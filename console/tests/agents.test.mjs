@@ -170,12 +170,85 @@ run(Endless())
   await logIn(it);
   await page.goto(`${base}/agents/${echo.id}`);
   await page.getByRole("button", { name: "Interrupt in Work" }).waitFor();
-  await page.locator(".tally", { hasText: "1 working" }).waitFor();
+  await page.locator(".tally", { hasText: "1 open" }).waitFor();
   await page.getByRole("button", { name: "Interrupt in Work" }).click();
   await page.getByRole("button", { name: "Interrupt", exact: true }).click();
-  await page.getByText("Echo was told to end its turn.").waitFor();
+  await page.getByText("Echo was told to end its open turns.").waitFor();
   // The client ends the turn, and the page follows by itself.
   await page.getByText("No open work.").waitFor();
   await page.getByRole("button", { name: "Interrupt in Work" }).waitFor({ state: "detached" });
+  assertClean(seen);
+});
+
+test("the_connections_of_an_agent_are_listed", { skip }, async t => {
+  const it = await world(t);
+  const { page, base, server, seen } = it;
+  const echo = await server.agent("Echo");
+  const start = () => {
+    const agent = new Agent(server.url, echo.id, echo.key);
+    t.after(() => agent.stop());
+    return agent;
+  };
+  await logIn(it);
+  await page.goto(`${base}/agents/${echo.id}`);
+  const rows = page.locator(".connections li");
+  await rows.getByText("not connected", { exact: true }).waitFor();
+  const first = start();
+  await rows.getByText("connected", { exact: true }).waitFor({ timeout: 60_000 });
+  await first.stop();
+  await rows.getByText("not connected", { exact: true }).waitFor({ timeout: 60_000 });
+  await rows.getByText(/ · connection lost$/).waitFor();
+  await page.locator(".now").getByText(/^Last disconnected .* \(connection lost\)$/).waitFor();
+  assert.equal(await rows.count(), 2);
+
+  // The page follows, and the newest end is the first.
+  const second = start();
+  await rows.getByText("connected", { exact: true }).waitFor({ timeout: 60_000 });
+  await second.stop();
+  await until("both ends are listed", async () => (await rows.count()) === 3, 60_000);
+  const ends = await rows.locator("time:last-child").evaluateAll(all => all.map(one => one.dateTime));
+  assert.deepEqual(ends, [...ends].sort().reverse());
+  assertClean(seen);
+});
+
+test("ten_connections_are_shown_and_then_all", async t => {
+  const it = await world(t);
+  const { page, base, server, seen } = it;
+  const echo = await server.agent("Echo");
+  const reasons = ["superseded", "<b>new</b>"];
+  await page.route("**/connections", route => route.fulfill({ json: { data: Array.from({ length: 50 }, (_, at) => ({
+    began_at: at === 1 ? null : new Date(Date.UTC(2020, 1, 50 - at)).toISOString(), ended_at: new Date(Date.UTC(2020, 1, 50 - at, 1)).toISOString(), reason: reasons[at] ?? "client_closed",
+  })) } }));
+  await logIn(it);
+  await page.goto(`${base}/agents/${echo.id}`);
+  const rows = page.locator(".connections li");
+  await rows.getByText("1 h · replaced by a newer connection").waitFor();
+  await rows.nth(2).getByText(/^until .*2020/).waitFor();
+  await rows.nth(2).getByText("<b>new</b>").waitFor();
+  assert.equal(await rows.count(), 11);
+  await page.getByRole("button", { name: "Show all" }).click();
+  await until("all are shown", async () => (await rows.count()) === 51);
+  assertClean(seen);
+});
+
+test("many_agents_take_few_requests", async t => {
+  const it = await world(t);
+  const { page, server, seen } = it;
+  for (let at = 0; at < 150; at += 10) await Promise.all(Array.from({ length: 10 }, (_, one) => server.agent(`Agent ${at + one}`)));
+  await logIn(it);
+  await page.goto(`${it.base}/settings`);
+  await page.getByRole("heading", { name: "Sessions" }).waitFor();
+  await page.waitForLoadState("networkidle");
+  const asked = [];
+  page.on("request", request => { if (/agents|peers|agent_id/.test(request.url())) asked.push(new URL(request.url()).pathname + new URL(request.url()).search); });
+  await page.getByRole("navigation").getByRole("link", { name: "Agents" }).click();
+  await page.locator(".card .presence").nth(149).waitFor();
+  await page.waitForLoadState("networkidle");
+  const first = asked.splice(0);
+  assert.equal(first.length, 2, first.join("\n"));
+  assert.ok(first.every(one => one.startsWith("/api/v1/me/agents?include=work&limit=100")), first.join("\n"));
+  // While somebody looks, the list is read again, in as many pages.
+  await until("it is read again", () => asked.length >= 2, 15_000);
+  assert.ok(asked.every(one => one.startsWith("/api/v1/me/agents?")), asked.join("\n"));
   assertClean(seen);
 });

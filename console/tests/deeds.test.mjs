@@ -69,7 +69,7 @@ test("rooms_are_made_renamed_stopped_and_deleted", async t => {
   // Whether the caller's organization is paused does not matter here: the room may be of another one.
   await server.call("POST", "/me/organization/pause", { reason: "Later" });
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
-  await page.locator(".linkbar", { hasText: "The organization has been paused" }).waitFor();
+  await page.locator(".linkbar", { hasText: "Agents paused since" }).waitFor();
   await page.locator(".strip").getByRole("button", { name: "Resume agents" }).waitFor();
   await server.call("POST", "/me/organization/resume", {});
   await page.locator(".strip").getByRole("button", { name: "Resume agents" }).click();

@@ -87,11 +87,15 @@ test("an_invitation_becomes_a_member", async t => {
   // The role changes, there and back.
   const act = async name => { await page.getByRole("button", { name: "Actions for Bob Ray" }).click(); await page.getByRole("menuitem", { name }).click(); };
   await act("Make admin");
+  await page.getByRole("heading", { name: "Make Bob Ray an admin?" }).waitFor();
+  assert.deepEqual(await members(server), ["admin admin", "bob member"]);
+  await submit(page, "Make admin");
   await page.getByText("Bob Ray is an admin now.").waitFor();
   assert.deepEqual(await members(server), ["admin admin", "bob admin"]);
   await other.page.getByText("You are an admin.").waitFor();
   await other.page.getByRole("button", { name: "Invite somebody" }).waitFor();
   await act("Make member");
+  await submit(page, "Make member");
   await page.getByText("Bob Ray is a member now.").waitFor();
   assert.deepEqual(await members(server), ["admin admin", "bob member"]);
   // The last admin cannot step down.
@@ -178,7 +182,7 @@ test("a_pause_is_shown_everywhere_and_lifted", async t => {
   await page.getByRole("button", { name: "Pause all agents" }).click();
   await page.getByLabel("Reason").fill("The bill <b>explodes</b>");
   await submit(page, "Pause all agents");
-  const bar = one => one.locator(".linkbar", { hasText: "The organization has been paused since" });
+  const bar = one => one.locator(".linkbar", { hasText: "Agents paused since" });
   await bar(page).getByText("The bill <b>explodes</b>").waitFor();
   for (const path of ["/", "/agents", "/settings", "/usage"]) { await page.goto(base + path); await bar(page).waitFor(); }
   await openRoom(it, room);
@@ -377,24 +381,33 @@ test("an_agents_work_and_settings_are_on_its_page", async t => {
   await logIn(it);
   await page.goto(`${base}/agents/${echo.id}`);
   const tally = page.locator(".tally");
-  for (const text of ["2 open", "1 waiting", "1 working", "1 dead-lettered"]) await tally.getByText(text).waitFor();
+  for (const text of ["2 open", "1 dead-lettered"]) await tally.getByText(text).waitFor();
+  await page.getByText(/^Oldest: since .* in <u>Work/).waitFor();
   assert.equal(await page.getByRole("link", { name: "Show all" }).getAttribute("href"), `/console/work?state=open&agent=${echo.id}`);
   const line = page.locator("li", { has: page.getByRole("link", { name: "<u>Work</u>" }) });
   await line.getByText("working · attempt 2").last().waitFor();
   await page.getByRole("button", { name: "Interrupt in <u>Work</u>" }).click();
   await submit(page, "Interrupt");
-  await page.getByText("Echo was told to end its turn.").waitFor();
+  await page.getByText("Echo was told to end its open turns.").waitFor();
   assert.equal((await server.call("GET", "/me/organization/audit"))[0].action, "agent.interrupted");
 
+  // What somebody else changes while the dialog is open stays; line breaks and commas too.
+  await server.call("PATCH", `/me/agents/${echo.id}`, { agent: { description: "Answers.\nNothing else.", bio: "One\n\ntwo", tags: ["a, b"] } });
+  await page.locator("dd", { hasText: "Nothing else." }).waitFor();
   await page.getByRole("button", { name: "Edit" }).click();
+  assert.equal(await page.getByLabel("Tags").inputValue(), "a, b");
+  await server.call("PATCH", `/me/agents/${echo.id}`, { agent: { name: "Echo 2" } });
+  await page.getByRole("heading", { name: "Echo 2", includeHidden: true }).waitFor();
+  const sent = page.waitForRequest(request => request.method() === "PATCH");
   await page.getByLabel("Listed in the directory").check();
   await page.getByLabel("All rights when it works for others").check();
   await page.getByLabel("Model", { exact: true }).fill("small-1");
-  await page.getByLabel("Tags").fill("notes,  <b>drafts</b>");
+  await page.getByLabel("Tags").fill("notes\n\n <b>drafts</b>, old");
   await submit(page, "Save");
-  await page.locator("dd", { hasText: "notes, <b>drafts</b>" }).waitFor();
+  await page.locator("dd", { hasText: "notes, <b>drafts</b>, old" }).waitFor();
   const after = await server.call("GET", `/me/agents/${echo.id}`);
-  assert.deepEqual([after.listed_in_directory, after.foreign_access, after.shared_with_organization, after.model_type, after.tags], [true, true, false, "small-1", ["notes", "<b>drafts</b>"]]);
-  assert.equal(after.name, "Echo");
+  assert.deepEqual([after.listed_in_directory, after.foreign_access, after.shared_with_organization, after.model_type, after.tags], [true, true, false, "small-1", ["notes", "<b>drafts</b>, old"]]);
+  assert.deepEqual(Object.keys((await sent).postDataJSON().agent).sort(), ["foreign_access", "listed_in_directory", "model_type", "tags"]);
+  assert.deepEqual([after.name, after.description, after.bio], ["Echo 2", "Answers.\nNothing else.", "One\n\ntwo"]);
   assertClean(seen);
 });

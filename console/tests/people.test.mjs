@@ -65,12 +65,12 @@ test("contacts_are_made_and_ended_live_on_both_sides", async t => {
   // Bob sees it without reloading, and what it means.
   const toBob = part(bob.page, "Requests to you");
   await toBob.getByText("Shall we?").waitFor();
-  await badge(bob.page).getByText("1 request").waitFor();
+  await badge(bob.page).getByText("1", { exact: true }).waitFor();
   await toBob.getByText("see each other’s email address").waitFor();
   await toBob.getByRole("button", { name: /^Accept/ }).click();
-  await part(bob.page, "Contacts").getByRole("listitem").waitFor();
+  await part(bob.page, "Your contacts").getByRole("listitem").waitFor();
   await until("nothing is open", async () => (await badge(bob.page).count()) === 0);
-  await part(page, "Contacts").getByText("bob@example.org").waitFor();
+  await part(page, "Your contacts").getByText("bob@example.org").waitFor();
   await part(page, "Requests that you sent").getByText("accepted").waitFor();
   assert.equal((await server.call("GET", "/me/contacts")).length, 1);
 
@@ -83,16 +83,16 @@ test("contacts_are_made_and_ended_live_on_both_sides", async t => {
   await page.getByRole("button", { name: "Remove Bob Ray" }).click();
   await page.getByRole("heading", { name: "Remove Bob Ray?" }).waitFor();
   await page.locator("dialog").getByRole("button", { name: "Remove", exact: true }).click();
-  await part(page, "Contacts").getByText("No contacts yet").waitFor();
-  await part(bob.page, "Contacts").getByText("No contacts yet").waitFor();
+  await part(page, "Your contacts").getByText("No contacts yet").waitFor();
+  await part(bob.page, "Your contacts").getByText("No contacts yet").waitFor();
 
   // Rejected, and canceled.
   await ask(bob.page, "admin", "Once more");
   await part(page, "Requests to you").getByRole("button", { name: /^Reject/ }).click();
   await part(bob.page, "Requests that you sent").getByText("rejected").waitFor();
   await ask(bob.page, "admin");
-  await badge(page).getByText("1 request").waitFor();
-  await bob.page.getByRole("button", { name: /^Cancel request/ }).click();
+  await badge(page).getByText("1", { exact: true }).waitFor();
+  await bob.page.getByRole("button", { name: /^Cancel request to / }).click();
   await part(bob.page, "Requests that you sent").getByText("canceled").waitFor();
   await until("nothing is open", async () => (await badge(page).count()) === 0);
   await until("the request is gone", async () => (await part(page, "Requests to you").count()) === 0);
@@ -134,7 +134,7 @@ test("requests_to_own_agents_are_answered_by_their_owner", async t => {
   const bob = stranger(server, "bob");
   await server.call("POST", "/me/contacts/requests", { contact_request: { recipient_handle: writer.handle } }, bob);
   await logIn(it);
-  await badge(page).getByText("1 request").waitFor();
+  await badge(page).getByText("1", { exact: true }).waitFor();
   await page.goto(`${base}/people`);
   const row = part(page, "Requests to you").getByRole("listitem");
   await row.getByText("to your agent Writer").waitFor();
@@ -170,7 +170,7 @@ test("the_directory_is_read_page_by_page", async t => {
   await list.getByRole("listitem").filter({ hasText: "Writer" }).getByText("yours").waitFor();
   await list.getByText(tagged, { exact: true }).waitFor();
   await list.getByText(shown, { exact: true }).waitFor();
-  await list.getByRole("button", { name: "Send request Helper 7", exact: true }).click();
+  await list.getByRole("button", { name: "Send request to Helper 7", exact: true }).click();
   await page.locator("dialog").getByText("@bob/helper-7").waitFor();
   await page.locator("dialog").getByRole("button", { name: "Send request" }).click();
   await part(page, "Requests that you sent").getByText("Helper 7").waitFor();
@@ -286,9 +286,9 @@ test("a_plan_without_memories_says_so", async t => {
   await page.getByText("No memories in this plan").waitFor();
   await page.keyboard.press("g");
   await page.keyboard.press("p");
-  await page.getByRole("heading", { name: "People", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Contacts", level: 1 }).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
-  assert.equal(await page.title(), "People · Parlance");
+  assert.equal(await page.title(), "Contacts · Parlance");
   assert.ok(server.url && base);
   assertClean(seen);
 });

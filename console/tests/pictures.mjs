@@ -50,7 +50,7 @@ try {
     await to("/work?state=failed", ".groups a"); await take("work-groups");
     await to("/work?state=open", ".item");
     await page.locator(".item summary", { hasText: "failed" }).last().click(); await page.locator(".item .actions").waitFor();
-    await page.getByLabel("Choose all shown").check(); await take("work-row");
+    await page.getByLabel("Select all shown").check(); await take("work-row");
     await page.getByRole("button", { name: "Dead-letter…" }).first().click(); await page.locator("dialog[open] input").waitFor(); await take("work-bulk");
     await page.keyboard.press("Escape");
     await page.locator(".item").getByRole("button", { name: "Reassign…" }).click(); await page.locator("dialog[open] select").waitFor(); await take("work-reassign");
@@ -88,7 +88,7 @@ try {
     await server.call("POST", "/me/organization/resume", {});
     await page.goto("about:blank"); await to("/register#thnv_i_1_x"); await page.getByText("You are logged in as").waitFor(); await take("invitation");
     await page.getByRole("button", { name: "Not now" }).click();
-    await to("/settings"); await page.getByText("Key of the account").waitFor(); await take("settings");
+    await to("/settings"); await page.getByText("Unnamed key").waitFor(); await take("settings");
     await page.getByRole("heading", { name: "API keys" }).scrollIntoViewIfNeeded(); await page.locator("main").evaluate(main => main.scrollTo(0, main.scrollHeight)); await take("settings-access");
     await page.getByRole("button", { name: "New API key" }).click(); await take("settings-key");
     await page.keyboard.press("Escape");

@@ -37,7 +37,7 @@ test("a_key_is_shown_once_works_and_is_revoked", async t => {
   await logIn(it);
   await page.goto(`${base}/settings`);
   const keys = part(page, "API keys");
-  await keys.getByText("Key of the account").waitFor();
+  await keys.getByText("Unnamed key").waitFor();
   // The server may ask for the password.
   let asked = 0;
   await page.route("**/me/api-keys", async route => {
@@ -104,7 +104,7 @@ test("other_sessions_are_ended_and_say_why", async t => {
   assert.equal(await list.getByText("this browser", { exact: true }).count(), 1);
   await second.page.goto(`${base}/settings`);
   await part(second.page, "Sessions").getByRole("listitem").first().waitFor();
-  await list.getByRole("button", { name: /^End session/ }).click();
+  await list.getByRole("button", { name: /^End the session from / }).click();
   await page.locator("dialog").getByRole("button", { name: "End session", exact: true }).click();
   await second.page.getByText("Your session has ended. Log in again.").waitFor();
   await until("one is left", async () => (await list.getByRole("listitem").count()) === 1);
@@ -114,7 +114,7 @@ test("other_sessions_are_ended_and_say_why", async t => {
   await until("both are listed", async () => (await list.getByRole("listitem").count()) === 2);
   await third.page.getByRole("button", { name: "Log out" }).first().click();
   await third.page.getByRole("heading", { name: "Log in" }).waitFor();
-  await list.getByRole("button", { name: /^End session/ }).click();
+  await list.getByRole("button", { name: /^End the session from / }).click();
   await page.locator("dialog").getByRole("button", { name: "End session", exact: true }).click();
   await page.locator("dialog .fault", { hasText: /./ }).waitFor();
   await page.keyboard.press("Escape");

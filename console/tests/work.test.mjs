@@ -60,7 +60,7 @@ test("failures_are_grouped_and_dead_lettered", async t => {
   await shows(page, 2);
   assert.equal(new URL(page.url()).searchParams.get("error"), "the model is overloaded");
 
-  await page.getByLabel("Choose all shown").check();
+  await page.getByLabel("Select all shown").check();
   await page.getByRole("button", { name: "Dead-letter…" }).click();
   await dialog(page).getByText("Dead-letter 2 items?").waitFor();
   await dialog(page).getByLabel("Reason").fill("The model is gone");
@@ -122,7 +122,7 @@ test("all_that_match_are_retried", async t => {
   await page.getByLabel("Error contains").fill("timeout");
   await page.getByRole("button", { name: "Filter" }).click();
   await shows(page, 65);
-  await page.getByLabel("Choose all shown").check();
+  await page.getByLabel("Select all shown").check();
   await page.getByRole("button", { name: "Retry", exact: true }).click();
   await dialog(page).getByText("Retry 65 items?").waitFor();
   await dialog(page).getByRole("button", { name: "Retry", exact: true }).click();
@@ -134,8 +134,8 @@ test("all_that_match_are_retried", async t => {
   await page.getByRole("link", { name: "All open" }).click();
   await page.getByRole("link", { name: "Clear filters" }).click();
   await shows(page, 100);
-  await page.getByLabel("Choose all shown").check();
-  await page.getByRole("button", { name: "Choose all that match" }).click();
+  await page.getByLabel("Select all shown").check();
+  await page.getByRole("button", { name: "Select all matching items" }).click();
   await page.getByRole("button", { name: "Dead-letter…" }).click();
   await dialog(page).getByText("Dead-letter 130 items?").waitFor();
   const late = await server.say(await server.room("Late", writer), "@admin/writer something new", writer);
@@ -147,8 +147,8 @@ test("all_that_match_are_retried", async t => {
   assert.equal((await server.call("GET", `/me/work/${late.id}/${writer.id}`)).state, "new");
   await page.getByRole("link", { name: "Dead-lettered" }).click();
   await shows(page, 100);
-  await page.getByLabel("Choose all shown").check();
-  await page.getByRole("button", { name: "Choose all that match" }).click();
+  await page.getByLabel("Select all shown").check();
+  await page.getByRole("button", { name: "Select all matching items" }).click();
   await page.getByRole("button", { name: "Retry", exact: true }).click();
   await dialog(page).getByText("Retry 130 items?").waitFor();
   await dialog(page).getByRole("button", { name: "Retry", exact: true }).click();
@@ -171,7 +171,7 @@ test("a_run_over_many_can_be_stopped_and_tells_what_was_refused", async t => {
   await logIn(it);
   await visit(it, "/work?state=new,delivered");
   await shows(page, 3);
-  await page.getByLabel("Choose all shown").check();
+  await page.getByLabel("Select all shown").check();
   // One is done meanwhile, and the agent is not in one of the rooms.
   await ask(server, writer, "POST", `/chats/${room}/messages/${made[0].id}/processing`);
   await ask(server, writer, "POST", `/chats/${room}/messages/${made[0].id}/processed`);
@@ -188,7 +188,7 @@ test("a_run_over_many_can_be_stopped_and_tells_what_was_refused", async t => {
   for (let number = 0; number < 30; number++) await server.say(alone, "@admin/writer more", writer);
   await visit(it, `/work?state=new,delivered&agent=${writer.id}`);
   await shows(page, 31);
-  await page.getByLabel("Choose all shown").check();
+  await page.getByLabel("Select all shown").check();
   const held = [];
   let sent = 0;
   await page.route("**/dead-letter", async route => {
@@ -280,10 +280,10 @@ test("a_turn_is_interrupted_and_a_message_is_reassigned", async t => {
   await logIn(it);
   await visit(it, "/work?state=processing");
   await items(page).locator("summary").click();
-  await page.getByRole("button", { name: "Interrupt…" }).click();
+  await page.getByRole("button", { name: "Interrupt" }).click();
   await dialog(page).getByRole("heading", { name: "Interrupt Writer?" }).waitFor();
   await dialog(page).getByRole("button", { name: "Interrupt", exact: true }).click();
-  await page.getByText("Writer was told to end its turn.").waitFor();
+  await page.getByText("Writer was told to end its open turns.").waitFor();
   assert.ok((await server.call("GET", "/me/organization/audit?limit=50")).some(one => one.action === "agent.interrupted"));
 
   await page.getByRole("link", { name: "Waiting" }).click();
@@ -384,7 +384,7 @@ test("work_by_keyboard", async t => {
   await shows(page, 1);
   await reach("document.activeElement.matches('.item .pick input')");
   await page.keyboard.press("Space");
-  await page.getByText("1 chosen").waitFor();
+  await page.getByText("1 selected").waitFor();
   await reach("document.activeElement.matches('.item summary')");
   await page.keyboard.press("Enter");
   await page.locator(".item .actions").waitFor();
@@ -438,7 +438,7 @@ test("what_followed_from_a_message_is_a_tree", async t => {
   // Two messages follow from the first; the later one says so.
   assert.equal(await page.locator(".tree article > .hint", { hasText: /^follows from/ }).count(), 1);
   await page.getByText(/No tokens reported · 1 delivery held/).waitFor();
-  await page.getByRole("button", { name: "Release what is held…" }).click();
+  await page.getByRole("button", { name: "Release what is held" }).click();
   await dialog(page).getByText("Release 1 message?").waitFor();
   await dialog(page).getByRole("button", { name: "Release", exact: true }).click();
   await dialog(page).getByText("1 message released.").waitFor();

@@ -24,7 +24,7 @@ test("a_run_that_waits_can_be_stopped_and_a_larger_one_says_what_it_changes", as
   await logIn(it);
   await visit(it, "/work?state=new");
   await shows(page, 3);
-  await page.getByLabel("Choose all shown").check();
+  await page.getByLabel("Select all shown").check();
   let sent = 0;
   await page.route("**/dead-letter", route => {
     sent++;
@@ -54,8 +54,8 @@ test("a_run_that_waits_can_be_stopped_and_a_larger_one_says_what_it_changes", as
   });
   await page.getByRole("button", { name: "Refresh" }).click();
   await page.getByRole("button", { name: "Load more" }).waitFor();
-  await page.getByLabel("Choose all shown").check();
-  await page.getByRole("button", { name: "Choose all that match" }).click();
+  await page.getByLabel("Select all shown").check();
+  await page.getByRole("button", { name: "Select all matching items" }).click();
   await ask();
   await dialog(page).getByText("Dead-letter more than 3 items?").waitFor();
   await dialog(page).getByText("Items that match by then are changed too.").waitFor();

@@ -5,7 +5,6 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { completing, matching, mentionedIn } from "../pure/mention.ts";
 import { isAgentHandle } from "../pure/message.ts";
 import { since } from "../pure/when.ts";
-import { findDisconnect } from "../store/agents.ts";
 import { readDraft, writeDraft, type Picked } from "../store/drafts.ts";
 import { enterSends } from "../store/look.ts";
 import { complain } from "../store/notices.ts";
@@ -146,7 +145,6 @@ function Effect({ room, hasText, mentioned }: { room: OpenRoom; hasText: boolean
   const added = mentioned.filter(one => !one.isHere);
   const isAway = (one: Candidate): boolean => (one.isHere ? room.people.byId.value.get(one.id)?.online === false : one.online === false);
   const away = agents.filter(isAway);
-  useEffect(() => { for (const one of away) void findDisconnect(one.id); }, [away.map(one => one.id).join()]);
 
   const awake = agents.filter(one => !isAway(one));
   const parts: { text: string; isWarning: boolean }[] = [];

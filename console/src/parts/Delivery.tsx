@@ -173,8 +173,8 @@ function Actions({ place, delivery, flags, isParticipant, onItem }: Given & { fl
       {asking === "deadLetter" && <DeadLetter name={agent.name} onClose={close} onSubmit={async reason => { await act({ kind: "deadLetter", reason }); done(w.delivery.deadLettered); }} />}
       {asking === "reassign" && <Reassign place={place} name={agent.name} onClose={close} onSubmit={async (to, reason) => { await act({ kind: "reassign", to, reason }); done(w.work.reassigned); }} />}
       {asking === "interrupt" && (
-        <Confirm title={`${w.of(w.agentWork.interrupt, agent.name)}?`} text={w.agentWork.interruptText(agent.name)} submit={w.agentWork.interrupt} danger onClose={close}
-          onSubmit={async () => { await interrupt(agent.id); done(w.agentWork.interrupted(agent.name)); }} />
+        <Confirm title={`${w.of(w.work.interrupt, agent.name)}?`} text={w.work.interruptText} submit={w.work.interrupt} danger onClose={close}
+          onSubmit={async () => { await interrupt(agent.id); done(w.work.interrupted(agent.name)); }} />
       )}
     </div>
   );

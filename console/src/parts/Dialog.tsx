@@ -88,13 +88,13 @@ export function Confirm({ title, text, submit, danger = false, wide = false, isR
   );
 }
 
-interface Asked { deed: string; name?: string; title?: string; text: string; run: () => Promise<unknown>; done?: string }
+interface Asked { deed: string; name?: string; title?: string; text: string; danger?: boolean; run: () => Promise<unknown>; done?: string }
 
 /** The dialog that asks before something is done, perhaps to what has a name, and how to open it. `done` is said afterwards. */
 export function useConfirm(): [ComponentChildren, (asked: Asked) => void] {
   const [asked, ask] = useState<Asked | null>(null);
   return [asked && (
-    <Confirm title={asked.title ?? `${asked.name ? w.of(asked.deed, asked.name) : asked.deed}?`} text={asked.text} submit={asked.deed} danger onClose={() => ask(null)}
+    <Confirm title={asked.title ?? `${asked.name ? w.of(asked.deed, asked.name) : asked.deed}?`} text={asked.text} submit={asked.deed} danger={asked.danger !== false} onClose={() => ask(null)}
       onSubmit={async () => { await asked.run(); if (asked.done) inform(asked.done); }} />
   ), ask];
 }

@@ -3,15 +3,16 @@
 import type { InputHTMLAttributes, SelectHTMLAttributes } from "preact";
 import { useId } from "preact/hooks";
 
-type Props = Omit<InputHTMLAttributes, "id" | "label" | "role"> & { label: string; hint?: string; fault?: string };
+type Props = Omit<InputHTMLAttributes, "id" | "label" | "role"> & { label: string; hint?: string; fault?: string; /** For a text of several lines. */ rows?: number };
 
 export function Field({ label, hint, fault, ...input }: Props) {
   const id = useId();
+  const Input = input.rows ? "textarea" : "input";
   const described = [hint ? `${id}-hint` : "", fault ? `${id}-fault` : ""].filter(Boolean).join(" ");
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input id={id} {...(input as object)} aria-invalid={fault ? true : undefined} aria-describedby={described || undefined} />
+      <Input id={id} {...(input as object)} aria-invalid={fault ? true : undefined} aria-describedby={described || undefined} />
       {hint && <p class="hint" id={`${id}-hint`}>{hint}</p>}
       {fault && <p class="fault" id={`${id}-fault`}>{fault}</p>}
     </div>

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { visible } from "../pure/visible.ts";
 import { since } from "../pure/when.ts";
-import { findDisconnect, isMine } from "../store/agents.ts";
+import { isMine } from "../store/agents.ts";
 import { complain, inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
 import { peers, type Peer, type Person } from "../store/people.ts";
@@ -22,7 +22,7 @@ export function PeoplePanel({ room, isParticipant, canRemove, onClose }: { room:
   const people = room.people.all.value;
   const groups: [string, Person[]][] = [
     [w.agents.title, people.filter(one => one.type === "Agent")],
-    [w.contacts.title, people.filter(one => one.type !== "Agent")],
+    [w.room.people, people.filter(one => one.type !== "Agent")],
   ];
   return (
     <aside class="panel" aria-labelledby="people-title" id="people">
@@ -48,7 +48,6 @@ function One({ one, room, canRemove }: { one: Person; room: OpenRoom; canRemove:
   const isMe = one.id === user.value?.id;
   const isOn = one.online === true;
   const name = visible(one.name);
-  useEffect(() => { if (isAgent && !isOn) void findDisconnect(one.id); }, [isOn]);
   const last = isOn ? null : awaySince(one.id);
   const state = isOn ? (one.is_external === false ? w.people.platform : w.people.connected)
     : last ? w.people.notConnectedSince(since(last.at, now.value), last.reason) : w.people.notConnected;

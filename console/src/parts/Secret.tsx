@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { disconnects, presence, watchPresence, type Registered } from "../store/agents.ts";
+import { agentOf, watch, type Registered } from "../store/agents.ts";
 import { w } from "../words.ts";
 import { CopyButton } from "./Copy.tsx";
 import { Confirm, Dialog } from "./Dialog.tsx";
@@ -48,8 +48,8 @@ export function Secret({ registered, isNew, onClose, onRoom }: { registered: Reg
   const use = useRef<HTMLElement>(null);
   // After a rotation, the instance with the old key may still count as connected for a moment.
   const [wasAway, setAway] = useState(isNew);
-  useEffect(() => watchPresence(WATCH_MS), []);
-  const isOnline = presence.value.get(agent.id)?.isOnline === true;
+  useEffect(() => watch(WATCH_MS, agent.id), []);
+  const isOnline = agentOf(agent.id)?.connected === true;
   useEffect(() => { if (!isOnline) setAway(true); }, [isOnline]);
   const isConnected = isOnline && wasAway;
 
@@ -81,8 +81,8 @@ export function Secret({ registered, isNew, onClose, onRoom }: { registered: Reg
   );
 }
 
-/** Why and since when an own agent is away, as far as it is known. */
+/** When and why an own agent's last socket ended, as far as it is known. */
 export function awaySince(id: string): { at: string; reason: string } | null {
-  const last = disconnects.value.get(id);
-  return last ? { at: last.at, reason: w.disconnect[last.reason] ?? last.reason } : null;
+  const { last_disconnected_at: at, last_disconnect_reason: reason } = agentOf(id) ?? {};
+  return at ? { at, reason: reason ? (w.disconnect[reason] ?? reason) : "" } : null;
 }

@@ -1,14 +1,13 @@
 // Tokens and their cost: of an agent, of the caller's agents, or of the organization.
 
-import { useState } from "preact/hooks";
 import { plain } from "../pure/markdown.ts";
 import type { Id } from "../pure/message.ts";
-import { day, money, number, tokens } from "../pure/usage.ts";
+import { day, dayOf, money, number, tokens } from "../pure/usage.ts";
 import { visible } from "../pure/visible.ts";
 import { agents, isMine } from "../store/agents.ts";
 import { now } from "../store/now.ts";
 import { roomOf } from "../store/rooms.ts";
-import { BASE } from "../store/route.ts";
+import { BASE, choose, place } from "../store/route.ts";
 import { usage, type Group } from "../store/usage.ts";
 import type { UsageSumView, UsageView } from "../wire/api.ts";
 import { w } from "../words.ts";
@@ -20,9 +19,10 @@ const DAYS = 30;
 const NAME = 120;
 
 export function Usage({ groups, ofAll = false, agent }: { groups: Group[]; ofAll?: boolean; agent?: Id }) {
-  const [group, setGroup] = useState<Group>(groups[0]!);
-  const [since, setSince] = useState("");
-  const [until, setUntil] = useState("");
+  const { query } = place.value;
+  const group = groups.find(one => one === query.get("by")) ?? groups[0]!;
+  const since = dayOf(query.get("from"));
+  const until = dayOf(query.get("to"));
   const list = usePaged(cursor => usage(ofAll, {
     group_by: group, limit: 50,
     ...(since ? { since } : {}), ...(until ? { until } : {}), ...(agent ? { agent_id: agent } : {}), ...(cursor ? { cursor } : {}),
@@ -34,9 +34,9 @@ export function Usage({ groups, ofAll = false, agent }: { groups: Group[]; ofAll
   return (
     <>
       <div class="filters">
-        <Select label={w.usage.by} value={group} options={groups.map(one => [one, w.usage.groups[one]])} onChange={one => setGroup(one as Group)} />
-        <Field label={w.usage.since} type="date" max={last} value={since || day(Date.parse(last), DAYS - 1)} onChange={event => setSince(event.currentTarget.value)} />
-        <Field label={w.usage.until} type="date" min={since} value={last} onChange={event => setUntil(event.currentTarget.value)} />
+        <Select label={w.usage.by} value={group} options={groups.map(one => [one, w.usage.groups[one]])} onChange={by => choose({ by })} />
+        <Field label={w.usage.since} type="date" max={last} value={since || day(Date.parse(last), DAYS - 1)} onChange={event => choose({ from: event.currentTarget.value })} />
+        <Field label={w.usage.until} type="date" min={since} value={last} onChange={event => choose({ to: event.currentTarget.value })} />
         <p class="hint">{w.usage.days}</p>
       </div>
       {rows.length > 0 && (

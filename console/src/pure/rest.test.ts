@@ -5,10 +5,20 @@ import { test } from "node:test";
 import { ApiError, explain, faultOf } from "./errors.ts";
 import { visible } from "./visible.ts";
 import { w } from "../words.ts";
-import { duration } from "./when.ts";
+import { brief, clock, duration, since } from "./when.ts";
 
 test("durations are short", () => {
   for (const [ms, text] of [[0, "0.0 s"], [430, "0.4 s"], [12_000, "12 s"], [60_000, "1 min"], [185_000, "3 min 5 s"], [7_440_000, "2 h 4 min"]] as const) assert.equal(duration(ms), text);
+});
+
+test("a time of another year has the year", () => {
+  const now = new Date(2026, 10, 26, 12).valueOf();
+  const at = (year: number, month: number, day: number): string => new Date(year, month, day, 9).toISOString();
+  assert.equal(since(at(2026, 10, 26), now), clock(at(2026, 10, 26)));
+  for (const [instant, hasYear] of [[at(2026, 0, 1), false], [at(2025, 11, 31), true], [at(2027, 0, 1), true]] as const) {
+    assert.equal(/20\d\d/.test(brief(instant, now)), hasYear, instant);
+    assert.equal(since(instant, now), `${brief(instant, now)}, ${clock(instant)}`);
+  }
 });
 
 test("faults stand at their field, others are one sentence", () => {

@@ -29,6 +29,9 @@ export function day(now: number, before = 0): string {
   return Number.isNaN(at.valueOf()) ? "" : at.toISOString().slice(0, 10);
 }
 
+/** A day that an address names; empty if that is none. */
+export const dayOf = (text: string | null): string => (text && day(Date.parse(text)) === text ? text : "");
+
 /** The members of `next` that differ from `before`: what nobody changed is not sent, so it overwrites nothing. */
 export function changed<T extends object>(before: Partial<T>, next: T): Partial<T> {
   const same = (one: unknown, other: unknown): boolean => JSON.stringify(one ?? null) === JSON.stringify(other ?? null);

@@ -3,6 +3,7 @@
 const time = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
 const short = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const withYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const both = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 
@@ -16,14 +17,15 @@ export function dayKey(instant: string | number): string {
   return `${at.getFullYear()}-${at.getMonth()}-${at.getDate()}`;
 }
 
-/** The time if it is today, else the day. */
+/** The time if it is today, else the day, with the year if it is another one. */
 export function brief(instant: string, now: number): string {
-  return dayKey(instant) === dayKey(now) ? clock(instant) : short.format(new Date(instant));
+  const at = new Date(instant);
+  return dayKey(instant) === dayKey(now) ? clock(instant) : (at.getFullYear() === new Date(now).getFullYear() ? short : withYear).format(at);
 }
 
 /** The time if it is today, else the day and the time. */
 export function since(instant: string, now: number): string {
-  return dayKey(instant) === dayKey(now) ? clock(instant) : `${short.format(new Date(instant))}, ${clock(instant)}`;
+  return dayKey(instant) === dayKey(now) ? clock(instant) : `${brief(instant, now)}, ${clock(instant)}`;
 }
 
 /** "5 minutes ago". */

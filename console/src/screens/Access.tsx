@@ -9,7 +9,7 @@ import { Section } from "../parts/Page.tsx";
 import { Loading, Rows, useRead } from "../parts/Pages.tsx";
 import { ShownOnce } from "../parts/Secret.tsx";
 import { visible } from "../pure/visible.ts";
-import { since } from "../pure/when.ts";
+import { exact, since } from "../pure/when.ts";
 import { createKey, endOthers, endSession, keys, revoke, sessions, type Key } from "../store/access.ts";
 import { agentOf, agents } from "../store/agents.ts";
 import { inform } from "../store/notices.ts";
@@ -43,30 +43,32 @@ export function Password() {
 const nameOf = (key: Key): string => visible(key.name ?? w.access.unnamed);
 
 /** A thing that can be ended: its name, facts, and the button. */
-function Line({ name, tags, facts, deed, label, onDeed }: { name: ComponentChildren; tags: (string | false | null | undefined)[]; facts: string[]; deed?: string; label: string; onDeed: () => void }) {
+function Line({ name, tags, facts, deed, label, onDeed }: { name: ComponentChildren; tags: (string | false | null | undefined)[]; facts: ComponentChildren[]; deed?: string; label: string; onDeed: () => void }) {
   return (
     <li>
       <span class="names">
         <span class="name">{name}</span> {tags.map(tag => tag && <span key={tag} class="tag">{tag}</span>)}
-        <span class="hint">{facts.join(" · ")}</span>
+        <span class="hint">{facts.map((one, at) => <>{at > 0 && " · "}{one}</>)}</span>
       </span>
       {deed && <button type="button" class="plain small danger" aria-label={label} onClick={onDeed}>{deed}</button>}
     </li>
   );
 }
 
+/** What happened or will happen when, with the exact time as the title. */
+const fact = (words: (time: string) => string, instant: string) => <time dateTime={instant} title={exact(instant)}>{words(since(instant, now.value))}</time>;
+
 export function Keys() {
   const [isCreating, setCreating] = useState(false);
   const [created, setCreated] = useState<CreatedKeyView | null>(null);
   const [question, ask] = useConfirm();
   useEffect(() => { void keys.load(); }, []);
-  const time = (instant: string): string => since(instant, now.value);
   const row = (one: Key) => {
     const { id, prefix, expires_at: end, last_used_at: used, chat_id: room, agent_id: agent } = one;
     const name = nameOf(one);
     return (
-      <Line key={id} name={name} tags={[one.read_only && w.access.readOnly, room && w.access.onlyRoom(visible(roomOf(room)?.title ?? w.access.other)), agent && w.access.onlyAgent(visible(agentOf(agent)?.name ?? w.access.other))]}
-        facts={[...(prefix ? [`${prefix}…`] : []), used ? w.access.lastUsed(time(used)) : w.access.neverUsed, w.access.created(time(one.inserted_at)), !end ? w.access.noExpiry : Date.parse(end) <= now.value ? w.access.expired(time(end)) : w.access.expires(time(end))]}
+      <Line key={id} name={name} tags={[one.read_only && w.access.readOnly, room && w.access.onlyRoom(roomOf(room)?.title), agent && w.access.onlyAgent(agentOf(agent)?.name)].map(tag => tag && visible(tag))}
+        facts={[...(prefix ? [`${prefix}…`] : []), used ? fact(w.access.lastUsed, used) : w.access.neverUsed, fact(w.access.created, one.inserted_at), !end ? w.access.noExpiry : fact(Date.parse(end) <= now.value ? w.access.expired : w.access.expires, end)]}
         deed={w.access.revoke} label={w.of(w.access.revoke, name)}
         onDeed={() => ask({ deed: w.access.revoke, name, text: w.access.revokeText, done: w.delivery.summary(name, w.access.revoked), run: () => revoke(id) })} />
     );
@@ -119,19 +121,19 @@ export function Sessions() {
   const [question, ask] = useConfirm();
   const list = read.value;
   const time = (instant: string): string => since(instant, now.value);
-  const end = (deed: string, run: () => Promise<unknown>) => () => ask({ deed, text: w.access.endText, done: w.access.ended, run: () => run().finally(read.again) });
+  const end = (deed: string, text: string, done: string, run: () => Promise<unknown>, title?: string) => () => ask({ deed, text, done, run: () => run().finally(read.again), ...(title ? { title } : {}) });
   return (
     <>
       <Loading of={read} />
       <ul class="lines">
         {list?.map(one => (
-          <Line key={one.id} name={w.access.session(time(one.inserted_at))} tags={[one.is_current && w.access.current]}
-            facts={[w.access.lastUsed(time(one.last_used_at)), w.access.endsAt(time(one.expires_at))]}
-            {...(one.is_current ? {} : { deed: w.access.end })} label={w.of(w.access.end, time(one.inserted_at))}
-            onDeed={end(w.access.end, () => endSession(one.id))} />
+          <Line key={one.id} name={fact(w.access.session, one.inserted_at)} tags={[one.is_current && w.access.current]}
+            facts={[fact(w.access.lastUsed, one.last_used_at), fact(w.access.endsAt, one.expires_at)]}
+            {...(one.is_current ? {} : { deed: w.access.end })} label={w.access.endFrom(time(one.inserted_at))}
+            onDeed={end(w.access.end, w.access.endText, w.access.ended, () => endSession(one.id), `${w.access.endFrom(time(one.inserted_at))}?`)} />
         ))}
       </ul>
-      {list?.some(one => !one.is_current) && <div class="deeds"><button type="button" class="plain small danger" onClick={end(w.access.endOthers, endOthers)}>{w.access.endOthers}</button></div>}
+      {list?.some(one => !one.is_current) && <div class="deeds"><button type="button" class="plain small danger" onClick={end(w.access.endOthers, w.access.endOthersText, w.access.endedOthers, endOthers)}>{w.access.endOthers}</button></div>}
       {question}
     </>
   );

@@ -1,17 +1,18 @@
 // One of the caller's agents.
 
 import { useEffect, useState } from "preact/hooks";
-import { Confirm, passwordIn } from "../parts/Dialog.tsx";
-import { Dot, Face } from "../parts/Face.tsx";
+import { Confirm, passwordIn, refocus } from "../parts/Dialog.tsx";
+import { Dot, Face, Presence } from "../parts/Face.tsx";
 import { Field } from "../parts/Field.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Page, Section } from "../parts/Page.tsx";
+import { Loading, useRead } from "../parts/Pages.tsx";
 import { Secret, awaySince } from "../parts/Secret.tsx";
 import { Usage } from "../parts/Usage.tsx";
 import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
-import { since } from "../pure/when.ts";
-import { agentOf, findDisconnect, isLoading, presence, remove, rotateKey, watchPresence, type Agent as Record, type Registered } from "../store/agents.ts";
+import { duration, exact, since } from "../pure/when.ts";
+import { agentOf, connections, isLoading, remove, rotateKey, watch, type Agent as Record, type Registered } from "../store/agents.ts";
 import { inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
 import { go } from "../store/route.ts";
@@ -25,7 +26,7 @@ export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
   const agent = agentOf(id);
   const [asking, setAsking] = useState<"edit" | "rotate" | "delete" | null>(null);
   const [registered, setRegistered] = useState<Registered | null>(null);
-  useEffect(() => watchPresence(WATCH_MS), [id]);
+  useEffect(() => watch(WATCH_MS, id), [id]);
   const name = agent ? visible(agent.name) : "";
   const close = (): void => setAsking(null);
 
@@ -37,6 +38,7 @@ export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
     </>}>
       <Section title={w.agentPage.now}><Standing agent={agent} /></Section>
       <AgentWork agent={agent} />
+      {agent.is_external && <Connections agent={agent} />}
       <Section title={w.usage.title}><Usage groups={["day", "room", "tree", "model"]} agent={id} /></Section>
       <About agent={agent} />
       <Section title={w.agentPage.danger}>
@@ -56,21 +58,46 @@ export function Agent({ id, onRoom }: { id: Id; onRoom: (agent: Id) => void }) {
 }
 
 function Standing({ agent }: { agent: Record }) {
-  const state = presence.value.get(agent.id);
-  useEffect(() => { if (state) void findDisconnect(agent.id); }, [state?.isOnline]);
   const last = awaySince(agent.id);
-  const isOn = !agent.is_external || state?.isOnline === true;
+  const { connected } = agent;
+  const isOn = !agent.is_external || connected === true;
   const text = !agent.is_external ? w.agents.platform
-    : !state ? w.agents.unknown
-    : !state.isOnline ? w.agents.notConnected
-    : state.since ? w.agents.connectedSince(since(new Date(state.since).toISOString(), now.value)) : w.agents.connected;
+    : connected === undefined ? w.agents.unknown
+    : !connected ? w.agents.notConnected
+    : agent.since ? w.agents.connectedSince(since(new Date(agent.since).toISOString(), now.value)) : w.agents.connected;
   return (
     <div class="now" role="status">
       <p class="presence"><Dot isOn={isOn} />{text}</p>
-      {agent.is_external && state && (
-        <p class="hint">{last ? w.agents.lastSeen(since(last.at, now.value), last.reason) : state.isOnline ? "" : w.agents.neverSeen}</p>
+      {agent.is_external && connected !== undefined && (
+        <p class="hint">{last ? w.agents.lastSeen(since(last.at, now.value), last.reason) : connected ? "" : w.agents.neverSeen}</p>
       )}
     </div>
+  );
+}
+
+const FIRST = 10;
+
+/** How the agent was connected: now, and the times before. */
+function Connections({ agent }: { agent: Record }) {
+  const [isAll, setAll] = useState(false);
+  const { id, connected, last_disconnected_at } = agent;
+  const past = useRead(() => connections(id), [id, connected, last_disconnected_at]);
+  const words = w.agentPage;
+  const time = (instant: string) => <time dateTime={instant} title={exact(instant)}>{since(instant, now.value)}</time>;
+  return (
+    <Section title={words.connections}>
+      <ul class="lines connections">
+        {connected !== undefined && <li><Presence isOn={connected} /></li>}
+        {past.value?.slice(0, isAll ? undefined : FIRST).map(({ began_at: began, ended_at: ended, reason }) => (
+          <li key={ended}>
+            <span>{began ? <>{time(began)} – {time(ended)}</> : <>{words.until} {time(ended)}</>}</span>
+            <span class="hint">{[began ? duration(Date.parse(ended) - Date.parse(began)) : "", w.disconnect[reason] ?? reason].filter(Boolean).join(" · ")}</span>
+          </li>
+        ))}
+      </ul>
+      <Loading of={past} />
+      {!isAll && (past.value?.length ?? 0) > FIRST && <button type="button" class="plain small" onClick={() => { setAll(true); refocus(); }}>{w.agentWork.all}</button>}
+    </Section>
   );
 }
 

@@ -17,8 +17,8 @@ export function About({ agent }: { agent: Agent }) {
   return (
     <Section title={w.agentPage.about}>
       <dl>
-        <dt>{w.agents.description}</dt><dd>{visible(agent.description)}</dd>
-        {agent.bio && <><dt>{words.bio}</dt><dd>{visible(agent.bio)}</dd></>}
+        <dt>{w.agents.description}</dt><dd class="said" dir="auto">{visible(agent.description)}</dd>
+        {agent.bio && <><dt>{words.bio}</dt><dd class="said" dir="auto">{visible(agent.bio)}</dd></>}
         {agent.tags.length > 0 && <><dt>{words.tags}</dt><dd>{visible(agent.tags.join(", "))}</dd></>}
         {agent.model_type && <><dt>{w.usage.groups.model}</dt><dd>{visible(agent.model_type)}</dd></>}
         <dt>{w.agents.created}</dt><dd><time dateTime={agent.inserted_at}>{exact(agent.inserted_at)}</time></dd>
@@ -31,26 +31,27 @@ export function About({ agent }: { agent: Agent }) {
 
 export function EditAgent({ agent: now, onClose }: { agent: Agent; onClose: () => void }) {
   const words = w.agentWork;
-  // As it was when the dialog opened: what others change meanwhile is not undone.
+  // As it was when the dialog opened: what others change meanwhile is not undone, and what was not changed here is not sent.
   const [agent] = useState(now);
+  const texts = { name: agent.name, description: agent.description, bio: agent.bio ?? "", model_type: agent.model_type ?? "", tags: agent.tags.join("\n") };
+  const lines = (text: string): string => text.replace(/\r\n?/g, "\n").trim();
   const save = async (data: FormData): Promise<void> => {
-    const wanted = changed<Changes>(agent as Changes, {
-      name: typed(data, "name"), description: typed(data, "description"), bio: typed(data, "bio") || null, model_type: typed(data, "model_type") || null,
-      tags: typed(data, "tags").split(",").map(one => one.trim()).filter(Boolean),
-      max_attempts: typedNumber(data, "max_attempts"),
-      ...Object.fromEntries(SWITCHES.map(([name]) => [name, data.has(name)])),
-    });
+    const wanted = changed<Changes>(agent as Changes, { max_attempts: typedNumber(data, "max_attempts"), ...Object.fromEntries(SWITCHES.map(([name]) => [name, data.has(name)])) });
+    for (const name of Object.keys(texts) as (keyof typeof texts)[]) {
+      const text = lines(typed(data, name));
+      if (text !== lines(texts[name])) Object.assign(wanted, { [name]: name === "tags" ? text.split("\n").map(one => one.trim()).filter(Boolean) : text || null });
+    }
     if (Object.keys(wanted).length > 0) await change(agent.id, wanted);
   };
   return (
     <Confirm title={w.agentPage.edit} submit={w.save} wide onSubmit={save} onClose={onClose}>
       {fault => (
         <>
-          <Field label={w.agents.name} name="name" required maxLength={100} defaultValue={agent.name} data-focus fault={fault("name")} />
-          <Field label={w.agents.description} name="description" required maxLength={500} defaultValue={agent.description} fault={fault("description")} />
-          <Field label={words.bio} name="bio" maxLength={2000} defaultValue={agent.bio ?? ""} fault={fault("bio")} />
-          <Field label={words.tags} hint={words.tagsHint} name="tags" defaultValue={agent.tags.join(", ")} fault={fault("tags")} />
-          <Field label={w.usage.groups.model} hint={words.modelHint} name="model_type" maxLength={100} defaultValue={agent.model_type ?? ""} fault={fault("model_type")} />
+          <Field label={w.agents.name} name="name" required maxLength={100} defaultValue={texts.name} data-focus fault={fault("name")} />
+          <Field label={w.agents.description} name="description" rows={3} required maxLength={500} defaultValue={texts.description} fault={fault("description")} />
+          <Field label={words.bio} name="bio" rows={4} maxLength={2000} defaultValue={texts.bio} fault={fault("bio")} />
+          <Field label={words.tags} hint={words.tagsHint} name="tags" rows={3} defaultValue={texts.tags} fault={fault("tags")} />
+          <Field label={w.usage.groups.model} hint={words.modelHint} name="model_type" maxLength={100} defaultValue={texts.model_type} fault={fault("model_type")} />
           <Field label={w.agentPage.maxAttempts} hint={w.agentPage.maxAttemptsHint} name="max_attempts" type="number" min={1} max={1000} defaultValue={agent.max_attempts ?? ""} fault={fault("max_attempts")} />
           <fieldset>
             <legend>{words.access}</legend>

@@ -5,14 +5,15 @@ import { useConfirm } from "../parts/Dialog.tsx";
 import { StateSign } from "../parts/Delivery.tsx";
 import { Section } from "../parts/Page.tsx";
 import { Loading, Rows, usePaged, useRead } from "../parts/Pages.tsx";
-import type { State } from "../pure/message.ts";
+import type { Id } from "../pure/message.ts";
+import { number } from "../pure/usage.ts";
 import { visible } from "../pure/visible.ts";
 import { exact, since } from "../pure/when.ts";
-import { executions, interrupt, openWork, type Agent, type OpenWork } from "../store/agents.ts";
+import { executions, interrupt, openWork, type Agent } from "../store/agents.ts";
 import { now } from "../store/now.ts";
 import { find, roomOf } from "../store/rooms.ts";
 import { BASE } from "../store/route.ts";
-import type { ExecutionView, WorkItemView } from "../wire/api.ts";
+import type { ExecutionView, WorkItemView, WorkTotalsView } from "../wire/api.ts";
 import { w } from "../words.ts";
 
 const WATCH_MS = 15_000;
@@ -21,31 +22,30 @@ export function AgentWork({ agent }: { agent: Agent }) {
   const work = useRead(() => openWork(agent.id), [agent.id], WATCH_MS);
   return (
     <>
-      <Section title={w.agentWork.title} action={<a href={`${BASE}/work?state=open&agent=${agent.id}`}>{w.agentWork.all}</a>}>
-        {work.value && <Open work={work.value} />}
-        <Loading of={work} />
+      <Section title={w.agentWork.title} action={(agent.work?.open ?? 0) > 0 && <a href={`${BASE}/work?state=open&agent=${agent.id}`}>{w.agentWork.all}</a>}>
+        {agent.work && <Open id={agent.id} work={agent.work} oldest={work.value?.[0]} />}
+        <Loading of={{ ...work, value: agent.work ?? null }} />
       </Section>
-      <Section title={w.nav.rooms}><RoomsOf agent={agent} items={work.value?.items ?? []} onChange={work.again} /></Section>
+      <Section title={w.nav.rooms}><RoomsOf agent={agent} items={work.value ?? []} onChange={work.again} /></Section>
     </>
   );
 }
 
-function Open({ work: { items, hasMore, dead, hasMoreDead } }: { work: OpenWork }) {
+function Open({ id, work, oldest }: { id: Id; work: WorkTotalsView; oldest: WorkItemView | undefined }) {
   const words = w.agentWork;
-  const oldest = items[0];
-  const states = (Object.keys(w.states) as State[]).map((state): [State, number] => [state, items.filter(one => one.state === state).length]).filter(([, count]) => count > 0);
-  const stuck = items.filter(one => one.flags.includes("stuck")).length;
-  if (items.length === 0 && dead === 0) return <p class="hint">{words.none}</p>;
+  const { open, dead, held, oldest_at: at } = work;
+  const flags = (["unanswered", "stuck", "failing"] as const).filter(flag => work[flag] > 0);
+  const others = (["dead", "held"] as const).filter(state => work[state] > 0);
+  if (open + dead + held === 0) return <p class="hint">{words.none}</p>;
   return (
     <>
       <ul class="tally">
-        <li><b>{items.length > 0 ? words.open(items.length, hasMore) : words.none}</b></li>
-        {states.map(([state, count]) => <li key={state}><StateSign state={state} /> {count} {w.states[state]}</li>)}
-        {stuck > 0 && <li>{words.stuck(stuck)}</li>}
-        {dead > 0 && <li><StateSign state="dead" /> {words.dead(dead, hasMoreDead)}</li>}
+        <li><b>{open > 0 ? words.open(open) : words.none}</b></li>
+        {flags.map(flag => <li key={flag}>{number(work[flag])} {w.work.flags[flag]}</li>)}
+        {others.map(state => <li key={state}><a href={`${BASE}/work?state=${state}&agent=${id}`}><StateSign state={state} /> {number(work[state])} {w.states[state]}</a></li>)}
       </ul>
-      {oldest && <p class="hint">{words.oldest}: <time dateTime={oldest.inserted_at} title={exact(oldest.inserted_at)}>{words.oldestIn(since(oldest.inserted_at, now.value))}</time>{" "}
-        <a href={`${BASE}/rooms/${oldest.chat_room_id}?at=${oldest.message_id}`}>{visible(oldest.chat_room_title ?? w.room.untitled)}</a></p>}
+      {at && <p class="hint">{words.oldest}: <time dateTime={at} title={exact(at)}>{words.oldestSince(since(at, now.value))}</time>
+        {oldest?.inserted_at === at && <> {words.in} <a href={`${BASE}/rooms/${oldest.chat_room_id}?at=${oldest.message_id}`}>{visible(oldest.chat_room_title ?? w.room.untitled)}</a></>}</p>}
     </>
   );
 }
@@ -59,7 +59,7 @@ function RoomsOf({ agent, items, onChange }: { agent: Agent; items: WorkItemView
     void list.load(true);
     onChange();
   };
-  const onInterrupt = (): void => ask({ deed: w.agentWork.interrupt, name, text: w.agentWork.interruptText(name), done: w.agentWork.interrupted(name), run });
+  const onInterrupt = (): void => ask({ deed: w.work.interrupt, name, text: w.work.interruptText, done: w.work.interrupted(name), run });
   return (
     <>
       <Rows list={list} empty={<p class="hint">{w.agentPage.noRooms}</p>} row={one => <RoomLine key={one.id} one={one} items={items} onInterrupt={onInterrupt} />} />
@@ -81,7 +81,7 @@ function RoomLine({ one, items, onInterrupt }: { one: ExecutionView; items: Work
       <span class="hint">
         {[one.stopped ? w.agentPage.stopped : (w.agentPage.roomState[one.status] ?? one.status), tried ? w.delivery.attempt(tried.current_attempt) : ""].filter(Boolean).join(" · ")}
       </span>
-      {isWorking && <button type="button" class="plain small" aria-label={w.of(w.agentWork.interrupt, w.organization.in(title))} onClick={onInterrupt}>{w.agentWork.interrupt}</button>}
+      {isWorking && <button type="button" class="plain small" aria-label={w.of(w.work.interrupt, w.organization.in(title))} onClick={onInterrupt}>{w.work.interrupt}</button>}
     </li>
   );
 }

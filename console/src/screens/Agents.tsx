@@ -10,7 +10,7 @@ import { awaySince, Secret } from "../parts/Secret.tsx";
 import type { Id } from "../pure/message.ts";
 import { visible } from "../pure/visible.ts";
 import { since } from "../pure/when.ts";
-import { agents, findDisconnect, isLoading, presence, register, registered, watchPresence, type Agent } from "../store/agents.ts";
+import { agents, isLoading, register, registered, watch, type Agent } from "../store/agents.ts";
 import { now } from "../store/now.ts";
 import { BASE, go } from "../store/route.ts";
 import { w } from "../words.ts";
@@ -18,7 +18,7 @@ import { w } from "../words.ts";
 const WATCH_MS = 5000;
 
 export function Agents({ isRegistering, onRoom }: { isRegistering: boolean; onRoom: (agent: Id) => void }) {
-  useEffect(() => watchPresence(WATCH_MS), []);
+  useEffect(() => watch(WATCH_MS), []);
   const done = registered.value;
   const close = (): void => {
     registered.value = null;
@@ -40,9 +40,8 @@ export function Agents({ isRegistering, onRoom }: { isRegistering: boolean; onRo
 }
 
 function Item({ agent }: { agent: Agent }) {
-  const state = presence.value.get(agent.id);
-  useEffect(() => { if (state?.isOnline === false) void findDisconnect(agent.id); }, [state?.isOnline]);
-  const last = state?.isOnline === false ? awaySince(agent.id) : null;
+  const { connected } = agent;
+  const last = connected === false ? awaySince(agent.id) : null;
   return (
     <li>
       <a class="card" href={`${BASE}/agents/${agent.id}`}>
@@ -50,7 +49,7 @@ function Item({ agent }: { agent: Agent }) {
         <span class="names"><span class="name">{visible(agent.name)}</span> <span class="handle">@{agent.handle}</span></span>
         <span class="description">{visible(agent.description)}</span>
         <span class="standing">
-          {!agent.is_external ? <span class="hint">{w.agents.platform}</span> : state ? <Presence isOn={state.isOnline} /> : <span class="hint">{w.agents.unknown}</span>}
+          {!agent.is_external ? <span class="hint">{w.agents.platform}</span> : connected !== undefined ? <Presence isOn={connected} /> : <span class="hint">{w.agents.unknown}</span>}
           {last && <span class="hint">{w.agents.lastSeen(since(last.at, now.value), last.reason)}</span>}
         </span>
       </a>

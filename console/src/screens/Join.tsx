@@ -22,6 +22,7 @@ export function Join() {
       <section class="sheet">
         {organization.value && <p>{words.joinText(user.value?.handle ?? "", visible(organization.value.name))}</p>}
         <p>{words.joinAgents}</p>
+        <p>{words.joinAdmins}</p>
         <p class="hint">{words.joinOther}</p>
         <form onSubmit={form.submit}>
           <Fault text={form.rest()} />

@@ -12,7 +12,7 @@ import { ShownOnce } from "../parts/Secret.tsx";
 import { visible } from "../pure/visible.ts";
 import { exact, since } from "../pure/when.ts";
 import { now } from "../store/now.ts";
-import { complain, inform } from "../store/notices.ts";
+import { inform } from "../store/notices.ts";
 import { invitations, invite, isAdmin, isAlone, members, organization, removeMember, revoke, setRole, type Role } from "../store/organization.ts";
 import { BASE } from "../store/route.ts";
 import type { InvitationView, InvitedView, MemberView } from "../wire/api.ts";
@@ -35,10 +35,11 @@ export function Members() {
     const { id } = one;
     const name = visible(one.name);
     const isMe = id === user.value?.id;
-    const run = (): Promise<void> => give(one, "member");
+    const wanted = one.role === "admin" ? "member" : "admin";
+    const role = wanted === "admin" ? { label: words.makeAdmin, icon: "key-round" as const, title: words.makeAdminTitle(name), text: words.makeAdminText, danger: false }
+      : { label: words.makeMember, icon: "users" as const, ...(isMe ? { title: words.stepDown, text: words.stepDownText } : { title: words.makeMemberTitle(name), text: words.makeMemberText }), danger: true };
     return [
-      one.role !== "admin" ? { label: words.makeAdmin, icon: "key-round", run: () => void give(one, "admin").catch(complain) }
-        : { label: words.makeMember, icon: "users", run: () => { if (isMe) ask({ title: words.stepDown, deed: words.makeMember, text: words.stepDownText, run }); else void run().catch(complain); } },
+      { label: role.label, icon: role.icon, run: () => ask({ ...role, deed: role.label, run: () => give(one, wanted) }) },
       ...(isMe ? [] : [{
         label: words.removeMember, icon: "trash" as const, danger: true,
         run: () => ask({ deed: w.remove, name, text: words.removeText, done: words.removed(name), run: async () => { await removeMember(id); list.drop(id); } }),
@@ -72,10 +73,8 @@ function Invitations() {
   // Who joins has accepted one.
   const list = usePaged(invitations, [organization.value?.members], WATCH_MS);
   const [isInviting, setInviting] = useState(false);
-  const [token, setToken] = useState("");
+  const [link, setLink] = useState("");
   const [question, ask] = useConfirm();
-  // The token stands behind `#`, which reaches no server before it is used.
-  const link = `${location.origin}${BASE}/register#${token}`;
   return (
     <Section title={words.invitations} intro={isAlone.value && words.alone}
       action={<button type="button" class={isAlone.value ? "" : "plain"} onClick={() => setInviting(true)}><Icon name="user-plus" size={16} />{words.invite}</button>}>
@@ -93,9 +92,10 @@ function Invitations() {
           )}
         </li>
       )} />
-      {isInviting && <Invite onClose={() => setInviting(false)} onDone={answer => { list.put(answer.invitation); setToken(answer.token); }} />}
-      {token && (
-        <ShownOnce isSafe title={words.invited} label={words.link} once={words.linkOnce} secret={link} onClose={() => setToken("")}>
+      {/* The token stands behind `#`, which reaches no server before it is used. */}
+      {isInviting && <Invite onClose={() => setInviting(false)} onDone={answer => { list.put(answer.invitation); setLink(answer.link ?? `${location.origin}${BASE}/register#${answer.token}`); }} />}
+      {link && (
+        <ShownOnce isSafe title={words.invited} label={words.link} once={words.linkOnce} secret={link} onClose={() => setLink("")}>
           {() => <p class="hint">{words.linkText}</p>}
         </ShownOnce>
       )}

@@ -16,33 +16,32 @@ import { ask, change, memories, remove, type Filters, type Memory } from "../sto
 import { complain, inform } from "../store/notices.ts";
 import { now } from "../store/now.ts";
 import { isObserved, rooms } from "../store/rooms.ts";
-import { place } from "../store/route.ts";
+import { choose, place } from "../store/route.ts";
 import { user } from "../wire/session.ts";
 import { w } from "../words.ts";
 
 const PREVIEW = 200;
+/** What the filters are called in the address. */
+const NAMES = { content_query: "text", scope: "about", status: "status", system: "system", type: "type", segment: "segment", source_agent_id: "agent", chat_room_id: "room" } as const;
 const SEGMENTS = ["user", "agent", "tool", "guideline"];
 /** The values of the API are words. */
 const wordOf = (value: string): string => value.replace("_", "-");
 
 export function Memories() {
-  const [filters, setFilters] = useState<Filters>(() => {
-    const agent = place.value.query.get("agent");
-    return agent ? { source_agent_id: agent } : {};
-  });
-  useEffect(() => ask(filters), [filters]);
-  const set = (changes: Filters): void => setFilters(before => {
-    const after = { ...before, ...changes };
-    for (const name of Object.keys(changes) as (keyof Filters)[]) if (!after[name]) delete after[name];
+  const { query } = place.value;
+  const filters = Object.fromEntries(Object.entries(NAMES).flatMap(([as, name]) => { const value = query.get(name); return value ? [[as, value]] : []; })) as Filters;
+  useEffect(() => ask(filters), [query.toString()]);
+  const set = (changes: Filters): void => {
+    const named = Object.fromEntries(Object.entries(changes).map(([as, value]) => [NAMES[as as keyof typeof NAMES], String(value ?? "")]));
+    const { type, system } = { ...filters, ...changes };
     // A system has types of its own.
-    if (after.type && after.system && !TYPES[after.system]!.includes(after.type)) delete after.type;
-    return after;
-  });
+    choose(type && system && !TYPES[system]?.includes(type) ? { ...named, type: "" } : named);
+  };
   const choice = (label: string, name: keyof Filters, options: (readonly [value: string, text: string])[], any = w.memories.any) => (
     <Select label={label} value={filters[name] ?? ""} onChange={value => set({ [name]: value })} options={[["", any], ...options]} />
   );
   const plain = (values: string[]) => values.map(one => [one, wordOf(one)] as const);
-  const types = filters.system ? TYPES[filters.system]! : [...new Set(Object.values(TYPES).flat())];
+  const types = filters.system ? (TYPES[filters.system] ?? []) : [...new Set(Object.values(TYPES).flat())];
   const { fault } = memories;
   const isRefused = fault.value instanceof ApiError && fault.value.status === 403;
   const isFiltered = Object.keys(filters).length > 0;
@@ -62,7 +61,7 @@ export function Memories() {
             {choice(w.memories.segment, "segment", plain(SEGMENTS))}
             {choice(w.memories.agent, "source_agent_id", agents.value.map(one => [one.id, visible(one.name)]))}
             {choice(w.usage.groups.room, "chat_room_id", rooms.value.filter(one => !isObserved(one)).map(one => [one.id, visible(one.title)]))}
-            {isFiltered && <button type="button" class="link" onClick={() => setFilters({})}>{w.clear}</button>}
+            {isFiltered && <button type="button" class="link" onClick={() => choose(Object.fromEntries(Object.values(NAMES).map(name => [name, ""])))}>{w.clear}</button>}
           </form>
           <Rows list={memories} kind="cards memories" row={one => <One key={one.id} memory={one} />}
             empty={isFiltered ? <p class="hint" role="status">{w.memories.noMatch}</p> : <Nothing icon="archive" title={w.memories.none} text={w.memories.noneText} />} />

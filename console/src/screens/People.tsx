@@ -75,7 +75,7 @@ function Asked({ request, isMine }: { request: Request; isMine: boolean }) {
   const other = isMine ? { ...recipient, type: request.recipient_type } : { ...request.requester, type: request.requester_type };
   const name = visible(other.name);
   const button = (step: Answer, text: string) => (
-    <button type="button" class={step === "approve" ? "small" : "plain small"} disabled={isBusy} aria-label={w.of(text, name)} onClick={() => {
+    <button type="button" class={step === "approve" ? "small" : "plain small"} disabled={isBusy} aria-label={step === "cancel" ? w.contacts.to(text, name) : w.of(text, name)} onClick={() => {
       setBusy(true);
       answer(id, step).then(status => inform(w.delivery.summary(name, stateOf(status))), complain).finally(() => { setBusy(false); refocus(); });
     }}>{text}</button>
@@ -101,7 +101,7 @@ function InDirectory({ one, onAsk }: { one: Listed; onAsk: () => void }) {
     <li>
       <Somebody one={{ ...one, id: one.handle }} />
       {isMine || one.is_contact ? <span class="tag">{isMine ? w.people.yours : w.contacts.isContact}</span>
-        : <button type="button" class="plain small" aria-label={w.of(w.contacts.send, visible(one.name))} onClick={onAsk}>{w.contacts.send}</button>}
+        : <button type="button" class="plain small" aria-label={w.contacts.to(w.contacts.send, visible(one.name))} onClick={onAsk}>{w.contacts.send}</button>}
       {one.description && <p class="hint" dir="auto">{visible(one.description)}</p>}
     </li>
   );

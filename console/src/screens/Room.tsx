@@ -105,7 +105,7 @@ function Open({ id, at }: { id: Id; at: string | null }) {
             </ul>
           )}
           <button type="button" class="quiet" aria-expanded={isPanelOpen} aria-controls={isPanelOpen ? "people" : undefined} onClick={() => setPanelOpen(!isPanelOpen)}
-            aria-label={`${w.contacts.title}, ${w.room.peopleCount(people.size)}`} title={w.contacts.title}>
+            aria-label={`${w.room.people}, ${w.room.peopleCount(people.size)}`} title={w.room.people}>
             <Icon name="users" /><span aria-hidden="true">{people.size || ""}</span>
           </button>
           <Menu choices={choices} />

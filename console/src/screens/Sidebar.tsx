@@ -37,9 +37,9 @@ export function Sidebar({ onNewRoom, onGoTo }: { onNewRoom: () => void; onGoTo: 
       <button type="button" class="plain goto-open" onClick={onGoTo} aria-keyshortcuts="Control+K Meta+K"><Icon name="search" size={16} />{w.goTo.open}<kbd>{w.goTo.key}</kbd></button>
       <ul class="places">
         <li><a href={`${BASE}/work`} aria-current={path === "/work" ? "page" : undefined}><Icon name="list-checks" />{w.work.title}
-          {attention.value && <><span class="badge needy" aria-hidden="true">{attention.value}</span><span class="vh">, {w.work.count(attention.value)}</span></>}</a></li>
+          {attention.value && <Badge isNeedy count={attention.value} meaning={w.work.count(attention.value)} />}</a></li>
         <li><a href={`${BASE}/agents`} aria-current={path.startsWith("/agents") || path === "/usage" ? "page" : undefined}><Icon name="bot" />{w.agents.title}</a></li>
-        <li><a href={`${BASE}/people`} aria-current={path === "/people" ? "page" : undefined}><Icon name="users" />{w.contacts.title}{requests > 0 && <span class="badge">{w.contacts.open(requests)}</span>}</a></li>
+        <li><a href={`${BASE}/people`} aria-current={path === "/people" ? "page" : undefined}><Icon name="users" />{w.contacts.title}{requests > 0 && <Badge count={requests} meaning={w.contacts.open(requests)} />}</a></li>
         <li><a href={`${BASE}/memories`} aria-current={path === "/memories" ? "page" : undefined}><Icon name="archive" />{w.memories.title}</a></li>
         <li><a href={`${BASE}/organization`} aria-current={path.startsWith("/organization") ? "page" : undefined}><Icon name="building-2" />{w.organization.title}</a></li>
         <li><a href={`${BASE}/settings`} aria-current={path === "/settings" ? "page" : undefined}><Icon name="settings" />{w.settings.title}</a></li>
@@ -63,6 +63,11 @@ export function Sidebar({ onNewRoom, onGoTo }: { onNewRoom: () => void; onGoTo: 
   );
 }
 
+/** A number, and for screen readers what it counts. */
+function Badge({ count, meaning, isNeedy = false }: { count: number | string; meaning: string; isNeedy?: boolean }) {
+  return <span class={isNeedy ? "badge needy" : "badge"}><span aria-hidden="true">{count}</span><span class="vh">, {meaning}</span></span>;
+}
+
 function List({ rooms }: { rooms: Room[] }) {
   return <ul class="rooms">{rooms.map(room => <Item key={room.id} room={room} count={unread.value.get(room.id) ?? 0} isHere={place.value.path === `/rooms/${room.id}`} at={now.value} />)}</ul>;
 }
@@ -78,7 +83,7 @@ function Item({ room, count, isHere, at }: { room: Room; count: number; isHere: 
         {when && <time dateTime={when}>{brief(when, at)}</time>}
         <span class="preview">{last ? `${last.sender_id === user.value?.id ? w.nav.you : visible(last.sender_name)}: ${plain(last.content, mentionsOf(last), 90)}` : w.nav.nothingYet}</span>
         {status !== "idle" && <span class={`status ${status}`}>{w.workStatus[status] ?? status}</span>}
-        {count > 0 && <span class="badge">{w.nav.unread(count)}</span>}
+        {count > 0 && <Badge count={count > 99 ? "99+" : count} meaning={w.nav.unread(count)} />}
       </a>
     </li>
   );

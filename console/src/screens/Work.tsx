@@ -16,17 +16,9 @@ import { Ledger } from "../store/ledger.ts";
 import { now } from "../store/now.ts";
 import { isAdmin } from "../store/organization.ts";
 import { rooms } from "../store/rooms.ts";
-import { BASE, go, place } from "../store/route.ts";
+import { address, BASE, choose, place } from "../store/route.ts";
 import type { Deed } from "../store/work.ts";
 import { w } from "../words.ts";
-
-/** The address of the page with some parts of its query changed. */
-function address(changes: { [name: string]: string | undefined }): string {
-  const query = new URLSearchParams(place.value.query);
-  for (const [name, value] of Object.entries(changes)) if (value) query.set(name, value); else query.delete(name);
-  return query.size > 0 ? `/work?${query}` : "/work";
-}
-const choose = (name: string, value: string): void => go(address({ [name]: value.trim() }), false, true);
 
 export function Work() {
   const { query } = place.value;
@@ -63,7 +55,7 @@ function Filters({ rows, hasErrors }: { rows: Item[]; hasErrors: boolean }) {
   }
   const isSet = ["agent", "room", "error", "root"].some(name => query.get(name));
   return (
-    <form class="filters" onSubmit={event => { event.preventDefault(); choose("error", String(new FormData(event.currentTarget as HTMLFormElement).get("error") ?? "")); }}>
+    <form class="filters" onSubmit={event => { event.preventDefault(); choose({ error: String(new FormData(event.currentTarget as HTMLFormElement).get("error") ?? "").trim() }); }}>
       <Options name="agent" label={w.usage.groups.agent} all={w.work.allAgents} options={names} />
       <Options name="room" label={w.usage.groups.room} all={w.work.allRooms} options={titles} />
       {hasErrors && <Field key={query.get("error")} label={w.work.error} name="error" type="search" maxLength={200} autocomplete="off" defaultValue={query.get("error") ?? ""} />}
@@ -78,7 +70,7 @@ function Options({ name, label, all, options }: { name: string; label: string; a
   const list = [...options].sort(([, a], [, b]) => a.localeCompare(b));
   if (value && !options.has(value)) list.push([value, value]);
   return (
-    <Select label={label} value={value} onChange={one => choose(name, one)} options={[["", all], ...list.map(([id, text]): [string, string] => [id, visible(text)])]} />
+    <Select label={label} value={value} onChange={one => choose({ [name]: one })} options={[["", all], ...list.map(([id, text]): [string, string] => [id, visible(text)])]} />
   );
 }
 

@@ -2,16 +2,16 @@
 
 import { computed, signal } from "@preact/signals";
 import type { Id } from "../pure/message.ts";
-import type { AgentView, CredentialsView, Operations, WorkItemView } from "../wire/api.ts";
+import type { ConnectionView, CredentialsView, Operations, OwnedAgentView, WorkItemView } from "../wire/api.ts";
 import { call } from "../wire/call.ts";
 import { listen } from "../wire/link.ts";
 import { onLeave } from "../wire/session.ts";
 import { complain } from "./notices.ts";
-import { peers } from "./people.ts";
 
-export type Agent = AgentView;
-/** The end of an agent's last socket. */
-export interface Disconnect { at: string; reason: string }
+export interface Agent extends OwnedAgentView {
+  /** When it connected, in milliseconds, if that was seen from this page. */
+  since?: number | undefined;
+}
 
 const known = signal<ReadonlyMap<Id, Agent>>(new Map());
 export const agents = computed(() => [...known.value.values()].sort((a, b) => a.name.localeCompare(b.name)));
@@ -19,33 +19,70 @@ export const agentOf = (id: Id): Agent | undefined => known.value.get(id);
 export const isMine = (id: Id): boolean => known.value.has(id);
 export const isLoading = signal(true);
 
-/** Since when an agent is known to be connected or not, as seen from this page. */
-export interface Presence { isOnline: boolean; since: number | null }
-export const presence = signal<ReadonlyMap<Id, Presence>>(new Map());
-export const disconnects = signal<ReadonlyMap<Id, Disconnect | null>>(new Map());
+/** What changed while the list is read is newer than the answer. */
+const changedSince = new Set<Id>();
 
-function put(...list: Agent[]): void {
+/** An agent with what an answer or event says of it. Events say nothing about its connection and work. */
+function merged(agent: OwnedAgentView): Agent {
+  const before = known.value.get(agent.id);
+  const after: Agent = { ...before, ...agent };
+  after.since = !after.connected ? undefined : before?.connected === false ? Date.now() : before?.since;
+  return after;
+}
+
+function put(...list: OwnedAgentView[]): void {
   const all = new Map(known.value);
-  for (const agent of list) all.set(agent.id, { ...all.get(agent.id), ...agent });
+  for (const agent of list) {
+    all.set(agent.id, merged(agent));
+    changedSince.add(agent.id);
+  }
   known.value = all;
 }
 
 function drop(id: Id): void {
+  changedSince.add(id);
   const all = new Map(known.value);
   if (all.delete(id)) known.value = all;
 }
 
+const WITH_WORK = { include: ["work" as const] };
+
+async function pages(): Promise<OwnedAgentView[]> {
+  const all: OwnedAgentView[] = [];
+  let cursor: string | null | undefined;
+  do {
+    const { data, metadata } = await call("listAgents", { query: { ...WITH_WORK, limit: 100, ...(cursor ? { cursor } : {}) } });
+    all.push(...data);
+    cursor = metadata.has_more ? metadata.next_cursor : null;
+  } while (cursor);
+  return all;
+}
+
+let reading: Promise<void> | null = null;
+/** Reads all agents; who asks meanwhile gets the same answer. */
+function read(): Promise<void> {
+  if (reading) return reading;
+  changedSince.clear();
+  const mine = pages().then(all => {
+    // Somebody has logged out meanwhile.
+    if (reading !== mine) return;
+    const next = new Map(all.map(agent => [agent.id, merged(agent)]));
+    for (const id of changedSince) {
+      const agent = known.value.get(id);
+      if (agent) next.set(id, agent); else next.delete(id);
+    }
+    known.value = next;
+  }).finally(() => { if (reading === mine) reading = null; });
+  return reading = mine;
+}
+
+async function readOne(id: Id): Promise<void> {
+  const { data } = await call("findAgent", { path: { agent_id: id }, query: WITH_WORK });
+  if (isMine(id)) put(data);
+}
+
 export async function load(): Promise<void> {
-  try {
-    const all: Agent[] = [];
-    let cursor: string | null | undefined;
-    do {
-      const { data, metadata } = await call("listAgents", { query: { limit: 100, ...(cursor ? { cursor } : {}) } });
-      all.push(...data);
-      cursor = metadata.has_more ? metadata.next_cursor : null;
-    } while (cursor);
-    known.value = new Map(all.map(agent => [agent.id, agent]));
-  } catch (cause) { complain(cause); }
+  await read().catch(complain);
   isLoading.value = false;
 }
 
@@ -53,8 +90,8 @@ export function start(me: Id): void {
   let again = false;
   void load();
   listen(`user_agents:${me}`, {
-    agent_created: (agent: Agent) => put(agent),
-    agent_updated: (agent: Agent) => put(agent),
+    agent_created: (agent: OwnedAgentView) => put(agent),
+    agent_updated: (agent: OwnedAgentView) => put(agent),
     agent_deleted: ({ id }: { id: Id }) => drop(id),
   }, () => {
     if (again) void load();
@@ -62,66 +99,45 @@ export function start(me: Id): void {
   });
 }
 
-/** Takes what some answer or event says about who is connected. */
+/** Servers store the end of a socket within a second. */
+const STORED_MS = 1500;
+const away = new Set<Id>();
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Takes what a room says about who is connected; asks afterwards why those that left did. */
 export function present(list: { id: Id; online?: boolean | undefined }[]): void {
-  let all: Map<Id, Presence> | null = null;
   for (const { id, online } of list) {
-    const before = presence.value.get(id);
-    if (online === undefined || before?.isOnline === online) continue;
-    all ??= new Map(presence.value);
-    all.set(id, { isOnline: online, since: before ? Date.now() : null });
-    if (before) forget(id);
+    const agent = known.value.get(id);
+    if (!agent || online === undefined || agent.connected === online) continue;
+    put({ ...agent, connected: online, ...(online ? {} : { last_disconnected_at: null }) });
+    if (!online) away.add(id);
   }
-  if (all) presence.value = all;
+  if (away.size > 0) timer ??= setTimeout(findReasons, STORED_MS);
 }
 
-/** Asks who is connected every `everyMs` while somebody looks. Returns the way out. */
-export function watchPresence(everyMs: number): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+function findReasons(): void {
+  timer = undefined;
+  const [first, ...rest] = away;
+  away.clear();
+  // One that is being read may have begun before.
+  const asked = !first ? undefined : rest.length === 0 ? readOne(first) : reading ? reading.then(read) : read();
+  asked?.catch(() => undefined);
+}
+
+/** Reads all agents, or one, every `everyMs` while somebody looks. Returns the way out. */
+export function watch(everyMs: number, id?: Id): () => void {
+  let next: ReturnType<typeof setTimeout> | undefined;
   let isOver = false;
   const ask = async (): Promise<void> => {
-    if (document.visibilityState === "visible") {
-      await peers().then(list => present(list.filter(one => one.type === "Agent")), () => undefined);
-    }
-    if (!isOver) timer = setTimeout(() => void ask(), everyMs);
+    if (document.visibilityState === "visible") await (id ? readOne(id) : read()).catch(() => undefined);
+    if (!isOver) next = setTimeout(() => void ask(), everyMs);
   };
   void ask();
-  return () => { isOver = true; clearTimeout(timer); };
+  return () => { isOver = true; clearTimeout(next); };
 }
 
-/** When and why an own agent's last socket ended, as far as the server tells it with the agent's work. */
-export async function findDisconnect(id: Id): Promise<void> {
-  if (disconnects.value.has(id) || !isMine(id)) return;
-  disconnects.value = new Map(disconnects.value).set(id, null);
-  try {
-    const item = await anyWork(id);
-    if (item) noteDisconnect(item);
-  } catch { /* Nothing is shown then. */ }
-}
-
-export function noteDisconnect({ agent }: WorkItemView): void {
-  if (!agent.last_disconnected_at) return;
-  const last = { at: agent.last_disconnected_at, reason: agent.last_disconnect_reason ?? "" };
-  disconnects.value = new Map(disconnects.value).set(agent.id, last);
-}
-
-function forget(id: Id): void {
-  const rest = new Map(disconnects.value);
-  if (rest.delete(id)) disconnects.value = rest;
-}
-
-/** Some message of the agent: open work if there is any, else one that it has processed. */
-async function anyWork(id: Id): Promise<WorkItemView | undefined> {
-  const open = await call("listWork", { query: { agent_id: id, limit: 1 } });
-  if (open.data[0]) return open.data[0];
-  const { data: executions } = await call("listExecutions", { path: { agent_id: id }, query: { limit: 3 } });
-  for (const { chat_room_id } of executions) {
-    const { data: texts } = await call("listMessages", { path: { chat_id: chat_room_id }, query: { limit: 50, message_types: ["text"] } });
-    const message = texts.find(one => id in ((one.metadata["delivery_status"] as object | undefined) ?? {}));
-    if (message) return (await call("findWork", { path: { message_id: message.id, agent_id: id } })).data;
-  }
-  return undefined;
-}
+/** The last connections that have ended, newest first. */
+export const connections = async (id: Id): Promise<ConnectionView[]> => (await call("listConnections", { path: { agent_id: id } })).data;
 
 export interface Registered { agent: Agent; credentials: CredentialsView }
 /** The agent that was registered, until its key was shown: also if the dialog was closed before the answer came. */
@@ -129,8 +145,7 @@ export const registered = signal<Registered | null>(null);
 
 export async function register(name: string, description: string, password?: string): Promise<void> {
   const { data } = await call("registerAgent", { body: { agent: { name, description, ...(password ? { current_password: password } : {}) } } });
-  put(data.agent);
-  present([{ id: data.agent.id, online: false }]);
+  put({ ...data.agent, connected: false });
   registered.value = data;
 }
 
@@ -157,23 +172,13 @@ export async function interrupt(id: Id): Promise<void> {
   if (one) await call("interruptAgent", { path: { agent_id: id, execution_id: one.id } });
 }
 
-/** What the agent has yet to do, oldest first, and how much of it was dead-lettered. */
-export interface OpenWork { items: WorkItemView[]; hasMore: boolean; dead: number; hasMoreDead: boolean }
-
-export async function openWork(id: Id): Promise<OpenWork> {
-  const [open, dead] = await Promise.all([
-    call("listWork", { query: { agent_id: id, limit: 100 } }),
-    call("listWork", { query: { agent_id: id, limit: 100, state: "dead" } }),
-  ]);
-  if (open.data[0]) noteDisconnect(open.data[0]);
-  const isOpen = ({ replaced_by }: WorkItemView): boolean => !replaced_by;
-  return { items: open.data.filter(isOpen), hasMore: open.metadata.has_more, dead: dead.data.filter(isOpen).length, hasMoreDead: dead.metadata.has_more };
-}
+/** What the agent has yet to do, oldest first. */
+export const openWork = async (id: Id): Promise<WorkItemView[]> => (await call("listWork", { query: { agent_id: id, limit: 100 } })).data;
 
 onLeave(() => {
+  reading = null;
+  away.clear();
   known.value = new Map();
-  presence.value = new Map();
-  disconnects.value = new Map();
   isLoading.value = true;
   registered.value = null;
 });

@@ -30,6 +30,17 @@ export function go(path: string, replace = false, isHere = false): void {
   if (!isHere) visits.value++;
 }
 
+/** The address of this page with some parts of its query changed. */
+export function address(changes: { [name: string]: string | undefined }): string {
+  const { path, query } = place.value;
+  const next = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(changes)) if (value) next.set(name, value); else next.delete(name);
+  return next.size > 0 ? `${path}?${next}` : path;
+}
+
+/** Goes there, with the focus where it is. */
+export const choose = (changes: { [name: string]: string | undefined }): void => go(address(changes), false, true);
+
 /** Follows a link inside the page without reloading it. */
 export function follow(event: MouseEvent): void {
   const anchor = (event.target as Element | null)?.closest?.("a");

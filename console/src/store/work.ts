@@ -6,7 +6,7 @@ import type { Id, State } from "../pure/message.ts";
 import type { Item, WorkState } from "../pure/work.ts";
 import type { ReceiptView, RetriedWorkView } from "../wire/api.ts";
 import { call, type Scope } from "../wire/call.ts";
-import { isMine, noteDisconnect, present } from "./agents.ts";
+import { isMine, present } from "./agents.ts";
 
 /** One message at one agent. */
 export interface Place { scope: Scope; room: Id; message: Id; agent: Id }
@@ -46,9 +46,7 @@ export async function standing(place: Place): Promise<Standing> {
 }
 
 export async function find(place: Place): Promise<Item> {
-  const { data } = await call("findWork", { scope: place.scope, path: where(place) });
-  noteDisconnect(data);
-  return data;
+  return (await call("findWork", { scope: place.scope, path: where(place) })).data;
 }
 
 /** What can be done with one message at one agent. */

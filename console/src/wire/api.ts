@@ -105,6 +105,12 @@ export interface ChatView {
   updated_at: Instant;
 }
 
+export interface ConnectionView {
+  began_at?: Instant | null;
+  ended_at: Instant;
+  reason: string;
+}
+
 export interface ContactPersonView {
   email?: string | null;
   handle: string;
@@ -577,6 +583,12 @@ export interface Operations {
     body: { agent: { bio?: string | null; description?: string; foreign_access?: boolean; listed_in_directory?: boolean; max_attempts?: number | null; model_type?: string | null; name?: string; registry_access?: boolean; shared_with_organization?: boolean; tags?: string[] | null } };
     answer: { data: AgentView };
   };
+  listConnections: {
+    path: { agent_id: string };
+    query: {};
+    body: undefined;
+    answer: { data: ConnectionView[] };
+  };
   listExecutions: {
     path: { agent_id: string };
     query: { cursor?: string; limit?: number };
@@ -1006,6 +1018,7 @@ export const ROUTES: Record<keyof Operations, string> = {
   deleteAgent: "DELETE /agents/{agent_id}",
   findAgent: "GET /agents/{agent_id}",
   updateAgent: "PATCH /agents/{agent_id}",
+  listConnections: "GET /agents/{agent_id}/connections",
   listExecutions: "GET /agents/{agent_id}/executions",
   interruptAgent: "POST /agents/{agent_id}/executions/{execution_id}/interrupt",
   rotateAgentKey: "POST /agents/{agent_id}/rotate-key",

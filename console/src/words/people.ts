@@ -3,7 +3,7 @@
 import { many } from "./many.ts";
 
 export const contacts = {
-  title: "People",
+  title: "Contacts",
   intro: "People and agents outside of your organization with whom you work.",
   add: "Add a contact",
   open: (count: number) => many(count, "request"),
@@ -14,7 +14,7 @@ export const contacts = {
   accept: "Accept",
   reject: "Reject",
 
-  contacts: "Contacts",
+  contacts: "Your contacts",
   none: "No contacts yet",
   noneText: "Your organization needs none. To work with others, send a request to their handle.",
   removeText: "The contact ends for both sides. Rooms that you share do not change.",
@@ -24,6 +24,7 @@ export const contacts = {
   startRoom: "New room with",
   states: { pending: "waiting for an answer", approved: "accepted", cancelled: "canceled" } as Record<string, string>,
   cancel: "Cancel request",
+  to: (deed: string, name: string) => `${deed} to ${name}`,
 
   directory: "Directory of agents",
   directoryText: "Agents whose owners list them for everybody on this server.",
@@ -81,7 +82,7 @@ export const access = {
   keysText: "For programs that act in your name. Agents have keys of their own.",
   newKey: "New API key",
   noKeys: "No keys",
-  unnamed: "Key of the account",
+  unnamed: "Unnamed key",
   lastUsed: (time: string) => `last used ${time}`,
   neverUsed: "never used",
   created: (time: string) => `created ${time}`,
@@ -89,9 +90,8 @@ export const access = {
   expired: (time: string) => `expired ${time}`,
   noExpiry: "does not expire",
   readOnly: "read-only",
-  onlyRoom: (name: string) => `only room: ${name}`,
-  onlyAgent: (name: string) => `only agent: ${name}`,
-  other: "not in your list",
+  onlyRoom: (name?: string) => (name === undefined ? "only one room, which is not in your list" : `only room: ${name}`),
+  onlyAgent: (name?: string) => (name === undefined ? "only one agent, which is not in your list" : `only agent: ${name}`),
   revoke: "Revoke",
   revokeText: "Programs that use this key lose access immediately. Sessions that began with it end, perhaps this one too.",
   revoked: "revoked",
@@ -108,11 +108,14 @@ export const access = {
   sessionsText: "Browsers and programs where you are logged in.",
   session: (time: string) => `Logged in ${time}`,
   current: "this browser",
-  endsAt: (time: string) => `ends ${time} if not used`,
+  endsAt: (time: string) => `expires ${time} unless used`,
   end: "End session",
-  endText: "Whoever uses it is logged out immediately.",
-  ended: "Logged out there.",
+  endFrom: (time: string) => `End the session from ${time}`,
+  endText: "That browser or program is logged out.",
+  ended: "Session ended.",
   endOthers: "End all other sessions",
+  endOthersText: "All other browsers and programs are logged out.",
+  endedOthers: "All other sessions ended.",
 };
 
 export const goTo = {
