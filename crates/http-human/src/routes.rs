@@ -12,11 +12,11 @@ use http_wire::login::{LogInBody, RegisterBody, ResetPasswordBody};
 use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount, patch, post, put};
 use http_wire::page::{CursorQuery, NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
-    AgentView, AuditEntryView, BudgetsView, ChatDetailsView, ChatView, ConnectionView, ContactRequestView, ContactView,
-    CreatedKeyView, DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView, ListedChatView,
-    MemberView, MemoryView, MessageView, OpenSessionView, OrganizationView, OwnedAgentView, ParticipantView,
-    PeerView, ProfileView, ReceiptView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView,
-    SentMessageView, SessionView, TreeMessageView, TreeMetadata, UsageMetadata, UsageView,
+    AgentView, AuditEntryView, BudgetsView, ChatDetailsView, ChatView, ConnectionView, ContactRequestView,
+    ContactView, CreatedKeyView, DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView,
+    ListedChatView, MemberView, MemoryView, MessageView, OpenSessionView, OrganizationView, OwnedAgentView,
+    ParticipantView, PeerView, ProfileView, ReceiptView, RegisteredAgentView, RemovedView, RequestStepView,
+    ResolvedView, SentMessageView, SessionView, TreeMessageView, TreeMetadata, UsageMetadata, UsageView,
 };
 
 use crate::work::{OfOrganization, Own};
@@ -124,7 +124,10 @@ fn account_endpoints() -> Vec<Endpoint> {
             .query::<account::DeleteAgentQuery>()
             .answers::<DeletedAgentView<'_>>(200),
         get("/agents/{agent_id}/connections", account::list_connections)
-            .named("listConnections", "List the last connections of one of the caller's agents that have ended, newest first")
+            .named(
+                "listConnections",
+                "List the last connections of one of the caller's agents that have ended, newest first",
+            )
             .lists_all::<ConnectionView>(),
         post("/agents/{agent_id}/rotate-key", account::rotate_key)
             .named(

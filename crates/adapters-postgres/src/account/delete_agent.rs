@@ -57,7 +57,9 @@ pub(super) async fn delete_agent_on(
         .values((deletion_jobs::agent_id.eq(id), deletion_jobs::requested_at.eq(now)))
         .execute(&mut db)
         .await?;
-    diesel::delete(agent_connections::table.filter(agent_connections::agent_id.eq(id))).execute(&mut db).await?;
+    diesel::delete(agent_connections::table.filter(agent_connections::agent_id.eq(id)))
+        .execute(&mut db)
+        .await?;
     let left =
         leave::all_on(db, who, |role, since| Participant::of_agent(&agent, role, since), command.now).await?;
     let parted = contact::forget_on(db, who, command.now).await?;

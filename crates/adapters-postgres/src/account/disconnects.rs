@@ -35,7 +35,9 @@ pub(super) async fn note_on(mut db: &Db, ended: &[Disconnect]) -> Result<Result<
     statement::<()>(NOTE)
         .bind::<Array<SqlUuid>, _>(&agents)
         .bind::<Array<Timestamptz>, _>(ended.iter().map(|one| At(one.last.at)).collect::<Vec<_>>())
-        .bind::<Array<Nullable<Timestamptz>>, _>(ended.iter().map(|one| one.began_at.map(At)).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Timestamptz>>, _>(
+            ended.iter().map(|one| one.began_at.map(At)).collect::<Vec<_>>(),
+        )
         .bind::<Array<Text>, _>(reasons.collect::<Vec<_>>())
         .bind::<Array<Timestamptz>, _>(
             ended.iter().map(|one| At(one.last.replaces_reason_before())).collect::<Vec<_>>(),

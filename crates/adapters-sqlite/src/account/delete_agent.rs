@@ -54,7 +54,8 @@ pub(super) fn delete_agent_on(
     diesel::insert_into(deletion_jobs::table)
         .values((deletion_jobs::agent_id.eq(&id), deletion_jobs::requested_at.eq(now)))
         .execute(connection)?;
-    diesel::delete(agent_connections::table.filter(agent_connections::agent_id.eq(&id))).execute(connection)?;
+    diesel::delete(agent_connections::table.filter(agent_connections::agent_id.eq(&id)))
+        .execute(connection)?;
     let parted = contact::forget_on(connection, who, command.now)?;
     memory::forget_on(connection, agent.id, command.now)?;
     let left = leave::all_on(

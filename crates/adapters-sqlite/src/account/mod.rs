@@ -22,9 +22,10 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, Connection, CreateUserRefused,
-    DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, MarkAgent, NewAgent, NewUser, OpenSession,
-    RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle, UserRepository,
+    AccountStatus, AccountStatusRepository, Agent, AgentListing, AgentRepository, Connection,
+    CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, Disconnect, MarkAgent, NewAgent,
+    NewUser, OpenSession, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User, UserHandle,
+    UserRepository,
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};

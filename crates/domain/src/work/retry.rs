@@ -37,7 +37,10 @@ impl WorkService {
     ) -> Result<RetriedWork, ChangeWorkError> {
         let mut item = self.change(scope, message, agent, WorkChange::Retry, if_state).await?;
         let mut waited = Duration::ZERO;
-        while !item.is_taken_up() && self.is_connected(item.agent.id, item.agent.is_external) && waited < TAKEN_UP_WITHIN {
+        while !item.is_taken_up()
+            && self.is_connected(item.agent.id, item.agent.is_external)
+            && waited < TAKEN_UP_WITHIN
+        {
             sleep(POLL_INTERVAL).await;
             waited += POLL_INTERVAL;
             // The retry is stored, whatever becomes of the read.

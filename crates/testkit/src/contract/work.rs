@@ -345,7 +345,8 @@ pub async fn the_newest_connections_are_kept(world: World) {
     }
     let kept = world.accounts.connections(ann.caller, bot.id).await.unwrap();
     let expected = (3..=Connection::KEPT + 2).rev().map(|number| ended(bot.id, number));
-    let expected = expected.map(|one| Connection { began_at: one.began_at, end: one.last }).collect::<Vec<_>>();
+    let expected =
+        expected.map(|one| Connection { began_at: one.began_at, end: one.last }).collect::<Vec<_>>();
     assert_eq!(kept, expected);
     assert_eq!(world.accounts.connections(ann.caller, idle.id).await.unwrap().len(), 1);
     let bob = world.user("bob").await;
@@ -368,7 +369,11 @@ pub async fn an_interrupted_attempt_is_no_work(world: World) {
     assert_eq!(status().await, (WorkStatus::Working, WorkStatus::Working), "it may have no socket");
     let disconnect = async || {
         let last = LastDisconnect { at: world.clock.now(), reason: EndReason::ConnectionLost };
-        world.accounts.note_disconnects(vec![Disconnect { agent: bot.id, began_at: None, last }]).await.unwrap();
+        world
+            .accounts
+            .note_disconnects(vec![Disconnect { agent: bot.id, began_at: None, last }])
+            .await
+            .unwrap();
     };
     disconnect().await;
     assert_eq!(status().await, (WorkStatus::Idle, WorkStatus::Idle));
