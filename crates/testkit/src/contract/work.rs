@@ -333,7 +333,7 @@ pub async fn the_newest_connections_are_kept(world: World) {
     let begun = world.clock.now();
     let ended = |agent: AgentId, number: u32| {
         let at = begun.plus(Duration::from_secs(u64::from(number)));
-        let began_at = (number % 2 == 0).then_some(begun);
+        let began_at = number.is_multiple_of(2).then_some(begun);
         Disconnect { agent, began_at, last: LastDisconnect { at, reason: EndReason::ConnectionLost } }
     };
     world.accounts.note_disconnects(vec![ended(idle.id, 1)]).await.unwrap();
