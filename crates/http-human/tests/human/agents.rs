@@ -203,6 +203,6 @@ async fn an_owner_sees_whether_an_agent_is_connected_and_what_it_owes() {
     }
     for path in ["/agents", &one] {
         let refused = api.get(&api.ann, &format!("{path}?include=keys")).await;
-        assert_eq!(refused.refusal(), (422, "validation_error", vec!["/include"]), "{path}");
+        assert_eq!(refused.refusal(), (422, "validation_error", vec!["/include/0"]), "{path}");
     }
 }
