@@ -246,8 +246,8 @@ pub trait AgentRepository: Send + Sync {
         on_commit: OnCommit<Agent>,
     ) -> Result<Option<Agent>, StoreError>;
 
-    /// Deletes an agent: its key is invalid, it has left every chat, its connections are erased, and its name is free (its
-    /// handle is not). A chat that it alone owned gets another owner: of the remaining participants
+    /// Deletes an agent: its key is invalid, it has left every chat, its connections are erased, and its name is free
+    /// (its handle is not). A chat that it alone owned gets another owner: of the remaining participants
     /// the oldest admin, else the oldest human, else the oldest member. An empty chat is closed. The
     /// rule is in the statements of the stores, so that one handles all chats.
     async fn delete_agent(

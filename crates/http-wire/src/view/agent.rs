@@ -97,9 +97,10 @@ pub struct OwnedAgentView<'a> {
 
 /// The connection of an agent, and what it owes.
 #[derive(Serialize, utoipa::ToSchema)]
-struct AgentWorkView {
+pub struct AgentWorkView {
     /// Set if the agent has an open socket, or if the service runs it.
-    connected: bool,
+    #[schema(value_type = bool)]
+    connected: Option<bool>,
     /// When one of its keys was last used, as far as that is stored; null if never.
     #[schema(value_type = Option<super::Instant>)]
     last_seen_at: Option<Shown<Timestamp>>,
@@ -132,29 +133,34 @@ struct WorkTotalsView {
     oldest_at: Option<Shown<Timestamp>>,
 }
 
+impl AgentWorkView {
+    /// Shows `work`; `connected` says whether the agent is, as far as that is known.
+    pub fn new(work: &AgentWork, connected: Option<bool>) -> Self {
+        let AgentWork { totals, seen_at, disconnect, taken_at, finished_at, .. } = work;
+        Self {
+            connected,
+            last_seen_at: seen_at.map(Shown),
+            last_disconnected_at: disconnect.map(|last| Shown(last.at)),
+            last_disconnect_reason: disconnect.map(|last| last.reason.as_str()),
+            last_taken_at: taken_at.map(Shown),
+            last_finished_at: finished_at.map(Shown),
+            work: WorkTotalsView {
+                open: totals.open(),
+                unanswered: totals.unanswered,
+                stuck: totals.stuck,
+                failing: totals.failing,
+                dead: totals.dead,
+                held: totals.held,
+                oldest_at: totals.oldest.map(Shown),
+            },
+        }
+    }
+}
+
 impl<'a> OwnedAgentView<'a> {
     /// Shows `agent`; `work` is its work, and whether it is connected.
     pub fn new(agent: &'a Agent, work: Option<(&AgentWork, bool)>) -> Self {
-        let work = work.map(|(work, connected)| {
-            let AgentWork { totals, seen_at, disconnect, taken_at, finished_at, .. } = work;
-            AgentWorkView {
-                connected,
-                last_seen_at: seen_at.map(Shown),
-                last_disconnected_at: disconnect.map(|last| Shown(last.at)),
-                last_disconnect_reason: disconnect.map(|last| last.reason.as_str()),
-                last_taken_at: taken_at.map(Shown),
-                last_finished_at: finished_at.map(Shown),
-                work: WorkTotalsView {
-                    open: totals.open(),
-                    unanswered: totals.unanswered,
-                    stuck: totals.stuck,
-                    failing: totals.failing,
-                    dead: totals.dead,
-                    held: totals.held,
-                    oldest_at: totals.oldest.map(Shown),
-                },
-            }
-        });
+        let work = work.map(|(work, connected)| AgentWorkView::new(work, Some(connected)));
         Self { agent: AgentView::new(agent), work }
     }
 }

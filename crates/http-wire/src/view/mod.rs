@@ -29,7 +29,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-pub use agent::{AgentView, ConnectionView, DeletedAgentView, OwnedAgentView, RegisteredAgentView};
+pub use agent::{
+    AgentView, AgentWorkView, ConnectionView, DeletedAgentView, OwnedAgentView, RegisteredAgentView,
+};
 pub use api_key::{CreatedKeyView, KeyView};
 pub use audit::AuditEntryView;
 pub use budget::BudgetsView;

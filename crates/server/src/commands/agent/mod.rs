@@ -16,8 +16,8 @@ use domain::delivery::MaxAttempts;
 use domain::id::ParticipantId;
 use domain::plan::WhichOrganization;
 use domain::text::TextFault;
-use domain::time::Timestamp;
 use domain::work::AgentWork;
+use http_wire::view::AgentWorkView;
 use serde_json::{Value, json};
 
 use crate::commands::plan;
@@ -286,24 +286,13 @@ fn as_json(agent: &Agent) -> Value {
 
 /// An agent with its connection and its work.
 fn with_work(agent: &Agent, work: &AgentWork) -> Value {
-    let AgentWork { totals, is_connected, seen_at, disconnect, taken_at, finished_at, .. } = work;
-    let time = |at: &Option<Timestamp>| at.map(|at| at.to_string());
     let mut shown = as_json(agent);
-    shown["connected"] = (*is_connected).into();
-    shown["last_seen_at"] = time(seen_at).into();
-    shown["last_disconnected_at"] = time(&disconnect.map(|last| last.at)).into();
-    shown["last_disconnect_reason"] = disconnect.map(|last| last.reason.as_str()).into();
-    shown["last_taken_at"] = time(taken_at).into();
-    shown["last_finished_at"] = time(finished_at).into();
-    shown["work"] = json!({
-        "open": totals.open(),
-        "unanswered": totals.unanswered,
-        "stuck": totals.stuck,
-        "failing": totals.failing,
-        "dead": totals.dead,
-        "held": totals.held,
-        "oldest_at": time(&totals.oldest),
-    });
+    // Views hold text and numbers only, which always serialize.
+    if let (Value::Object(shown), Ok(Value::Object(work))) =
+        (&mut shown, serde_json::to_value(AgentWorkView::new(work, work.is_connected)))
+    {
+        shown.extend(work);
+    }
     shown
 }
 
