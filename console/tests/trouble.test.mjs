@@ -16,6 +16,18 @@ const invited = async (server, handle) => {
 const shows = (it, room) => until("the page shows what the server has", async () =>
   JSON.stringify(await shownTexts(it.page)) === JSON.stringify((await it.server.texts(room)).slice(-(await shownTexts(it.page)).length)));
 
+/** Another tab logs in with a key, without a log-out before. */
+async function logInElsewhere({ context, base }, key) {
+  const tab = await context.newPage();
+  await tab.goto(`${base}/settings`);
+  await tab.getByRole("navigation").waitFor();
+  await tab.evaluate(async api_key => {
+    const answer = await fetch("/console/session", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ api_key }) });
+    if (!answer.ok) throw new Error(await answer.text());
+    new BroadcastChannel("parlance").postMessage("in");
+  }, key);
+}
+
 test("one_message_makes_no_room_unusable", async t => {
   const it = await world(t);
   const { page, server, seen } = it;
@@ -140,7 +152,7 @@ test("what_is_not_sent_stays", async t => {
 
 test("another_user_gets_nothing_of_the_first", async t => {
   const it = await world(t);
-  const { page, context, base, server, seen } = it;
+  const { page, server, seen } = it;
   const key = await invited(server, "bob");
   const bob = await server.call("GET", "/me/profile", undefined, key);
   // Both may write in the room, so a text of the one could be sent with the token of the other.
@@ -156,14 +168,7 @@ test("another_user_gets_nothing_of_the_first", async t => {
   await page.getByRole("link", { name: "Of the admin alone" }).waitFor();
 
   // Another tab logs in as somebody else without a log-out.
-  const tab = await context.newPage();
-  await tab.goto(`${base}/settings`);
-  await tab.getByRole("navigation").waitFor();
-  await tab.evaluate(async api_key => {
-    const answer = await fetch("/console/session", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ api_key }) });
-    if (!answer.ok) throw new Error(await answer.text());
-    new BroadcastChannel("parlance").postMessage("in");
-  }, key);
+  await logInElsewhere(it, key);
   await page.getByRole("navigation").getByText("bob Ray").waitFor();
   await page.unroute("**/messages");
   await composer(page).waitFor();
@@ -183,7 +188,7 @@ test("another_user_gets_nothing_of_the_first", async t => {
 
 test("an_answer_for_the_first_user_does_not_reach_the_second", async t => {
   const it = await world(t);
-  const { page, context, base, server, seen } = it;
+  const { page, server, seen } = it;
   await server.agent("Confidential");
   const key = await invited(server, "bob");
   await logIn(it);
@@ -198,14 +203,7 @@ test("an_answer_for_the_first_user_does_not_reach_the_second", async t => {
   });
   await page.keyboard.press("Control+k");
   await isHeld;
-  const tab = await context.newPage();
-  await tab.goto(`${base}/settings`);
-  await tab.getByRole("navigation").waitFor();
-  await tab.evaluate(async api_key => {
-    const answer = await fetch("/console/session", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ api_key }) });
-    if (!answer.ok) throw new Error(await answer.text());
-    new BroadcastChannel("parlance").postMessage("in");
-  }, key);
+  await logInElsewhere(it, key);
   await page.getByRole("navigation").getByText("bob Ray").waitFor();
   const own = page.waitForResponse(/\/me\/peers\?/);
   await page.keyboard.press("Control+k");

@@ -1,4 +1,4 @@
-// The frame of a screen with a heading, and what stands in it.
+// The layout of a screen: its heading, sections, and tabs.
 
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";

@@ -46,7 +46,7 @@ export function Rows<T, M extends Metadata>({ list, empty, kind = "lines", row }
   return <>{rows.length > 0 && <ul class={kind}>{rows.map(row)}</ul>}<More list={list} empty={empty} /></>;
 }
 
-/** What stands in the place of rows that are not here, and the way to them. */
+/** Says that rows are loading, could not be read, or do not exist, and leads to the next page. */
 export function More<T, M extends Metadata>({ list, empty }: { list: Paged<T, M>; empty?: ComponentChildren }) {
   const isLoaded = list.isLoaded.value;
   const fault = list.fault.value;
@@ -59,7 +59,7 @@ export function More<T, M extends Metadata>({ list, empty }: { list: Paged<T, M>
   );
 }
 
-/** That there is no answer yet, or why. */
+/** Says that an answer is awaited, or why there is none. */
 export function Loading({ of: { value, fault, again } }: { of: { value: unknown; fault: unknown; again: () => void } }) {
   if (fault) return <div class="deeds"><Fault text={explain(fault)} /><button type="button" class="plain small" onClick={again}>{w.again}</button></div>;
   return value === null ? <p class="hint" role="status">{w.loading}</p> : null;

@@ -25,8 +25,8 @@ export function WorkBulk({ kind, words = w.work.bulk[kind], scope, target, onIte
   const many = words.many ?? w.work.bulkMany;
   const filters = useMemo(() => ("filters" in target ? (kind === "retry" ? retryable(target.filters) : target.filters) : []), []);
   const [found, setFound] = useState<Found | null>("items" in target ? { items: target.items, isMore: false } : null);
-  // What was counted is changed as it was. The API changes more than that by itself, but not by their error, and it sends
-  // nothing again.
+  // The page changes the items that it has counted. If there are more, the server changes all that match; it can neither
+  // filter them by error nor send them again.
   const isByServer = found?.isMore && kind !== "sendAgain" && filters.every(one => !one.error);
   const [fault, setFault] = useState("");
   const [run, setRun] = useState<Run | null>(null);

@@ -16,7 +16,7 @@ test("steps of one agent are one row, before what was said", () => {
   assert.deepEqual(shape([message("a", null), message("s", "a", "thought", "x"), message("b", "a"), message("t", "a", "tool_call", "x"), message("u", "a", "thought", "y")]), ["0 a", "1 2 steps", "1 1 steps", "1 b"]);
 });
 
-test("what follows from a message that is not listed says so", () => {
+test("a message whose cause is not listed says so", () => {
   assert.deepEqual(shape([message("b", "elsewhere"), message("c", "b")]), ["0 b < ?", "1 c"]);
 });
 

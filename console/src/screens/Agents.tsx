@@ -15,7 +15,8 @@ import { now } from "../store/now.ts";
 import { BASE, go } from "../store/route.ts";
 import { w } from "../words.ts";
 
-const WATCH_MS = 5000;
+/** The server counts the work of all agents for it. */
+const WATCH_MS = 15_000;
 
 export function Agents({ isRegistering, onRoom }: { isRegistering: boolean; onRoom: (agent: Id) => void }) {
   useEffect(() => watch(WATCH_MS), []);

@@ -28,13 +28,13 @@ export function Organization({ tab }: { tab: string }) {
   const [isRenaming, setRenaming] = useState(false);
   const read = useRead(load, [], WATCH_MS);
   const one = organization.value;
-  // What nobody but admins may read is not offered to others; who comes by a link is told why.
+  // Tabs for admins are hidden from others. Whoever follows a link to one sees why it is refused.
   const tabs = Object.keys(w.organization.tabs).filter(name => name === tab || (name === "usage" ? isAdmin.value && !isAlone.value : name !== "audit" || isAdmin.value));
   return (
     <Page title={one ? visible(one.name) : w.organization.title} name={[tab && w.organization.tabs[tab], w.organization.title].filter(Boolean).join(" · ")} intro={one && w.organization.you(one.role)}
       action={one && isAdmin.value && tab === "" && <button type="button" class="plain" onClick={() => setRenaming(true)}><Icon name="pencil" size={16} />{w.organization.rename}</button>}>
       <Tabs label={w.organization.title} tabs={tabs.map(name => [`/organization${name && `/${name}`}`, w.organization.tabs[name]!, name === tab])} />
-      {/* Another organization or another role reads everything anew. */}
+      {/* In another organization or role, everything is read again. */}
       {one ? <Tab key={`${one.id} ${one.role}`} tab={tab} one={one} /> : <Loading of={read} />}
       {one && isRenaming && <Rename one={one} onClose={() => setRenaming(false)} />}
     </Page>

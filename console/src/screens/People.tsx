@@ -20,7 +20,7 @@ import { w } from "../words.ts";
 interface Wanted { name: string; handle: string; type: string; is_contact: boolean }
 
 export function People({ onRoom }: { onRoom: (who: Id) => void }) {
-  /** To whom a request is written; null while somebody is looked up. */
+  /** The recipient of a request; null until one is found. */
   const [asking, setAsking] = useState<{ wanted: Wanted | null } | null>(null);
   const [question, ask] = useConfirm();
   useEffect(load, []);

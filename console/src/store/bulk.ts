@@ -15,7 +15,6 @@ const AT_ONCE = 6;
 
 export class Run {
   readonly progress = signal<Progress>({ changed: 0, skipped: 0, refused: new Map(), fault: "", isOver: false, isStopped: false });
-
   readonly #me = user.value?.id;
 
   constructor(readonly scope: Scope, readonly deed: Deed, private readonly take: (item: Item) => void) {}
@@ -29,10 +28,10 @@ export class Run {
       for (let item = waiting.shift(); item && !this.#isEnding; item = waiting.shift()) {
         const { message_id: message, chat_room_id: room, agent } = item;
         try {
-            const answer = await this.#patiently(() => change({ scope: this.scope, room, message, agent: agent.id }, item!.state as never, this.deed));
-            if (!answer) return;
-            this.take(answer);
-            this.#note({ changed: this.progress.value.changed + 1 });
+          const answer = await this.#patiently(() => change({ scope: this.scope, room, message, agent: agent.id }, item!.state as never, this.deed));
+          if (!answer) return;
+          this.take(answer);
+          this.#note({ changed: this.progress.value.changed + 1 });
         } catch (cause) {
           // The item, not the run, is refused.
           if (!(cause instanceof ApiError) || ![403, 404, 409, 422].includes(cause.status)) throw cause;

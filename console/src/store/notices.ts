@@ -11,7 +11,7 @@ export const notices = signal<Notice[]>([]);
 const SHOWN_MS = 6000;
 let last = 0;
 
-/** A notice. It disappears by itself unless it needs an action. */
+/** A notice. It disappears after some seconds, unless it offers an action. */
 export function inform(text: string, action?: Notice["action"]): void {
   const id = put("info", text, action);
   if (!action) setTimeout(() => dismiss(id), SHOWN_MS);

@@ -6,7 +6,7 @@ export interface Metadata { has_more?: boolean; next_cursor?: string | null; tot
 export interface Answer<T, M extends Metadata = Metadata> { data: T[]; metadata: M }
 
 export const PAGE_SIZE = 50;
-/** The number of the page behind so many rows; rows that were added or removed meanwhile do not make it skip one. */
+/** The number of the page after this many rows. No row is skipped if rows were removed meanwhile. */
 export const pageAfter = (shown: number): number => Math.floor(shown / PAGE_SIZE) + 1;
 
 export class Paged<T, M extends Metadata = Metadata> {

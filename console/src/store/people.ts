@@ -72,7 +72,7 @@ export class People {
   }
 }
 
-/** The people and agents whom the caller can add to `room`. */
+/** The people and agents that the caller can add to `room`. */
 export async function peers(room?: Id): Promise<Peer[]> {
   const all: Peer[] = [];
   for (let page = 1; page <= 5; page++) {

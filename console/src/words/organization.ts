@@ -109,7 +109,7 @@ export const organization = {
   hops: "Replies of agents in a row",
   hopsHint: "After this many replies without a human, the next one is held. 0 is no limit. Leave empty for the setting of the server.",
   pair: "Messages between two agents",
-  pairHint: "After this many messages without a known cause in ten minutes, the next ones are held. 0 is no limit. Leave empty for the setting of the server.",
+  pairHint: "After this many messages without a known cause within ten minutes, the next ones are held. 0 is no limit. Leave empty for the setting of the server.",
   byServer: "as set on the server",
   rulesEdit: "Change rules",
 
