@@ -11,7 +11,7 @@ use domain::delivery::{
     SHOWN_ATTEMPTS, shown_error,
 };
 use domain::foreign::Origin;
-use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, Sequence, parse_uuid};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind, Sequence, parse_uuid};
 use domain::message::{Cause, Mention, MentionKind, Message, MessageKind, Place, TraceParent};
 use domain::page::weight;
 use domain::time::Timestamp;
@@ -439,6 +439,11 @@ struct StoredMention {
     handle: String,
     name: String,
     kind: String,
+}
+
+/// The part of that column which a mention of this user or agent has, and no other mention.
+pub(crate) fn mention_of(who: ParticipantId) -> String {
+    format!(r#""id":"{who}""#)
 }
 
 pub(crate) fn mentions_column(mentions: &[Mention]) -> Result<String, Fault> {

@@ -5,7 +5,7 @@
 
 use crate::account::Agent;
 use crate::activity::AgentActivity;
-use crate::chat::{Chat, ChatDetails, Participant, Role};
+use crate::chat::{Chat, ChatDetails, Participant, Role, Unread};
 use crate::contact::{ContactOf, ContactRequest};
 use crate::control::ControlSignal;
 use crate::id::{AgentId, ApiKeyId, ChatId, ContactId, MessageId, ParticipantId, SessionId, UserId};
@@ -131,6 +131,15 @@ pub enum DomainEvent {
         chat: Chat,
         /// The parts that humans see.
         details: ChatDetails,
+    },
+    /// A human has read a chat, or marked messages as unread; for that human.
+    RoomRead {
+        /// The human.
+        by: UserId,
+        /// The chat.
+        chat_id: ChatId,
+        /// What is unread now.
+        unread: Unread,
     },
     /// An agent's "is working" indicator went on or off; for users only.
     ActivityChanged {

@@ -53,6 +53,7 @@ fn name(event: &DomainEvent) -> String {
         DomainEvent::ContactAdded { contact } => format!("contact added: {}", contact.contact.with.handle),
         DomainEvent::ContactRemoved { owner, .. } => format!("contact removed: {:?}", owner.kind()),
         DomainEvent::RoomUpdated { chat, .. } => format!("room updated: {}", chat.display_title()),
+        DomainEvent::RoomRead { unread, .. } => format!("read up to {}", unread.read_sequence.get()),
         DomainEvent::ActivityChanged { activity, .. } => format!("working: {}", activity.working),
         DomainEvent::ActivityReported { activity, .. } => format!("working as before: {}", activity.working),
         DomainEvent::AgentControlled { signal, .. } => format!("signal: {}", signal.mode.as_str()),

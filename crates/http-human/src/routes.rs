@@ -1,6 +1,7 @@
 //! The routes of the human and the generic interface, with their documentation. Operations of one
 //! path are adjacent.
 
+mod chats;
 mod control;
 mod work;
 
@@ -10,20 +11,16 @@ use http_wire::auth::{UserAuth, any_caller, users_only};
 use http_wire::handlers;
 use http_wire::login::{LogInBody, RegisterBody, ResetPasswordBody};
 use http_wire::openapi::{AllowedCallers, Endpoint, Interface, delete, get, mount, patch, post, put};
-use http_wire::page::{CursorQuery, NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
+use http_wire::page::{NumberedMetadata, NumberedQuery, PageMetadata, PageQuery};
 use http_wire::view::{
-    AgentView, AuditEntryView, BudgetsView, ChatDetailsView, ChatView, ConnectionView, ContactRequestView,
-    ContactView, CreatedKeyView, DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView,
-    ListedChatView, MemberView, MemoryView, MessageView, OpenSessionView, OrganizationView, OwnedAgentView,
-    ParticipantView, PeerView, ProfileView, ReceiptView, RegisteredAgentView, RemovedView, RequestStepView,
-    ResolvedView, SentMessageView, SessionView, TreeMessageView, TreeMetadata, UsageMetadata, UsageView,
+    AgentView, AuditEntryView, BudgetsView, ChatView, ConnectionView, ContactRequestView, ContactView,
+    CreatedKeyView, DeletedAgentView, InvitationView, InvitedView, KeyView, ListedAgentView, MemberView,
+    MemoryView, OpenSessionView, OrganizationView, OwnedAgentView, PeerView, ProfileView,
+    RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, SessionView, UsageMetadata, UsageView,
 };
 
 use crate::work::{OfOrganization, Own};
-use crate::{
-    account, api_key, audit, auth, chat, contact, generic, memory, message, organization, participant,
-    session, usage,
-};
+use crate::{account, api_key, audit, auth, contact, generic, memory, organization, session, usage};
 
 /// The base path of the human interface.
 const BASE: &str = "/api/v1/me";
@@ -84,7 +81,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(work::endpoints());
     all.extend(usage_endpoints());
     all.extend(control::endpoints());
-    all.extend(chat_endpoints());
+    all.extend(chats::endpoints());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
     all
@@ -316,69 +313,6 @@ fn organization_endpoints() -> Vec<Endpoint> {
             .body::<organization::AcceptBody>()
             .answers::<OrganizationView<'_>>(200)
             .refuses(&[404, 409]),
-    ]
-}
-
-fn chat_endpoints() -> Vec<Endpoint> {
-    use http_wire::body::{
-        AddParticipantBody, CreateChatBody, EditMessageBody, RenameChatBody, SendMessageBody,
-    };
-    vec![
-        get("/chats", chat::list)
-            .named("listChats", "List the caller's chats")
-            .query::<chat::ListChatsQuery>()
-            .lists::<ListedChatView<'_>, PageMetadata>(),
-        post("/chats", chat::create)
-            .named("createChat", "Create a chat that the caller owns")
-            .body::<CreateChatBody>()
-            .idempotent()
-            .answers::<ChatDetailsView<'_>>(201),
-        get("/chats/{chat_id}", chat::find)
-            .named("findChat", "Show a chat that the caller or one of their agents participates in")
-            .query::<chat::FindChatQuery>()
-            .answers::<ChatDetailsView<'_>>(200),
-        patch("/chats/{chat_id}", chat::rename)
-            .named("renameChat", "Rename a chat, or set its default deadline (owners only)")
-            .body::<RenameChatBody>()
-            .answers::<ChatDetailsView<'_>>(200),
-        delete("/chats/{chat_id}", chat::remove)
-            .named("deleteChat", "Delete a chat for all participants (owners only)")
-            .answers::<ChatView<'_>>(200),
-        get("/chats/{chat_id}/participants", participant::list)
-            .named("listParticipants", "List the participants of a chat, oldest first")
-            .query::<participant::ListParticipantsQuery>()
-            .lists::<ParticipantView<'_>, PageMetadata>(),
-        post("/chats/{chat_id}/participants", handlers::participant::add::<UserAuth>)
-            .named("addParticipant", "Add a peer to a chat")
-            .body::<AddParticipantBody>()
-            .answers::<ParticipantView<'_>>(201)
-            .refuses(&[409]),
-        delete("/chats/{chat_id}/participants/{participant_id}", handlers::participant::remove::<UserAuth>)
-            .named("removeParticipant", "Remove a participant from a chat, or leave it")
-            .answers::<ParticipantView<'_>>(200),
-        get("/chats/{chat_id}/messages", message::list)
-            .named("listMessages", "List the messages of a chat, newest first, or around one message")
-            .query::<message::ListMessagesQuery>()
-            .lists::<MessageView<'_>, message::HistoryMetadata>(),
-        post("/chats/{chat_id}/messages", handlers::message::send::<UserAuth>)
-            .named("sendMessage", "Send a message; mentioned participants receive it")
-            .body::<SendMessageBody>()
-            .idempotent()
-            .answers::<SentMessageView<'_>>(201),
-        get("/chats/{chat_id}/messages/{message_id}/receipts", handlers::message::receipts::<UserAuth>)
-            .named("listReceipts", "Show what became of a message at each agent that it is addressed to")
-            .lists_all::<ReceiptView<'_>>(),
-        get("/chats/{chat_id}/messages/{message_id}/tree", message::tree)
-            .named("listMessageTree", "List the tree of which a message is part, the root first")
-            .query::<CursorQuery>()
-            .lists::<TreeMessageView<'_>, TreeMetadata>(),
-        patch("/chats/{chat_id}/messages/{message_id}", message::edit)
-            .named("editMessage", "Edit one of the caller's messages")
-            .body::<EditMessageBody>()
-            .answers::<MessageView<'_>>(200),
-        delete("/chats/{chat_id}/messages/{message_id}", message::remove)
-            .named("deleteMessage", "Delete one of the caller's messages for all participants")
-            .answers::<MessageView<'_>>(200),
     ]
 }
 

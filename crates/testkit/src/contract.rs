@@ -37,6 +37,7 @@ pub mod nodes;
 pub mod pauses;
 pub mod peers;
 pub mod plans;
+pub mod read_marks;
 pub mod receipts;
 pub mod redelivery;
 pub mod registering;
@@ -222,6 +223,11 @@ macro_rules! contract_tests {
             long_rosters_are_cut, a_room_shows_whether_its_agents_work, messages_are_counted_by_kind,
             owners_observe_the_rooms_of_their_agents, rooms_are_renamed_by_their_owners,
             heavy_rooms_end_a_page_early,
+        }
+        $crate::contract_tests! { @area $make, read_marks:
+            texts_of_others_are_unread_until_they_are_read, a_mark_moves_backwards_on_demand_only,
+            deleted_texts_are_not_unread, texts_before_many_events_are_unread,
+            what_was_sent_before_a_human_joined_is_read, only_participants_mark_rooms,
         }
         $crate::contract_tests! { @area $make, retention:
             old_messages_are_erased, an_interrupted_erasure_continues,

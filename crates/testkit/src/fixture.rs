@@ -8,7 +8,7 @@ use domain::account::{
     EndReason, KeyName, KeyScope, LastDisconnect, ModelType, UserHandle,
 };
 use domain::budget::{Amount, Budget};
-use domain::chat::{ChatChanges, ChatListing, ChatTitle, CreateChat};
+use domain::chat::{ChatChanges, ChatListing, ChatTitle, CreateChat, ReadMark};
 use domain::contact::{
     Handle, RequestAction, RequestMessage, SendRequest, SentFilter, WhichContact, WhichRequest,
 };
@@ -115,6 +115,7 @@ impl Fixture {
             world.clock.advance(Duration::from_micros(1_000_001));
             world.send(ann.caller, chat, text, &to).await;
         }
+        world.chats.mark_read(ann.caller, chat, ReadMark::Newest).await.unwrap();
         think(world, &self.agents[0], chat).await;
         let titled = CreateChat { title: ChatTitle::given(Some("Plan")).unwrap(), ..CreateChat::default() };
         let left = world.chats.create(self.agents[1].caller, titled).await.unwrap().id;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use domain::account::Agent;
 use domain::activity::{AgentActivity, WorkingAgent};
-use domain::chat::{Chat, ChatDetails, Participant, Role};
+use domain::chat::{Chat, ChatDetails, Participant, Role, Unread};
 use domain::contact::{Contact, ContactRequest};
 use domain::control::ControlSignal;
 use domain::id::{
@@ -14,7 +14,7 @@ use domain::message::Message;
 use domain::time::Timestamp;
 use http_wire::view::{
     AgentView, ChatDetailsView, ChatView, ContactRequestView, MessageView, ParticipantView, PresenceView,
-    RequestStepView, Shown,
+    RequestStepView, Shown, UnreadView,
 };
 use serde::Serialize;
 
@@ -91,6 +91,17 @@ pub(crate) fn room_removed(chat: &Chat, removed_at: Timestamp) -> Payload {
 /// The chat as an entry of a human's list, replacing the previous one.
 pub(crate) fn room_updated(chat: &Chat, details: &ChatDetails) -> Payload {
     payload("room_updated", &ChatDetailsView::new(chat, details, details.work))
+}
+
+#[derive(Serialize)]
+struct ReadContent {
+    id: Shown<ChatId>,
+    unread: UnreadView,
+}
+
+/// What a human has not read in a chat.
+pub(crate) fn room_read(chat: ChatId, unread: &Unread) -> Payload {
+    payload("room_read", &ReadContent { id: Shown(chat), unread: UnreadView::new(unread) })
 }
 
 #[derive(Serialize)]

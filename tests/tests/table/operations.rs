@@ -351,6 +351,11 @@ fn ledger(base: &str) -> Vec<Operation> {
 /// The operations that stop, interrupt, and pause agents.
 fn control() -> Vec<Operation> {
     vec![
+        operation(
+            Method::PUT,
+            "/api/v1/me/chats/{chat_id}/read",
+            json!({"message_id": "0190c5a4-0000-7000-8000-0000000000a1", "unread": true}),
+        ),
         post("/api/v1/me/chats/{chat_id}/agents/stop", Value::Null),
         post("/api/v1/me/chats/{chat_id}/agents/play", Value::Null),
         get("/api/v1/me/agents/{agent_id}/executions"),

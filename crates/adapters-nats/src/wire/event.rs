@@ -2,7 +2,7 @@
 
 use domain::account::Agent;
 use domain::activity::AgentActivity;
-use domain::chat::{Chat, ChatDetails, Participant, Role};
+use domain::chat::{Chat, ChatDetails, Participant, Role, Unread};
 use domain::contact::{ContactOf, ContactRequest};
 use domain::control::ControlSignal;
 use domain::event::DomainEvent;
@@ -42,4 +42,5 @@ super::bodies! {
     23 SessionEnded { session: SessionId }
     24 AgentControlled { agent: AgentId, signal: ControlSignal }
     25 ActivityReported { #[serde(rename = "chat")] chat_id: ChatId, #[serde(flatten)] activity: AgentActivity }
+    26 RoomRead { by: UserId, #[serde(rename = "chat")] chat_id: ChatId, #[serde(flatten)] unread: Unread }
 }

@@ -4,7 +4,8 @@ use domain::account::{Agent, AgentHandle, AgentKind};
 use domain::activity::AgentActivity;
 use domain::bus::{Interest, PeerMessage};
 use domain::chat::{
-    Chat, ChatAgent, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, WorkStatus,
+    Chat, ChatAgent, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, Unread,
+    WorkStatus,
 };
 use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, RequestStatus};
 use domain::control::{ControlMode, ControlSignal};
@@ -194,6 +195,11 @@ fn events() -> Vec<DomainEvent> {
         DomainEvent::ContactRemoved { owner: who, id: contact_id },
         DomainEvent::AgentControlled { agent: AGENT, signal },
         DomainEvent::ActivityReported { chat_id: ROOM, activity },
+        DomainEvent::RoomRead {
+            by: USER,
+            chat_id: ROOM,
+            unread: Unread { count: 4, mentions: 1, read_sequence: Sequence::new(9) },
+        },
     ]
 }
 
@@ -239,7 +245,7 @@ fn every_event_is_read_back() {
         let read = decode(kind, &body).unwrap().unwrap();
         assert_eq!(format!("{read:?}"), format!("{event:?}"));
     }
-    assert_eq!(kinds.len(), 25);
+    assert_eq!(kinds.len(), 26);
 }
 
 #[test]

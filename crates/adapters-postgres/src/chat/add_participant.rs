@@ -20,7 +20,7 @@ use crate::peer::ties_on;
 use crate::plan::quota;
 use crate::row::{self, At};
 use crate::run::Db;
-use crate::schema::participants;
+use crate::schema::{chats, participants};
 
 pub(super) async fn add_participant_on(
     db: &Db,
@@ -89,11 +89,19 @@ async fn enter_on(
         ParticipantId::Agent(_) => candidate.ties.owner,
     };
     let account = account.ok_or_else(|| Fault::Row("an agent without an owner".to_owned()))?;
+    // What was sent before counts as read.
+    let (read_sequence, read_texts) = chats::table
+        .find(chat.id.uuid())
+        .select((chats::last_sequence, chats::texts))
+        .get_result::<(i64, i64)>(&mut db)
+        .await?;
     let membership = (
         participants::role.eq(role.as_str()),
         participants::status.eq(ParticipantStatus::on_adding(candidate.id).as_str()),
         participants::joined_at.eq(At(now)),
         participants::stopped_at.eq(None::<At>),
+        participants::read_sequence.eq(read_sequence),
+        participants::read_texts.eq(read_texts),
     );
     diesel::insert_into(participants::table)
         .values((

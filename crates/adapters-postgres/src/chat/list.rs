@@ -13,11 +13,12 @@ use domain::chat::{ChatListing, ChatParts, ChatSort, ListedChat, Participant};
 use domain::id::{ChatId, ParticipantId, RecordId, UserId};
 use domain::page::{Order, Page, PageRequest, Position, fitting};
 use domain::time::Timestamp;
-use futures_util::future::{try_join, try_join4};
+use futures_util::future::{try_join, try_join5};
 use uuid::Uuid;
 
 use super::details::{details_on, heads_on, standings_on};
 use super::load::{CHAT_COLUMNS, SqlChat};
+use super::mark_read::unread_on;
 use super::newest::{Newest, newest_on, newest_weights_on};
 use super::row::ChatRow;
 use crate::error::Fault;
@@ -120,7 +121,14 @@ impl Chosen {
             .await?;
         let record = |chat: ChatRow| {
             let chat = chat.into_chat()?;
-            Ok(ListedChat { chat, details: None, roster: None, last_message: None, standing: None })
+            Ok(ListedChat {
+                chat,
+                details: None,
+                roster: None,
+                last_message: None,
+                standing: None,
+                unread: None,
+            })
         };
         chats.into_iter().map(record).collect()
     }
@@ -147,20 +155,24 @@ async fn fill_on(
     if chats.is_empty() {
         return Ok(false);
     }
-    let viewer = viewer.user().filter(|_| parts.membership);
-    let human = viewer.unwrap_or(UserId::NIL);
-    let (mut details, mut heads, newest, mut standings) = try_join4(
+    let human = viewer.user();
+    let (wants_standing, wants_unread) =
+        (human.is_some() && parts.membership, human.is_some() && parts.unread);
+    let human = human.unwrap_or(UserId::NIL);
+    let (mut details, mut heads, newest, mut standings, mut unread) = try_join5(
         if_wanted(parts.details, details_on(db, &chats)),
         if_wanted(parts.participants, heads_on(db, &chats, false)),
         if_wanted(parts.last_message, newest_weights_on(db, &chats)),
-        if_wanted(viewer.is_some(), standings_on(db, human, &chats)),
+        if_wanted(wants_standing, standings_on(db, human, &chats)),
+        if_wanted(wants_unread, unread_on(db, human, &chats)),
     )
     .await?;
     for listed in rows.iter_mut() {
         let chat = &listed.chat.id;
         listed.details = parts.details.then(|| details.remove(chat).unwrap_or_default());
         listed.roster = parts.participants.then(|| heads.remove(chat).unwrap_or_default());
-        listed.standing = viewer.map(|_| standings.remove(chat).unwrap_or_default());
+        listed.standing = wants_standing.then(|| standings.remove(chat).unwrap_or_default());
+        listed.unread = unread.remove(chat);
     }
     let kept = fitting(budget, rows.iter().map(|listed| weight(listed, &newest)));
     let cut = kept < rows.len();

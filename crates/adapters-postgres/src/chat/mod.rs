@@ -6,6 +6,7 @@ mod delete;
 pub(crate) mod details;
 mod list;
 pub(crate) mod load;
+mod mark_read;
 mod newest;
 mod overview;
 mod read;
@@ -20,8 +21,8 @@ use diesel_async::RunQueryDsl;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
-    NewChat, OwnMembership, ParticipantRepository, RemoveParticipant, RemoveRefused, RemovedParticipant,
-    RenameChat, RenameChatRefused, Roster, ShownChat,
+    MarkRead, MarkReadRefused, MarkedRead, NewChat, OwnMembership, ParticipantRepository, RemoveParticipant,
+    RemoveRefused, RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -93,6 +94,15 @@ impl ChatRepository for PostgresStore {
     ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError> {
         let announce = |renamed: &ShownChat| on_commit.run(renamed);
         self.change(command, |db, command| rename::rename_on(db, command).boxed(), announce).await
+    }
+
+    async fn mark_read(
+        &self,
+        command: MarkRead,
+        on_commit: OnCommit<MarkedRead>,
+    ) -> Result<Result<MarkedRead, MarkReadRefused>, StoreError> {
+        let announce = |marked: &MarkedRead| on_commit.run(marked);
+        self.change(command, |db, command| mark_read::mark_read_on(db, command).boxed(), announce).await
     }
 
     async fn delete(

@@ -83,7 +83,7 @@ pub(crate) type Members = HashMap<MemberKey, MemberState>;
 
 /// Reads and locks chats that are not deleted, in the order of their ids.
 const LOCK_CHATS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, \
-     content_bytes, respond_within, max_hops, organization_id, xmin::text FROM chats \
+     content_bytes, texts, respond_within, max_hops, organization_id, xmin::text FROM chats \
      WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE";
 
 /// The plans that limit them, and pauses, limits of hops, and policies of their organizations.
@@ -234,10 +234,20 @@ async fn earlier_on(
 }
 
 async fn chats_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, BatchChat>, Fault> {
-    type Row = (Uuid, bool, i64, i64, Option<At>, i64, (Option<i32>, Option<i32>), Option<Uuid>, String);
+    type Row = (Uuid, bool, i64, i64, Option<At>, i64, i64, (Option<i32>, Option<i32>), Option<Uuid>, String);
     type Limits = (Nullable<Integer>, Nullable<Integer>);
-    type SqlRow =
-        (SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, BigInt, Limits, Nullable<SqlUuid>, Text);
+    type SqlRow = (
+        SqlUuid,
+        Bool,
+        BigInt,
+        BigInt,
+        Nullable<Timestamptz>,
+        BigInt,
+        BigInt,
+        Limits,
+        Nullable<SqlUuid>,
+        Text,
+    );
     let rows = statement::<SqlRow>(LOCK_CHATS)
         .bind::<Array<SqlUuid>, _>(chats_of(news))
         .load::<Row>(&mut db)
@@ -249,6 +259,7 @@ async fn chats_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, Ba
         deleted_messages,
         newest,
         content_bytes,
+        texts,
         (within, max),
         organization,
         version,
@@ -261,6 +272,7 @@ async fn chats_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<ChatId, Ba
             deleted_messages,
             newest,
             content_bytes,
+            texts,
             is_paused,
             respond_within,
             max_hops: max.and_then(max_hops),

@@ -83,8 +83,8 @@ pub(super) static GUARDED_DELIVERIES: LazyLock<String> = LazyLock::new(|| {
 
 /// Updates the last sequences of chats; [`bind_chats`] binds the values.
 pub(super) const UPDATE_CHATS: &str = "UPDATE chats SET last_sequence = new.last_sequence, \
-     updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes \
-     FROM unnest(?, ?, ?, ?) AS new (id, last_sequence, at, bytes) WHERE chats.id = new.id";
+     updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes, texts = new.texts \
+     FROM unnest(?, ?, ?, ?, ?) AS new (id, last_sequence, at, bytes, texts) WHERE chats.id = new.id";
 
 /// Returns the causes that were found, and the origins of those messages.
 pub(super) async fn messages_on(mut db: &Db, messages: &[&Appended]) -> Result<Causes, Fault> {
@@ -172,16 +172,19 @@ pub(super) fn bind_chats<'r, Row>(
     statement: Statement<'r, Row>,
     chats: impl Iterator<Item = (ChatId, &'r ChatState)>,
 ) -> Statement<'r, Row> {
-    let (mut ids, mut sequences, mut newest, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut ids, mut sequences, mut newest) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut bytes, mut texts) = (Vec::new(), Vec::new());
     for (id, state) in chats {
         ids.push(id.uuid());
         sequences.push(state.last_sequence.get());
         newest.push(state.newest.map(At));
         bytes.push(state.content_bytes);
+        texts.push(state.texts);
     }
     statement
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Array<BigInt>, _>(sequences)
         .bind::<Array<Nullable<Timestamptz>>, _>(newest)
         .bind::<Array<BigInt>, _>(bytes)
+        .bind::<Array<BigInt>, _>(texts)
 }

@@ -295,6 +295,7 @@ mod tests {
             deleted_messages: 0,
             newest: None,
             content_bytes: 0,
+            texts: 0,
             is_paused: false,
             respond_within: None,
             max_hops: None,

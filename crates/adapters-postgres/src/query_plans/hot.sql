@@ -28,7 +28,7 @@ SELECT "participants"."participant_id", "participants"."kind", "participants"."r
     AND ("participants"."left_at" IS NULL))
   ORDER BY "participants"."joined_at", "participants"."participant_id";
 SELECT id, title IS NULL
-  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, respond_within, max_hops, organization_id, xmin::text
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, content_bytes, texts, respond_within, max_hops, organization_id, xmin::text
   FROM chats
   WHERE id = ANY($1)
   AND deleted_at IS NULL
@@ -156,8 +156,8 @@ INSERT INTO deliveries (agent_id, chat_id, sequence, addressed, current_attempt)
   SELECT agent_id, chat_id, sequence, TRUE, 0
   FROM unnest($1, $2, $3) AS new (agent_id, chat_id, sequence);
 UPDATE chats
-  SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
-  FROM unnest($1, $2, $3, $4) AS new (id, last_sequence, at, bytes)
+  SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes, texts = new.texts
+  FROM unnest($1, $2, $3, $4, $5) AS new (id, last_sequence, at, bytes, texts)
   WHERE chats.id = new.id
   RETURNING chats.xmin::text;
 SELECT "chats"."id", "chats"."title", "chats"."task_id", "chats"."kind", "chats"."status", "chats"."created_at", "chats"."updated_at", "chats"."last_message_at", "chats"."respond_within", "chats"."max_hops"
@@ -446,8 +446,8 @@ WITH durable AS MATERIALIZED
     WHERE
     (SELECT may_write
       FROM guard)), chat AS (UPDATE chats
-    SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes
-    FROM unnest($36, $37, $38, $39) AS new (id, last_sequence, at, bytes)
+    SET last_sequence = new.last_sequence, updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes, texts = new.texts
+    FROM unnest($36, $37, $38, $39, $40) AS new (id, last_sequence, at, bytes, texts)
     WHERE chats.id = new.id
     AND
     (SELECT may_write

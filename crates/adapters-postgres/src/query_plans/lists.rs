@@ -30,7 +30,13 @@ impl Watched {
         // Sorting by change reads all of the viewer's chats.
         let own = self.size.rooms / 10;
         let theirs = self.size.rooms * 3 / 10;
-        let parts = ChatParts { details: true, participants: true, last_message: true, membership: true };
+        let parts = ChatParts {
+            details: true,
+            participants: true,
+            last_message: true,
+            membership: true,
+            unread: true,
+        };
         for order in [Order::Ascending, Order::Descending] {
             for (agent_rooms, sort, rows) in [
                 (false, ChatSort::Created, 0),
@@ -41,7 +47,7 @@ impl Watched {
                 let listing = ChatListing { agent_rooms, sort, order, parts, ..ChatListing::default() };
                 for page in [FIRST, after(at(self.size.rooms / 2))] {
                     let reading = store.list(viewer, listing, page);
-                    self.costs(&format!("rooms {sort:?} {order:?} {agent_rooms}"), 4000 + 4 * rows, reading)
+                    self.costs(&format!("rooms {sort:?} {order:?} {agent_rooms}"), 5000 + 4 * rows, reading)
                         .await
                         .unwrap();
                 }

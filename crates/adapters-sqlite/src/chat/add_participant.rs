@@ -31,11 +31,18 @@ pub(super) fn add_participant_on(
         return Ok(Err(AddRefused::Limit(reached)));
     }
     let now = command.now.micros();
+    // What was sent before counts as read.
+    let (read_sequence, read_texts) = chats::table
+        .find(row::bytes(chat.id.uuid()))
+        .select((chats::last_sequence, chats::texts))
+        .get_result::<(i64, i64)>(connection)?;
     let membership = (
         participants::role.eq(command.role.as_str()),
         participants::status.eq(ParticipantStatus::on_adding(candidate.id).as_str()),
         participants::joined_at.eq(now),
         participants::stopped_at.eq(None::<i64>),
+        participants::read_sequence.eq(read_sequence),
+        participants::read_texts.eq(read_texts),
     );
     diesel::insert_into(participants::table)
         .values((

@@ -42,7 +42,7 @@ pub(crate) fn details_on(
 }
 
 /// Own ids as SQL: quoted hexadecimal digits and nothing else.
-fn in_list(chats: &[ChatId]) -> String {
+pub(super) fn in_list(chats: &[ChatId]) -> String {
     chats.iter().map(|chat| format!("x'{}'", chat.uuid().simple())).collect::<Vec<_>>().join(",")
 }
 

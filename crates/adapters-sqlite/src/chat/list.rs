@@ -14,6 +14,7 @@ use domain::id::{ChatId, ParticipantId, RecordId};
 use domain::page::{Order, Page, PageRequest, Position, fitting};
 
 use super::details::{details_on, heads_on, newest_on, newest_weights_on, standings_on};
+use super::mark_read::unread_on;
 use super::row::ChatRow;
 use crate::error::Fault;
 use crate::row;
@@ -141,7 +142,14 @@ fn records_on(connection: &mut SqliteConnection, ids: &[ChatId]) -> Result<Vec<L
         .load(connection)?;
     let chats = rows.into_iter().map(ChatRow::into_chat).collect::<Result<Vec<_>, _>>()?;
     let mut chats = chats.into_iter().map(|chat| (chat.id, chat)).collect::<HashMap<_, _>>();
-    let record = |chat| ListedChat { chat, details: None, roster: None, last_message: None, standing: None };
+    let record = |chat| ListedChat {
+        chat,
+        details: None,
+        roster: None,
+        last_message: None,
+        standing: None,
+        unread: None,
+    };
     Ok(ids.iter().filter_map(|id| chats.remove(id)).map(record).collect())
 }
 
@@ -192,6 +200,12 @@ fn fill_on(
             listed.standing = Some(standings.remove(&listed.chat.id).unwrap_or_default());
         };
         rows.iter_mut().for_each(of);
+    }
+    if let (true, Some(user)) = (parts.unread, viewer.user()) {
+        let mut unread = unread_on(connection, user, &chats)?;
+        for listed in rows.iter_mut() {
+            listed.unread = unread.remove(&listed.chat.id);
+        }
     }
     Ok(cut)
 }

@@ -6,6 +6,7 @@ mod delete;
 pub(crate) mod details;
 mod list;
 pub(crate) mod load;
+mod mark_read;
 mod overview;
 mod read;
 mod remove_participant;
@@ -18,8 +19,8 @@ use diesel::prelude::*;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
-    NewChat, OwnMembership, ParticipantRepository, RemoveParticipant, RemoveRefused, RemovedParticipant,
-    RenameChat, RenameChatRefused, Roster, ShownChat,
+    MarkRead, MarkReadRefused, MarkedRead, NewChat, OwnMembership, ParticipantRepository, RemoveParticipant,
+    RemoveRefused, RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -79,6 +80,15 @@ impl ChatRepository for SqliteStore {
     ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| rename::rename_on(connection, &command);
         self.change(work, |renamed| on_commit.run(renamed)).await
+    }
+
+    async fn mark_read(
+        &self,
+        command: MarkRead,
+        on_commit: OnCommit<MarkedRead>,
+    ) -> Result<Result<MarkedRead, MarkReadRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| mark_read::mark_read_on(connection, &command);
+        self.change(work, |marked| on_commit.run(marked)).await
     }
 
     async fn delete(

@@ -81,11 +81,12 @@ pub(crate) fn append_on(
         activate_on(connection, message.sender, message.chat_id)?;
     }
     let at = message.created_at.micros();
-    statement!("UPDATE chats SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ? WHERE id = ?")
+    statement!("UPDATE chats SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?, texts = ? WHERE id = ?")
         .bind::<BigInt, _>(message.sequence.get())
         .bind::<BigInt, _>(at)
         .bind::<BigInt, _>(at)
         .bind::<BigInt, _>(state.content_bytes)
+        .bind::<BigInt, _>(state.texts)
         .bind::<Binary, _>(row::bytes(message.chat_id.uuid()))
         .execute(connection)?;
     insert_on(connection, message)?;
@@ -112,9 +113,9 @@ fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<Agen
 type Plan = (String, Option<i64>, Option<i64>, i64);
 
 /// Status of a membership, its stop, and a pause of the organization; whether the chat has no title yet, its last
-/// sequence, number of deleted messages, newest time, and bytes; the limits; the flags.
+/// sequence, number of deleted messages, newest time, bytes, and number of texts; the limits; the flags.
 type Sender =
-    (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, Limits, Option<Plan>, Flags);
+    (String, Option<i64>, Option<i64>, bool, i64, i64, Option<i64>, i64, i64, Limits, Option<Plan>, Flags);
 
 /// Whether the sender has work that it has begun, whether pairs of the chat are held, and whether any organization has
 /// what others ask its agents held.
@@ -133,6 +134,7 @@ type SenderColumns = (
     BigInt,
     Nullable<BigInt>,
     BigInt,
+    BigInt,
     (Nullable<Integer>, Nullable<Integer>, Nullable<Integer>, Nullable<Binary>, Nullable<Text>),
     Nullable<(Text, Nullable<BigInt>, Nullable<BigInt>, BigInt)>,
     (Bool, Bool, Bool),
@@ -145,7 +147,7 @@ fn sender_on(
 ) -> Result<Option<(MemberState, ChatState, Flags)>, Fault> {
     let found = statement!(
         "SELECT participants.status, stopped_at, paused_at, title IS NULL AND titled_by IS NULL, last_sequence, \
-             deleted_messages, last_message_at, chats.content_bytes, respond_within, \
+             deleted_messages, last_message_at, chats.content_bytes, texts, respond_within, \
              chats.max_hops, organizations.max_hops, chats.organization_id, organizations.foreign_policy, \
              plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_at_work \
              WHERE agent_id = participant_id AND ", cause::BEGUN, "), \
@@ -172,6 +174,7 @@ fn sender_on(
         deleted_messages,
         newest,
         content_bytes,
+        texts,
         (within, max, organization_max, organization, policy),
         plan,
         flags,
@@ -193,6 +196,7 @@ fn sender_on(
         deleted_messages,
         newest,
         content_bytes,
+        texts,
         is_paused,
         respond_within,
         max_hops: max.and_then(max_hops),

@@ -42,7 +42,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
 ROLLBACK;
 BEGIN IMMEDIATE;
 SELECT participants.status, stopped_at, paused_at, title IS NULL
-  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, chats.max_hops, organizations.max_hops, chats.organization_id, organizations.foreign_policy, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, texts, respond_within, chats.max_hops, organizations.max_hops, chats.organization_id, organizations.foreign_policy, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
   (SELECT 1
     FROM deliveries INDEXED BY deliveries_at_work
     WHERE agent_id = participant_id
@@ -74,7 +74,7 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
       AND (`participants`.`participant_id` = ?))
     AND (`participants`.`left_at` IS NULL));
 UPDATE chats
-  SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
+  SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?, texts = ?
   WHERE id = ?;
 INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
@@ -108,7 +108,7 @@ SELECT `participants`.`participant_id`, `participants`.`kind`, `participants`.`r
 ROLLBACK;
 BEGIN IMMEDIATE;
 SELECT participants.status, stopped_at, paused_at, title IS NULL
-  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, respond_within, chats.max_hops, organizations.max_hops, chats.organization_id, organizations.foreign_policy, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
+  AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, chats.content_bytes, texts, respond_within, chats.max_hops, organizations.max_hops, chats.organization_id, organizations.foreign_policy, plans.name, plans.messages, plans.bytes, organizations.content_bytes, EXISTS
   (SELECT 1
     FROM deliveries INDEXED BY deliveries_at_work
     WHERE agent_id = participant_id
@@ -157,7 +157,7 @@ SELECT `participants`.`status`, `participants`.`stopped_at`
       AND (`participants`.`participant_id` = ?))
     AND (`participants`.`left_at` IS NULL));
 UPDATE chats
-  SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?
+  SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ?, texts = ?
   WHERE id = ?;
 INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, created_at, updated_at, respond_by, cause_id, root_id, hop, originator_id, originator_kind, ambiguous_cause, traceparent, foreign_origin)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);

@@ -12,7 +12,7 @@ use domain::usage::{Day, UsageFilter, UsageGroup};
 use domain::work::{FindWork, FlagCondition, WorkRepository, WorkScope, WorkSearch};
 
 const ALL_PARTS: ChatParts =
-    ChatParts { details: true, participants: true, last_message: true, membership: true };
+    ChatParts { details: true, participants: true, last_message: true, membership: true, unread: true };
 
 /// Every combination of filters and orders for a list of chats.
 fn room_listings(sort: ChatSort) -> Vec<ChatListing> {

@@ -139,7 +139,8 @@ async fn reads_of_a_long_room_cost_what_their_page_holds() {
         assert!(store.next(bot.id, chat).await.unwrap().unwrap().message.is_some());
     };
     heard.bounded("next", read, &["deliveries_open"]).await;
-    let parts = ChatParts { details: true, participants: true, last_message: true, membership: true };
+    let parts =
+        ChatParts { details: true, participants: true, last_message: true, membership: true, unread: true };
     let read = async |store: &SqliteStore| {
         let listing = ChatListing { agent_rooms: true, parts, ..ChatListing::default() };
         let page = ChatRepository::list(store, viewer, listing, part(None)).await.unwrap();

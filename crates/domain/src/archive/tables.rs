@@ -137,6 +137,7 @@ macro_rules! tables {
                     content_bytes -> Integer,
                     respond_within -> Nullable<Small>,
                     max_hops -> Nullable<Small>,
+                    texts -> Integer,
                 }
                 participants (chat_id, participant_id) {
                     chat_id -> Id,
@@ -149,6 +150,8 @@ macro_rules! tables {
                     left_at -> Nullable<Instant>,
                     account_id -> Id,
                     stopped_at -> Nullable<Instant>,
+                    read_sequence -> Integer,
+                    read_texts -> Integer,
                 }
                 messages (id) {
                     id -> Id,

@@ -84,6 +84,7 @@ pub fn routes(event: &DomainEvent) -> Vec<Route> {
         DomainEvent::RoomUpdated { to: users, .. } => {
             users.iter().map(|user| route(Interest::User(*user))).collect()
         }
+        DomainEvent::RoomRead { by, .. } => to(Interest::User(*by)),
         DomainEvent::AgentCreated { agent } => to(Interest::User(agent.owner)),
         // They end sockets, or invalidate cached callers.
         DomainEvent::AgentUpdated { .. }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::mark_read::Unread;
 use super::model::{Chat, ChatKind, ChatStatus};
 use super::participant::Participant;
 use super::standing::Standing;
@@ -45,6 +46,8 @@ pub struct ChatParts {
     pub last_message: bool,
     /// [`ListedChat::standing`].
     pub membership: bool,
+    /// [`ListedChat::unread`].
+    pub unread: bool,
 }
 
 /// The filters, order, and parts of a list of chats. The default is a plain list: own chats, newest
@@ -165,6 +168,8 @@ pub struct ListedChat {
     pub last_message: Option<Message>,
     /// The viewer's standing.
     pub standing: Option<Standing>,
+    /// What the viewer has not read; also `None` if the viewer is no participant.
+    pub unread: Option<Unread>,
 }
 
 /// One chat as a human reads it.

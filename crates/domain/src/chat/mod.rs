@@ -17,6 +17,7 @@ mod add_participant;
 mod create;
 mod delete;
 mod listing;
+mod mark_read;
 pub mod membership;
 mod model;
 mod overview;
@@ -35,6 +36,10 @@ pub use delete::DeleteChatError;
 pub use listing::{
     ChatAgent, ChatDetails, ChatListing, ChatParts, ChatSort, FoundChat, ListedChat, RosterHead,
     SHOWN_PARTICIPANTS, WorkStatus,
+};
+pub use mark_read::{
+    COUNTED_SEQUENCES, EXAMINED_SEQUENCES, Examined, MarkRead, MarkReadError, MarkReadRefused, MarkedRead,
+    ReadMark, Unread,
 };
 pub use membership::{AddRefused, RemoveRefused};
 pub use model::{Chat, ChatKind, ChatStatus};

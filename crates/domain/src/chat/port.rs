@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::listing::{ChatDetails, ChatListing, FoundChat, ListedChat};
+use super::mark_read::{MarkRead, MarkReadRefused, MarkedRead};
 use super::membership::{AddRefused, RemoveRefused};
 use super::model::{Chat, ChatKind, ChatStatus};
 use super::overview::{ChatFilter, ChatOverview};
@@ -303,6 +304,13 @@ pub trait ChatRepository: ParticipantRepository {
         command: RenameChat,
         on_commit: OnCommit<ShownChat>,
     ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError>;
+
+    /// Moves the mark of a human in a chat, as [`decide_mark_read`](super::standing::Standing::decide_mark_read) decides.
+    async fn mark_read(
+        &self,
+        command: MarkRead,
+        on_commit: OnCommit<MarkedRead>,
+    ) -> Result<Result<MarkedRead, MarkReadRefused>, StoreError>;
 
     /// Deletes a chat softly, as [`decide_delete`](super::standing::Standing::decide_delete) decides.
     async fn delete(

@@ -26,6 +26,8 @@ pub struct ChatState {
     pub newest: Option<Timestamp>,
     /// The bytes of its messages, see [`Message::bytes`].
     pub content_bytes: i64,
+    /// The number of texts that were ever added, since the store counts them.
+    pub texts: i64,
     /// Set while the chat's organization is paused: every agent is stopped.
     pub is_paused: bool,
     /// The deadline of texts that have none of their own.
@@ -157,6 +159,7 @@ impl ChatState {
             deliveries: addressed.into_iter().map(Delivery::new).collect(),
         };
         self.content_bytes += message.bytes();
+        self.texts += i64::from(!message.kind.is_event());
         let titling = if self.awaits_title { message.titling(agents) } else { None };
         self.awaits_title &= titling.is_none();
         Ok(AppendDecision {
@@ -200,6 +203,7 @@ mod tests {
             deleted_messages: 1,
             newest: None,
             content_bytes: 40,
+            texts: 3,
             is_paused: false,
             respond_within: None,
             max_hops: None,
@@ -300,10 +304,12 @@ mod tests {
         let mut chat = chat();
         let event = NewMessage { kind: MessageKind::Thought, ..new(1, &[]) };
         assert_eq!(chat.append(event, active, &[]).unwrap().titling, None);
+        assert_eq!(chat.texts, 3, "an event is no text");
         assert!(
             chat.append(new(2, &[]), active, &[]).unwrap().titling.is_some(),
             "it is still the first text"
         );
+        assert_eq!(chat.texts, 4);
     }
 
     #[test]

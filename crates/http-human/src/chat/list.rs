@@ -22,14 +22,16 @@ enum Include {
     Participants,
     LastMessage,
     Membership,
+    Unread,
     TotalCount,
 }
 
-const INCLUDES: [(&str, Include); 5] = [
+const INCLUDES: [(&str, Include); 6] = [
     ("agent_rooms", Include::AgentRooms),
     ("participants", Include::Participants),
     ("last_message", Include::LastMessage),
     ("membership", Include::Membership),
+    ("unread", Include::Unread),
     ("total_count", Include::TotalCount),
 ];
 
@@ -58,6 +60,7 @@ impl FromQuery for ListChatsQuery {
             participants: wants(Include::Participants),
             last_message: wants(Include::LastMessage),
             membership: wants(Include::Membership),
+            unread: wants(Include::Unread),
         };
         let listing = ChatListing {
             agent_rooms: wants(Include::AgentRooms),
@@ -103,7 +106,7 @@ pub(crate) async fn list(
         let rows = page.rows.iter().map(|listed| {
             let details = listed.details.as_ref().unwrap_or(&none);
             let work = activity.work_status(listed.chat.id, details);
-            ListedChatView::new(listed, details, work, listing.parts.last_message, |one| chats.is_online(one))
+            ListedChatView::new(listed, details, work, listing.parts, |one| chats.is_online(one))
         });
         List::new(rows, metadata).encode()
     });

@@ -4,10 +4,12 @@ mod create;
 mod delete;
 mod find;
 mod list;
+mod mark_read;
 mod rename;
 
 pub(crate) use create::create;
 pub(crate) use delete::remove;
 pub(crate) use find::{FindChatQuery, find};
 pub(crate) use list::{ListChatsQuery, list};
+pub(crate) use mark_read::{MarkReadBody, mark_read};
 pub(crate) use rename::rename;

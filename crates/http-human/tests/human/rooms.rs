@@ -300,3 +300,50 @@ async fn heavy_pages_are_bounded() {
         (&json!(true), None)
     );
 }
+
+#[actix_web::test]
+async fn rooms_are_marked_as_read_and_unread() {
+    let api = Api::new().await;
+    let [mixed, observed, _] = rooms(&api).await;
+    let to_ann = [ParticipantId::User(api.ann.id)];
+    let first = api.world.send(api.helper.caller, mixed, "one", &to_ann).await.id.to_string();
+    let second = api.world.send(api.helper.caller, mixed, "two", &to_ann).await.id.to_string();
+    let path = format!("/chats/{mixed}/read");
+    let unread = async || {
+        let listed = api.get(&api.ann, "/chats?include=unread&include=agent_rooms").await;
+        let row = |chat: ChatId| {
+            let rows = listed.data().as_array().unwrap().iter();
+            rows.clone().find(|row| row["id"] == json!(chat.to_string())).unwrap()["unread"].clone()
+        };
+        assert_eq!(row(observed), Value::Null, "an observer has no mark");
+        row(mixed)
+    };
+    let is = |count, mentions, read_sequence| json!({"count": count, "mentions": mentions, "read_sequence": read_sequence});
+    assert_eq!(unread().await, is(2, 2, 0));
+    for (body, expected) in [
+        (json!({"message_id": first}), is(1, 1, 1)),
+        (json!({}), is(0, 0, 2)),
+        (json!({"message_id": first, "unread": false}), is(0, 0, 2)),
+        (json!({"message_id": second, "unread": true}), is(1, 1, 1)),
+        (Value::Null, is(0, 0, 2)),
+    ] {
+        let marked = api.call(&api.ann.key, Method::PUT, &path, &body).await;
+        assert_eq!(marked.status, 200, "{body}");
+        assert_eq!(marked.data(), &json!({"id": mixed.to_string(), "unread": expected}), "{body}");
+        assert_eq!(unread().await, expected, "{body}");
+    }
+    let unknown = json!({"message_id": "0190c5a4-0000-7000-8000-0000000000a1"});
+    for (chat, body, status, code) in [
+        (mixed, json!({"unread": true}), 422, "validation_error"),
+        (mixed, json!({"message_id": "x"}), 422, "validation_error"),
+        (mixed, json!({"unread": "yes"}), 422, "validation_error"),
+        (mixed, unknown, 404, "not_found"),
+        (observed, json!({}), 403, "forbidden"),
+    ] {
+        let refused = api.call(&api.ann.key, Method::PUT, &format!("/chats/{chat}/read"), &body).await;
+        assert_eq!(refused.code(), (status, code), "{body}");
+    }
+    assert_eq!(api.call(&api.bob.key, Method::PUT, &path, &json!({})).await.code(), (404, "not_found"));
+    let listed = api.get(&api.ann, "/chats").await;
+    assert_eq!(listed.data()[0].get("unread"), None, "only on demand");
+}

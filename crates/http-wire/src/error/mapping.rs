@@ -12,8 +12,8 @@ mod work;
 
 use domain::activity::ReportActivityError;
 use domain::chat::{
-    AddParticipantError, AddRefused, CreateChatError, DeleteChatError, ReadChatError, RemoveParticipantError,
-    RemoveRefused, RenameChatError, RenameChatRefused,
+    AddParticipantError, AddRefused, CreateChatError, DeleteChatError, MarkReadError, MarkReadRefused,
+    ReadChatError, RemoveParticipantError, RemoveRefused, RenameChatError, RenameChatRefused,
 };
 use domain::contact::{AnswerRequestError, RemoveContactError, ResolveError, SendRefused, SendRequestError};
 use domain::delivery::{AdvanceError, ReadDeliveriesError, ReadReceiptsError};
@@ -126,6 +126,19 @@ impl From<RenameChatError> for ApiError {
                 Self::new(ErrorCode::Forbidden, "Only an owner may rename the chat. Ask one of its owners.")
             }
             RenameChatError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<MarkReadError> for ApiError {
+    fn from(error: MarkReadError) -> Self {
+        match error {
+            MarkReadError::Refused(MarkReadRefused::ChatNotFound) => chat_not_found(),
+            MarkReadError::Refused(MarkReadRefused::NotParticipant) => {
+                Self::new(ErrorCode::Forbidden, "Only participants mark a room as read. Join it first.")
+            }
+            MarkReadError::Refused(MarkReadRefused::MessageNotFound) => message_not_found(),
+            MarkReadError::Store(error) => error.into(),
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use domain::chat::{
-    Chat, ChatAgent, ChatDetails, FoundChat, ListedChat, Participant, RosterHead, Standing, WorkStatus,
+    Chat, ChatAgent, ChatDetails, ChatParts, FoundChat, ListedChat, Participant, RosterHead, Standing,
+    Unread, WorkStatus,
 };
-use domain::id::AgentId;
+use domain::id::{AgentId, ChatId};
 use serde::Serialize;
 
 use super::{ChatView, MessageView, ParticipantView, Shown};
@@ -126,6 +127,48 @@ pub struct ListedChatView<'a> {
     standing: Option<StandingView>,
     #[serde(flatten)]
     newest: Option<NewestView<'a>>,
+    #[serde(flatten)]
+    reading: Option<ReadingView>,
+}
+
+/// What the caller has not read in a room.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct UnreadView {
+    /// The number of texts of others after the mark.
+    count: u64,
+    /// Those of them that mention the caller, among the newest 100 messages of the room.
+    mentions: u64,
+    /// The mark: the sequence of the last message that counts as read; 0 if there is none.
+    read_sequence: i64,
+}
+
+impl UnreadView {
+    /// Shows `unread`.
+    pub fn new(unread: &Unread) -> Self {
+        let Unread { count, mentions, read_sequence } = *unread;
+        Self { count, mentions, read_sequence: read_sequence.get() }
+    }
+}
+
+/// A room that was marked as read.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct MarkedReadView {
+    #[schema(value_type = super::Id)]
+    id: Shown<ChatId>,
+    unread: UnreadView,
+}
+
+impl MarkedReadView {
+    /// Shows what is `unread` in `chat`.
+    pub fn new(chat: ChatId, unread: &Unread) -> Self {
+        Self { id: Shown(chat), unread: UnreadView::new(unread) }
+    }
+}
+
+/// What is unread. Null if the caller sees the room through agents only.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct ReadingView {
+    unread: Option<UnreadView>,
 }
 
 /// The last message of a room. Null if there is none.
@@ -135,12 +178,12 @@ struct NewestView<'a> {
 }
 
 impl<'a> ListedChatView<'a> {
-    /// Shows `listed`; `newest` says whether the last message was asked for.
+    /// Shows `listed` with the `parts` that were asked for.
     pub fn new(
         listed: &'a ListedChat,
         details: &'a ChatDetails,
         work: WorkStatus,
-        newest: bool,
+        parts: ChatParts,
         is_online: impl Fn(&Participant) -> bool,
     ) -> Self {
         let last_message = || listed.last_message.as_ref().map(MessageView::for_user);
@@ -148,7 +191,10 @@ impl<'a> ListedChatView<'a> {
             room: ChatDetailsView::new(&listed.chat, details, work),
             head: listed.roster.as_ref().map(|head| RosterHeadView::new(head, is_online)),
             standing: listed.standing.as_ref().map(StandingView::new),
-            newest: newest.then(|| NewestView { last_message: last_message() }),
+            newest: parts.last_message.then(|| NewestView { last_message: last_message() }),
+            reading: parts
+                .unread
+                .then(|| ReadingView { unread: listed.unread.as_ref().map(UnreadView::new) }),
         }
     }
 }

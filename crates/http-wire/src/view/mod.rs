@@ -36,7 +36,9 @@ pub use api_key::{CreatedKeyView, KeyView};
 pub use audit::AuditEntryView;
 pub use budget::BudgetsView;
 pub use chat::ChatView;
-pub use chat_details::{AgentListedChatView, ChatDetailsView, ListedChatView, RosterHeadView};
+pub use chat_details::{
+    AgentListedChatView, ChatDetailsView, ListedChatView, MarkedReadView, RosterHeadView, UnreadView,
+};
 pub use contact::{
     AgentContactView, ContactRequestView, ContactView, ReceivedRequestView, RemovedView, RequestStepView,
     ResolvedView, SentRequestView,

@@ -113,7 +113,8 @@ pub async fn rows_hold_the_parts_that_are_wanted(world: World) {
     let (ann, bot, scout, [own, agents, _, task]) = scene(&world).await;
     world.send(ann.caller, task, "first", &[ParticipantId::Agent(bot.id)]).await;
     let newest = world.send(ann.caller, task, "second", &[ParticipantId::Agent(scout.id)]).await.id;
-    let parts = ChatParts { details: true, participants: true, last_message: true, membership: true };
+    let parts =
+        ChatParts { details: true, participants: true, last_message: true, membership: true, unread: true };
     let listing = ChatListing { agent_rooms: true, parts, ..ChatListing::default() };
     let rows = rows(&world, ParticipantId::User(ann.id), listing).await;
     let row = |chat: ChatId| rows.iter().find(|row| row.chat.id == chat).unwrap();

@@ -2,7 +2,7 @@
 
 use domain::chat::{
     AddParticipantCommand, ChatChanges, ChatKind, ChatListing, ChatParts, ChatSort, ChatStatus, ChatTitle,
-    CreateChat,
+    CreateChat, ReadMark,
 };
 use domain::id::TaskId;
 use domain::message::{MaxHops, RespondWithin};
@@ -20,8 +20,11 @@ impl Cast {
             14..17 => self.remove_participant(),
             17 => self.rename(),
             18 => self.stop_or_play(),
-            _ if self.rng.one_in(2) => self.rename(),
-            _ => self.delete_chat(),
+            _ => match self.rng.below(4) {
+                0 => self.rename(),
+                1 => self.delete_chat(),
+                _ => self.mark_read(),
+            },
         }
     }
 
@@ -69,6 +72,15 @@ impl Cast {
         let changes = ChatChanges { title: self.rng.maybe(&[title]), respond_within, max_hops };
         act!("rename", |world, caller, chat, changes| {
             played(world.chats.rename(caller, chat, changes).await, nothing)
+        })
+    }
+
+    fn mark_read(&mut self) -> Act {
+        let (chat, message) = self.message();
+        let caller = self.member_user(chat);
+        let mark = self.rng.of(&[ReadMark::Newest, ReadMark::At(message), ReadMark::Before(message)]);
+        act!("mark_read", |world, caller, chat, mark| {
+            played(world.chats.mark_read(caller, chat, mark).await, nothing)
         })
     }
 
@@ -126,6 +138,7 @@ impl Cast {
                 participants: self.rng.one_in(2),
                 last_message: self.rng.one_in(2),
                 membership: self.rng.one_in(2),
+                unread: self.rng.one_in(2),
             },
         };
         let (caller, page) = (self.caller(), self.page(list));

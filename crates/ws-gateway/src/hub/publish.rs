@@ -79,6 +79,9 @@ impl EventPublisher for Hub {
                     topics.push(Topic::UserRooms(user), || payload::room_updated(&chat, &details));
                 }
             }
+            DomainEvent::RoomRead { by, chat_id, unread } => {
+                topics.push(Topic::UserRooms(by), || payload::room_read(chat_id, &unread));
+            }
             DomainEvent::AgentControlled { agent, signal } => {
                 if let (ControlMode::Play, Some(chat), true) = (signal.mode, signal.chat, signal.is_change) {
                     self.note_resumed(chat);

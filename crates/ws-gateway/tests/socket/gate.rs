@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, ChatService, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat,
-    ListedChat, NewChat, OwnMembership, ParticipantRepository, RemoveParticipant, RemoveRefused,
-    RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat,
+    ListedChat, MarkRead, MarkReadRefused, MarkedRead, NewChat, OwnMembership, ParticipantRepository,
+    RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -111,6 +111,14 @@ impl ChatRepository for Gate {
         on_commit: OnCommit<ShownChat>,
     ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError> {
         self.store.rename(command, on_commit).await
+    }
+
+    async fn mark_read(
+        &self,
+        command: MarkRead,
+        on_commit: OnCommit<MarkedRead>,
+    ) -> Result<Result<MarkedRead, MarkReadRefused>, StoreError> {
+        self.store.mark_read(command, on_commit).await
     }
 
     async fn delete(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::chat::{ChatTitle, Role};
+use domain::chat::{ChatTitle, ReadMark, Role};
 use domain::id::{ChatId, ParticipantId};
 use serde_json::json;
 use ws_gateway::HubConfig;
@@ -145,6 +145,19 @@ async fn what_becomes_known_while_a_room_is_looked_at_again_wins() {
     chats.remove_participant(bench.three.caller, room, bench.two.id).await.unwrap();
     ann.ended("1", &topic).await;
     bench.end().await;
+}
+
+#[actix_web::test]
+async fn what_is_read_is_told_to_the_readers_own_sockets() {
+    let bench = Bench::new().await;
+    let rooms = format!("user_rooms:{}", bench.ann.id);
+    let mut ann = bench.socket(&bench.ann.key).await;
+    ann.join("1", &rooms).await;
+    bench.world.send(bench.one.caller, bench.room, "hi", &[ParticipantId::User(bench.ann.id)]).await;
+    bench.world.chats.mark_read(bench.ann.caller, bench.room, ReadMark::Newest).await.unwrap();
+    let read =
+        json!({"id": bench.room.to_string(), "unread": {"count": 0, "mentions": 0, "read_sequence": 1}});
+    assert_eq!(ann.event("1", &rooms, "room_read").await, read);
 }
 
 #[actix_web::test]

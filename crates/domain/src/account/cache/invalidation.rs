@@ -70,6 +70,7 @@ pub(super) fn change_of(event: &DomainEvent) -> Option<Change> {
         | DomainEvent::RoomAdded { .. }
         | DomainEvent::RoomRemoved { .. }
         | DomainEvent::RoomUpdated { .. }
+        | DomainEvent::RoomRead { .. }
         | DomainEvent::RoomDeleted { .. }
         | DomainEvent::RoomTitleChanged { .. }
         | DomainEvent::ParticipantAdded { .. }

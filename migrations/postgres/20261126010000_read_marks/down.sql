@@ -1,0 +1,4 @@
+ALTER TABLE participants
+    DROP COLUMN read_texts,
+    DROP COLUMN read_sequence;
+ALTER TABLE chats DROP COLUMN texts;

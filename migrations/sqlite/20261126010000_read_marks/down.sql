@@ -1,0 +1,3 @@
+ALTER TABLE participants DROP COLUMN read_texts;
+ALTER TABLE participants DROP COLUMN read_sequence;
+ALTER TABLE chats DROP COLUMN texts;

@@ -1,0 +1,9 @@
+-- Up to where a human has read a room: the sequence, and the number of texts of the room until there. The number in the
+-- room makes counting unread texts independent of their number.
+ALTER TABLE chats ADD COLUMN texts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE participants ADD COLUMN read_sequence INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE participants ADD COLUMN read_texts INTEGER NOT NULL DEFAULT 0;
+
+-- Only differences matter, so texts are counted from here on, and what was sent before has been read.
+UPDATE participants SET read_sequence = (SELECT last_sequence FROM chats WHERE chats.id = participants.chat_id)
+WHERE kind = 'User' AND EXISTS (SELECT 1 FROM chats WHERE chats.id = participants.chat_id);
