@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const USED = [
   "showProfile", "updateProfile",
-  "listChats", "findChat", "createChat", "renameChat", "deleteChat", "stopAgents", "playAgents",
+  "listChats", "findChat", "createChat", "markChatRead", "renameChat", "deleteChat", "stopAgents", "playAgents",
   "listMessages", "sendMessage", "editMessage", "deleteMessage", "listReceipts",
   "listParticipants", "addParticipant", "removeParticipant", "listPeers",
   "listAgents", "findAgent", "listConnections", "registerAgent", "updateAgent", "deleteAgent", "rotateAgentKey", "listExecutions",

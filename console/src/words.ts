@@ -92,7 +92,7 @@ export const w = {
     none: "No rooms yet",
     nothingYet: "No messages yet",
     you: "You",
-    unread: (count: number) => many(count, "new message"),
+    unread: (count: number, mentions: number) => many(count, "new message") + (mentions > 0 ? `, ${many(mentions, "mention")} of you` : ""),
   },
   rooms: {
     title: "Your rooms",
@@ -133,6 +133,8 @@ export const w = {
     reply: "Reply",
     copyText: "Copy text",
     copyLink: "Copy link",
+    markUnread: "Mark as unread from here",
+    newLine: "New",
     edit: "Edit",
     editLabel: "Edit message",
     remove: "Delete",

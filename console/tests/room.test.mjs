@@ -57,6 +57,57 @@ test("what_was_missed_is_filled_in", async t => {
   assertClean(seen);
 });
 
+test("unread_messages_are_marked_on_every_device", async t => {
+  const it = await world(t);
+  const { page, context, base, server, seen } = it;
+  const echo = await server.agent("Echo");
+  const room = await server.room("Inbox", echo);
+  const { id: me } = await server.call("GET", "/me/profile");
+  const tell = content => server.call("POST", `/agent/chats/${room}/messages`, { message: { content, mentions: [{ id: me }] } }, echo.key);
+  await server.say(room, "@admin/echo go", echo);
+  await logIn(it);
+  const other = await context.newPage();
+  const otherSeen = watch(other);
+  await other.goto(`${base}/settings`);
+  const badge = of => of.getByRole("navigation").locator(".rooms .badge");
+  const shows = async (count, ...pages) => {
+    for (const one of pages) await until(`the number is ${count}`, async () => ((await badge(one).locator("[aria-hidden]").allTextContents())[0] ?? "0") === String(count));
+  };
+  await other.getByRole("link", { name: "Inbox" }).waitFor();
+  const texts = [];
+  for (const content of ["one", "two", "three"]) texts.push((await tell(content)).id);
+  await shows(3, page, other);
+  assert.match(await badge(page).textContent(), /3 new messages, 3 mentions of you/);
+  await server.call("POST", `/agent/chats/${room}/events`, { event: { content: "hm", message_type: "thought", metadata: {} } }, echo.key);
+
+  // Looked at for a second, it is read on both pages; the line stays while the room is open.
+  await page.getByRole("link", { name: "Inbox" }).click();
+  await page.locator(`.day.new + #row-${texts[0]}`).waitFor();
+  await shows(0, page, other);
+  assert.equal(await page.locator(".day.new").count(), 1);
+  await tell("four");
+  await page.getByText("four").first().waitFor();
+  await shows(0, page, other);
+
+  // What is marked as unread stays so while the room is open, and after the page was loaded again.
+  const second = page.locator(`#row-${texts[1]}`);
+  await second.hover();
+  await second.getByRole("button", { name: /^More/ }).click();
+  await page.getByRole("menuitem", { name: "Mark as unread from here" }).click();
+  await page.locator(`.day.new + #row-${texts[1]}`).waitFor();
+  await shows(3, page, other);
+  await tell("five");
+  await shows(4, page, other);
+  await other.reload();
+  await shows(4, other);
+  // A reload of the open room reads it.
+  await page.reload();
+  await page.locator(`.day.new + #row-${texts[1]}`).waitFor();
+  await shows(0, page, other);
+  assertClean(seen);
+  assertClean(otherSeen);
+});
+
 test("sent_twice_is_there_once", async t => {
   const it = await world(t);
   const { page, server, seen } = it;

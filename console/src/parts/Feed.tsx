@@ -60,6 +60,7 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
     const last = room.window.value.rows.at(-1);
     if (shown.current && last && last.id !== shown.current && !newer && !isAtEnd.current && last.sender_id !== user.value?.id) unseen.value++;
     shown.current = last?.id;
+    if (isAtEnd.current) room.sawEnd();
   }, [rows, pending]);
 
   // A link to a message shows it in the middle.
@@ -70,6 +71,12 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
     row.scrollIntoView({ block: "center" });
     row.classList.add("target");
   }, [isEmpty, at]);
+
+  useEffect(() => {
+    const seen = (): void => room.sawEnd();
+    document.addEventListener("visibilitychange", seen);
+    return () => document.removeEventListener("visibilitychange", seen);
+  }, [room]);
 
   // The feed grows and shrinks with the window, the composer, and what is opened in it.
   useEffect(() => {
@@ -84,7 +91,10 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
     const feed = box.current!;
     const below = feed.scrollHeight - feed.scrollTop - feed.clientHeight;
     isAtEnd.current = below < AT_END_PX && !room.window.value.newer;
-    if (isAtEnd.current) unseen.value = 0;
+    if (isAtEnd.current) {
+      unseen.value = 0;
+      room.sawEnd();
+    }
     if (feed.scrollTop < NEAR_PX) void room.back();
     if (below < NEAR_PX) void room.forth();
   };
@@ -123,6 +133,7 @@ export function Feed({ room, isParticipant, at }: { room: OpenRoom; isParticipan
           <ol class="rows">
             {rows.map(row => drawn(row, () => {
               switch (row.kind) {
+                case "new": return <li key={row.id} class="day new"><span>{w.room.newLine}</span></li>;
                 case "day": return <li key={row.id} class="day"><span>{fullDay(row.at)}</span></li>;
                 case "text": return (
                   <li key={row.id} id={`row-${row.id}`} data-row data-text><Guarded><Text message={row.message} room={room} isContinued={row.isContinued} isParticipant={isParticipant} /></Guarded></li>

@@ -34,6 +34,7 @@ export function Text({ message, room, isContinued, isParticipant }: { message: M
     { label: w.room.copyText, icon: "copy", run: () => void copied(readable(message)) },
     { label: w.room.copyLink, icon: "external-link", run: () => void copied(`${location.origin}${BASE}/rooms/${room.id}?at=${message.id}`) },
   );
+  if (isParticipant) choices.push({ label: w.room.markUnread, icon: "message-square", run: () => void room.markUnread(message) });
   choices.push({ label: w.tree.open, icon: "list-tree", run: () => go(`/rooms/${room.id}/tree/${message.id}`) });
   if (isParticipant && isMine) {
     choices.push(

@@ -17,6 +17,13 @@ test("steps are one line for each agent, between the texts that they lie between
   assert.deepEqual(shown(rows, events), ["day", "text t1", "steps echo 2", "steps scout 1", "text t2", "steps echo 1"]);
 });
 
+test("a line stands before the first unread text, which has a heading of its own", () => {
+  const rows = [make("t1", 0), make("t2", 10), make("t3", 20)];
+  const kinds = (first?: string): string[] => fold(rows, new Map(), first).map(row => row.kind === "text" ? `${row.message.id}${row.isContinued ? "+" : ""}` : row.kind);
+  assert.deepEqual(kinds("t2"), ["day", "t1", "new", "t2", "t3+"]);
+  assert.deepEqual(kinds(), ["day", "t1", "t2+", "t3+"]);
+});
+
 test("texts of one sender in a row share a heading for five minutes", () => {
   assert.deepEqual(shown([make("a", 0), make("b", 60), make("c", 400), make("d", 410, "text", "bob")], []), ["day", "text a", "text b+", "text c", "text d"]);
 });

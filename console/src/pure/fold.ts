@@ -41,6 +41,7 @@ export const START = "start";
 
 export type Row =
   | { kind: "day"; id: string; at: string }
+  | { kind: "new"; id: string }
   | { kind: "text"; id: string; message: Message; isContinued: boolean }
   | { kind: "attention"; id: string; message: Message }
   | { kind: "steps"; id: string; sender: Id; name: string; after: Id; events: Step[]; dropped: number; isPartial: boolean; hasEarlier: boolean }
@@ -49,7 +50,8 @@ export type Row =
 /** Texts of one sender within five minutes share one heading. */
 const TOGETHER_MS = 5 * 60_000;
 
-export function fold(rows: Message[], gaps: ReadonlyMap<Id, Gap>): Row[] {
+/** `firstUnread` is the text before which a line says that it is new. */
+export function fold(rows: Message[], gaps: ReadonlyMap<Id, Gap>, firstUnread?: Id): Row[] {
   const result: Row[] = [];
   let day = "";
   let heading: Message | null = null;
@@ -82,6 +84,10 @@ export function fold(rows: Message[], gaps: ReadonlyMap<Id, Gap>): Row[] {
   steps(START, rows[0]);
   rows.forEach((message, index) => {
     onDay(message.inserted_at, message.id);
+    if (message.id === firstUnread) {
+      result.push({ kind: "new", id: `new-${message.id}` });
+      heading = null;
+    }
     if (isText(message)) {
       const isContinued = heading !== null && heading.sender_id === message.sender_id
         && Date.parse(message.inserted_at) - Date.parse(heading.inserted_at) < TOGETHER_MS;

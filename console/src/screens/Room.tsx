@@ -17,7 +17,7 @@ import { agentOf } from "../store/agents.ts";
 import { complain, inform } from "../store/notices.ts";
 import { dropOutbox } from "../store/outbox.ts";
 import { OpenRoom } from "../store/room.ts";
-import { drop, find, gone, isObserved, openRoom, read, roomOf, take, touch } from "../store/rooms.ts";
+import { drop, find, gone, isObserved, openRoom, roomOf, take, touch } from "../store/rooms.ts";
 import { BASE, go } from "../store/route.ts";
 import { call } from "../wire/call.ts";
 import { user } from "../wire/session.ts";
@@ -40,7 +40,6 @@ function Open({ id, at }: { id: Id; at: string | null }) {
   useEffect(() => {
     room.open();
     openRoom.value = id;
-    read(id);
     // Also for rooms beyond the part of the list that was read.
     find(id).catch((cause: unknown) => { if (cause instanceof ApiError && cause.status === 404) setMissing(true); else complain(cause); });
     return () => {
@@ -48,11 +47,7 @@ function Open({ id, at }: { id: Id; at: string | null }) {
       openRoom.value = null;
     };
   }, [room]);
-  useEffect(() => {
-    const seen = (): void => { if (document.visibilityState === "visible") read(id); };
-    document.addEventListener("visibilitychange", seen);
-    return () => document.removeEventListener("visibilitychange", seen);
-  }, [id]);
+  useEffect(() => { if (row?.unread) room.begin(row.unread); }, [room, row?.unread]);
   const title = row?.title ?? w.room.untitled;
   useTitle(title);
 

@@ -11,7 +11,7 @@ import { brief } from "../pure/when.ts";
 import { attention } from "../store/attention.ts";
 import { received } from "../store/contacts.ts";
 import { now } from "../store/now.ts";
-import { isLoading, isObserved, loadMore, next, rooms, unread, type Room } from "../store/rooms.ts";
+import { isLoading, isObserved, loadMore, next, rooms, type Room } from "../store/rooms.ts";
 import { BASE, place } from "../store/route.ts";
 import { logOut, user } from "../wire/session.ts";
 import { w } from "../words.ts";
@@ -69,11 +69,12 @@ function Badge({ count, meaning, isNeedy = false }: { count: number | string; me
 }
 
 function List({ rooms }: { rooms: Room[] }) {
-  return <ul class="rooms">{rooms.map(room => <Item key={room.id} room={room} count={unread.value.get(room.id) ?? 0} isHere={place.value.path === `/rooms/${room.id}`} at={now.value} />)}</ul>;
+  return <ul class="rooms">{rooms.map(room => <Item key={room.id} room={room} isHere={place.value.path === `/rooms/${room.id}`} at={now.value} />)}</ul>;
 }
 
-function Item({ room, count, isHere, at }: { room: Room; count: number; isHere: boolean; at: number }) {
+function Item({ room, isHere, at }: { room: Room; isHere: boolean; at: number }) {
   const last = room.last_message;
+  const { count, mentions } = room.unread ?? { count: 0, mentions: 0 };
   const when = room.last_message_at;
   const status = room.work_status ?? "idle";
   return (
@@ -83,7 +84,7 @@ function Item({ room, count, isHere, at }: { room: Room; count: number; isHere: 
         {when && <time dateTime={when}>{brief(when, at)}</time>}
         <span class="preview">{last ? `${last.sender_id === user.value?.id ? w.nav.you : visible(last.sender_name)}: ${plain(last.content, mentionsOf(last), 90)}` : w.nav.nothingYet}</span>
         {status !== "idle" && <span class={`status ${status}`}>{w.workStatus[status] ?? status}</span>}
-        {count > 0 && <Badge count={count > 99 ? "99+" : count} meaning={w.nav.unread(count)} />}
+        {count > 0 && <Badge count={count > 99 ? "99+" : count} meaning={w.nav.unread(count, mentions)} isNeedy={mentions > 0} />}
       </a>
     </li>
   );

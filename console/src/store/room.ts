@@ -3,16 +3,17 @@
 import { batch, computed, signal } from "@preact/signals";
 import { ApiError, explain } from "../pure/errors.ts";
 import { addEarlier, addStep, fold, spread, START, type Gap } from "../pure/fold.ts";
-import { isRow, type Id, type Message } from "../pure/message.ts";
+import { isRow, isText, type Id, type Message } from "../pure/message.ts";
 import { Queue, type Happening } from "../pure/queue.ts";
 import { append, EMPTY, PAGE, prepend, remove, reread, rowBefore, update, type Window } from "../pure/window.ts";
 import { call } from "../wire/call.ts";
 import { link, listen } from "../wire/link.ts";
+import { user } from "../wire/session.ts";
 import { present } from "./agents.ts";
 import { complain } from "./notices.ts";
 import { outboxOf, type Outbox } from "./outbox.ts";
 import { People } from "./people.ts";
-import { findAgain, gone } from "./rooms.ts";
+import { findAgain, gone, mark } from "./rooms.ts";
 
 const ROWS = ["text", "attention"] as const;
 const STEPS = ["thought", "tool_call", "tool_result", "error", "task"] as const;
@@ -21,12 +22,17 @@ const WITHOUT_SOCKET_MS = 800;
 /** Events that came in one moment are one change of the page. A hidden page has no frames, so there time counts. */
 const WITHOUT_FRAME_MS = 250;
 
+/** The end of the room counts as read if it is on the screen for so long. */
+const READ_MS = 1000;
+
 type Change = (window: Window) => Window;
 
 export class OpenRoom {
   readonly window = signal<Window>(EMPTY);
   readonly gaps = signal<ReadonlyMap<Id, Gap>>(new Map());
-  readonly rows = computed(() => fold(this.window.value.rows, this.gaps.value));
+  /** Rows after this sequence were unread when the room was opened. */
+  readonly readUpTo = signal<number | null>(null);
+  readonly rows = computed(() => fold(this.window.value.rows, this.gaps.value, this.#firstUnread()));
   readonly working = signal<ReadonlySet<Id>>(new Set());
   readonly isLoading = signal(true);
   readonly fault = signal("");
@@ -41,6 +47,9 @@ export class OpenRoom {
   middle: () => Id | undefined = () => undefined;
   isAtEnd: () => boolean = () => true;
 
+  /** Somebody wants it to stay unread. */
+  #isKept = false;
+  #seen: ReturnType<typeof setTimeout> | undefined;
   #ways: (() => void)[] = [];
   #isFilling = false;
   #isClosed = false;
@@ -82,9 +91,40 @@ export class OpenRoom {
 
   close(): void {
     this.#isClosed = true;
+    clearTimeout(this.#seen);
     this.#unschedule();
     for (const way of this.#ways) way();
     this.people.close();
+  }
+
+  /** What was unread when the room was opened has a line before it. */
+  begin({ count, read_sequence }: { count: number; read_sequence: number }): void {
+    this.readUpTo.value ??= count > 0 ? read_sequence : Infinity;
+  }
+
+  /** The first text of others that was unread, if everything before it is known to be read. */
+  #firstUnread(): Id | undefined {
+    const { rows, older } = this.window.value;
+    const after = this.readUpTo.value ?? Infinity;
+    const at = rows.findIndex(row => isText(row) && row.sequence! > after && row.sender_id !== user.value?.id);
+    return at > 0 || (at === 0 && !older) ? rows[at]!.id : undefined;
+  }
+
+  /** The view shows the end of the room. */
+  sawEnd(): void {
+    clearTimeout(this.#seen);
+    this.#seen = setTimeout(() => {
+      const last = this.window.value.rows.at(-1);
+      if (!last || this.#isKept || this.window.value.newer || !this.isAtEnd() || document.visibilityState !== "visible") return;
+      // If it fails, the next message marks both.
+      mark(this.id, last).catch(() => undefined);
+    }, READ_MS);
+  }
+
+  /** Marks a text and all later ones as unread, which they stay while the room is open. */
+  async markUnread(message: Message): Promise<void> {
+    this.#isKept = true;
+    try { this.readUpTo.value = (await mark(this.id, message, true))?.read_sequence ?? null; } catch (cause) { complain(cause); }
   }
 
   /** Reads on towards the beginning. */

@@ -2,8 +2,8 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { ApiError } from "../pure/errors.ts";
-import { isText, type Id, type Message } from "../pure/message.ts";
-import type { ListedChatView } from "../wire/api.ts";
+import { isText, mentionsOf, type Id, type Message } from "../pure/message.ts";
+import type { ListedChatView, UnreadView as Unread } from "../wire/api.ts";
 import { call } from "../wire/call.ts";
 import { listen } from "../wire/link.ts";
 import { onLeave, user } from "../wire/session.ts";
@@ -13,8 +13,6 @@ import { dropOutbox } from "./outbox.ts";
 export type Room = ListedChatView;
 
 const known = signal<ReadonlyMap<Id, Room>>(new Map());
-/** Texts of others that came while the room was not open, since the page was loaded. */
-export const unread = signal<ReadonlyMap<Id, number>>(new Map());
 /** Counts the times that work in some room may have changed. */
 export const stirs = signal(0);
 export const isLoading = signal(true);
@@ -65,7 +63,7 @@ export function markGone(id: Id): void {
 async function page(cursor?: string) {
   return call("listChats", {
     // A cursor remembers the order, and the parts are asked for again.
-    query: { limit: 100, include: ["agent_rooms", "last_message", "membership"], ...(cursor ? { cursor } : {}), sort_by: "updated_at", order: "desc" },
+    query: { limit: 100, include: ["agent_rooms", "last_message", "membership", "unread"], ...(cursor ? { cursor } : {}), sort_by: "updated_at", order: "desc" },
   });
 }
 
@@ -127,11 +125,13 @@ export async function create(title: string, participants: Id[], idempotencyKey: 
   return data.id;
 }
 
-export function read(id: Id): void {
-  if (!unread.value.has(id)) return;
-  const rest = new Map(unread.value);
-  rest.delete(id);
-  unread.value = rest;
+/** Marks a room as read up to a message, or that message and later ones as unread. */
+export async function mark(id: Id, message: Message, isUnread = false): Promise<Unread | undefined> {
+  const { unread } = roomOf(id) ?? {};
+  if (!unread || (!isUnread && message.sequence! <= unread.read_sequence)) return;
+  const { data } = await call("markChatRead", { path: { chat_id: id }, body: { message_id: message.id, unread: isUnread } });
+  take({ id, unread: data.unread });
+  return data.unread;
 }
 
 function hear(): void {
@@ -156,8 +156,13 @@ function arrived(id: Id, message: Message): void {
   stirs.value++;
   if (!isText(message)) return;
   take({ id, last_message: message, last_message_at: message.inserted_at });
-  const isSeen = openRoom.value === id && document.visibilityState === "visible";
-  if (message.sender_id !== user.value?.id && !isSeen) unread.value = new Map(unread.value).set(id, (unread.value.get(id) ?? 0) + 1);
+  const me = user.value?.id;
+  const unread = roomOf(id)?.unread;
+  // What is on the screen is read at once, unless somebody keeps the room unread.
+  const isSeen = openRoom.value === id && document.visibilityState === "visible" && unread?.count === 0;
+  if (!unread || message.sender_id === me || isSeen) return;
+  const isForMe = mentionsOf(message).some(one => one.id === me);
+  take({ id, unread: { ...unread, count: unread.count + 1, mentions: unread.mentions + Number(isForMe) } });
 }
 
 // The state of a room's work is read again after something happened in it, a few rooms at a time.
@@ -192,6 +197,7 @@ export function start(me: Id): void {
       if (room.id) take({ ...room, id: room.id });
       stirs.value++;
     },
+    room_read: (read: { id: Id; unread: Unread }) => { if (roomOf(read.id)) take(read); },
   }, () => {
     // After a loss; all pages lose the server at the same time, so each waits a moment.
     if (again) setTimeout(() => void load(), Math.random() * 1000);
@@ -203,7 +209,6 @@ onLeave(() => {
   heard.clear();
   touched.clear();
   known.value = new Map();
-  unread.value = new Map();
   gone.value = new Set();
   next.value = null;
   isLoading.value = true;

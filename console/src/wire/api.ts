@@ -234,7 +234,12 @@ export interface ListedAgentView {
   type: string;
 }
 
-export type ListedChatView = ChatDetailsView & Partial<RosterHeadView> & Partial<StandingView> & Partial<NewestView>;
+export type ListedChatView = ChatDetailsView & Partial<RosterHeadView> & Partial<StandingView> & Partial<NewestView> & Partial<ReadingView>;
+
+export interface MarkedReadView {
+  id: Id;
+  unread: UnreadView;
+}
 
 export interface MemberView {
   handle: string;
@@ -383,6 +388,10 @@ export interface ProgramView {
   version: string;
 }
 
+export interface ReadingView {
+  unread?: UnreadView | null;
+}
+
 export interface ReceiptView {
   changed_at: Instant;
   connected: boolean;
@@ -483,6 +492,12 @@ export interface TokensView {
 export type TreeMessageView = MessageView & { cause_id?: Id | null; hop: number };
 
 export type TreeMetadata = PageMetadata & { usage?: TokensView | null };
+
+export interface UnreadView {
+  count: number;
+  mentions: number;
+  read_sequence: number;
+}
 
 export type UsageMetadata = PageMetadata & { currency?: string | null; group_by: string; totals?: UsageSumView | null };
 
@@ -627,7 +642,7 @@ export interface Operations {
   };
   listChats: {
     path: {};
-    query: { cursor?: string; limit?: number; page?: number; page_size?: number; status?: "active" | "archived" | "closed"; type?: "direct" | "group" | "task"; sort_by?: "inserted_at" | "updated_at"; order?: "asc" | "desc"; include?: ("agent_rooms" | "participants" | "last_message" | "membership" | "total_count")[] };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; status?: "active" | "archived" | "closed"; type?: "direct" | "group" | "task"; sort_by?: "inserted_at" | "updated_at"; order?: "asc" | "desc"; include?: ("agent_rooms" | "participants" | "last_message" | "membership" | "unread" | "total_count")[] };
     body: undefined;
     answer: { data: ListedChatView[]; metadata: PageMetadata };
   };
@@ -720,6 +735,12 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: { data: ParticipantView };
+  };
+  markChatRead: {
+    path: { chat_id: string };
+    query: {};
+    body: { message_id?: string | null; unread?: boolean };
+    answer: { data: MarkedReadView };
   };
   listContacts: {
     path: {};
@@ -1041,6 +1062,7 @@ export const ROUTES: Record<keyof Operations, string> = {
   listParticipants: "GET /chats/{chat_id}/participants",
   addParticipant: "POST /chats/{chat_id}/participants",
   removeParticipant: "DELETE /chats/{chat_id}/participants/{participant_id}",
+  markChatRead: "PUT /chats/{chat_id}/read",
   listContacts: "GET /contacts",
   sendContactRequest: "POST /contacts/requests",
   listReceivedContactRequests: "GET /contacts/requests/received",
