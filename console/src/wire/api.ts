@@ -852,7 +852,7 @@ export interface Operations {
   };
   listAuditEntries: {
     path: {};
-    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; since?: string; until?: string; action?: "user.created" | "user.deleted" | "agent.registered" | "agent.marked" | "agent.updated" | "agent.deleted" | "account.disabled" | "account.enabled" | "key.created" | "key.revoked" | "password.set" | "password.reset_issued" | "token.issued" | "plan.set" | "organization.created" | "organization.deleted" | "organization.renamed" | "organization.paused" | "organization.resumed" | "organization.max_hops_set" | "organization.max_pair_messages_set" | "organization.foreign_set" | "organization.budget_set" | "member.role_set" | "member.joined" | "member.left" | "member.removed" | "invitation.created" | "invitation.revoked" | "chat.created" | "chat.renamed" | "chat.deadline_set" | "chat.max_hops_set" | "chat.deleted" | "chat.stopped" | "chat.played" | "agent.interrupted" | "participant.added" | "participant.removed" | "participant.left" | "login.succeeded" | "login.failed" | "session.token_reused" | "session.ended" | "message.edited" | "message.deleted" | "work.retried" | "work.dead_lettered" | "work.reassigned" | "work.sent_again" | "store.exported"; actor_id?: string; subject_id?: string };
     body: undefined;
     answer: { data: AuditEntryView[]; metadata: PageMetadata };
   };

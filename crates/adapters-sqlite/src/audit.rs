@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use async_trait::async_trait;
-use diesel::dsl::{count_star, exists, min};
+use diesel::dsl::{count_star, exists, min, sql};
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Nullable, Text};
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::audit::{
-    AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope, AuditState, ChainDigest,
-    ChainLink, SealedEntry,
+    AuditEntry, AuditFilter, AuditLead, AuditObject, AuditRecord, AuditRepository, AuditScope, AuditState,
+    ChainDigest, ChainLink, SealedEntry,
 };
 use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest, Position};
@@ -128,13 +128,32 @@ pub(crate) fn append_on(
     Ok(())
 }
 
+/// The entries of the filter, read along the index of its lead: a plus sign keeps SQLite from choosing
+/// that of another column.
 fn wanted(filter: &AuditFilter) -> audit::BoxedQuery<'static, Sqlite> {
+    let lead = filter.lead();
     let mut rows = audit::table.into_boxed();
     if let AuditScope::Of(by) = filter.scope {
-        rows = rows.filter(audit::organization_id.eq(row::bytes(by.organization().uuid())));
+        let leads = matches!(lead, AuditLead::Time | AuditLead::Action);
+        let equals = if leads { "organization_id = " } else { "+organization_id = " };
+        rows = rows.filter(sql::<Bool>(equals).bind::<Binary, _>(row::bytes(by.organization().uuid())));
+    }
+    if let Some(subject) = filter.subject {
+        rows = rows.filter(audit::subject_id.eq(row::bytes(subject.uuid())));
+    }
+    if let Some(actor) = filter.actor {
+        let equals = if lead == AuditLead::Actor { "actor_id = " } else { "+actor_id = " };
+        rows = rows.filter(sql::<Bool>(equals).bind::<Binary, _>(row::bytes(actor.uuid())));
+    }
+    if let Some(action) = filter.action {
+        let equals = if lead == AuditLead::Action { "action = " } else { "+action = " };
+        rows = rows.filter(sql::<Bool>(equals).bind::<Text, _>(action.as_str()));
     }
     if let Some(since) = filter.since {
         rows = rows.filter(audit::at.ge(since.micros()));
+    }
+    if let Some(until) = filter.until {
+        rows = rows.filter(audit::at.le(until.micros()));
     }
     rows
 }

@@ -17,7 +17,6 @@ use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_inst
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{AgentListing, AgentRepository, CreateKey, KeyDigest, KeyRepository};
-use domain::audit::{AuditFilter, AuditRepository, AuditScope};
 use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, CreateChat, Role};
 use domain::delivery::{
@@ -310,16 +309,6 @@ async fn a_humans_reads_run_along_indexes() {
         heard.expect("keys", &["api_keys_of_user"]);
         store.list_keys(ParticipantId::Agent(bot.id), page).await.unwrap();
         heard.expect("keys of an agent", &["api_keys_current"]);
-    }
-    for page in [after(NOON + 1), NUMBERED] {
-        for (scope, index) in [
-            (AuditScope::Everything, "audit_by_age"),
-            (AuditScope::Of(Authority::Admin(ann.caller)), "audit_of_organization"),
-        ] {
-            let filter = AuditFilter { scope, since: Some(Timestamp::from_micros(NOON)) };
-            store.list_audit(filter, page.clone()).await.unwrap().unwrap();
-            heard.expect("the audit log", &[index]);
-        }
     }
     let accounts = &heard.world.accounts.clone();
     accounts.revoke_keys(accounts.keys_like("nothing")).await.unwrap();

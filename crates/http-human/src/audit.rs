@@ -1,7 +1,8 @@
 //! `GET /organization/audit`: the audit log of the caller's organization, newest first.
 
 use actix_web::{HttpResponse, web};
-use domain::audit::{AuditFilter, AuditScope, AuditService};
+use domain::audit::{AuditAction, AuditFilter, AuditScope, AuditService};
+use domain::id::SubjectId;
 use domain::organization::Authority;
 use domain::time::Timestamp;
 use http_wire::auth::UserAuth;
@@ -18,13 +19,49 @@ use crate::instant;
 pub(crate) struct ListAuditQuery {
     page: PageQuery,
     since: Option<Timestamp>,
+    until: Option<Timestamp>,
+    action: Option<AuditAction>,
+    actor: Option<SubjectId>,
+    subject: Option<SubjectId>,
 }
 
 impl FromQuery for ListAuditQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
         let page = PageQuery::from_query(query);
         let since = instant::since(query, "Only entries since this time.");
-        Ok(Self { page: page?, since: since? })
+        let until = instant::named(query, "until", "Only entries up to and including this time.");
+        let action =
+            query.word("action", AuditAction::WORDS, "Only entries with this action.", AuditAction::parse);
+        let actor = query.id("actor_id", "Only actions of this user or agent.", SubjectId::parse);
+        let subject = query.id(
+            "subject_id",
+            "Only actions on this user, agent, room, message, key, or organization.",
+            SubjectId::parse,
+        );
+        Ok(Self {
+            page: page?,
+            since: since?,
+            until: until?,
+            action: action?,
+            actor: actor?,
+            subject: subject?,
+        })
+    }
+}
+
+impl ListAuditQuery {
+    /// A cursor is only valid for the same filters.
+    fn scoped(&self, scope: CursorScope) -> CursorScope {
+        let Self { page: _, since, until, action, actor, subject } = self;
+        let filters = [
+            ("since", since.map(|since| since.to_string())),
+            ("until", until.map(|until| until.to_string())),
+            ("action", action.map(|action| action.as_str().to_owned())),
+            ("actor_id", actor.map(|actor| actor.to_string())),
+            ("subject_id", subject.map(|subject| subject.to_string())),
+        ];
+        let given = filters.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        given.fold(scope, |scope, (name, value)| scope.filtered(name, &value))
     }
 }
 
@@ -33,9 +70,11 @@ pub(crate) async fn list(
     StrictQuery(query): StrictQuery<ListAuditQuery>,
     log: web::Data<AuditService>,
 ) -> Result<HttpResponse, ApiError> {
-    let scope = CursorScope::list("me/organization/audit").of(caller.organization.uuid());
-    let window = query.page.window(scope)?;
-    let filter = AuditFilter { scope: AuditScope::Of(Authority::Admin(caller)), since: query.since };
+    let scope = query.scoped(CursorScope::list("me/organization/audit").of(caller.organization.uuid()));
+    let ListAuditQuery { page, since, until, action, actor, subject } = query;
+    let window = page.window(scope)?;
+    let scope = AuditScope::Of(Authority::Admin(caller));
+    let filter = AuditFilter { scope, since, until, action, actor, subject };
     let page = log.list(filter, window.request.clone()).await?;
     Ok(window.mark(List::ok(page.rows.iter().map(AuditEntryView::new), window.metadata(&page))))
 }

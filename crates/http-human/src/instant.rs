@@ -10,7 +10,16 @@ pub(crate) fn since(
     query: &mut QueryReader,
     description: &'static str,
 ) -> Result<Option<Timestamp>, Rejected> {
-    query.parsed("since", schema::instant(), description, "must be an ISO 8601 time", instant)
+    named(query, "since", description)
+}
+
+/// A parameter of a list.
+pub(crate) fn named(
+    query: &mut QueryReader,
+    name: &'static str,
+    description: &'static str,
+) -> Result<Option<Timestamp>, Rejected> {
+    query.parsed(name, schema::instant(), description, "must be an ISO 8601 time", instant)
 }
 
 /// The property `expires_at` of a body.

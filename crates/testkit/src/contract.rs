@@ -71,7 +71,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, audit:
             changes_are_audited, refused_changes_are_not_audited, entries_stay_in_their_organization,
             only_admins_read_the_log, entries_keep_the_names_of_their_time, edits_are_audited,
-            sealed_entries_form_a_chain, many_sealers_make_one_chain,
+            entries_are_filtered, sealed_entries_form_a_chain, many_sealers_make_one_chain,
         }
         $crate::contract_tests! { @area $make, logins:
             the_right_password_logs_in, a_used_up_account_answers_like_a_wrong_password, an_outdated_hash_is_replaced, a_refresh_token_works_once,

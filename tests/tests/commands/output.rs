@@ -138,6 +138,12 @@ async fn the_audit_log_and_organizations_are_shown_in_columns() {
     assert!(said(&["audit", "--utc"]).lines().skip(1).all(|line| line[..32].contains('Z')));
     assert_eq!(said(&["audit", "--since", "2999-01-01T00:00:00Z"]), "No such entries.\n");
     assert_eq!(said(&["audit", "--since", "2999-01-01T00:00:00Z", "--json"]), "");
+    let created = said(&["audit", "--action", "user.created", "--subject", "ann", "--json"]);
+    assert_eq!(created.lines().count(), 1, "{created}");
+    let created = serde_json::from_str::<Value>(&created).unwrap();
+    let (id, at) = (created["subject"]["id"].as_str().unwrap(), created["at"].as_str().unwrap());
+    assert_eq!(said(&["audit", "--subject", id, "--until", at, "--json"]).lines().count(), 1);
+    assert_eq!(said(&["audit", "--actor", id, "--action", "user.created"]), "No such entries.\n");
     for line in said(&["audit", "--json"]).lines() {
         assert!(serde_json::from_str::<Value>(line).unwrap()["action"].is_string(), "{line}");
     }

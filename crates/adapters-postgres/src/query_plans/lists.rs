@@ -4,20 +4,20 @@ use domain::account::{
     AccountStatusRepository, AgentListing, AgentRepository, AgentSort, KeyDigest, KeyRepository, UserHandle,
     UserRepository,
 };
-use domain::audit::{AuditFilter, AuditRepository, AuditScope};
+use domain::audit::{AuditAction, AuditFilter, AuditRepository, AuditScope};
 use domain::caller::Caller;
 use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, ChatParts, ChatRepository, ChatSort, ParticipantRepository};
 use domain::contact::{ContactRepository, Handle, RequestStatus, SentFilter};
 use domain::control::ControlRepository;
-use domain::id::{ChatId, MessageId, ParticipantId, SessionId};
+use domain::id::{ChatId, MessageId, ParticipantId, SessionId, SubjectId};
 use domain::login::SessionRepository;
 use domain::memory::{
     HumanScope, MemoriesOfAgent, MemoriesOfHuman, MemoryFilter, MemoryOwners, MemoryRepository,
 };
 use domain::message::{Anchor, HistoryFilter, Kinds, MessageKind, MessageRepository};
 use domain::organization::Authority;
-use domain::page::Order;
+use domain::page::{Order, PageRequest};
 use domain::peer::{ListPeers, PeerRepository};
 use domain::time::Timestamp;
 
@@ -112,8 +112,24 @@ impl Watched {
         let own = AuditScope::Of(Authority::Admin(ann.caller));
         for scope in [AuditScope::Everything, own] {
             for page in [FIRST, after(at(1))] {
-                let filter = AuditFilter { scope: scope.clone(), since: Some(Timestamp::from_micros(at(0))) };
+                let since = Some(Timestamp::from_micros(at(0)));
+                let filter = AuditFilter { since, ..AuditFilter::of(scope.clone()) };
                 self.costs("the audit log", 700, store.list_audit(filter, page)).await.unwrap().unwrap();
+            }
+            // Nothing of what was filled in matches, so that another index would be read to its end.
+            let all = AuditFilter::of(scope);
+            let (subject, action) = (Some(bot.id.into()), Some(AuditAction::AgentRegistered));
+            let filters = [
+                AuditFilter { subject, actor: Some(SubjectId::new(ann.id.uuid())), action, ..all.clone() },
+                AuditFilter { actor: subject, action: Some(AuditAction::KeyCreated), ..all.clone() },
+                AuditFilter { action, ..all },
+            ];
+            for filter in filters {
+                for count in [false, true] {
+                    let page = PageRequest { count, ..FIRST };
+                    let what = format!("{filter:?}");
+                    self.costs(&what, 30, store.list_audit(filter.clone(), page)).await.unwrap().unwrap();
+                }
             }
         }
         self.costs("the newest change", 10, store.newest_change()).await.unwrap();

@@ -2,11 +2,13 @@
 
 use super::*;
 use domain::account::AgentSort;
+use domain::audit::{AuditAction, AuditFilter, AuditRepository, AuditScope};
 use domain::chat::{
     ChatKind, ChatParts, ChatRepository, ChatSort, ChatStatus, ChatTitle, ParticipantRepository,
 };
 use domain::control::ControlRepository;
 use domain::delivery::DeliveryStatus;
+use domain::id::SubjectId;
 use domain::message::{Anchor, Kinds, MessageKind, MessageRepository};
 use domain::usage::{Day, UsageFilter, UsageGroup};
 use domain::work::{FindWork, FlagCondition, WorkRepository, WorkScope, WorkSearch};
@@ -270,4 +272,45 @@ async fn rooms_with_all_parts_take_a_fixed_number_of_statements() {
     }
     assert_eq!(counts[0], counts[1]);
     assert!(counts[1] <= 14, "{counts:?}");
+}
+
+#[tokio::test]
+async fn the_audit_log_runs_along_an_index_whatever_the_filter() {
+    let mut heard = Overheard::open();
+    let (ann, bot, ..) = at_work(&heard).await;
+    let own = AuditScope::Of(Authority::Admin(ann.caller));
+    let (since, until) = (Some(Timestamp::from_micros(NOON)), Some(Timestamp::from_micros(NOON + 9)));
+    let (actor, subject) = (Some(SubjectId::new(ann.id.uuid())), Some(bot.id.into()));
+    let action = Some(AuditAction::ChatCreated);
+    for (scope, by_time, by_action) in [
+        (
+            AuditScope::Everything,
+            "audit_by_age (at>? AND at<?)",
+            "audit_of_action (action=? AND at>? AND at<?)",
+        ),
+        (
+            own,
+            "audit_of_organization (organization_id=? AND at>? AND at<?)",
+            "audit_of_organization_action (organization_id=? AND action=? AND at>? AND at<?)",
+        ),
+    ] {
+        let all = AuditFilter { since, until, ..AuditFilter::of(scope) };
+        let (by_actor, by_subject) = (
+            "audit_of_actor (actor_id=? AND at>? AND at<?)",
+            "audit_of_subject (subject_id=? AND at>? AND at<?)",
+        );
+        for (filter, index) in [
+            (all.clone(), by_time),
+            (AuditFilter { action, ..all.clone() }, by_action),
+            (AuditFilter { actor, ..all.clone() }, by_actor),
+            (AuditFilter { actor, action, ..all.clone() }, by_actor),
+            (AuditFilter { subject, action, ..all.clone() }, by_subject),
+            (AuditFilter { subject, actor, action, ..all }, by_subject),
+        ] {
+            for page in [FIRST, after(NOON + 1), NUMBERED] {
+                heard.store.list_audit(filter.clone(), page).await.unwrap().unwrap();
+                heard.expect(&format!("{filter:?}"), &[index]);
+            }
+        }
+    }
 }

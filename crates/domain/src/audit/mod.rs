@@ -18,6 +18,8 @@ mod verify;
 pub use action::AuditAction;
 pub use chain::{ChainDigest, ChainLink, SealedEntry, StoredEntry, StoredObject};
 pub use entry::{Actor, AuditEntry, AuditObject, AuditTenant};
-pub use port::{AuditFilter, AuditRecord, AuditRepository, AuditScope, NamedObject, RecordedActor};
+pub use port::{
+    AuditFilter, AuditLead, AuditRecord, AuditRepository, AuditScope, NamedObject, RecordedActor,
+};
 pub use service::{AuditService, ListAuditError};
 pub use verify::{AuditState, ChainFault, ChainReport};

@@ -6,7 +6,7 @@ use super::action::AuditAction;
 use super::chain::SealedEntry;
 use super::entry::{AuditEntry, AuditObject};
 use super::verify::AuditState;
-use crate::id::{AuditEntryId, OrganizationId};
+use crate::id::{AuditEntryId, OrganizationId, SubjectId};
 use crate::organization::{Authority, NotAdmin};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
@@ -26,8 +26,48 @@ pub enum AuditScope {
 pub struct AuditFilter {
     /// The organizations.
     pub scope: AuditScope,
-    /// Only actions at this time or later.
+    /// Only entries of this time or later.
     pub since: Option<Timestamp>,
+    /// Only entries of this time or earlier.
+    pub until: Option<Timestamp>,
+    /// Only entries with this action.
+    pub action: Option<AuditAction>,
+    /// Only actions of this user or agent.
+    pub actor: Option<SubjectId>,
+    /// Only actions on this subject.
+    pub subject: Option<SubjectId>,
+}
+
+impl AuditFilter {
+    /// All entries of these organizations.
+    pub const fn of(scope: AuditScope) -> Self {
+        Self { scope, since: None, until: None, action: None, actor: None, subject: None }
+    }
+
+    /// The narrowest filter by equality, along whose index the entries are read. The other filters are
+    /// then applied to each of its entries: a planner that followed another index instead could read the
+    /// log of a whole organization for a few entries.
+    pub const fn lead(&self) -> AuditLead {
+        match (self.subject, self.actor, self.action) {
+            (Some(_), ..) => AuditLead::Subject,
+            (None, Some(_), _) => AuditLead::Actor,
+            (None, None, Some(_)) => AuditLead::Action,
+            (None, None, None) => AuditLead::Time,
+        }
+    }
+}
+
+/// The column along whose index entries are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AuditLead {
+    /// The subject.
+    Subject,
+    /// The actor.
+    Actor,
+    /// The action, within the organization.
+    Action,
+    /// The time, within the organization.
+    Time,
 }
 
 /// An object of an entry, with the name that it had when the entry was written: the handle of a

@@ -35,6 +35,37 @@ async fn an_admin_reads_who_did_what() {
 }
 
 #[actix_web::test]
+async fn an_admin_filters_the_log() {
+    let api = Api::new().await;
+    let start = api.now();
+    api.world.clock.advance(std::time::Duration::from_secs(1));
+    let chat = api.world.chat(api.ann.caller, &[]).await;
+    let (ann, bot) = (api.ann.id, api.helper.id);
+    let actions = async |filter: &str| {
+        let answer = api.get(&api.ann, &format!("/organization/audit?{filter}")).await;
+        assert_eq!(answer.status, 200, "{filter}");
+        answer.column("action").iter().map(|action| (*action).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(actions(&format!("subject_id={chat}")).await, ["chat.created"]);
+    assert_eq!(actions(&format!("subject_id={bot}")).await, ["agent.registered"]);
+    assert_eq!(actions(&format!("subject_id={bot}&action=chat.created")).await, [""; 0]);
+    assert_eq!(actions("action=user.created").await, ["user.created"]);
+    assert_eq!(actions(&format!("actor_id={ann}&action=chat.created")).await, ["chat.created"]);
+    assert_eq!(actions(&format!("actor_id={ann}&until={start}")).await, ["agent.registered"; 2]);
+
+    let first = api.get(&api.ann, &format!("/organization/audit?limit=1&actor_id={ann}")).await;
+    let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+    let next = api.get(&api.ann, &format!("/organization/audit?actor_id={ann}&cursor={cursor}")).await;
+    assert_eq!(next.column("action"), ["agent.registered"; 2]);
+    let other = api.get(&api.ann, &format!("/organization/audit?actor_id={bot}&cursor={cursor}")).await;
+    assert_eq!(other.refusal(), (422, "cursor_filter_mismatch", vec!["/cursor"]));
+    let wrong = "/organization/audit?action=chat.eaten&actor_id=ann&subject_id=1&until=soon";
+    let wrong = api.get(&api.ann, wrong).await;
+    let pointers = vec!["/action", "/actor_id", "/subject_id", "/until"];
+    assert_eq!(wrong.refusal(), (422, "validation_error", pointers));
+}
+
+#[actix_web::test]
 async fn others_do_not() {
     let api = Api::new().await;
     let cat = api.world.colleague("cat", "ann").await;

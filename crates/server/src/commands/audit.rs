@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::audit::{
-    AuditFilter, AuditRecord, AuditScope, AuditService, ChainFault, ChainLink, ChainReport, NamedObject,
-    RecordedActor,
+    AuditAction, AuditFilter, AuditRecord, AuditScope, AuditService, ChainFault, ChainLink, ChainReport,
+    NamedObject, RecordedActor,
 };
 use domain::id::SubjectId;
 use domain::organization::Authority;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::adapters::SystemClock;
 use crate::cli::TableArguments;
-use crate::commands::org;
+use crate::commands::{agent, org, user};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{List, Rows, Times, count, print};
@@ -37,6 +38,19 @@ pub struct AuditArguments {
     /// Show only entries from this time on, such as 2026-11-22T08:00:00Z.
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
+    /// Show only entries up to and including this time.
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Show only entries with this action, such as chat.created.
+    #[arg(long, value_parser = PossibleValuesParser::new(AuditAction::WORDS), hide_possible_values = true)]
+    pub action: Option<String>,
+    /// Show only actions of this user or agent, by handle or id.
+    #[arg(long, value_name = "WHO")]
+    pub actor: Option<String>,
+    /// Show only actions on this user or agent, by handle or id, or on the room, message, key, or
+    /// organization with this id.
+    #[arg(long, value_name = "WHAT")]
+    pub subject: Option<String>,
     /// Maximum number of entries.
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
@@ -177,7 +191,6 @@ fn fault_as_text(fault: &ChainFault) -> String {
 }
 
 async fn list(config: &Config, store: Arc<dyn Store>, arguments: &AuditArguments) -> Result<(), Failure> {
-    let since = arguments.since.as_deref().map(|text| Timestamp::parse(text).ok_or_else(|| wrong_time(text)));
     let scope = match &arguments.org {
         Some(name) => {
             let organization =
@@ -186,16 +199,20 @@ async fn list(config: &Config, store: Arc<dyn Store>, arguments: &AuditArguments
         }
         None => AuditScope::Everything,
     };
-    let filter = AuditFilter { scope, since: since.transpose()? };
+    let filter = AuditFilter {
+        scope,
+        since: instant("--since", arguments.since.as_deref())?,
+        until: instant("--until", arguments.until.as_deref())?,
+        action: arguments.action.as_deref().and_then(AuditAction::parse),
+        actor: object(&store, arguments.actor.as_deref()).await?,
+        subject: object(&store, arguments.subject.as_deref()).await?,
+    };
+    let is_all = filter == AuditFilter::of(AuditScope::Everything);
     let log = AuditService::new(store);
     let kind = List {
         name: None,
         headings: &["TIME", "ACTOR", "ACTION", "SUBJECT"],
-        empty: if arguments.org.is_none() && arguments.since.is_none() {
-            "No entries."
-        } else {
-            "No such entries."
-        },
+        empty: if is_all { "No entries." } else { "No such entries." },
     };
     let mut rows = Rows::begin(kind, &arguments.print)?;
     let (mut left, mut after) = (arguments.limit, None);
@@ -215,9 +232,23 @@ async fn list(config: &Config, store: Arc<dyn Store>, arguments: &AuditArguments
     }
 }
 
-fn wrong_time(text: &str) -> Failure {
-    let said = format!("--since: '{text}' is not a time such as 2026-11-22T08:00:00Z");
-    Failure::plain(said).next("see `parlance audit --help`")
+fn instant(option: &str, text: Option<&str>) -> Result<Option<Timestamp>, Failure> {
+    let wrong = |text| {
+        let said = format!("{option}: '{text}' is not a time such as 2026-11-22T08:00:00Z");
+        Failure::plain(said).next("see `parlance audit --help`")
+    };
+    text.map(|text| Timestamp::parse(text).ok_or_else(|| wrong(text))).transpose()
+}
+
+/// What an id or a handle names.
+async fn object(store: &Arc<dyn Store>, text: Option<&str>) -> Result<Option<SubjectId>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let id = match SubjectId::parse(text) {
+        Some(id) => id,
+        None if text.contains('/') => agent::find(store, text).await?.id.into(),
+        None => SubjectId::new(user::find(store, text).await?.id.uuid()),
+    };
+    Ok(Some(id))
 }
 
 /// One object per line, so that the output can be read while it is written.

@@ -10,7 +10,7 @@ use domain::audit::{
 };
 use domain::caller::UserCaller;
 use domain::chat::{AddParticipantCommand, ChatTitle, CreateChat, Role};
-use domain::id::{MessageId, OrganizationId, ParticipantId};
+use domain::id::{MessageId, OrganizationId, ParticipantId, SubjectId};
 use domain::login::{Password, SessionKind};
 use domain::message::MessageContent;
 use domain::organization::{Authority, NotAdmin};
@@ -26,7 +26,11 @@ pub(super) async fn log_of(
     since: Option<Timestamp>,
 ) -> Vec<AuditRecord> {
     let scope = organization.map_or(AuditScope::Everything, |id| AuditScope::Of(Authority::Operator(id)));
-    let filter = AuditFilter { scope, since };
+    pages_of(world, AuditFilter { since, ..AuditFilter::of(scope) }).await
+}
+
+/// The entries of a filter, oldest first, read two at a time.
+async fn pages_of(world: &World, filter: AuditFilter) -> Vec<AuditRecord> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {
         let page = PageRequest { slice: Slice::After { after, limit: 2 }, count: false };
@@ -212,7 +216,7 @@ pub async fn only_admins_read_the_log(world: World) {
     assert_eq!(ben.caller.organization, ann.caller.organization);
     let eve = world.user("eve").await;
     let ask = |caller: UserCaller| {
-        let filter = AuditFilter { scope: AuditScope::Of(Authority::Admin(caller)), since: None };
+        let filter = AuditFilter::of(AuditScope::Of(Authority::Admin(caller)));
         let page = PageRequest { slice: Slice::Numbered { number: 1, size: 1 }, count: true };
         world.stores.audit.list_audit(filter, page)
     };
@@ -278,6 +282,74 @@ pub async fn edits_are_audited(world: World) {
         [(AuditAction::MessageEdited, subject, place), (AuditAction::MessageDeleted, subject, place)];
     assert_eq!(changes.collect::<Vec<_>>(), expected);
     assert!(!format!("{log:?}").contains("words"), "{log:?}");
+}
+
+/// Each filter alone, and with the others.
+pub async fn entries_are_filtered(world: World) {
+    let tick = || world.clock.advance(Duration::from_secs(1));
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let bot = world.agent(&ann, "Bot").await;
+    let (one, other) = (world.chat(ann.caller, &[]).await, world.chat(ben.caller, &[]).await);
+    tick();
+    let second = world.clock.now();
+    world.add(ann.caller, one, bot.id.into(), Role::Admin).await;
+    let aide = world.agent(&ann, "Aide").await;
+    tick();
+    world.add(bot.caller, one, aide.id.into(), Role::Member).await;
+    world.chats.remove_participant(ann.caller, one, bot.id).await.unwrap();
+
+    let all = log_of(&world, None, None).await;
+    let own = AuditScope::Of(Authority::Admin(ann.caller));
+    let subject = |id: SubjectId| move |entry: &AuditRecord| entry.subject.object.parts().1 == id;
+    let actor = |id: SubjectId| {
+        move |entry: &AuditRecord| entry.actor.known().is_some_and(|actor| actor.object.parts().1 == id)
+    };
+    let (ann_id, bot_id) = (SubjectId::new(ann.id.uuid()), SubjectId::from(bot.id));
+    let added = AuditAction::ParticipantAdded;
+    for scope in [AuditScope::Everything, own] {
+        let base = AuditFilter::of(scope.clone());
+        let expect = async |filter: AuditFilter, count, wanted: &dyn Fn(&AuditRecord) -> bool| {
+            let is_own = |entry: &AuditRecord| entry.organization == Some(ann.caller.organization);
+            let in_scope = |entry: &&AuditRecord| scope == AuditScope::Everything || is_own(entry);
+            let mut expected =
+                all.iter().filter(in_scope).filter(|entry| wanted(entry)).cloned().collect::<Vec<_>>();
+            expected.sort_by_key(|entry| (entry.at, entry.id));
+            assert_eq!(expected.len(), count, "{filter:?}");
+            let page = PageRequest { slice: Slice::Numbered { number: 1, size: 1 }, count: true };
+            let counted = world.stores.audit.list_audit(filter.clone(), page).await.unwrap().unwrap().total;
+            assert_eq!(counted, Some(count as u64), "{filter:?}");
+            assert_eq!(pages_of(&world, filter.clone()).await, expected, "{filter:?}");
+        };
+        let (in_all, since) = (scope == AuditScope::Everything, Some(second));
+        let of_bot = AuditFilter { subject: Some(bot_id), ..base.clone() };
+        expect(of_bot.clone(), 3, &subject(bot_id)).await;
+        expect(AuditFilter { until: since, ..of_bot.clone() }, 2, &|entry| {
+            subject(bot_id)(entry) && entry.at <= second
+        })
+        .await;
+        expect(AuditFilter { action: Some(added), ..of_bot.clone() }, 1, &|entry| {
+            subject(bot_id)(entry) && entry.action == added
+        })
+        .await;
+        expect(AuditFilter { actor: Some(bot_id), ..of_bot }, 0, &|_| false).await;
+        let by_ann = AuditFilter { actor: Some(ann_id), ..base.clone() };
+        expect(by_ann.clone(), 5, &actor(ann_id)).await;
+        expect(AuditFilter { since, until: since, ..by_ann.clone() }, 2, &|entry| {
+            actor(ann_id)(entry) && entry.at == second
+        })
+        .await;
+        expect(AuditFilter { action: Some(added), ..by_ann }, 1, &|entry| {
+            actor(ann_id)(entry) && entry.action == added
+        })
+        .await;
+        let created = AuditAction::ChatCreated;
+        expect(AuditFilter { action: Some(added), ..base.clone() }, 2, &|entry| entry.action == added).await;
+        expect(AuditFilter { action: Some(created), ..base }, 1 + usize::from(in_all), &|entry| {
+            entry.action == created
+        })
+        .await;
+    }
+    assert!(all.iter().any(subject(SubjectId::from(other))));
 }
 
 /// The service on the log of a world.

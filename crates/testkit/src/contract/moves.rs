@@ -330,7 +330,8 @@ pub async fn moves_are_audited(world: World) {
     tick();
     world.organizations.remove(by(&world, &ann).await, ben.id).await.unwrap();
     let of = async |house| {
-        let filter = AuditFilter { scope: AuditScope::Of(Authority::Operator(house)), since: Some(start) };
+        let scope = AuditScope::Of(Authority::Operator(house));
+        let filter = AuditFilter { since: Some(start), ..AuditFilter::of(scope) };
         let log = world.stores.audit.list_audit(filter, ALL).await.unwrap().unwrap().rows;
         let published =
             log.into_iter().rev().map(|entry| (entry.action, entry.actor.known().map(|actor| actor.object)));

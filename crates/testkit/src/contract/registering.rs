@@ -54,7 +54,7 @@ pub async fn a_registered_user_is_logged_in(world: World) {
     world.logins.log_in(again).await.unwrap();
     world.logins.refresh(&open.refresh_token).await.unwrap();
     assert!(world.accounts.list_keys(ParticipantId::User(ben.id), ALL).await.unwrap().rows.is_empty());
-    let filter = AuditFilter { scope: AuditScope::Of(Authority::Operator(ben.organization)), since: None };
+    let filter = AuditFilter::of(AuditScope::Of(Authority::Operator(ben.organization)));
     let log = world.stores.audit.list_audit(filter, ALL).await.unwrap().unwrap().rows;
     let made = log.iter().filter(|entry| entry.action != AuditAction::LoginSucceeded);
     let published = made.map(|entry| (entry.action, entry.actor.known().map(|actor| actor.object)));

@@ -1,0 +1,4 @@
+DROP INDEX audit_of_organization_action;
+DROP INDEX audit_of_action;
+DROP INDEX audit_of_subject;
+DROP INDEX audit_of_actor;
