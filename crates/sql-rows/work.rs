@@ -10,7 +10,8 @@ use domain::delivery::{Attempt, DeliveryStatus};
 use domain::id::{AgentId, ChatId, MessageId, Sequence, UserId};
 use domain::page::weight;
 use domain::work::{
-    AgentWork, FlagBounds, StateTotals, WorkAgent, WorkItem, WorkPart, WorkScope, WorkSearch, WorkTotals,
+    AgentWork, CountedWork, EXAMINED_PER_QUEUE, FlagBounds, SUMMARIZED_ERROR_CHARS, SUMMARIZED_PER_PART,
+    StateTotals, WorkAgent, WorkCounts, WorkItem, WorkPart, WorkScope, WorkSearch, WorkTotals,
 };
 use uuid::Uuid;
 
@@ -242,16 +243,93 @@ pub(crate) struct Sums {
 impl Sums {
     /// Adds them to totals.
     pub(crate) fn add_to(&self, totals: &mut WorkTotals) -> Result<(), Fault> {
-        totals.add(StateTotals {
+        totals.add(self.state_totals()?);
+        Ok(())
+    }
+
+    fn state_totals(&self) -> Result<StateTotals, Fault> {
+        Ok(StateTotals {
             state: row::word(&self.state, DeliveryStatus::parse)?,
             number: self.number.cast_unsigned(),
             oldest: self.oldest.map(|At(at)| at),
             unanswered: self.unanswered.cast_unsigned(),
             stuck: self.stuck.cast_unsigned(),
             failing: self.failing.cast_unsigned(),
-        });
-        Ok(())
+        })
     }
+}
+
+/// The columns of a group of items `counted`, which may be missing.
+const GROUP: &str = "counted.state AS state, coalesce(counted.number, 0) AS number, counted.oldest AS oldest, \
+     coalesce(counted.unanswered, 0) AS unanswered, coalesce(counted.stuck, 0) AS stuck, \
+     coalesce(counted.failing, 0) AS failing";
+
+/// The items of an agent in one state with the same error, if there are any.
+#[derive(Queryable, QueryableByName)]
+pub(crate) struct CountedRow {
+    #[diesel(sql_type = Bool)]
+    is_cut: bool,
+    #[diesel(sql_type = Nullable<IdType>)]
+    agent_id: Option<Id>,
+    #[diesel(sql_type = Nullable<Text>)]
+    handle: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    name: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    error: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    state: Option<String>,
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+    #[diesel(sql_type = Nullable<AtType>)]
+    oldest: Option<At>,
+    #[diesel(sql_type = BigInt)]
+    unanswered: i64,
+    #[diesel(sql_type = BigInt)]
+    stuck: i64,
+    #[diesel(sql_type = BigInt)]
+    failing: i64,
+}
+
+impl CountedRow {
+    /// Selects the groups of items `counted` of the deliveries `examined`, and whether there may be more of these.
+    pub(crate) fn select() -> String {
+        format!(
+            "SELECT size.is_cut AS is_cut, counted.agent_id AS agent_id, \
+                 (SELECT agents.handle FROM agents WHERE agents.id = counted.agent_id) AS handle, \
+                 (SELECT agents.name FROM agents WHERE agents.id = counted.agent_id) AS name, \
+                 counted.error AS error, {GROUP} \
+             FROM (SELECT coalesce(sum(queue.number), 0) >= {SUMMARIZED_PER_PART} \
+                 OR coalesce(max(queue.number), 0) >= {EXAMINED_PER_QUEUE} AS is_cut \
+                 FROM (SELECT count(*) AS number FROM examined GROUP BY agent_id, chat_id) AS queue) AS size \
+             LEFT JOIN counted ON TRUE"
+        )
+    }
+}
+
+/// Adds the counted items of a part.
+pub(crate) fn add_counted(counts: &mut WorkCounts, rows: Vec<CountedRow>) -> Result<(), Fault> {
+    for row in rows {
+        let CountedRow { number, oldest, unanswered, stuck, failing, .. } = row;
+        counts.is_cut |= row.is_cut;
+        let (Some(Id(agent)), Some(state)) = (row.agent_id, row.state) else { continue };
+        counts.items.push(CountedWork {
+            agent: AgentId::new(agent),
+            handle: row.handle.unwrap_or_default(),
+            name: row.name.unwrap_or_default(),
+            items: Sums { state, number, oldest, unanswered, stuck, failing }.state_totals()?,
+            error: row.error,
+        });
+    }
+    Ok(())
+}
+
+/// The beginning of the last error of an item, if a summary counts by it. What waits has none that counts.
+pub(crate) fn summarized_error(part: WorkPart, search: &WorkSearch) -> String {
+    if part == WorkPart::Waiting || !search.scope.reveals_errors() {
+        return "CAST(NULL AS TEXT)".to_owned();
+    }
+    format!("substr({LAST_ERROR}, 1, {SUMMARIZED_ERROR_CHARS})")
 }
 
 /// An agent, and its items in one state, if it has any.
@@ -292,10 +370,9 @@ pub(crate) struct AgentSums {
 
 impl AgentSums {
     /// The columns of the groups of items `counted`, some of which are missing.
-    pub(crate) const COLUMNS: &'static str = "counted.begun_at AS begun_at, counted.state AS state, \
-         coalesce(counted.number, 0) AS number, counted.oldest AS oldest, \
-         coalesce(counted.unanswered, 0) AS unanswered, coalesce(counted.stuck, 0) AS stuck, \
-         coalesce(counted.failing, 0) AS failing";
+    pub(crate) fn columns() -> String {
+        format!("counted.begun_at AS begun_at, {GROUP}")
+    }
 
     /// Adds the items to the work of the agent.
     fn add_to(self, work: &mut AgentWork) -> Result<(), Fault> {

@@ -1,6 +1,8 @@
 //! `/work`: the messages that the caller's agents have to answer, and `/organization/work`: those of
 //! the agents of the caller's organization. Both read and change them.
 
+pub(crate) mod summary;
+
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -11,7 +13,9 @@ use domain::delivery::{DeadLetterReason, DeliveryStatus};
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::organization::Authority;
 use domain::text::bounded;
-use domain::work::{Resend, WorkChange, WorkFilter, WorkFlag, WorkItem, WorkScope, WorkService};
+use domain::work::{
+    MAX_ERROR_FILTER_CHARS, Resend, WorkChange, WorkFilter, WorkFlag, WorkItem, WorkScope, WorkService,
+};
 use http_wire::auth::UserAuth;
 use http_wire::cursor::{CursorScope, CursorSeal};
 use http_wire::envelope::{Data, List};
@@ -36,9 +40,6 @@ const STATES: [(&str, DeliveryStatus); 6] = [
 /// The words of [`STATES`].
 const STATE_WORDS: &[&str] = &[STATES[0].0, STATES[1].0, STATES[2].0, STATES[3].0, STATES[4].0, STATES[5].0];
 
-/// The maximum number of characters of the text that an error must contain.
-const MAX_ERROR_CHARS: usize = 200;
-
 pub(crate) struct ListWorkQuery {
     page: CursorQuery,
     filter: WorkFilter,
@@ -50,13 +51,7 @@ pub(crate) struct ListOrganizationWorkQuery(ListWorkQuery);
 
 impl FromQuery for ListWorkQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
-        let error = query.parsed(
-            "error",
-            schema::text(),
-            "Only work whose last error contains this text; the case of ASCII letters does not matter.",
-            "must be 1 to 200 characters, and not blank",
-            |text| bounded(text.to_owned(), MAX_ERROR_CHARS).ok(),
-        );
+        let error = error_filter(query);
         let mut read = Self::without_error(query)?;
         read.filter.error = error?;
         Ok(read)
@@ -71,26 +66,41 @@ impl FromQuery for ListOrganizationWorkQuery {
 
 impl ListWorkQuery {
     fn without_error(query: &mut QueryReader) -> Result<Self, Rejected> {
-        let page = CursorQuery::from_query(query);
-        let agent = query.id("agent_id", "Only work of this agent.", AgentId::parse);
-        let chat = query.id("chat_id", "Only work in this room.", ChatId::parse);
-        let root = query.id("root", "Only messages of the tree that this message began.", MessageId::parse);
-        let state = query.named("state", &STATES, "Only work in this state.");
-        let flag = query.word("flag", WorkFlag::WORDS, "Only work with this flag.", WorkFlag::parse);
-        let age = query.positive("min_age_seconds", "Only messages that are at least this old.");
-        let attempts = query.positive("min_attempts", "Only work with at least this many attempts.");
-        let filter = WorkFilter {
-            agent: agent?,
-            chat: chat?,
-            root: root?,
-            state: state?.map(|(_, state)| state),
-            flag: flag?,
-            min_age: age?.map(|seconds| Duration::from_secs(seconds.into())),
-            min_attempts: attempts?.unwrap_or(0),
-            error: None,
-        };
-        Ok(Self { page: page?, filter })
+        let (page, filter) = (CursorQuery::from_query(query), filter_without_error(query));
+        Ok(Self { page: page?, filter: filter? })
     }
+}
+
+/// Reads the filter by error.
+fn error_filter(query: &mut QueryReader) -> Result<Option<String>, Rejected> {
+    query.parsed(
+        "error",
+        schema::text(),
+        "Only work whose last error contains this text; the case of ASCII letters does not matter.",
+        "must be 1 to 200 characters, and not blank",
+        |text| bounded(text.to_owned(), MAX_ERROR_FILTER_CHARS).ok(),
+    )
+}
+
+/// Reads the other filters.
+fn filter_without_error(query: &mut QueryReader) -> Result<WorkFilter, Rejected> {
+    let agent = query.id("agent_id", "Only work of this agent.", AgentId::parse);
+    let chat = query.id("chat_id", "Only work in this room.", ChatId::parse);
+    let root = query.id("root", "Only messages of the tree that this message began.", MessageId::parse);
+    let state = query.named("state", &STATES, "Only work in this state.");
+    let flag = query.word("flag", WorkFlag::WORDS, "Only work with this flag.", WorkFlag::parse);
+    let age = query.positive("min_age_seconds", "Only messages that are at least this old.");
+    let attempts = query.positive("min_attempts", "Only work with at least this many attempts.");
+    Ok(WorkFilter {
+        agent: agent?,
+        chat: chat?,
+        root: root?,
+        state: state?.map(|(_, state)| state),
+        flag: flag?,
+        min_age: age?.map(|seconds| Duration::from_secs(seconds.into())),
+        min_attempts: attempts?.unwrap_or(0),
+        error: None,
+    })
 }
 
 /// A cursor is only valid for the same filters.

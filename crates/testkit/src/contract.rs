@@ -48,6 +48,7 @@ pub mod secrets;
 pub mod status;
 pub mod usage;
 pub mod work;
+pub mod work_summary;
 
 /// Expands to one `#[tokio::test]` for every case of the contract.
 #[macro_export]
@@ -136,6 +137,9 @@ macro_rules! contract_tests {
             a_snapshot_stays_as_it_was, rows_are_never_changed, rows_agree_on_who_is_mentioned,
         }
         $crate::contract_tests! { @area $make, status: the_status_summarizes_the_store }
+        $crate::contract_tests! { @area $make, work_summary:
+            a_summary_counts_what_is_listed, errors_are_counted_without_their_numbers, a_summary_tells_that_it_is_cut,
+        }
         $crate::contract_tests! { @area $make, work:
             open_work_is_listed_oldest_first, work_is_narrowed, flags_are_found_as_they_are_shown,
             the_work_of_agents_is_counted, the_last_disconnect_is_shown_with_the_work, the_newest_connections_are_kept, an_interrupted_attempt_is_no_work,

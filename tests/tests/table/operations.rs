@@ -334,6 +334,7 @@ fn ledger(base: &str) -> Vec<Operation> {
     reassign["to_agent_id"] = json!("0190c5a4-0000-7000-8000-0000000000a1");
     vec![
         get(base),
+        get(&at("/summary")),
         get(&at("/{message_id}/{agent_id}")),
         post(&at("/{message_id}/{agent_id}/retry"), json!({"if_state": "failed"})),
         post(&at("/{message_id}/{agent_id}/dead-letter"), json!({"if_state": "failed", "reason": "no key"})),

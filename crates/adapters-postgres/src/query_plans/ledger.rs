@@ -104,6 +104,15 @@ impl Watched {
             self.costs(&format!("more work, {what}"), rows, reading).await.unwrap().unwrap();
         }
         let flags = WorkThresholds::default().at(last);
+        for (what, search, rows) in [
+            ("all", any.clone(), 2 * both),
+            ("failed", search(|search| search.state = Some(DeliveryStatus::Failed)), 2 * begun),
+            ("an agent", search(|search| search.agent = Some(AgentId::new(id(AGENT, 301)))), 150),
+        ] {
+            let what = format!("a summary of work, {what}");
+            let counts = self.costs(&what, rows, store.summarize_work(search, flags)).await.unwrap().unwrap();
+            assert!(!counts.items.is_empty() && !counts.is_cut, "{what}");
+        }
         self.counts_work(flags).await;
         let agents = (0..1000).map(|number| AgentId::new(id(AGENT, number))).collect::<Vec<_>>();
         let of_all = store.work_of_agents(agents.clone(), flags);

@@ -74,7 +74,7 @@ static OF_AGENTS: LazyLock<String> = LazyLock::new(|| {
                  AND deliveries.chat_id = participants.chat_id AND deliveries.processed_at IS NOT NULL \
                  ORDER BY deliveries.sequence DESC LIMIT 1) AS newest \
              WHERE participants.participant_id = wanted.agent_id AND participants.left_at IS NULL) AS done",
-        AgentSums::COLUMNS,
+        AgentSums::columns(),
         counted("deliveries.agent_id = wanted.agent_id"),
     )
 });

@@ -85,31 +85,35 @@ pub(super) const fn indexed(part: WorkPart) -> &'static str {
 /// The items of a part in a queue of `queues`; [`bound`] binds the values.
 fn items(part: WorkPart, search: &WorkSearch) -> String {
     format!(
-        "SELECT deliveries.sequence, message.created_at \
+        "SELECT deliveries.sequence, messages.created_at \
          FROM (SELECT * FROM deliveries WHERE deliveries.agent_id = queues.agent_id \
              AND deliveries.chat_id = queues.chat_id AND {} AND {} \
              ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_QUEUE}) AS deliveries \
          CROSS JOIN LATERAL (SELECT messages.id, messages.root_id, messages.created_at FROM messages \
-             WHERE messages.chat_id = deliveries.chat_id AND messages.sequence = deliveries.sequence OFFSET 0) AS message \
-         WHERE {} AND {} AND (? = '' OR position(? IN lower({LAST_ERROR})) > 0) \
-         AND (? IS NULL OR message.root_id = ? OR message.id = ?) \
-         AND message.created_at <= ? \
-         AND (message.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
+             WHERE messages.chat_id = deliveries.chat_id AND messages.sequence = deliveries.sequence OFFSET 0) AS messages \
+         WHERE {} AND (messages.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
          ORDER BY deliveries.sequence LIMIT ?",
         indexed(part),
         examined(part, search),
+        conditions(part),
+    )
+}
+
+/// The conditions of a search on an item of a part.
+pub(super) fn conditions(part: WorkPart) -> String {
+    format!(
+        "{} AND {} AND (? = '' OR position(? IN lower({LAST_ERROR})) > 0) \
+         AND (? IS NULL OR messages.root_id = ? OR messages.id = ?) AND messages.created_at <= ?",
         belongs(part),
         CONDITIONS.as_str(),
     )
 }
 
-/// Binds the values of [`items`], but for the limit.
-fn bound<'v, Row>(
+/// Binds the values of [`conditions`].
+pub(super) fn bind_conditions<'v, Row>(
     statement: Statement<'v, Row>,
     search: &WorkSearch,
-    after: Option<WorkKey>,
 ) -> Statement<'v, Row> {
-    let after = after.unwrap_or_else(WorkKey::start);
     let failures = i32::try_from(search.failures()).unwrap_or(i32::MAX);
     statement
         .bind::<Text, _>(state(search))
@@ -126,25 +130,29 @@ fn bound<'v, Row>(
         .bind::<Nullable<SqlUuid>, _>(root(search))
         .bind::<Nullable<SqlUuid>, _>(root(search))
         .bind::<Timestamptz, _>(At(search.written_by()))
+}
+
+/// Binds the values of [`items`], but for the limit.
+fn bound<'v, Row>(
+    statement: Statement<'v, Row>,
+    search: &WorkSearch,
+    after: Option<WorkKey>,
+) -> Statement<'v, Row> {
+    let after = after.unwrap_or_else(WorkKey::start);
+    bind_conditions(statement, search)
         .bind::<Timestamptz, _>(At(after.written_at))
         .bind::<SqlUuid, _>(after.agent.uuid())
         .bind::<SqlUuid, _>(after.chat.uuid())
         .bind::<BigInt, _>(after.sequence.get())
 }
 
-/// The first item of each agent in each chat; the `limit` oldest of them.
-async fn firsts_on(
-    mut db: &Db,
-    search: &WorkSearch,
-    part: WorkPart,
-    after: Option<WorkKey>,
-    limit: usize,
-) -> Result<Vec<WorkKey>, Fault> {
+/// The agents of a search with the chats in which they have deliveries of a part.
+pub(super) fn queues(search: &WorkSearch, part: WorkPart) -> String {
     let of = agents(search.scope);
     let one = if search.agent.is_some() { " AND agents.id = ?" } else { "" };
     let next = "ORDER BY deliveries.chat_id LIMIT 1";
     let indexed = indexed(part);
-    let queues = if search.chat.is_some() {
+    if search.chat.is_some() {
         format!(
             "WITH queues (agent_id, chat_id) AS (SELECT participants.participant_id, participants.chat_id \
              FROM participants WHERE participants.chat_id = ? AND participants.left_at IS NULL \
@@ -160,26 +168,50 @@ async fn firsts_on(
                  WHERE deliveries.agent_id = queues.agent_id AND {indexed} AND deliveries.chat_id > queues.chat_id {next}) \
              FROM queues WHERE queues.chat_id IS NOT NULL)"
         )
-    };
-    let mut firsts = statement::<KeyColumns>(format!(
-        "{queues} SELECT queues.agent_id, queues.chat_id, item.sequence, item.created_at FROM queues \
-         CROSS JOIN LATERAL (SELECT 1 FROM participants JOIN chats ON chats.id = participants.chat_id \
-             WHERE participants.chat_id = queues.chat_id AND participants.participant_id = queues.agent_id \
-             AND participants.left_at IS NULL AND chats.deleted_at IS NULL OFFSET 0) AS membership \
-         CROSS JOIN LATERAL ({}) AS item \
-         ORDER BY item.created_at, queues.agent_id, queues.chat_id LIMIT ?",
-        items(part, search),
-    ));
+    }
+}
+
+/// Binds the values of [`queues`].
+pub(super) fn bind_queues<'v, Row>(
+    mut statement: Statement<'v, Row>,
+    search: &WorkSearch,
+) -> Statement<'v, Row> {
     if let Some(chat) = search.chat {
-        firsts = firsts.bind::<SqlUuid, _>(chat.uuid());
+        statement = statement.bind::<SqlUuid, _>(chat.uuid());
     }
     if let Some(Id(account)) = account(search.scope) {
-        firsts = firsts.bind::<SqlUuid, _>(account);
+        statement = statement.bind::<SqlUuid, _>(account);
     }
     if let Some(agent) = search.agent {
-        firsts = firsts.bind::<SqlUuid, _>(agent.uuid());
+        statement = statement.bind::<SqlUuid, _>(agent.uuid());
     }
-    let firsts = bound(firsts, search, after).bind::<BigInt, _>(1).bind::<BigInt, _>(count(limit));
+    statement
+}
+
+/// Only queues of participants of chats that exist.
+pub(super) const MEMBERSHIP: &str = "CROSS JOIN LATERAL (SELECT 1 FROM participants \
+     JOIN chats ON chats.id = participants.chat_id \
+     WHERE participants.chat_id = queues.chat_id AND participants.participant_id = queues.agent_id \
+     AND participants.left_at IS NULL AND chats.deleted_at IS NULL OFFSET 0) AS membership";
+
+/// The first item of each agent in each chat; the `limit` oldest of them.
+async fn firsts_on(
+    mut db: &Db,
+    search: &WorkSearch,
+    part: WorkPart,
+    after: Option<WorkKey>,
+    limit: usize,
+) -> Result<Vec<WorkKey>, Fault> {
+    let firsts = statement::<KeyColumns>(format!(
+        "{} SELECT queues.agent_id, queues.chat_id, item.sequence, item.created_at FROM queues {MEMBERSHIP} \
+         CROSS JOIN LATERAL ({}) AS item \
+         ORDER BY item.created_at, queues.agent_id, queues.chat_id LIMIT ?",
+        queues(search, part),
+        items(part, search),
+    ));
+    let firsts = bound(bind_queues(firsts, search), search, after)
+        .bind::<BigInt, _>(1)
+        .bind::<BigInt, _>(count(limit));
     Ok(firsts.load(&mut db).await?.into_iter().map(key).collect())
 }
 

@@ -6,6 +6,7 @@ mod find;
 mod list;
 #[path = "../../../sql-rows/work.rs"]
 pub(crate) mod row;
+mod summary;
 
 use async_trait::async_trait;
 use domain::id::AgentId;
@@ -13,8 +14,8 @@ use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use domain::work::{
-    AgentWork, ChangeWork, ChangeWorkRefused, ChangedItem, FindWork, FlagBounds, WorkItem, WorkRepository,
-    WorkScope, WorkSearch, WorkTotals,
+    AgentWork, ChangeWork, ChangeWorkRefused, ChangedItem, FindWork, FlagBounds, WorkCounts, WorkItem,
+    WorkRepository, WorkScope, WorkSearch, WorkTotals,
 };
 use futures_util::FutureExt;
 
@@ -31,6 +32,15 @@ impl WorkRepository for PostgresStore {
         page: PageRequest,
     ) -> Result<Result<Page<WorkItem>, NotAdmin>, StoreError> {
         self.read((search, page), |db, (search, page)| list::list_on(db, search, page).boxed()).await
+    }
+
+    async fn summarize_work(
+        &self,
+        search: WorkSearch,
+        flags: FlagBounds,
+    ) -> Result<Result<WorkCounts, NotAdmin>, StoreError> {
+        let given = (search, flags);
+        self.read(given, |db, (search, flags)| summary::summarize_on(db, search, *flags).boxed()).await
     }
 
     async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError> {

@@ -76,7 +76,7 @@ pub(super) fn work_of_agents_on(
          FROM wanted LEFT JOIN agents ON agents.id = wanted.agent_id LEFT JOIN done ON done.agent_id = wanted.agent_id \
          LEFT JOIN counted ON counted.agent_id = wanted.agent_id",
         counted("deliveries.agent_id IN (SELECT agent_id FROM wanted)"),
-        AgentSums::COLUMNS,
+        AgentSums::columns(),
     ));
     let wanted = agents.iter().map(|agent| Id(agent.uuid()).hex()).collect::<Vec<_>>();
     let rows = rows

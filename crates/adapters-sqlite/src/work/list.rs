@@ -114,23 +114,28 @@ fn items(part: WorkPart, search: &WorkSearch, limit: usize) -> String {
                  {open} AND {} ORDER BY deliveries.sequence LIMIT {EXAMINED_PER_QUEUE}) AS deliveries \
              CROSS JOIN messages INDEXED BY messages_order ON messages.chat_id = deliveries.chat_id \
                  AND messages.sequence = deliveries.sequence \
-             WHERE {} AND {} AND (? = '' OR instr(lower({LAST_ERROR}), ?) > 0) \
-             AND (? IS NULL OR messages.root_id = ? OR messages.id = ?) \
-             AND messages.created_at <= ? \
-             AND (messages.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
+             WHERE {} AND (messages.created_at, deliveries.agent_id, deliveries.chat_id, deliveries.sequence) > (?, ?, ?, ?) \
              ORDER BY deliveries.sequence LIMIT {limit}) \
          ORDER BY item.created_at, queues.agent_id, queues.chat_id, item.sequence LIMIT ?",
         examined(part, search),
-        belongs(part),
-        CONDITIONS.as_str(),
+        conditions(part),
     )
 }
 
 type Boxed<'q> = BoxedSqlQuery<'q, Sqlite, SqlQuery>;
 
-/// Binds the values of [`items`], and the limit of all.
-fn bound<'q>(query: Boxed<'q>, search: &WorkSearch, after: Option<WorkKey>, limit: usize) -> Boxed<'q> {
-    let after = after.unwrap_or_else(WorkKey::start);
+/// The conditions of a search on an item of a part.
+pub(super) fn conditions(part: WorkPart) -> String {
+    format!(
+        "{} AND {} AND (? = '' OR instr(lower({LAST_ERROR}), ?) > 0) \
+         AND (? IS NULL OR messages.root_id = ? OR messages.id = ?) AND messages.created_at <= ?",
+        belongs(part),
+        CONDITIONS.as_str(),
+    )
+}
+
+/// Binds the values of [`conditions`].
+pub(super) fn bind_conditions<'q>(query: Boxed<'q>, search: &WorkSearch) -> Boxed<'q> {
     let failures = i32::try_from(search.failures()).unwrap_or(i32::MAX);
     query
         .bind::<Text, _>(state(search))
@@ -147,6 +152,12 @@ fn bound<'q>(query: Boxed<'q>, search: &WorkSearch, after: Option<WorkKey>, limi
         .bind::<Nullable<Binary>, _>(root(search))
         .bind::<Nullable<Binary>, _>(root(search))
         .bind::<BigInt, _>(At(search.written_by()))
+}
+
+/// Binds the values of [`items`], and the limit of all.
+fn bound<'q>(query: Boxed<'q>, search: &WorkSearch, after: Option<WorkKey>, limit: usize) -> Boxed<'q> {
+    let after = after.unwrap_or_else(WorkKey::start);
+    bind_conditions(query, search)
         .bind::<BigInt, _>(At(after.written_at))
         .bind::<Binary, _>(Id(after.agent.uuid()))
         .bind::<Binary, _>(Id(after.chat.uuid()))
@@ -154,17 +165,11 @@ fn bound<'q>(query: Boxed<'q>, search: &WorkSearch, after: Option<WorkKey>, limi
         .bind::<BigInt, _>(i64::try_from(limit).unwrap_or(i64::MAX))
 }
 
-/// The first item of each agent in each chat; the `limit` oldest of them.
-fn firsts_on(
-    connection: &mut SqliteConnection,
-    search: &WorkSearch,
-    part: WorkPart,
-    after: Option<WorkKey>,
-    limit: usize,
-) -> Result<Vec<WorkKey>, Fault> {
+/// The agents of a search with the chats in which they have deliveries of a part.
+pub(super) fn queues(search: &WorkSearch, part: WorkPart) -> String {
     let of = agents(search.scope);
     let one = if search.agent.is_some() { " AND agents.id = ?" } else { "" };
-    let queues = if search.chat.is_some() {
+    if search.chat.is_some() {
         format!(
             "WITH queues (agent_id, chat_id) AS (SELECT participants.participant_id, participants.chat_id \
              FROM participants WHERE participants.chat_id = ? AND participants.left_at IS NULL \
@@ -182,25 +187,43 @@ fn firsts_on(
             chat(&first),
             chat(&next),
         )
-    };
-    let mut firsts = diesel::sql_query(format!(
-        "{queues} SELECT queues.agent_id AS agent_id, queues.chat_id AS chat_id, item.sequence AS sequence, \
-         item.created_at AS created_at FROM queues \
-         CROSS JOIN participants ON participants.chat_id = queues.chat_id \
-             AND participants.participant_id = queues.agent_id AND participants.left_at IS NULL \
-         CROSS JOIN chats ON chats.id = queues.chat_id AND chats.deleted_at IS NULL {}",
-        items(part, search, 1),
-    ))
-    .into_boxed();
+    }
+}
+
+/// Binds the values of [`queues`].
+pub(super) fn bind_queues<'q>(mut query: Boxed<'q>, search: &WorkSearch) -> Boxed<'q> {
     if let Some(chat) = search.chat {
-        firsts = firsts.bind::<Binary, _>(Id(chat.uuid()));
+        query = query.bind::<Binary, _>(Id(chat.uuid()));
     }
     if let Some(account) = account(search.scope) {
-        firsts = firsts.bind::<Binary, _>(account);
+        query = query.bind::<Binary, _>(account);
     }
     if let Some(agent) = search.agent {
-        firsts = firsts.bind::<Binary, _>(Id(agent.uuid()));
+        query = query.bind::<Binary, _>(Id(agent.uuid()));
     }
+    query
+}
+
+/// Only queues of participants of chats that exist.
+pub(super) const MEMBERSHIP: &str = "CROSS JOIN participants ON participants.chat_id = queues.chat_id \
+     AND participants.participant_id = queues.agent_id AND participants.left_at IS NULL \
+     CROSS JOIN chats ON chats.id = queues.chat_id AND chats.deleted_at IS NULL";
+
+/// The first item of each agent in each chat; the `limit` oldest of them.
+fn firsts_on(
+    connection: &mut SqliteConnection,
+    search: &WorkSearch,
+    part: WorkPart,
+    after: Option<WorkKey>,
+    limit: usize,
+) -> Result<Vec<WorkKey>, Fault> {
+    let firsts = diesel::sql_query(format!(
+        "{} SELECT queues.agent_id AS agent_id, queues.chat_id AS chat_id, item.sequence AS sequence, \
+         item.created_at AS created_at FROM queues {MEMBERSHIP} {}",
+        queues(search, part),
+        items(part, search, 1),
+    ));
+    let firsts = bind_queues(firsts.into_boxed(), search);
     let found = bound(firsts, search, after, limit).load::<KeyRow>(connection)?;
     Ok(found.into_iter().map(KeyRow::key).collect())
 }

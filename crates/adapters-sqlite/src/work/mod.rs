@@ -6,6 +6,7 @@ mod find;
 mod list;
 #[path = "../../../sql-rows/work.rs"]
 pub(crate) mod row;
+mod summary;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
@@ -14,8 +15,8 @@ use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
 use domain::work::{
-    AgentWork, ChangeWork, ChangeWorkRefused, ChangedItem, FindWork, FlagBounds, WorkItem, WorkRepository,
-    WorkScope, WorkSearch, WorkTotals,
+    AgentWork, ChangeWork, ChangeWorkRefused, ChangedItem, FindWork, FlagBounds, WorkCounts, WorkItem,
+    WorkRepository, WorkScope, WorkSearch, WorkTotals,
 };
 
 use crate::SqliteStore;
@@ -30,6 +31,14 @@ impl WorkRepository for SqliteStore {
         page: PageRequest,
     ) -> Result<Result<Page<WorkItem>, NotAdmin>, StoreError> {
         self.read(move |connection| list::list_on(connection, &search, &page)).await
+    }
+
+    async fn summarize_work(
+        &self,
+        search: WorkSearch,
+        flags: FlagBounds,
+    ) -> Result<Result<WorkCounts, NotAdmin>, StoreError> {
+        self.read(move |connection| summary::summarize_on(connection, &search, flags)).await
     }
 
     async fn find_work(&self, wanted: FindWork) -> Result<Result<Option<WorkItem>, NotAdmin>, StoreError> {

@@ -17,6 +17,7 @@ mod port;
 mod resend;
 mod retry;
 mod service;
+mod summary;
 mod totals;
 
 pub use change::{
@@ -30,6 +31,10 @@ pub use port::{
 pub use resend::{Replacement, Resend};
 pub use retry::RetriedWork;
 pub use service::{FindWorkError, ListWorkError, WorkFilter, WorkPorts, WorkService};
+pub use summary::{
+    AgentSummary, CountedWork, ErrorSummary, MAX_ERROR_FILTER_CHARS, SUMMARIZED_ERROR_CHARS,
+    SUMMARIZED_PER_PART, StateSums, WorkCounts, WorkSummary,
+};
 pub use totals::{AgentWork, StateTotals, WorkTotals};
 
 /// The number of characters of a text that are shown with an item.

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::change::{ChangeWork, ChangeWorkRefused, ChangedItem};
 use super::flag::{FlagBounds, WorkFlag};
+use super::summary::WorkCounts;
 use super::totals::{AgentWork, WorkTotals};
 use crate::account::LastDisconnect;
 use crate::delivery::{Delivery, DeliveryStatus};
@@ -31,6 +32,14 @@ impl WorkScope {
             Self::Everything => None,
             Self::OwnedBy(user) => Some(user),
             Self::Of(by) => by.user(),
+        }
+    }
+
+    /// Returns whether numbers of items by error can be shown: admins may not read the errors in all chats.
+    pub const fn reveals_errors(self) -> bool {
+        match self {
+            Self::Everything | Self::OwnedBy(_) => true,
+            Self::Of(_) => false,
         }
     }
 }
@@ -317,6 +326,17 @@ pub trait WorkRepository: Send + Sync {
         search: WorkSearch,
         page: PageRequest,
     ) -> Result<Result<Page<WorkItem>, NotAdmin>, StoreError>;
+
+    /// Counts items by agent, state, and error, as far as the scope [reveals](WorkScope::reveals_errors) errors.
+    /// Refused without the [`Authority`] of the scope.
+    ///
+    /// Of each [`WorkPart`], at most [`SUMMARIZED_PER_PART`](super::SUMMARIZED_PER_PART) deliveries are examined,
+    /// and of each agent in each chat as many as by [`Self::list_work`]. The filters apply to these.
+    async fn summarize_work(
+        &self,
+        search: WorkSearch,
+        flags: FlagBounds,
+    ) -> Result<Result<WorkCounts, NotAdmin>, StoreError>;
 
     /// One item in any state; `None` if there is none in the scope. Refused without the
     /// [`Authority`] of the scope.

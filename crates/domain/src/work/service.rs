@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::flag::{WorkFlag, WorkThresholds};
 use super::port::{FindWork, FlagCondition, WorkItem, WorkRepository, WorkScope, WorkSearch};
+use super::summary::WorkSummary;
 use super::totals::{AgentWork, WorkTotals};
 use crate::chat::ChatRepository;
 use crate::delivery::{AttemptCounts, DeliveryStatus};
@@ -122,7 +123,19 @@ impl WorkService {
         filter: WorkFilter,
         page: PageRequest,
     ) -> Result<Page<WorkItem>, ListWorkError> {
+        let search = self.search(scope, filter, self.now());
+        Ok(self.ports.work.list_work(search, page).await??)
+    }
+
+    /// Numbers of open work by state, agent, and error; of dead or held work only if the filter asks for it.
+    pub async fn summary(&self, scope: WorkScope, filter: WorkFilter) -> Result<WorkSummary, ListWorkError> {
         let now = self.now();
+        let search = self.search(scope, filter, now);
+        let counts = self.ports.work.summarize_work(search, self.thresholds.at(now)).await??;
+        Ok(WorkSummary::of(counts, scope.reveals_errors()))
+    }
+
+    fn search(&self, scope: WorkScope, filter: WorkFilter, now: Timestamp) -> WorkSearch {
         let bounds = self.thresholds.at(now);
         let WorkFilter { agent, chat, root, state, flag, min_age, min_attempts, error } = filter;
         let flag = flag.map(|flag| match flag {
@@ -133,8 +146,7 @@ impl WorkService {
             WorkFlag::Held => FlagCondition::Held,
         });
         let written_by = min_age.map(|age| now.minus(age));
-        let search = WorkSearch { scope, agent, chat, root, state, flag, written_by, min_attempts, error };
-        Ok(self.ports.work.list_work(search, page).await??)
+        WorkSearch { scope, agent, chat, root, state, flag, written_by, min_attempts, error }
     }
 
     /// One item in any state.

@@ -49,6 +49,17 @@ pub struct StateTotals {
     pub failing: u64,
 }
 
+impl StateTotals {
+    /// Adds items in the same state.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.number += other.number;
+        self.oldest = self.oldest.into_iter().chain(other.oldest).min();
+        self.unanswered += other.unanswered;
+        self.stuck += other.stuck;
+        self.failing += other.failing;
+    }
+}
+
 impl WorkTotals {
     /// Adds the items in one state.
     pub fn add(&mut self, items: StateTotals) {

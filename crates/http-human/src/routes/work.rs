@@ -2,7 +2,7 @@
 
 use http_wire::openapi::{Endpoint, get, post};
 use http_wire::page::PageMetadata;
-use http_wire::view::{ChangedWorkView, RetriedWorkView, WorkItemView};
+use http_wire::view::{ChangedWorkView, RetriedWorkView, WorkItemView, WorkSummaryView};
 
 use crate::work::{self, OfOrganization, Own};
 
@@ -19,6 +19,13 @@ fn own() -> Vec<Endpoint> {
             )
             .query::<work::ListWorkQuery>()
             .lists::<WorkItemView<'_>, PageMetadata>(),
+        get("/work/summary", work::summary::own)
+            .named(
+                "summarizeWork",
+                "Count the messages that the caller's agents have not processed, by state, agent, and error",
+            )
+            .query::<work::summary::SummarizeWorkQuery>()
+            .answers::<WorkSummaryView<'_>>(200),
         get("/work/{message_id}/{agent_id}", work::find::<Own>)
             .named("findWork", "Show what became of a message at one of the caller's agents")
             .answers::<WorkItemView<'_>>(200),
@@ -75,6 +82,14 @@ fn of_organization() -> Vec<Endpoint> {
             )
             .query::<work::ListOrganizationWorkQuery>()
             .lists::<WorkItemView<'_>, PageMetadata>()
+            .refuses(&[403]),
+        get("/organization/work/summary", work::summary::of_organization)
+            .named(
+                "summarizeOrganizationWork",
+                "Count the messages that the organization's agents have not processed, by state and agent (admins only)",
+            )
+            .query::<work::summary::SummarizeOrganizationWorkQuery>()
+            .answers::<WorkSummaryView<'_>>(200)
             .refuses(&[403]),
         get("/organization/work/{message_id}/{agent_id}", work::find::<OfOrganization>)
             .named(

@@ -6,6 +6,7 @@ use actix_web::http::Method;
 use domain::chat::Role;
 use domain::delivery::{DeliveryStep, FailureText};
 use domain::id::{MessageId, ParticipantId};
+use domain::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::harness::Api;
@@ -75,6 +76,61 @@ async fn what_an_agent_owes_is_told_with_its_attempts() {
     let done = api.get(&api.ann, &one).await;
     assert_eq!((&done.data()["state"], &done.data()["flags"]), (&json!("processed"), &json!([])));
     assert!(done.data()["processed_at"].is_string());
+}
+
+#[actix_web::test]
+async fn work_is_summarized() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let (helper, scout) = (&api.helper, &api.scout);
+    let began = api.now();
+    for (agent, error) in
+        [(helper, Some("Error 529: busy")), (scout, Some("Error 530: busy")), (helper, None)]
+    {
+        let message = api.mention(api.ann.caller, chat, agent, "do it").await;
+        let message = MessageId::parse(&message).unwrap();
+        let failed = |error: &str| DeliveryStep::Fail(FailureText::new(error.to_owned()).unwrap());
+        for step in error.into_iter().flat_map(|error| [DeliveryStep::Begin, failed(error)]) {
+            api.world.deliveries.advance(agent.caller, chat, message, step).await.unwrap();
+        }
+        api.world.clock.advance(Duration::from_secs(60));
+    }
+    let answer = api.get(&api.ann, "/work/summary").await;
+    let sums = |state: &str, count: u32, oldest: u64| {
+        let oldest = Timestamp::parse(&began).unwrap().plus(Duration::from_secs(oldest)).to_string();
+        json!({"state": state, "count": count, "oldest_at": oldest, "unanswered": 0, "stuck": 0, "failing": 0})
+    };
+    let of_helper = json!({
+        "agent": {"id": helper.id.to_string(), "handle": "ann/helper", "name": "Helper"},
+        "count": 2, "oldest_at": began, "by_state": [sums("new", 1, 120), sums("failed", 1, 0)],
+    });
+    let mut agents = [helper.id.to_string(), scout.id.to_string()];
+    agents.sort_unstable();
+    let data = answer.data();
+    assert_eq!((answer.status, &data["total"], &data["complete"]), (200, &json!(3), &json!(true)));
+    assert_eq!(data["by_state"], json!([sums("new", 1, 120), sums("failed", 2, 0)]));
+    assert_eq!((&data["by_agent"][0], data["by_agent"].as_array().unwrap().len()), (&of_helper, 2));
+    let expected = json!([{
+        "error": "Error #: busy", "filter": ": busy", "count": 2, "oldest_at": began, "agent_ids": agents,
+    }]);
+    assert_eq!((&data["by_error"], &data["omitted_errors"]), (&expected, &json!(0)));
+
+    let filtered = api.get(&api.ann, &format!("/work/summary?state=failed&agent_id={}", scout.id)).await;
+    assert_eq!(
+        (&filtered.data()["total"], &filtered.data()["by_error"][0]["error"]),
+        (&json!(1), &json!("Error 530: busy"))
+    );
+    let by_error = api.get(&api.ann, "/work/summary?error=529").await;
+    assert_eq!(by_error.data()["total"], 1);
+    let of_all = api.get(&api.ann, "/organization/work/summary").await;
+    assert_eq!((&of_all.data()["total"], &of_all.data()["by_error"]), (&json!(3), &json!(null)));
+    assert_eq!(api.get(&api.bob, "/work/summary").await.data()["total"], 0);
+    let refused = api.get(&api.ann, "/organization/work/summary?error=busy").await;
+    assert_eq!(refused.refusal(), (422, "validation_error", vec!["/error"]));
+    let refused = api.get(&api.ann, "/work/summary?limit=2&state=lost").await;
+    assert_eq!(refused.refusal(), (422, "validation_error", vec!["/limit", "/state"]));
+    let cat = api.world.colleague("cat", "ann").await;
+    assert_eq!(api.get(&cat, "/organization/work/summary").await.code(), (403, "forbidden"));
 }
 
 #[actix_web::test]

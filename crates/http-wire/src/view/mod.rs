@@ -21,6 +21,7 @@ mod session;
 mod usage;
 mod user;
 mod work;
+mod work_summary;
 
 use std::fmt::Display;
 
@@ -54,6 +55,7 @@ pub use session::{OpenSessionView, SessionView};
 pub use usage::{TokensView, TreeMetadata, UsageMetadata, UsageView};
 pub use user::ProfileView;
 pub use work::{ChangedWorkView, RetriedWorkView, WorkItemView};
+pub use work_summary::WorkSummaryView;
 
 /// A value that goes out as the text by which it shows itself: ids and instants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

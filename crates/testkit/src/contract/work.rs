@@ -19,12 +19,12 @@ use uuid::Uuid;
 use super::messages::{ann_and_bot, first};
 use crate::{TestAgent, TestUser, World};
 
-fn failed(error: &str) -> DeliveryStep {
+pub(super) fn failed(error: &str) -> DeliveryStep {
     DeliveryStep::Fail(FailureText::new(error.to_owned()).unwrap())
 }
 
 /// Sends a text for an agent, who then takes these steps; a minute passes before each of them.
-async fn work(
+pub(super) async fn work(
     world: &World,
     (sender, chat): (&TestUser, ChatId),
     agent: &TestAgent,
@@ -39,12 +39,12 @@ async fn work(
     message
 }
 
-fn minutes(world: &World, number: u64) {
+pub(super) fn minutes(world: &World, number: u64) {
     world.clock.advance(Duration::from_secs(60 * number));
 }
 
 /// The items of a scope, read in pages of two.
-async fn items(world: &World, scope: WorkScope, filter: &WorkFilter) -> Vec<WorkItem> {
+pub(super) async fn items(world: &World, scope: WorkScope, filter: &WorkFilter) -> Vec<WorkItem> {
     let (mut items, mut after) = (Vec::new(), None);
     loop {
         let request = PageRequest { slice: Slice::After { after, limit: 2 }, count: false };
