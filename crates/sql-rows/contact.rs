@@ -11,12 +11,30 @@ use domain::contact::{
     Contact, ContactOf, ContactRequest, NewRequest, Party, Profile, RequestMessage, RequestStatus,
 };
 use domain::id::{AgentId, ContactId, ContactRequestId, ParticipantId, UserId};
+use domain::page::{Page, PageRequest, Position};
+use domain::text::NamePart;
 use domain::time::Timestamp;
 use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::row::{self, At, Id};
 use crate::schema::{agents, contact_requests, contacts, users};
+
+/// A page of contacts, of which `name` chooses some. Without a name, the rows are those of the page and one more.
+pub(super) fn page_of_contacts(
+    mut rows: Vec<Contact>,
+    name: Option<&NamePart>,
+    page: &PageRequest,
+    total: Option<u64>,
+) -> Page<Contact> {
+    let position = |contact: &Contact| Position::at(contact.created_at.micros(), contact.id);
+    let Some(name) = name else { return Page::from_overfetch(rows, page, total, position) };
+    rows.retain(|contact| {
+        let with = &contact.with;
+        name.is_in([with.name.as_str(), with.handle.as_str()])
+    });
+    Page::of_all(rows, page, position)
+}
 
 /// Selects pending requests with the exact condition of the partial indexes.
 pub(super) fn is_pending() -> diesel::expression::SqlLiteral<Bool> {

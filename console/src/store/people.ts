@@ -78,7 +78,7 @@ export async function peers(room?: Id): Promise<Peer[]> {
   for (let page = 1; page <= 5; page++) {
     const { data, metadata } = await call("listPeers", { query: { page, page_size: 100, ...(room ? { not_in_chat: room } : {}) } });
     all.push(...data);
-    if (page >= metadata.total_pages) break;
+    if (page >= (metadata.total_pages ?? 0)) break;
   }
   return all;
 }

@@ -744,9 +744,9 @@ export interface Operations {
   };
   listContacts: {
     path: {};
-    query: { page?: number; page_size?: number };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; q?: string };
     body: undefined;
-    answer: { data: ContactView[]; metadata: NumberedMetadata };
+    answer: { data: ContactView[]; metadata: PageMetadata };
   };
   sendContactRequest: {
     path: {};
@@ -798,9 +798,9 @@ export interface Operations {
   };
   listDirectory: {
     path: {};
-    query: { page?: number; page_size?: number };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; q?: string };
     body: undefined;
-    answer: { data: ListedAgentView[]; metadata: NumberedMetadata };
+    answer: { data: ListedAgentView[]; metadata: PageMetadata };
   };
   acceptInvitation: {
     path: {};
@@ -930,9 +930,9 @@ export interface Operations {
   };
   listPeers: {
     path: {};
-    query: { page?: number; page_size?: number; not_in_chat?: string; type?: "User" | "Agent" };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; not_in_chat?: string; type?: "User" | "Agent"; q?: string };
     body: undefined;
-    answer: { data: PeerView[]; metadata: NumberedMetadata };
+    answer: { data: PeerView[]; metadata: PageMetadata };
   };
   showProfile: {
     path: {};

@@ -30,6 +30,7 @@ use domain::organization::Authority;
 use domain::page::{PageRequest, Position, Slice};
 use domain::peer::{ListPeers, PeerRepository};
 use domain::store::OnCommit;
+use domain::text::NamePart;
 use domain::time::Timestamp;
 use domain::work::{WorkRepository, WorkThresholds};
 use testkit::{NOON, Stores, TestAgent, TestUser, World};
@@ -378,12 +379,19 @@ async fn a_page_takes_a_fixed_number_of_statements() {
 async fn a_network_is_found_by_indexes() {
     let mut heard = Overheard::open();
     let (ann, bot, chat, _) = at_work(&heard).await;
-    let (store, wanted) = (heard.store.clone(), ListPeers { not_in_chat: Some(chat), kind: None });
+    let store = heard.store.clone();
+    let all = ListPeers { not_in_chat: Some(chat), ..ListPeers::default() };
+    let part = NamePart::new("bo");
+    let named = ListPeers { name: part.clone(), ..all.clone() };
     for caller in [domain::caller::Caller::from(ann.caller), bot.caller.into()] {
-        store.peers(caller, wanted, NUMBERED).await.unwrap().unwrap();
-        heard.expect_no_table_scans("peers");
-        store.directory(caller, NUMBERED).await.unwrap();
-        heard.expect_no_table_scans("directory");
+        for (wanted, name) in [(&all, None), (&named, part.clone())] {
+            for page in [NUMBERED, after(NOON)] {
+                store.peers(caller, wanted.clone(), page.clone()).await.unwrap().unwrap();
+                heard.expect_no_table_scans("peers");
+                store.directory(caller, name.clone(), page).await.unwrap();
+                heard.expect_no_table_scans("directory");
+            }
+        }
     }
     heard.world.add(ann.caller, chat, heard.world.agent(&ann, "New").await.id.into(), Role::default()).await;
     heard.expect_no_table_scans("add");

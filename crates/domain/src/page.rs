@@ -159,6 +159,14 @@ impl<T> Page<T> {
         Self { rows, next, total }
     }
 
+    /// Makes a page from all rows behind the position of the request, of a list that is searched row by row.
+    pub fn of_all(rows: Vec<T>, request: &PageRequest, position: impl Fn(&T) -> Position) -> Self {
+        let total = request.count.then_some(rows.len() as u64);
+        let passed = usize::try_from(request.slice.offset()).unwrap_or(usize::MAX);
+        let rows = rows.into_iter().skip(passed).take(request.slice.limit() as usize + 1).collect();
+        Self::from_overfetch(rows, request, total, position)
+    }
+
     /// Makes a page from its rows; `more` is set if others follow.
     pub fn part(rows: Vec<T>, more: bool, total: Option<u64>, position: impl Fn(&T) -> Position) -> Self {
         let next = if more { rows.last().map(position) } else { None };
@@ -204,6 +212,21 @@ mod tests {
         ] {
             assert_eq!(PageRequest { slice, count }.max_bytes(), bytes);
         }
+    }
+
+    #[test]
+    fn a_page_of_all_rows_is_cut_out() {
+        let position = |key: &i64| Position::at(*key, RecordId::NIL);
+        let page = |slice, count| Page::of_all(vec![1, 2, 3, 4, 5], &PageRequest { slice, count }, position);
+        let second = page(Slice::Numbered { number: 2, size: 2 }, true);
+        assert_eq!(
+            (second.rows, second.next.map(|next| next.key), second.total),
+            (vec![3, 4], Some(4), Some(5))
+        );
+        let last = page(Slice::Numbered { number: 3, size: 2 }, true);
+        assert_eq!((last.rows, last.next, last.total), (vec![5], None, Some(5)));
+        let first = page(Slice::After { after: None, limit: 4 }, false);
+        assert_eq!((first.rows.len(), first.next.map(|next| next.key), first.total), (4, Some(4), None));
     }
 
     #[test]

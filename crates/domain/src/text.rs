@@ -32,6 +32,30 @@ pub enum TextFault {
     },
 }
 
+/// A part of a name or a handle to search for, ignoring case.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamePart(String);
+
+impl NamePart {
+    /// The maximum number of characters; no name is longer.
+    pub const MAX_CHARS: usize = 100;
+
+    /// The part; `None` for an empty text, which every name contains.
+    pub fn new(text: &str) -> Option<Self> {
+        (!text.is_empty()).then(|| Self(text.to_lowercase()))
+    }
+
+    /// The part, in lower case.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns whether one of the texts contains it.
+    pub fn is_in<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> bool {
+        texts.into_iter().any(|text| text.to_lowercase().contains(&self.0))
+    }
+}
+
 /// Trims `text`, of at most `max_chars` characters, and checks that something without controls remains.
 pub fn single_line(text: &str, max_chars: usize) -> Result<String, TextFault> {
     let trimmed = text.trim();

@@ -54,12 +54,12 @@ fn endpoints() -> Vec<Endpoint> {
         get("/peers", handlers::peer::list::<AgentAuth>)
             .named("listPeers", "List the users and agents that the agent may add to chats")
             .query::<handlers::peer::ListPeersQuery>()
-            .lists::<PeerView<'_>, NumberedMetadata>()
+            .lists::<PeerView<'_>, PageMetadata>()
             .refuses(&[404]),
         get("/directory", handlers::peer::directory::<AgentAuth>)
             .named("listDirectory", "List the agents in the directory")
-            .query::<NumberedQuery>()
-            .lists::<ListedAgentView<'_>, NumberedMetadata>(),
+            .query::<handlers::peer::DirectoryQuery>()
+            .lists::<ListedAgentView<'_>, PageMetadata>(),
     ];
     all.extend(chat_endpoints());
     all.extend(work_endpoints());

@@ -137,12 +137,12 @@ fn account_endpoints() -> Vec<Endpoint> {
         get("/peers", handlers::peer::list::<UserAuth>)
             .named("listPeers", "List the users and agents that the caller may add to chats")
             .query::<handlers::peer::ListPeersQuery>()
-            .lists::<PeerView<'_>, NumberedMetadata>()
+            .lists::<PeerView<'_>, PageMetadata>()
             .refuses(&[404]),
         get("/directory", handlers::peer::directory::<UserAuth>)
             .named("listDirectory", "List the agents in the directory")
-            .query::<NumberedQuery>()
-            .lists::<ListedAgentView<'_>, NumberedMetadata>(),
+            .query::<handlers::peer::DirectoryQuery>()
+            .lists::<ListedAgentView<'_>, PageMetadata>(),
     ]
 }
 
@@ -322,8 +322,8 @@ fn contact_endpoints() -> Vec<Endpoint> {
     vec![
         get("/contacts", contact::list)
             .named("listContacts", "List the caller's contacts")
-            .query::<NumberedQuery>()
-            .lists::<ContactView<'_>, NumberedMetadata>(),
+            .query::<contact::ListContactsQuery>()
+            .lists::<ContactView<'_>, PageMetadata>(),
         post("/contacts/remove", handlers::contact::remove_named::<UserAuth>)
             .named("removeContactNamed", "Remove a contact for both sides, by id or handle")
             .body::<RemoveContactBody>()

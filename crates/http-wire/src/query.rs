@@ -8,12 +8,13 @@ use actix_web::web::{Data, Query};
 use actix_web::{FromRequest, HttpRequest};
 use domain::secret::Secret;
 use domain::store::StoreError;
+use domain::text::NamePart;
 use serde_json::{Value, json};
 
 use crate::cursor::CursorSeal;
 use crate::error::ApiError;
 use crate::openapi::Parameter;
-use crate::openapi::schema::{Schema, flag, positive, uuid, word};
+use crate::openapi::schema::{Schema, flag, positive, text, uuid, word};
 use crate::strict_json::{Faults, NOT_AN_ID, Rejected, UNKNOWN_WORD};
 
 /// The maximum number of items of one parameter; no parameter has that many choices.
@@ -206,6 +207,18 @@ impl QueryReader {
             let number = text.parse().unwrap_or(u32::MAX);
             (digits && number > 0).then_some(number)
         })
+    }
+
+    /// `q`: a part of a name or a handle.
+    pub fn name_part(&mut self) -> Result<Option<NamePart>, Rejected> {
+        let part = self.parsed(
+            "q",
+            text().max(NamePart::MAX_CHARS),
+            "Part of the name or handle, ignoring case.",
+            "should be at most 100 character(s)",
+            |text| (text.chars().count() <= NamePart::MAX_CHARS).then(|| NamePart::new(text)),
+        );
+        Ok(part?.flatten())
     }
 
     /// Records a fault of the parameter.

@@ -209,7 +209,7 @@ macro_rules! contract_tests {
             a_secret_never_changes,
         }
         $crate::contract_tests! { @area $make, peers:
-            peers_are_those_who_may_be_added, pages_of_peers_have_totals, rooms_are_left_out, the_directory_is_for_all,
+            peers_are_those_who_may_be_added, pages_of_peers_have_totals, peers_are_searched_and_read_by_cursor, contacts_are_searched_by_name, rooms_are_left_out, the_directory_is_for_all,
             colleagues_and_what_they_share_are_peers, contacts_are_peers,
         }
         $crate::contract_tests! { @area $make, chats:

@@ -385,7 +385,7 @@ impl Fixture {
             let scope = WorkScope::OwnedBy(user.id);
             note(seen, world.usage.list(scope, UsageFilter::default(), group, ALL).await);
         }
-        note(seen, world.contacts.list(caller, ALL).await);
+        note(seen, world.contacts.list(caller, None, ALL).await);
         note(seen, world.contacts.received_by_user(caller, ALL).await);
         note(seen, world.contacts.sent(caller, SentFilter::All, ALL).await);
         note(seen, world.memories.list_for_human(caller, MemoriesOfHuman::default(), ALL).await);
@@ -403,8 +403,8 @@ impl Fixture {
             note(seen, world.deliveries.list(caller, *chat, filter, Order::Ascending, ALL).await);
         }
         note(seen, world.peers.list(caller, ListPeers::default(), ALL).await);
-        note(seen, world.peers.directory(caller, ALL).await);
-        note(seen, world.contacts.list(caller, ALL).await);
+        note(seen, world.peers.directory(caller, None, ALL).await);
+        note(seen, world.contacts.list(caller, None, ALL).await);
         note(seen, world.contacts.received_by_agent(caller, ALL).await);
         note(seen, world.memories.list_for_agent(caller, MemoriesOfAgent::default(), ALL).await);
     }

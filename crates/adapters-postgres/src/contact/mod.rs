@@ -24,6 +24,7 @@ use domain::contact::{
 use domain::id::{ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
+use domain::text::NamePart;
 use domain::time::Timestamp;
 use futures_util::FutureExt;
 
@@ -76,9 +77,13 @@ impl ContactRepository for PostgresStore {
     async fn list_contacts(
         &self,
         owner: ParticipantId,
+        name: Option<NamePart>,
         page: PageRequest,
     ) -> Result<Page<Contact>, StoreError> {
-        self.read((owner, page), |db, (owner, page)| read::contacts_on(db, *owner, page).boxed()).await
+        self.read((owner, name, page), |db, (owner, name, page)| {
+            read::contacts_on(db, *owner, name.as_ref(), page).boxed()
+        })
+        .await
     }
 
     async fn list_received(

@@ -8,11 +8,12 @@ use domain::caller::Caller;
 use domain::contact::{Acquaintance, Contact, ContactRequest, Handle, RequestStatus, Resolved, SentFilter};
 use domain::id::{ParticipantId, UserId};
 use domain::page::{Page, PageRequest, Position};
+use domain::text::NamePart;
 use domain::time::Timestamp;
 use futures_util::future::try_join;
 
 use super::load::{people_of_on, people_on, person_with_on};
-use super::row::{ContactRow, RequestRow};
+use super::row::{ContactRow, RequestRow, page_of_contacts};
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
@@ -38,18 +39,18 @@ pub(super) async fn resolve_on(db: &Db, viewer: Caller, handle: &Handle) -> Resu
     Ok(Some(Resolved { profile: person.profile, acquaintance }))
 }
 
+/// No index supports the search for a part of a name; the contacts are then examined one by one.
 pub(super) async fn contacts_on(
     db: &Db,
     owner: ParticipantId,
+    name: Option<&NamePart>,
     page: &PageRequest,
 ) -> Result<Page<Contact>, Fault> {
-    let (total, rows) =
-        try_join(count_contacts_on(db, owner, page.count), records_on(db, owner, page)).await?;
+    let total = count_contacts_on(db, owner, page.count && name.is_none());
+    let (total, rows) = try_join(total, records_on(db, owner, name.is_some(), page)).await?;
     let people = people_on(db, rows.iter().map(|row| row.contact_id.0)).await?;
     let rows = rows.iter().map(|row| row.to_contact(&people)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Page::from_overfetch(rows, page, total, |contact| {
-        Position::at(contact.created_at.micros(), contact.id)
-    }))
+    Ok(page_of_contacts(rows, name, page, total))
 }
 
 async fn count_contacts_on(mut db: &Db, owner: ParticipantId, wanted: bool) -> Result<Option<u64>, Fault> {
@@ -61,8 +62,13 @@ async fn count_contacts_on(mut db: &Db, owner: ParticipantId, wanted: bool) -> R
     Ok(Some(total.cast_unsigned()))
 }
 
-/// The records of a page and one more.
-async fn records_on(mut db: &Db, owner: ParticipantId, page: &PageRequest) -> Result<Vec<ContactRow>, Fault> {
+/// The records of a page and one more, or all behind its position.
+async fn records_on(
+    mut db: &Db,
+    owner: ParticipantId,
+    all: bool,
+    page: &PageRequest,
+) -> Result<Vec<ContactRow>, Fault> {
     let mut rows = contacts::table
         .filter(contacts::owner_id.eq(owner.uuid()))
         .select(ContactRow::as_select())
@@ -74,12 +80,10 @@ async fn records_on(mut db: &Db, owner: ParticipantId, page: &PageRequest) -> Re
         let older = contacts::created_at.lt(key);
         rows = rows.filter(older.or(contacts::created_at.eq(key).and(contacts::id.lt(id.uuid()))));
     }
-    let rows = rows
-        .order((contacts::created_at.desc(), contacts::id.desc()))
-        .limit(i64::from(page.slice.limit()) + 1)
-        .offset(page.slice.offset())
-        .load(&mut db)
-        .await?;
+    if !all {
+        rows = rows.limit(i64::from(page.slice.limit()) + 1).offset(page.slice.offset());
+    }
+    let rows = rows.order((contacts::created_at.desc(), contacts::id.desc())).load(&mut db).await?;
     Ok(rows)
 }
 

@@ -4,19 +4,21 @@
 //! just that part, so the cost of a list is proportional to the network.
 
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::account::PersonName;
 use domain::caller::Caller;
 use domain::id::{ChatId, ParticipantKind};
 use domain::page::{Page, PageRequest, Position};
 use domain::peer::{ListPeers, Peer, PeerSource};
+use domain::text::NamePart;
+use domain::time::Timestamp;
 use futures_util::future::try_join;
 use uuid::Uuid;
 
 use crate::chat::load::membership_on;
 use crate::error::Fault;
-use crate::row;
+use crate::row::{self, At};
 use crate::run::Db;
 use crate::statement::{Statement, statement};
 
@@ -50,7 +52,8 @@ const EVERYBODYS: &str = "\
 const COLUMNS: &str = "found.id, found.kind, found.rank, \
     agent.name, coalesce(agent.handle, account.handle), account.first_name, account.last_name, \
     agent.description, agent.kind, agent.listed_in_directory, agent.is_global, agent.tags, \
-    EXISTS (SELECT 1 FROM contacts WHERE owner_id = ? AND contact_id = found.id)";
+    EXISTS (SELECT 1 FROM contacts WHERE owner_id = ? AND contact_id = found.id), \
+    coalesce(agent.created_at, account.created_at)";
 
 const ACCOUNTS: &str = "\
     LEFT JOIN agents AS agent ON agent.id = found.id AND agent.deleted_at IS NULL \
@@ -60,6 +63,9 @@ const ACCOUNTS: &str = "\
 /// A disabled user or agent is no peer.
 const ENABLED: &str =
     "agent.disabled_at IS NULL AND account.disabled_at IS NULL AND owner.disabled_at IS NULL";
+
+/// Those behind a position. The values are its rank, its time, and its id.
+const BEHIND: &str = "AND (found.rank, coalesce(agent.created_at, account.created_at), found.id) > (?, ?, ?)";
 
 const ORDER: &str = "ORDER BY found.rank, coalesce(agent.created_at, account.created_at), found.id";
 
@@ -78,6 +84,7 @@ type PeerTypes = (
     Nullable<Bool>,
     Nullable<Text>,
     Bool,
+    Timestamptz,
 );
 
 #[derive(Queryable)]
@@ -95,17 +102,20 @@ struct PeerRow {
     is_global: Option<bool>,
     tags: Option<String>,
     is_contact: bool,
+    created_at: At,
 }
 
 impl PeerRow {
-    fn into_peer(self) -> Result<Peer, Fault> {
+    fn into_peer(self) -> Result<(Peer, Position), Fault> {
         let id = row::participant_id(&self.kind, self.id)?;
+        let (key, text) = (self.created_at.0.micros(), self.rank.to_string());
+        let position = Position { key, text, id: id.into() };
         let name = match (self.name, self.first_name, self.last_name) {
             (Some(name), ..) => name,
             (None, Some(first), Some(last)) => PersonName { first, last }.full(),
             _ => return Err(Fault::Row(format!("the peer {id} without an account"))),
         };
-        Ok(Peer {
+        let peer = Peer {
             id,
             name,
             handle: self.handle,
@@ -116,21 +126,22 @@ impl PeerRow {
             tags: self.tags.map_or_else(|| Ok(Vec::new()), |tags| row::json(&tags))?,
             source: if self.rank == 0 { PeerSource::Registry } else { PeerSource::Contact },
             is_contact: self.is_contact,
-        })
+        };
+        Ok((peer, position))
     }
 }
 
 /// The selection of peers.
 #[derive(Clone, Copy)]
-enum Wanted {
-    Peers(ListPeers),
+enum Wanted<'a> {
+    Peers(&'a ListPeers),
     Directory,
 }
 
 pub(super) async fn peers_on(
     db: &Db,
     caller: Caller,
-    wanted: ListPeers,
+    wanted: &ListPeers,
     page: &PageRequest,
 ) -> Result<Option<Page<Peer>>, Fault> {
     if let Some(chat) = wanted.not_in_chat
@@ -138,14 +149,19 @@ pub(super) async fn peers_on(
     {
         return Ok(None);
     }
-    page_on(db, caller, Wanted::Peers(wanted), page).await.map(Some)
+    page_on(db, caller, Wanted::Peers(wanted), wanted.name.as_ref(), page).await.map(Some)
 }
 
-pub(super) async fn directory_on(db: &Db, caller: Caller, page: &PageRequest) -> Result<Page<Peer>, Fault> {
-    page_on(db, caller, Wanted::Directory, page).await
+pub(super) async fn directory_on(
+    db: &Db,
+    caller: Caller,
+    name: Option<&NamePart>,
+    page: &PageRequest,
+) -> Result<Page<Peer>, Fault> {
+    page_on(db, caller, Wanted::Directory, name, page).await
 }
 
-impl Wanted {
+impl Wanted<'_> {
     /// The statement from `FROM` on.
     fn text(self, caller: Caller) -> String {
         let registry = match (self, caller) {
@@ -195,33 +211,58 @@ impl Wanted {
     }
 }
 
-/// One numbered page, counted if requested.
-async fn page_on(db: &Db, caller: Caller, wanted: Wanted, page: &PageRequest) -> Result<Page<Peer>, Fault> {
-    let total = async { if page.count { count_on(db, caller, wanted).await.map(Some) } else { Ok(None) } };
-    let (total, rows) = try_join(total, rows_on(db, caller, wanted, page)).await?;
-    let rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
-    // Pages are numbered, so no position is needed to continue.
-    Ok(Page::from_overfetch(rows, page, total, |peer| Position::at(0, peer.id)))
+/// One page, counted if requested. No index supports the search for a part of a name; the rows, which are
+/// read in any case to be sorted, are then examined one by one.
+async fn page_on(
+    db: &Db,
+    caller: Caller,
+    wanted: Wanted<'_>,
+    name: Option<&NamePart>,
+    page: &PageRequest,
+) -> Result<Page<Peer>, Fault> {
+    let counts = page.count && name.is_none();
+    let total = async { if counts { count_on(db, caller, wanted).await.map(Some) } else { Ok(None) } };
+    let part = name.is_none().then(|| (i64::from(page.slice.limit()) + 1, page.slice.offset()));
+    let (total, rows) = try_join(total, rows_on(db, caller, wanted, page.slice.after(), part)).await?;
+    let mut rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
+    let position = |(_, position): &(Peer, Position)| position.clone();
+    let page = match name {
+        None => Page::from_overfetch(rows, page, total, position),
+        Some(name) => {
+            rows.retain(|(peer, _)| name.is_in([peer.name.as_str(), peer.handle.as_str()]));
+            Page::of_all(rows, page, position)
+        }
+    };
+    Ok(page.map(|(peer, _)| peer))
 }
 
-async fn count_on(mut db: &Db, caller: Caller, wanted: Wanted) -> Result<u64, Fault> {
+async fn count_on(mut db: &Db, caller: Caller, wanted: Wanted<'_>) -> Result<u64, Fault> {
     let counting = statement::<BigInt>(format!("SELECT count(*) FROM {}", wanted.text(caller)));
     let counted = wanted.bind(counting, caller).get_result::<i64>(&mut db).await?;
     Ok(counted.cast_unsigned())
 }
 
+/// The rows behind a position: all, or so many of them after so many others.
 async fn rows_on(
     mut db: &Db,
     caller: Caller,
-    wanted: Wanted,
-    page: &PageRequest,
+    wanted: Wanted<'_>,
+    after: Option<Position>,
+    part: Option<(i64, i64)>,
 ) -> Result<Vec<PeerRow>, Fault> {
     let found = wanted.text(caller);
-    let listing = statement::<PeerTypes>(format!("SELECT {COLUMNS} FROM {found} {ORDER} LIMIT ? OFFSET ?"))
-        .bind::<SqlUuid, _>(caller.participant().uuid());
-    let listing = wanted
-        .bind(listing, caller)
-        .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
-        .bind::<BigInt, _>(page.slice.offset());
+    let behind = if after.is_some() { BEHIND } else { "" };
+    let text = format!("SELECT {COLUMNS} FROM {found} {behind} {ORDER} LIMIT ? OFFSET ?");
+    let mut listing = statement::<PeerTypes>(text).bind::<SqlUuid, _>(caller.participant().uuid());
+    listing = wanted.bind(listing, caller);
+    if let Some(Position { key, text, id }) = after {
+        listing = listing
+            .bind::<Integer, _>(text.parse::<i32>().unwrap_or_default())
+            .bind::<Timestamptz, _>(At(Timestamp::from_micros(key)))
+            .bind::<SqlUuid, _>(id.uuid());
+    }
+    let listing = listing
+        .bind::<Nullable<BigInt>, _>(part.map(|(limit, _)| limit))
+        .bind::<BigInt, _>(part.map_or(0, |(_, offset)| offset));
     Ok(listing.load(&mut db).await?)
 }

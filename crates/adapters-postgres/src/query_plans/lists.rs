@@ -19,6 +19,7 @@ use domain::message::{Anchor, HistoryFilter, Kinds, MessageKind, MessageReposito
 use domain::organization::Authority;
 use domain::page::{Order, PageRequest};
 use domain::peer::{ListPeers, PeerRepository};
+use domain::text::NamePart;
 use domain::time::Timestamp;
 
 use super::fill::{MESSAGE, ROOM, at, id};
@@ -154,10 +155,14 @@ impl Watched {
         let network = 20 * (300 + self.size.users);
         for caller in [Caller::from(ann.caller), bot.caller.into()] {
             for not_in_chat in [None, Some(chat)] {
-                let wanted = ListPeers { not_in_chat, kind: None };
-                self.costs("peers", network, store.peers(caller, wanted, FIRST)).await.unwrap().unwrap();
+                for (name, page) in [(None, FIRST), (None, after(at(1))), (NamePart::new("7"), FIRST)] {
+                    let wanted = ListPeers { not_in_chat, kind: None, name };
+                    self.costs("peers", network, store.peers(caller, wanted, page)).await.unwrap().unwrap();
+                }
             }
-            self.costs("directory", network, store.directory(caller, FIRST)).await.unwrap();
+            for name in [None, NamePart::new("7")] {
+                self.costs("directory", network, store.directory(caller, name, FIRST)).await.unwrap();
+            }
         }
     }
 
@@ -167,7 +172,12 @@ impl Watched {
         // Without statistics all own rows may be sorted.
         let own = 400 + self.size.users;
         for page in [FIRST, after(at(self.size.users / 2))] {
-            self.costs("contacts", own, store.list_contacts(viewer, page.clone())).await.unwrap();
+            for name in [None, NamePart::new("7")] {
+                // A search reads the other side of each.
+                let rows = if name.is_some() { 10 * own } else { own };
+                let reading = store.list_contacts(viewer, name, page.clone());
+                self.costs("contacts", rows, reading).await.unwrap();
+            }
             self.costs("received", own, store.list_received(viewer, never, page.clone())).await.unwrap();
             let all = store.list_received_by_all_of(ann.id, never, page.clone());
             self.costs("received by all", own, all).await.unwrap();

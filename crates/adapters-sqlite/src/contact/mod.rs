@@ -22,6 +22,7 @@ use domain::contact::{
 use domain::id::{ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
 use domain::store::{OnCommit, StoreError};
+use domain::text::NamePart;
 use domain::time::Timestamp;
 
 use crate::SqliteStore;
@@ -73,9 +74,10 @@ impl ContactRepository for SqliteStore {
     async fn list_contacts(
         &self,
         owner: ParticipantId,
+        name: Option<NamePart>,
         page: PageRequest,
     ) -> Result<Page<Contact>, StoreError> {
-        self.read(move |connection| read::contacts_on(connection, owner, page)).await
+        self.read(move |connection| read::contacts_on(connection, owner, name.as_ref(), &page)).await
     }
 
     async fn list_received(

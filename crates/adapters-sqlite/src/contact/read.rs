@@ -8,10 +8,11 @@ use domain::caller::Caller;
 use domain::contact::{Acquaintance, Contact, ContactRequest, Handle, RequestStatus, Resolved, SentFilter};
 use domain::id::{ParticipantId, UserId};
 use domain::page::{Page, PageRequest, Position};
+use domain::text::NamePart;
 use domain::time::Timestamp;
 
 use super::load::{people_of_on, people_on, person_with_on};
-use super::row::{ContactRow, RequestRow};
+use super::row::{ContactRow, RequestRow, page_of_contacts};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{contact_requests, contacts};
@@ -40,14 +41,19 @@ pub(super) fn resolve_on(
     Ok(Some(Resolved { profile: person.profile, acquaintance }))
 }
 
+/// No index supports the search for a part of a name; the contacts are then examined one by one.
 pub(super) fn contacts_on(
     connection: &mut SqliteConnection,
     owner: ParticipantId,
-    page: PageRequest,
+    name: Option<&NamePart>,
+    page: &PageRequest,
 ) -> Result<Page<Contact>, Fault> {
     let own = contacts::table.filter(contacts::owner_id.eq(row::bytes(owner.uuid())));
-    let total =
-        if page.count { Some(own.clone().select(count_star()).get_result::<i64>(connection)?) } else { None };
+    let total = if page.count && name.is_none() {
+        Some(own.clone().select(count_star()).get_result::<i64>(connection)?)
+    } else {
+        None
+    };
     let mut rows = own.select(ContactRow::as_select()).into_boxed();
     if let Some(Position { key, id, .. }) = page.slice.after() {
         // The first condition is redundant; it lets the index scan start at the right row.
@@ -56,16 +62,13 @@ pub(super) fn contacts_on(
         rows =
             rows.filter(older.or(contacts::created_at.eq(key).and(contacts::id.lt(row::bytes(id.uuid())))));
     }
-    let rows = rows
-        .order((contacts::created_at.desc(), contacts::id.desc()))
-        .limit(i64::from(page.slice.limit()) + 1)
-        .offset(page.slice.offset())
-        .load(connection)?;
+    if name.is_none() {
+        rows = rows.limit(i64::from(page.slice.limit()) + 1).offset(page.slice.offset());
+    }
+    let rows = rows.order((contacts::created_at.desc(), contacts::id.desc())).load(connection)?;
     let people = people_on(connection, rows.iter().map(|row| row.contact_id.0))?;
     let rows = rows.iter().map(|row| row.to_contact(&people)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Page::from_overfetch(rows, &page, total.map(i64::cast_unsigned), |contact| {
-        Position::at(contact.created_at.micros(), contact.id)
-    }))
+    Ok(page_of_contacts(rows, name, page, total.map(i64::cast_unsigned)))
 }
 
 /// The selection of requests.

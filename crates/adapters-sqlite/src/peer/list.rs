@@ -11,6 +11,7 @@ use domain::caller::Caller;
 use domain::id::{ChatId, ParticipantKind};
 use domain::page::{Page, PageRequest, Position};
 use domain::peer::{ListPeers, Peer, PeerSource};
+use domain::text::NamePart;
 use uuid::Uuid;
 
 use crate::chat::load::membership_on;
@@ -48,7 +49,8 @@ const EVERYBODYS: &str = "\
 const COLUMNS: &str = "found.id, found.kind, found.rank, \
     agent.name, coalesce(agent.handle, user.handle) AS handle, user.first_name, user.last_name, \
     agent.description, agent.kind AS runs, agent.listed_in_directory AS listed, agent.is_global, agent.tags, \
-    EXISTS (SELECT 1 FROM contacts WHERE owner_id = ?1 AND contact_id = found.id) AS is_contact";
+    EXISTS (SELECT 1 FROM contacts WHERE owner_id = ?1 AND contact_id = found.id) AS is_contact, \
+    coalesce(agent.created_at, user.created_at) AS created_at";
 
 const ACCOUNTS: &str = "\
     LEFT JOIN agents AS agent ON agent.id = found.id AND agent.deleted_at IS NULL \
@@ -57,6 +59,9 @@ const ACCOUNTS: &str = "\
 
 /// A disabled user or agent is no peer.
 const ENABLED: &str = "agent.disabled_at IS NULL AND user.disabled_at IS NULL AND owner.disabled_at IS NULL";
+
+/// Those behind a position.
+const BEHIND: &str = "AND (found.rank, coalesce(agent.created_at, user.created_at), found.id) > (?7, ?8, ?9)";
 
 const ORDER: &str = "ORDER BY found.rank, coalesce(agent.created_at, user.created_at), found.id";
 
@@ -88,17 +93,20 @@ struct PeerRow {
     tags: Option<String>,
     #[diesel(sql_type = Bool)]
     is_contact: bool,
+    #[diesel(sql_type = BigInt)]
+    created_at: i64,
 }
 
 impl PeerRow {
-    fn into_peer(self) -> Result<Peer, Fault> {
+    fn into_peer(self) -> Result<(Peer, Position), Fault> {
         let id = row::participant_id(&self.kind, self.id.0)?;
+        let position = Position { key: self.created_at, text: self.rank.to_string(), id: id.into() };
         let name = match (self.name, self.first_name, self.last_name) {
             (Some(name), ..) => name,
             (None, Some(first), Some(last)) => PersonName { first, last }.full(),
             _ => return Err(Fault::Row(format!("the peer {id} without an account"))),
         };
-        Ok(Peer {
+        let peer = Peer {
             id,
             name,
             handle: self.handle,
@@ -109,7 +117,8 @@ impl PeerRow {
             tags: self.tags.map_or_else(|| Ok(Vec::new()), |tags| row::json(&tags))?,
             source: if self.rank == 0 { PeerSource::Registry } else { PeerSource::Contact },
             is_contact: self.is_contact,
-        })
+        };
+        Ok((peer, position))
     }
 }
 
@@ -122,8 +131,8 @@ struct Counted {
 pub(super) fn peers_on(
     connection: &mut SqliteConnection,
     caller: Caller,
-    wanted: ListPeers,
-    page: PageRequest,
+    wanted: &ListPeers,
+    page: &PageRequest,
 ) -> Result<Option<Page<Peer>>, Fault> {
     if let Some(chat) = wanted.not_in_chat
         && membership_on(connection, caller.participant(), chat)?.is_none()
@@ -151,54 +160,76 @@ pub(super) fn peers_on(
          WHERE id <> ?1 GROUP BY id, kind) AS found {ACCOUNTS} \
          WHERE coalesce(agent.id, user.id) IS NOT NULL AND {ENABLED} AND {absent} {kind}"
     );
-    page_on(connection, &found, caller, wanted.not_in_chat.map(ChatId::uuid), page).map(Some)
+    let (chat, name) = (wanted.not_in_chat.map(ChatId::uuid), wanted.name.as_ref());
+    page_on(connection, &found, caller, chat, name, page).map(Some)
 }
 
 pub(super) fn directory_on(
     connection: &mut SqliteConnection,
     caller: Caller,
-    page: PageRequest,
+    name: Option<&NamePart>,
+    page: &PageRequest,
 ) -> Result<Page<Peer>, Fault> {
     let found = format!(
         "FROM (SELECT id, 'Agent' AS kind, 0 AS rank FROM agents INDEXED BY agents_listed \
          WHERE listed_in_directory = 1 AND deleted_at IS NULL) AS found {ACCOUNTS} \
          WHERE {ENABLED} AND ?4 IS NULL"
     );
-    page_on(connection, &found, caller, None, page)
+    page_on(connection, &found, caller, None, name, page)
 }
 
-/// One numbered page of `found`, counted if requested.
+/// One page of `found`, counted if requested. No index supports the search for a part of a name; the rows
+/// of `found`, which are read in any case to be sorted, are then examined one by one.
 fn page_on(
     connection: &mut SqliteConnection,
     found: &str,
     caller: Caller,
     chat: Option<Uuid>,
-    page: PageRequest,
+    name: Option<&NamePart>,
+    page: &PageRequest,
 ) -> Result<Page<Peer>, Fault> {
-    let caller_id = row::bytes(caller.participant().uuid());
-    let accountable = row::bytes(caller.accountable_user().uuid());
-    let organization = row::bytes(caller.organization().uuid());
-    let chat = chat.map(row::bytes);
-    let total = if page.count {
+    let caller_id = Id(caller.participant().uuid());
+    let accountable = Id(caller.accountable_user().uuid());
+    let organization = Id(caller.organization().uuid());
+    let chat = chat.map(Id);
+    let total = if page.count && name.is_none() {
         let counted = diesel::sql_query(format!("SELECT count(*) AS number {found}"))
-            .bind::<Binary, _>(&caller_id)
-            .bind::<Binary, _>(&accountable)
-            .bind::<Binary, _>(&organization)
-            .bind::<Nullable<Binary>, _>(&chat)
+            .bind::<Binary, _>(caller_id)
+            .bind::<Binary, _>(accountable)
+            .bind::<Binary, _>(organization)
+            .bind::<Nullable<Binary>, _>(chat)
             .get_result::<Counted>(connection)?;
         Some(counted.number.cast_unsigned())
     } else {
         None
     };
-    let rows = diesel::sql_query(format!("SELECT {COLUMNS} {found} {ORDER} LIMIT ?5 OFFSET ?6"))
-        .bind::<Binary, _>(&caller_id)
-        .bind::<Binary, _>(&accountable)
-        .bind::<Binary, _>(&organization)
-        .bind::<Nullable<Binary>, _>(&chat)
-        .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
-        .bind::<BigInt, _>(page.slice.offset())
-        .load::<PeerRow>(connection)?;
-    let rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
-    // Pages are numbered, so no position is needed to continue.
-    Ok(Page::from_overfetch(rows, &page, total, |peer| Position::at(0, peer.id)))
+    let after = page.slice.after();
+    let behind = if after.is_some() { BEHIND } else { "" };
+    let (limit, offset) =
+        if name.is_some() { (-1, 0) } else { (i64::from(page.slice.limit()) + 1, page.slice.offset()) };
+    let mut rows = diesel::sql_query(format!("SELECT {COLUMNS} {found} {behind} {ORDER} LIMIT ?5 OFFSET ?6"))
+        .into_boxed()
+        .bind::<Binary, _>(caller_id)
+        .bind::<Binary, _>(accountable)
+        .bind::<Binary, _>(organization)
+        .bind::<Nullable<Binary>, _>(chat)
+        .bind::<BigInt, _>(limit)
+        .bind::<BigInt, _>(offset);
+    if let Some(Position { key, text, id }) = after {
+        rows = rows
+            .bind::<BigInt, _>(text.parse::<i64>().unwrap_or_default())
+            .bind::<BigInt, _>(key)
+            .bind::<Binary, _>(Id(id.uuid()));
+    }
+    let rows = rows.load::<PeerRow>(connection)?;
+    let mut rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
+    let position = |(_, position): &(Peer, Position)| position.clone();
+    let page = match name {
+        None => Page::from_overfetch(rows, page, total, position),
+        Some(name) => {
+            rows.retain(|(peer, _)| name.is_in([peer.name.as_str(), peer.handle.as_str()]));
+            Page::of_all(rows, page, position)
+        }
+    };
+    Ok(page.map(|(peer, _)| peer))
 }

@@ -8,6 +8,7 @@ use domain::caller::Caller;
 use domain::page::{Page, PageRequest};
 use domain::peer::{ListPeers, Peer, PeerRepository};
 use domain::store::StoreError;
+use domain::text::NamePart;
 
 pub(crate) use ties::ties_on;
 
@@ -21,10 +22,15 @@ impl PeerRepository for SqliteStore {
         wanted: ListPeers,
         page: PageRequest,
     ) -> Result<Option<Page<Peer>>, StoreError> {
-        self.read(move |connection| list::peers_on(connection, caller, wanted, page)).await
+        self.read(move |connection| list::peers_on(connection, caller, &wanted, &page)).await
     }
 
-    async fn directory(&self, caller: Caller, page: PageRequest) -> Result<Page<Peer>, StoreError> {
-        self.read(move |connection| list::directory_on(connection, caller, page)).await
+    async fn directory(
+        &self,
+        caller: Caller,
+        name: Option<NamePart>,
+        page: PageRequest,
+    ) -> Result<Page<Peer>, StoreError> {
+        self.read(move |connection| list::directory_on(connection, caller, name.as_ref(), &page)).await
     }
 }

@@ -6,6 +6,7 @@ use domain::contact::{
 };
 use domain::id::{ContactId, ContactRequestId, ParticipantId};
 use domain::store::OnCommit;
+use domain::text::NamePart;
 use domain::time::Timestamp;
 use testkit::NOON;
 use uuid::Uuid;
@@ -27,8 +28,10 @@ async fn lists_of_contacts_run_along_indexes() {
     let [ann_id, bot_id] = [ParticipantId::User(ann.id), ParticipantId::Agent(bot.id)];
 
     for page in [after(NOON + 1), NUMBERED] {
-        store.list_contacts(ann_id, page.clone()).await.unwrap();
-        heard.expect("contacts", &["contacts_listed"]);
+        for name in [None, NamePart::new("bo")] {
+            store.list_contacts(ann_id, name, page.clone()).await.unwrap();
+            heard.expect("contacts", &["contacts_listed"]);
+        }
         store.list_received(bot_id, never, page.clone()).await.unwrap();
         heard.expect("received by an agent", &["contact_requests_received"]);
         store.list_received_by_all_of(ben.id, never, page.clone()).await.unwrap();
@@ -112,7 +115,7 @@ async fn a_page_of_contacts_takes_a_fixed_number_of_statements() {
             heard.world.connect((ann.caller, "ann"), (friend.caller, &friend.handle)).await;
         }
         heard.statements.lock().unwrap().clear();
-        store.list_contacts(id, NUMBERED).await.unwrap();
+        store.list_contacts(id, None, NUMBERED).await.unwrap();
         store.list_sent(id, SentFilter::All, Timestamp::from_micros(NEVER), NUMBERED).await.unwrap();
         counts.push(heard.statements.lock().unwrap().len());
     }

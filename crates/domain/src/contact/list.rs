@@ -7,6 +7,7 @@ use crate::caller::{AgentCaller, Caller, UserCaller};
 use crate::id::ParticipantId;
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
+use crate::text::NamePart;
 
 /// The sent requests to list: all, or those with one status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -35,13 +36,14 @@ pub struct ListedContact {
 }
 
 impl ContactService {
-    /// The caller's contacts, newest first.
+    /// The caller's contacts, newest first, or those with `name` in their name or handle.
     pub async fn list(
         &self,
         caller: impl Into<Caller>,
+        name: Option<NamePart>,
         page: PageRequest,
     ) -> Result<Page<ListedContact>, StoreError> {
-        let page = self.contacts.list_contacts(caller.into().participant(), page).await?;
+        let page = self.contacts.list_contacts(caller.into().participant(), name, page).await?;
         Ok(page.map(|contact| {
             let online = self.presence.is_present(contact.with.id, contact.with.is_external);
             ListedContact { contact, online }

@@ -11,6 +11,7 @@ use crate::caller::Caller;
 use crate::id::{ContactId, ContactRequestId, ParticipantId, RecordId, UserId};
 use crate::page::{Page, PageRequest};
 use crate::store::{OnCommit, StoreError};
+use crate::text::NamePart;
 use crate::time::Timestamp;
 
 /// A request to be sent.
@@ -167,10 +168,11 @@ pub trait ContactRepository: Send + Sync {
         on_commit: OnCommit<Vec<ContactRequest>>,
     ) -> Result<Vec<ContactRequest>, StoreError>;
 
-    /// The contacts of `owner`.
+    /// The contacts of `owner` with `name` in their name or handle, newest first.
     async fn list_contacts(
         &self,
         owner: ParticipantId,
+        name: Option<NamePart>,
         page: PageRequest,
     ) -> Result<Page<Contact>, StoreError>;
 

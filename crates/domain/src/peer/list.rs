@@ -5,6 +5,7 @@ use super::service::{ListedPeer, PeerService};
 use crate::caller::Caller;
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
+use crate::text::NamePart;
 
 /// The reason why peers were not listed.
 #[derive(Debug, thiserror::Error)]
@@ -29,12 +30,13 @@ impl PeerService {
         Ok(self.with_presence(peers.ok_or(ListPeersError::ChatNotFound)?))
     }
 
-    /// The agents that their owners list in the directory.
+    /// The agents that their owners list in the directory, or those with `name` in their name or handle.
     pub async fn directory(
         &self,
         caller: impl Into<Caller>,
+        name: Option<NamePart>,
         page: PageRequest,
     ) -> Result<Page<ListedPeer>, StoreError> {
-        Ok(self.with_presence(self.peers.directory(caller.into(), page).await?))
+        Ok(self.with_presence(self.peers.directory(caller.into(), name, page).await?))
     }
 }

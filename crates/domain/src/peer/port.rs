@@ -7,6 +7,7 @@ use crate::caller::Caller;
 use crate::id::{ChatId, ParticipantId, ParticipantKind};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
+use crate::text::NamePart;
 
 /// A user or agent whom a caller may add to chats, as the caller sees them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,20 +35,21 @@ pub struct Peer {
 }
 
 /// The filters of a list of peers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ListPeers {
     /// Leaves out the participants of this chat.
     pub not_in_chat: Option<ChatId>,
     /// Users only, or agents only.
     pub kind: Option<ParticipantKind>,
+    /// Only those with this in their name or handle.
+    pub name: Option<NamePart>,
 }
 
 /// Peers.
 #[async_trait]
 pub trait PeerRepository: Send + Sync {
     /// The caller's peers, each once: those of the registry first, then those by contact only;
-    /// within both by age, then id. Pages are by number only. `None` if the caller is not in the
-    /// chat to be left out.
+    /// within both by age, then id. `None` if the caller is not in the chat to be left out.
     async fn peers(
         &self,
         caller: Caller,
@@ -55,7 +57,12 @@ pub trait PeerRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Option<Page<Peer>>, StoreError>;
 
-    /// The agents in the directory, oldest first, as `caller` sees them, including the caller
-    /// itself and agents that are no peers. Pages are by number only.
-    async fn directory(&self, caller: Caller, page: PageRequest) -> Result<Page<Peer>, StoreError>;
+    /// The agents in the directory with `name` in their name or handle, oldest first, as `caller` sees
+    /// them, including the caller itself and agents that are no peers.
+    async fn directory(
+        &self,
+        caller: Caller,
+        name: Option<NamePart>,
+        page: PageRequest,
+    ) -> Result<Page<Peer>, StoreError>;
 }

@@ -15,6 +15,6 @@ pub(crate) async fn list(
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
     let request = query.request();
-    let page = contacts.list(caller, request.clone()).await?;
+    let page = contacts.list(caller, None, request.clone()).await?;
     Ok(List::ok(page.rows.iter().map(AgentContactView::new), NumberedMetadata::of(&request, page.total)))
 }

@@ -32,7 +32,10 @@ async fn those_in_a_room_are_left_out() {
     assert_eq!(answer.column("handle"), ["ann"]);
     assert_eq!(
         answer.body["metadata"],
-        json!({"page": 1, "page_size": 100, "total_count": 1, "total_pages": 1})
+        json!({
+            "has_more": false, "limit": 100, "next_cursor": null,
+            "page": 1, "page_size": 100, "total_count": 1, "total_pages": 1,
+        })
     );
     assert_eq!(api.get(&api.rival, &path).await.code(), (404, "not_found"));
     let refused = api.get(&api.helper, "/peers?online=true").await;

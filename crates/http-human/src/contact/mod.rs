@@ -5,7 +5,7 @@ mod requests;
 mod resolve;
 mod send;
 
-pub(crate) use list::list;
+pub(crate) use list::{ListContactsQuery, list};
 pub(crate) use requests::{received, sent};
 pub(crate) use resolve::resolve;
 pub(crate) use send::send;

@@ -170,8 +170,17 @@ async fn inverse_requests_meet() {
             "email": "bob@example.org", "listed_in_directory": null, "tags": [],
         },
     });
-    let page = json!({"page": 1, "page_size": 20, "total_count": 1, "total_pages": 1});
+    let page = json!({
+        "has_more": false, "limit": 20, "next_cursor": null,
+        "page": 1, "page_size": 20, "total_count": 1, "total_pages": 1,
+    });
     assert_eq!(listed.body, json!({"data": [row], "metadata": page}));
+    for (query, count) in
+        [("q=BOB", 1), ("q=eve", 0), ("limit=1", 1), ("page=1&page_size=1", 1), ("page=2", 0)]
+    {
+        let found = api.get(&api.ann, &format!("/contacts?{query}")).await;
+        assert_eq!((found.status, found.data().as_array().unwrap().len()), (200, count), "{query}");
+    }
     assert_ne!(api.get(&api.bob, "/contacts").await.data()[0]["id"], *id);
 }
 

@@ -21,12 +21,18 @@ async fn peers_are_ones_agents_and_the_global_ones() {
     });
     assert_eq!(answer.data()[1], expected);
     assert_eq!(answer.data()[0]["online"], json!(false));
-    let expected = json!({"page": 1, "page_size": 20, "total_count": 3, "total_pages": 1});
+    let expected = json!({
+        "has_more": false, "limit": 20, "next_cursor": null,
+        "page": 1, "page_size": 20, "total_count": 3, "total_pages": 1,
+    });
     assert_eq!(answer.body["metadata"], expected);
 
     let second = api.get(&api.ann, "/peers?page=2&page_size=2&type=Agent").await;
     assert_eq!(second.column("handle"), ["bob/rival"]);
-    let expected = json!({"page": 2, "page_size": 2, "total_count": 3, "total_pages": 2});
+    let expected = json!({
+        "has_more": false, "limit": 2, "next_cursor": null,
+        "page": 2, "page_size": 2, "total_count": 3, "total_pages": 2,
+    });
     assert_eq!(second.body["metadata"], expected);
     assert_eq!(*api.get(&api.ann, "/peers?type=User").await.data(), json!([]));
 }
@@ -49,10 +55,48 @@ async fn those_in_a_room_are_left_out() {
         ("page=0", "/page"),
         ("page_size=x", "/page_size"),
         ("cursor=x", "/cursor"),
+        ("name=x", "/name"),
     ] {
         let refused = api.get(&api.ann, &format!("/peers?{query}")).await;
         assert_eq!(refused.refusal(), (422, "validation_error", vec![pointer]), "{query}");
     }
+}
+
+#[actix_web::test]
+async fn peers_and_the_directory_are_searched_and_read_by_cursor() {
+    let api = Api::new().await;
+    for (owner, agent) in [(&api.ann, &api.helper), (&api.ann, &api.scout), (&api.bob, &api.rival)] {
+        api.world.clock.advance(std::time::Duration::from_secs(1));
+        api.patch(owner, &format!("/agents/{}", agent.id), json!({"listed_in_directory": true})).await;
+    }
+    for (path, all) in [("/peers", &["Helper", "Scout"][..]), ("/directory", &["Helper", "Scout", "Rival"])] {
+        let first = api.get(&api.ann, &format!("{path}?limit=1")).await;
+        assert_eq!(first.body["metadata"].get("total_count"), None);
+        let (mut names, mut next) =
+            (first.column("name").concat(), first.body["metadata"]["next_cursor"].clone());
+        let cursor = next.as_str().unwrap().to_owned();
+        while let Some(cursor) = next.as_str() {
+            let rest = api.get(&api.ann, &format!("{path}?limit=1&cursor={cursor}")).await;
+            names += &rest.column("name").concat();
+            next = rest.body["metadata"]["next_cursor"].clone();
+        }
+        assert_eq!(names.len(), all.concat().len(), "{names}");
+        assert!(all.iter().all(|name| names.contains(name)), "{names}");
+        let found = api.get(&api.ann, &format!("{path}?q=ANN%2Fs")).await;
+        assert_eq!(
+            (found.column("name"), &found.body["metadata"]["total_count"]),
+            (vec!["Scout"], &json!(1))
+        );
+        assert_eq!(api.get(&api.ann, &format!("{path}?q=")).await.column("name").len(), all.len());
+        let other = api.get(&api.ann, &format!("{path}?q=x&cursor={cursor}")).await;
+        assert_eq!(other.refusal(), (422, "cursor_filter_mismatch", vec!["/cursor"]));
+        let foreign = api.get(&api.bob, &format!("{path}?cursor={cursor}")).await;
+        assert_eq!(foreign.refusal(), (422, "validation_error", vec!["/cursor"]));
+        let long = api.get(&api.ann, &format!("{path}?q={}", "x".repeat(101))).await;
+        assert_eq!(long.refusal(), (422, "validation_error", vec!["/q"]));
+    }
+    let numbered = api.get(&api.ann, "/peers?page=2&page_size=1").await;
+    assert_eq!(numbered.column("name").len(), 1);
 }
 
 #[actix_web::test]

@@ -251,7 +251,7 @@ pub async fn a_deleted_user_is_found_nowhere(world: World) {
     let stays = history.rows.into_iter().find(|message| message.id == sent.id).unwrap();
     assert!(format!("{stays:?}").contains("remember me"), "{stays:?}");
     assert!(format!("{stays:?}").contains("ann Example"), "{stays:?}");
-    assert_eq!(world.contacts.list(ben.caller, ALL).await.unwrap().total, Some(0));
+    assert_eq!(world.contacts.list(ben.caller, None, ALL).await.unwrap().total, Some(0));
     let command = AddParticipantCommand { candidate: ann.id.into(), role: Role::Member };
     let added = world.chats.add_participant(ben.caller, shared, command).await.unwrap_err();
     assert_eq!(added.to_string(), AddParticipantError::Refused(AddRefused::PeerNotFound).to_string());
@@ -348,7 +348,7 @@ pub async fn a_disabled_account_is_not_a_peer(world: World) {
         assert_eq!(page.total, u64::try_from(page.rows.len()).ok());
         page.rows.into_iter().map(|listed| listed.peer.name).collect::<Vec<_>>()
     };
-    let directory = async || world.peers.directory(ann.caller, ALL).await.unwrap().total;
+    let directory = async || world.peers.directory(ann.caller, None, ALL).await.unwrap().total;
     assert_eq!(peers().await, ["ben Example", "Bot", "Globe"]);
     set(&world, at(&bot), true).await;
     assert_eq!((peers().await, directory().await), (vec!["ben Example".into(), "Globe".into()], Some(1)));

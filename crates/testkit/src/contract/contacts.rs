@@ -72,7 +72,7 @@ async fn sent(world: &World, by: impl Into<Caller>, filter: SentFilter) -> Vec<R
 }
 
 async fn contacts_of(world: &World, who: impl Into<Caller>) -> Vec<String> {
-    let page = world.contacts.list(who, FIRST).await.unwrap();
+    let page = world.contacts.list(who, None, FIRST).await.unwrap();
     assert_eq!(page.total, Some(page.rows.len() as u64));
     page.rows.into_iter().map(|listed| listed.contact.with.handle).collect()
 }
@@ -169,8 +169,8 @@ pub async fn inverse_requests_are_approved(world: World) {
     assert_eq!((ben_has.owner, ben_has.contact.with.id), (ben_id, ann_id));
     assert_ne!(ann_has.contact.id, ben_has.contact.id);
     assert_eq!(ann_has.contact.request, Some(first.id));
-    assert_eq!(world.contacts.list(ann.caller, FIRST).await.unwrap().rows[0].contact, ann_has.contact);
-    assert_eq!(world.contacts.list(ben.caller, FIRST).await.unwrap().rows[0].contact, ben_has.contact);
+    assert_eq!(world.contacts.list(ann.caller, None, FIRST).await.unwrap().rows[0].contact, ann_has.contact);
+    assert_eq!(world.contacts.list(ben.caller, None, FIRST).await.unwrap().rows[0].contact, ben_has.contact);
     for user in [&ann, &ben] {
         assert_eq!(sent(&world, user.caller, SentFilter::All).await, [RequestStatus::Approved]);
         assert_eq!(world.contacts.received_by_user(user.caller, FIRST).await.unwrap().total, Some(0));
@@ -257,8 +257,8 @@ pub async fn removal_is_for_both_sides(world: World) {
     let stranger = world.user("eve").await;
     for round in 0..4 {
         world.connect((one.caller, one.handle.as_str()), (two.caller, two.handle.as_str())).await;
-        let own = world.contacts.list(one.caller, FIRST).await.unwrap().rows.remove(0).contact.id;
-        let theirs = world.contacts.list(two.caller, FIRST).await.unwrap().rows.remove(0).contact.id;
+        let own = world.contacts.list(one.caller, None, FIRST).await.unwrap().rows.remove(0).contact.id;
+        let theirs = world.contacts.list(two.caller, None, FIRST).await.unwrap().rows.remove(0).contact.id;
         // Neither a stranger nor an owner, nor by the id of the other side's record.
         for by in [Caller::from(stranger.caller), ann.caller.into(), ben.caller.into()] {
             for which in [WhichContact::Id(own.into()), WhichContact::Id(two.id.into()), handle(&two.handle)]
@@ -418,7 +418,7 @@ pub async fn contacts_are_listed_newest_first(world: World) {
     world.clock.advance(Duration::from_secs(1));
     world.connect((ann.caller, "ann"), (two.caller, &two.handle)).await;
     world.presence.connect(agent(&two));
-    let rows = world.contacts.list(ann.caller, FIRST).await.unwrap().rows;
+    let rows = world.contacts.list(ann.caller, None, FIRST).await.unwrap().rows;
     let names = rows.iter().map(|row| (row.contact.with.name.as_str(), row.online)).collect::<Vec<_>>();
     assert_eq!(names, [("Two", true), ("ben Example", false)]);
     let (agent_row, user_row) = (&rows[0].contact.with, &rows[1].contact.with);
@@ -426,9 +426,9 @@ pub async fn contacts_are_listed_newest_first(world: World) {
     assert_eq!((agent_row.email.as_deref(), agent_row.listed_in_directory), (None, Some(false)));
     assert_eq!((user_row.email.as_deref(), &user_row.description), (Some("ben@example.org"), &None));
     let first = PageRequest { slice: Slice::After { after: None, limit: 1 }, count: false };
-    let next = world.contacts.list(ann.caller, first).await.unwrap().next;
+    let next = world.contacts.list(ann.caller, None, first).await.unwrap().next;
     let rest = PageRequest { slice: Slice::After { after: next, limit: 9 }, count: false };
-    let rest = world.contacts.list(ann.caller, rest).await.unwrap();
+    let rest = world.contacts.list(ann.caller, None, rest).await.unwrap();
     assert_eq!((rest.rows.len(), rest.rows[0].contact.id, rest.total), (1, rows[1].contact.id, None));
     assert_eq!(contacts_of(&world, one.caller).await, Vec::<String>::new());
 
@@ -453,7 +453,7 @@ pub async fn a_deleted_agent_is_nobodys_contact(world: World) {
     let eve = world.user("eve").await;
     let received = world.ask(eve.caller, &one.handle).await.id;
     let others = world.ask(eve.caller, &two.handle).await.id;
-    let record = world.contacts.list(two.caller, FIRST).await.unwrap().rows[0].contact.id;
+    let record = world.contacts.list(two.caller, None, FIRST).await.unwrap().rows[0].contact.id;
     world.clock.advance(Duration::from_secs(1));
     world.publisher.take();
 

@@ -1,6 +1,7 @@
 //! Peers and the directory.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use domain::account::{AgentChanges, AgentMarks};
 use domain::caller::Caller;
@@ -9,6 +10,7 @@ use domain::contact::WhichContact;
 use domain::id::{AgentId, ParticipantId, ParticipantKind};
 use domain::page::{PageRequest, Slice};
 use domain::peer::{ListPeers, ListPeersError, ListedPeer, PeerSource};
+use domain::text::NamePart;
 
 use crate::{TestAgent, TestUser, World};
 
@@ -107,16 +109,117 @@ pub async fn pages_of_peers_have_totals(world: World) {
     assert_eq!(online.map(|listed| listed.peer.id.uuid()).collect::<Vec<_>>(), [houses.scout.id.uuid()]);
 }
 
+/// A cursor goes on from peers of the registry to those by contact, in the directory too; a search finds parts of names
+/// and of handles, and is paged like the whole list.
+pub async fn peers_are_searched_and_read_by_cursor(world: World) {
+    let houses = Houses::of(world).await;
+    let world = &houses.world;
+    let listed = AgentChanges { listed_in_directory: Some(true), ..AgentChanges::default() };
+    for (owner, agent) in
+        [(&houses.ben, &houses.rival), (&houses.ann, &houses.scout), (&houses.ben, &houses.globe)]
+    {
+        world.accounts.update_agent(owner.caller, agent.id, listed.clone()).await.unwrap();
+    }
+    let helper = houses.helper.caller;
+    world.connect((helper, &houses.helper.handle), (houses.rival.caller, &houses.rival.handle)).await;
+    let all = houses.peers(helper).await;
+    assert_eq!(names(&all), ["ann Example", "Scout", "Hermit", "Globe", "Rival"]);
+    assert_eq!(all[4].peer.source, PeerSource::Contact);
+    let cases: [(&str, &[&str], &[&str]); 7] = [
+        ("", &["ann Example", "Scout", "Hermit", "Globe", "Rival"], &["Scout", "Rival", "Globe"]),
+        ("O", &["Scout", "Globe"], &["Scout", "Globe"]),
+        // The slash is in the handles of agents only.
+        ("/", &["Scout", "Hermit", "Globe", "Rival"], &["Scout", "Rival", "Globe"]),
+        ("BEN/", &["Globe", "Rival"], &["Rival", "Globe"]),
+        ("rIvAl", &["Rival"], &["Rival"]),
+        ("%", &[], &[]),
+        ("\0", &[], &[]),
+    ];
+    for (text, expected, in_directory) in cases {
+        let wanted = ListPeers { name: NamePart::new(text), ..ListPeers::default() };
+        for limit in [1, 2, 9] {
+            let (mut peers, mut after) = (Vec::new(), None);
+            loop {
+                let part = PageRequest { slice: Slice::After { after, limit }, count: false };
+                let part = world.peers.list(helper, wanted.clone(), part).await.unwrap();
+                assert!(part.rows.len() <= limit as usize && part.total.is_none());
+                peers.extend(part.rows);
+                after = part.next;
+                if after.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(names(&peers), expected, "{text} by {limit}");
+            let (mut agents, mut after) = (Vec::new(), None);
+            loop {
+                let part = PageRequest { slice: Slice::After { after, limit }, count: false };
+                let name = NamePart::new(text);
+                let part = world.peers.directory(houses.hermit.caller, name, part).await.unwrap();
+                agents.extend(part.rows);
+                after = part.next;
+                if after.is_none() {
+                    break;
+                }
+            }
+            let mut found = names(&agents);
+            found.sort_unstable();
+            let mut expected = in_directory.to_vec();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{text} by {limit}");
+        }
+        let second = world.peers.list(helper, wanted, page(2, 2)).await.unwrap();
+        assert_eq!(names(&second.rows), expected.chunks(2).nth(1).unwrap_or_default(), "{text}");
+        assert_eq!(second.total, Some(expected.len() as u64), "{text}");
+    }
+}
+
+/// By a part of the name or the handle, by cursor and by page.
+pub async fn contacts_are_searched_by_name(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let two = world.agent(&ben, "Two").await;
+    world.connect((ann.caller, "ann"), (ben.caller, "ben")).await;
+    world.clock.advance(Duration::from_secs(1));
+    world.connect((ann.caller, "ann"), (two.caller, &two.handle)).await;
+    for (text, expected) in [
+        ("", &["Two", "ben Example"][..]),
+        ("BEN", &["Two", "ben Example"]),
+        ("example", &["ben Example"]),
+        ("tw", &["Two"]),
+        ("ben/", &["Two"]),
+        ("_", &[]),
+    ] {
+        let name = NamePart::new(text);
+        let (mut names, mut after) = (Vec::new(), None);
+        loop {
+            let part = PageRequest { slice: Slice::After { after, limit: 1 }, count: names.is_empty() };
+            let part = world.contacts.list(ann.caller, name.clone(), part).await.unwrap();
+            assert_eq!(part.total, names.is_empty().then_some(expected.len() as u64), "{text}");
+            names.extend(part.rows.into_iter().map(|listed| listed.contact.with.name));
+            after = part.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(names, expected, "{text}");
+        let second = PageRequest { slice: Slice::Numbered { number: 2, size: 1 }, count: true };
+        let second = world.contacts.list(ann.caller, name, second).await.unwrap();
+        assert_eq!(
+            (second.rows.len(), second.total),
+            (expected.len().saturating_sub(1), Some(expected.len() as u64))
+        );
+    }
+}
+
 /// Participants of the room are left out; a room of others is not found.
 pub async fn rooms_are_left_out(world: World) {
     let houses = Houses::of(world).await;
     let helper = houses.helper.caller;
     let chat = houses.world.chat(helper, &[houses.scout.id.into(), houses.ann.id.into()]).await;
-    let wanted = ListPeers { not_in_chat: Some(chat), kind: None };
-    let left = houses.world.peers.list(helper, wanted, page(1, 9)).await.unwrap();
+    let wanted = ListPeers { not_in_chat: Some(chat), ..ListPeers::default() };
+    let left = houses.world.peers.list(helper, wanted.clone(), page(1, 9)).await.unwrap();
     assert_eq!((names(&left.rows), left.total), (vec!["Hermit", "Globe"], Some(2)));
     houses.world.chats.remove_participant(houses.helper.caller, chat, houses.scout.id).await.unwrap();
-    let left = houses.world.peers.list(helper, wanted, page(1, 9)).await.unwrap();
+    let left = houses.world.peers.list(helper, wanted.clone(), page(1, 9)).await.unwrap();
     assert_eq!(names(&left.rows), ["Scout", "Hermit", "Globe"]);
     let stranger = houses.world.peers.list(houses.rival.caller, wanted, page(1, 9)).await;
     assert!(matches!(stranger, Err(ListPeersError::ChatNotFound)), "{stranger:?}");
@@ -137,7 +240,7 @@ pub async fn contacts_are_peers(world: World) {
         "a sibling's is not one's own"
     );
     let chat = world.chat(helper.caller, &[rival.id.into()]).await;
-    let wanted = ListPeers { not_in_chat: Some(chat), kind: None };
+    let wanted = ListPeers { not_in_chat: Some(chat), ..ListPeers::default() };
     let left = world.peers.list(helper.caller, wanted, page(1, 9)).await.unwrap();
     assert!(!names(&left.rows).contains(&"Rival"));
 
@@ -157,13 +260,13 @@ pub async fn the_directory_is_for_all(world: World) {
     let listed = AgentChanges { listed_in_directory: Some(true), ..AgentChanges::default() };
     houses.world.accounts.update_agent(houses.ben.caller, houses.rival.id, listed).await.unwrap();
     for caller in [Caller::from(houses.ann.caller), houses.helper.caller.into(), houses.rival.caller.into()] {
-        let found = houses.world.peers.directory(caller, page(1, 9)).await.unwrap();
+        let found = houses.world.peers.directory(caller, None, page(1, 9)).await.unwrap();
         assert_eq!((names(&found.rows), found.total), (vec!["Rival"], Some(1)));
     }
     let peers = houses.peers(houses.helper.caller).await;
     assert!(!peers.iter().any(|listed| listed.peer.id.uuid() == houses.rival.id.uuid()));
     houses.world.accounts.delete_agent(houses.ben.caller, houses.rival.id, false).await.unwrap();
-    let found = houses.world.peers.directory(houses.ann.caller, page(1, 9)).await.unwrap();
+    let found = houses.world.peers.directory(houses.ann.caller, None, page(1, 9)).await.unwrap();
     assert_eq!((found.rows.len(), found.total), (0, Some(0)));
     let gone =
         houses.world.accounts.delete_agent(houses.ben.caller, AgentId::new(uuid::Uuid::nil()), true).await;

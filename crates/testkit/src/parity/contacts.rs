@@ -4,9 +4,11 @@ use domain::contact::{
     Handle, RequestAction, RequestMessage, RequestStatus, SendRequest, SentFilter, WhichContact, WhichRequest,
 };
 use domain::id::ContactRequestId;
+use domain::text::NamePart;
 use uuid::Uuid;
 
 use super::cast::{Cast, Made, next};
+use super::people::PARTS;
 use super::{Act, nothing, played};
 
 impl Cast {
@@ -17,9 +19,10 @@ impl Cast {
             11 | 12 => self.remove_contact(),
             13 => self.resolve(),
             14 | 15 => {
+                let name = self.rng.maybe(&PARTS).and_then(NamePart::new);
                 let (caller, page) = (self.caller(), self.page("contacts"));
-                act!("list_contacts", |world, caller, page| {
-                    played(world.contacts.list(caller, page).await, |page| {
+                act!("list_contacts", |world, caller, name, page| {
+                    played(world.contacts.list(caller, name, page).await, |page| {
                         let mut made = page
                             .rows
                             .iter()

@@ -17,10 +17,14 @@ use domain::page::Order;
 use domain::peer::ListPeers;
 use domain::plan::{AssignPlan, OrganizationName, Plan, PlanName, WhichOrganization};
 use domain::ports::Clock;
+use domain::text::NamePart;
 
 use super::cast::{Cast, Made, next};
 use super::{Act, Played, nothing, played};
 use crate::{TestAgent, TestUser};
+
+/// Parts of names to search for.
+pub(super) const PARTS: [&str; 9] = ["bo", "B", "%", "_", "ü", "GR", "\\", "\0", ""];
 
 impl Cast {
     /// The clock goes on; now and then by so much that what was asked or remembered expires, or a deadline
@@ -261,9 +265,10 @@ impl Cast {
             5..8 => self.list_agents(),
             8..11 => self.list_peers(),
             _ => {
+                let name = self.rng.maybe(&PARTS).and_then(NamePart::new);
                 let (caller, page) = (self.caller(), self.page("directory"));
-                act!("directory", |world, caller, page| {
-                    played(world.peers.directory(caller, page).await, next("directory"))
+                act!("directory", |world, caller, name, page| {
+                    played(world.peers.directory(caller, name, page).await, next("directory"))
                 })
             }
         }
@@ -276,9 +281,8 @@ impl Cast {
             AgentSort::Name => "agents by name",
             AgentSort::Updated => "agents by change",
         };
-        let names = ["bo", "B", "%", "_", "ü", "GR", "\\", "\0", ""];
         let listing = AgentListing {
-            name: self.rng.maybe(&names).map(str::to_owned),
+            name: self.rng.maybe(&PARTS).map(str::to_owned),
             is_external: self.rng.maybe(&[true, true, false]),
             listed_in_directory: self.rng.flag(),
             sort,
@@ -295,6 +299,7 @@ impl Cast {
         let wanted = ListPeers {
             not_in_chat: self.rng.maybe(&[chat]),
             kind: self.rng.maybe(&[ParticipantKind::User, ParticipantKind::Agent]),
+            name: self.rng.maybe(&PARTS).and_then(NamePart::new),
         };
         let (caller, page) = (self.member(chat), self.page("peers"));
         act!("list_peers", |world, caller, wanted, page| {
