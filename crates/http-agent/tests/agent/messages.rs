@@ -26,7 +26,7 @@ async fn a_sent_text_tells_its_recipients() {
     assert_eq!((answer.status, answer.body), (201, expected));
 
     let next = api.get(&api.scout, &format!("{path}/next")).await;
-    let mentioned = |id: String, handle: &str, name: &Value, kind: &str| json!({"id": id, "handle": handle, "name": name, "username": handle, "kind": kind});
+    let mentioned = |id: String, of: &str, handle: &str, name: &Value, kind: &str| json!({"id": id, "type": of, "handle": handle, "name": name, "username": handle, "kind": kind});
     let ann_name = &next.data()["metadata"]["mentions"][1]["name"];
     let now = api.now();
     let expected = json!({"data": {
@@ -37,8 +37,8 @@ async fn a_sent_text_tells_its_recipients() {
         "inserted_at": now, "updated_at": now,
         "metadata": {
             "mentions": [
-                mentioned(api.scout.id.to_string(), "ann/scout", &json!("Scout"), "mention"),
-                mentioned(api.ann.id.to_string(), "ann", ann_name, "reference"),
+                mentioned(api.scout.id.to_string(), "Agent", "ann/scout", &json!("Scout"), "mention"),
+                mentioned(api.ann.id.to_string(), "User", "ann", ann_name, "reference"),
             ],
             "delivery_status": {}, "attempts": [],
         },

@@ -53,7 +53,7 @@ async fn a_human_sees_everything_newest_first_with_what_became_of_it() {
         "metadata": {
             "mentions": [{
                 "id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper",
-                "username": "ann/helper", "kind": "mention",
+                "username": "ann/helper", "kind": "mention", "type": "Agent",
             }],
             "status": "sent",
             "delivery_status": {api.helper.id.to_string(): {

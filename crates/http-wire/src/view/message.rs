@@ -31,7 +31,7 @@ pub struct MessageView<'a> {
     /// Always null: threads are not supported.
     #[schema(value_type = Option<String>)]
     thread_id: (),
-    /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the
+    /// For a text: `mentions` (`id`, `type`, `handle`, `name`, `kind`), `status`, `delivery_status` by agent, and `attempts`. For an event: the
     /// metadata that its sender set. In addition `cause`, if the message follows from another or may do so, `delegation`, if
     /// a human asks an agent of somebody else, `traceparent`, if the message is part of a trace, and `origin`, if the
     /// originator belongs to a different organization than the room.
@@ -290,6 +290,8 @@ struct MentionView<'a> {
     name: &'a str,
     username: &'a str,
     kind: &'static str,
+    #[serde(rename = "type")]
+    participant: &'static str,
 }
 
 impl<'a> MentionView<'a> {
@@ -300,6 +302,7 @@ impl<'a> MentionView<'a> {
             name: &mention.name,
             username: &mention.handle,
             kind: mention.kind.as_str(),
+            participant: mention.id.kind().as_str(),
         }
     }
 }

@@ -66,7 +66,7 @@ fn text() -> Message {
 
 #[test]
 fn a_text_as_its_mentioned_agent_gets_it() {
-    let mentioned = |number, handle: &str| json!({"id": id(number), "handle": handle, "name": "Helper", "username": handle, "kind": "mention"});
+    let mentioned = |number, handle: &str| json!({"id": id(number), "handle": handle, "name": "Helper", "username": handle, "kind": "mention", "type": "Agent"});
     let mut expected = json!({
         "id": id(5), "content": "hi", "message_type": "text", "chat_room_id": id(1), "thread_id": null,
         "sender_id": id(2), "sender_type": "User", "sender_name": "Ann", "sender_handle": "ann", "attachments": [],
