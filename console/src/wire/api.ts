@@ -684,7 +684,7 @@ export interface Operations {
   };
   listMessages: {
     path: { chat_id: string };
-    query: { cursor?: string; limit?: number; page?: number; page_size?: number; message_type?: "text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant"; message_types?: ("text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant")[]; exclude_message_types?: ("text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant")[]; since?: string; root?: string; after?: string; before?: string; around?: string };
+    query: { cursor?: string; limit?: number; page?: number; page_size?: number; message_type?: "text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant"; message_types?: ("text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant")[]; exclude_message_types?: ("text" | "tool_call" | "tool_result" | "thought" | "error" | "task" | "attention" | "system" | "participant")[]; since?: string; root?: string; after?: string; before?: string; around?: string; at?: string };
     body: undefined;
     answer: { data: MessageView[]; metadata: HistoryMetadata };
   };

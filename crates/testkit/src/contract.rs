@@ -238,7 +238,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, history:
             history_is_filtered_by_kind, a_position_remembers_since_when, an_instant_is_found_among_gaps,
-            surroundings_of_a_message,
+            surroundings_of_a_message, surroundings_of_an_instant,
             heavy_messages_end_a_page_early, long_errors_are_cut_where_they_are_shown,
             every_list_is_exact_while_eight_write,
         }

@@ -1,13 +1,17 @@
 //! The messages before, after, or around a message.
 
+use std::time::Duration;
+
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::filter::share;
 use domain::message::{Anchor, Kinds, Message, Surroundings, SurroundingsRefused};
 use domain::page::{Order, PAGE_BYTES};
+use domain::time::Timestamp;
 use futures_util::future::try_join;
 
+use super::history::floor_on;
 use super::load::{Records, part_on};
 use super::sequences::{SequenceRange, sequences_on};
 use crate::chat::load::standing_on;
@@ -23,13 +27,22 @@ pub(super) async fn surroundings_on(
     kinds: Kinds,
     limit: u32,
 ) -> Result<Result<Surroundings, SurroundingsRefused>, Fault> {
-    let (standing, sequence) =
-        try_join(standing_on(db, viewer, chat), sequence_on(db, chat, anchor.message())).await?;
+    let chat_messages = ChatMessages { chat, kinds };
+    let sequence = async {
+        match anchor {
+            Anchor::At(at) => chat_messages.sequence_at_on(db, at).await,
+            Anchor::After(id) | Anchor::Before(id) | Anchor::Around(id) => sequence_on(db, chat, id).await,
+        }
+    };
+    let (standing, sequence) = try_join(standing_on(db, viewer, chat), sequence).await?;
     if !standing.may_read() {
         return Ok(Err(SurroundingsRefused::ChatNotFound));
     }
-    let Some(sequence) = sequence else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
-    let chat_messages = ChatMessages { chat, kinds };
+    let Some(sequence) = sequence else {
+        let is_empty = matches!(anchor, Anchor::At(_));
+        let nothing = is_empty.then(Surroundings::default);
+        return Ok(nothing.ok_or(SurroundingsRefused::MessageNotFound));
+    };
     let limit = limit as usize;
     Ok(Ok(match anchor {
         Anchor::After(_) => {
@@ -44,7 +57,7 @@ pub(super) async fn surroundings_on(
                 try_join(chat_messages.read_on(db, Side::Before(sequence), limit), newer).await?;
             Surroundings { rows, has_older, has_newer: !newer.is_empty() }
         }
-        Anchor::Around(_) => chat_messages.around_on(db, sequence, limit).await?,
+        Anchor::Around(_) | Anchor::At(_) => chat_messages.around_on(db, sequence, limit).await?,
     }))
 }
 
@@ -88,6 +101,16 @@ impl ChatMessages {
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         sequences_on(db, self.chat, self.kinds, part, side.order(), (limit, 0)).await
+    }
+
+    /// The sequence of the first message at this time or later, or of the newest one.
+    async fn sequence_at_on(self, db: &Db, at: Timestamp) -> Result<Option<i64>, Fault> {
+        let before = floor_on(db, self.chat, at.minus(Duration::from_micros(1))).await?;
+        let mut found = self.sequences_on(db, Side::After(before), 1).await?;
+        if found.is_empty() {
+            found = self.sequences_on(db, Side::Before(i64::MAX), 1).await?;
+        }
+        Ok(found.pop())
     }
 
     /// The nearest messages on one side, and whether there are more of them.

@@ -86,7 +86,8 @@ impl Watched {
             }
         }
         let middle = MessageId::new(id(MESSAGE, last / 2));
-        for anchor in [Anchor::After(middle), Anchor::Before(middle), Anchor::Around(middle)] {
+        let half = Anchor::At(Timestamp::from_micros(at(last / 2)));
+        for anchor in [Anchor::After(middle), Anchor::Before(middle), Anchor::Around(middle), half] {
             for kinds in [Kinds::ALL, thought] {
                 let reading = store.surroundings(viewer, chat, anchor, kinds, 50);
                 self.costs(&format!("{anchor:?} {kinds:?}"), 600, reading).await.unwrap().unwrap();

@@ -1,12 +1,16 @@
 //! The messages before, after, or around a message.
 
+use std::time::Duration;
+
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::id::{ChatId, ParticipantId};
+use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::filter::share;
 use domain::message::{Anchor, Kinds, Message, Surroundings, SurroundingsRefused};
 use domain::page::{Order, PAGE_BYTES};
+use domain::time::Timestamp;
 
+use super::history::floor_on;
 use super::load::{Records, part_on};
 use super::sequences::{SequenceRange, sequences_on};
 use crate::chat::load::standing_on;
@@ -25,14 +29,19 @@ pub(super) fn surroundings_on(
     if !standing_on(connection, viewer, chat)?.may_read() {
         return Ok(Err(SurroundingsRefused::ChatNotFound));
     }
-    let sequence = messages::table
-        .find(row::bytes(anchor.message().uuid()))
-        .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
-        .select(messages::sequence)
-        .get_result::<i64>(connection)
-        .optional()?;
-    let Some(sequence) = sequence else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
     let chat_messages = ChatMessages { chat, kinds };
+    let sequence = match anchor {
+        Anchor::At(at) => match chat_messages.sequence_at_on(connection, at)? {
+            Some(sequence) => sequence,
+            None => return Ok(Ok(Surroundings::default())),
+        },
+        Anchor::After(message) | Anchor::Before(message) | Anchor::Around(message) => {
+            match sequence_on(connection, chat, message)? {
+                Some(sequence) => sequence,
+                None => return Ok(Err(SurroundingsRefused::MessageNotFound)),
+            }
+        }
+    };
     let limit = limit as usize;
     Ok(Ok(match anchor {
         Anchor::After(_) => {
@@ -45,8 +54,21 @@ pub(super) fn surroundings_on(
             let newer = chat_messages.sequences_on(connection, Side::After(sequence - 1), 1)?;
             Surroundings { rows, has_older, has_newer: !newer.is_empty() }
         }
-        Anchor::Around(_) => chat_messages.around_on(connection, sequence, limit)?,
+        Anchor::Around(_) | Anchor::At(_) => chat_messages.around_on(connection, sequence, limit)?,
     }))
+}
+
+/// The sequence of the message in the chat.
+fn sequence_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+    message: MessageId,
+) -> Result<Option<i64>, Fault> {
+    let sequence = messages::table
+        .find(row::bytes(message.uuid()))
+        .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
+        .select(messages::sequence);
+    Ok(sequence.get_result(connection).optional()?)
 }
 
 /// The maximum size of content on either side of a message.
@@ -88,6 +110,16 @@ impl ChatMessages {
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         sequences_on(connection, self.chat, self.kinds, part, side.order(), (limit, 0))
+    }
+
+    /// The sequence of the first message at this time or later, or of the newest one.
+    fn sequence_at_on(self, connection: &mut SqliteConnection, at: Timestamp) -> Result<Option<i64>, Fault> {
+        let before = floor_on(connection, self.chat, at.minus(Duration::from_micros(1)))?;
+        let mut found = self.sequences_on(connection, Side::After(before), 1)?;
+        if found.is_empty() {
+            found = self.sequences_on(connection, Side::Before(i64::MAX), 1)?;
+        }
+        Ok(found.pop())
     }
 
     /// The nearest messages on one side, and whether there are more of them.

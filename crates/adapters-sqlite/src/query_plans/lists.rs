@@ -215,7 +215,8 @@ async fn history_runs_along_indexes_whatever_the_filter() {
     let (ann, _, chat, message) = at_work(&heard).await;
     let (store, viewer) = (heard.store.clone(), ParticipantId::User(ann.id));
     let some = Kinds::of(&[MessageKind::Text, MessageKind::Thought]);
-    let since = Some(Timestamp::from_micros(NOON - 1));
+    let begin = Timestamp::from_micros(NOON - 1);
+    let since = Some(begin);
     for (kinds, since, indexes) in [
         (Kinds::ALL, since, vec!["messages_order"]),
         (some, None, vec!["messages_events", "messages_order"]),
@@ -228,7 +229,9 @@ async fn history_runs_along_indexes_whatever_the_filter() {
             heard.expect(&format!("{filter:?}"), &indexes);
         }
     }
-    for anchor in [Anchor::After(message), Anchor::Before(message), Anchor::Around(message)] {
+    for anchor in
+        [Anchor::After(message), Anchor::Before(message), Anchor::Around(message), Anchor::At(begin)]
+    {
         for (kinds, index) in [(Kinds::ALL, "messages_order"), (some, "messages_events")] {
             store.surroundings(viewer, chat, anchor, kinds, 10).await.unwrap().unwrap();
             heard.expect(&format!("{anchor:?}"), &[index]);

@@ -102,9 +102,9 @@ async fn reads_of_a_long_room_cost_what_their_page_holds() {
         };
         heard.bounded(&format!("history {filter:?} {behind:?}"), read, &terms).await;
     }
-    for anchor in
-        [Anchor::After(made(many / 2)), Anchor::Before(made(many / 2)), Anchor::Around(made(many / 2))]
-    {
+    let middle = made(many / 2);
+    let anchors = [Anchor::After(middle), Anchor::Before(middle), Anchor::Around(middle)];
+    for anchor in anchors.into_iter().chain(late.map(Anchor::At)) {
         for (kinds, term) in [(Kinds::ALL, by_place), (thought, by_kind)] {
             let read = async |store: &SqliteStore| {
                 store.surroundings(viewer, chat, anchor, kinds, 100).await.unwrap().unwrap();

@@ -72,7 +72,7 @@ pub struct HistoryFilter {
     pub oldest_first: bool,
 }
 
-/// A message next to the requested ones.
+/// What is next to the requested messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Anchor {
     /// The messages after it, oldest first.
@@ -81,15 +81,9 @@ pub enum Anchor {
     Before(MessageId),
     /// The message itself and both sides, newest first.
     Around(MessageId),
-}
-
-impl Anchor {
-    /// The message.
-    pub const fn message(self) -> MessageId {
-        match self {
-            Self::After(id) | Self::Before(id) | Self::Around(id) => id,
-        }
-    }
+    /// As [`Self::Around`] the first message that was stored at this time or later, among those of the
+    /// requested kinds; around the newest one if there is none.
+    At(Timestamp),
 }
 
 /// The number of messages before and after an anchor that are shown, if there are `older` and

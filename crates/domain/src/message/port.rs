@@ -200,7 +200,7 @@ pub struct DeleteMessage {
 }
 
 /// The messages around an anchor.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Surroundings {
     /// The messages, in the order that the anchor implies.
     pub rows: Vec<Message>,

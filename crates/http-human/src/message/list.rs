@@ -1,5 +1,5 @@
 //! `GET /chats/{chat_id}/messages`: all texts and events, newest first; or those before, after or
-//! around a message.
+//! around a message, or around a time.
 
 use actix_web::{HttpResponse, web};
 use domain::id::MessageId;
@@ -24,7 +24,7 @@ const UNUSED_KINDS: [(&str, Option<MessageKind>); 2] = [("system", None), ("part
 pub(crate) struct ListMessagesQuery {
     page: PageQuery,
     filter: HistoryFilter,
-    /// The given ones of `after`, `before` and `around`.
+    /// The given ones of `after`, `before`, `around` and `at`.
     anchors: Vec<Anchor>,
 }
 
@@ -46,6 +46,7 @@ impl FromQuery for ListMessagesQuery {
             anchor("before", "Messages before this message.", Anchor::Before),
             anchor("around", "Messages around this message.", Anchor::Around),
         ];
+        let at = instant::named(query, "at", "Messages around the first one at this time or later.");
         let (page, since, mut some) = (page?, since?, some?);
         some.extend(kind?.map(|(_, kind)| kind));
         if since.is_some() && page.continues() {
@@ -56,8 +57,9 @@ impl FromQuery for ListMessagesQuery {
         let kinds = if some.is_empty() { Kinds::ALL } else { all_of(&some) };
         let kinds = kinds.without(all_of(&but?));
         let filter = HistoryFilter { kinds, since, root: root?, oldest_first: false };
-        let anchors = anchors.into_iter().collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { page, filter, anchors: anchors.into_iter().flatten().collect() })
+        let mut anchors = anchors.into_iter().filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+        anchors.extend(at?.map(Anchor::At));
+        Ok(Self { page, filter, anchors })
     }
 }
 
@@ -99,7 +101,8 @@ async fn ok(rows: Vec<Message>, metadata: HistoryMetadata) -> Result<HttpRespons
     ok_off_thread(MessageView::bytes(&rows), move || encode(&rows)).await
 }
 
-/// Page metadata. `has_older` and `has_newer` are present if the request has `after`, `before`, or `around`.
+/// Page metadata. `has_older` and `has_newer` are present if the request has `after`, `before`, `around`, or
+/// `at`.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct HistoryMetadata {
     #[serde(flatten)]
@@ -118,11 +121,11 @@ impl ListMessagesQuery {
         if let ([anchor], Some(limit), false) = (self.anchors.as_slice(), limit, is_filtered) {
             return Ok((*anchor, limit));
         }
-        let message =
-            "Use only one of after, before, and around, and none of them with cursor, since, root, or page.";
+        let message = "Use only one of after, before, around, and at, and none of them with cursor, since, root, or page.";
         let pointer = match self.anchors.last() {
             Some(Anchor::After(_)) => "/after",
             Some(Anchor::Before(_)) => "/before",
+            Some(Anchor::At(_)) => "/at",
             Some(Anchor::Around(_)) | None => "/around",
         };
         Err(ApiError::new(ErrorCode::InvalidParams, message).with_detail(pointer, "cannot be combined"))

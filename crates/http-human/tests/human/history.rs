@@ -213,6 +213,8 @@ async fn what_lies_around_a_message() {
     for number in 0..7 {
         ids.push(api.mention(api.ann.caller, chat, &api.helper, &format!("m{number}")).await);
     }
+    api.world.clock.advance(Duration::from_secs(60));
+    let last = api.now();
     think(&api, chat, "hm").await;
     let at = |place: usize| ids[place].clone();
     for (query, expected, older, newer) in [
@@ -220,6 +222,8 @@ async fn what_lies_around_a_message() {
         (format!("after={}&message_types=text", at(4)), vec![at(5), at(6)], true, false),
         (format!("before={}&limit=2", at(2)), vec![at(1), at(0)], false, true),
         (format!("around={}&limit=3", at(3)), vec![at(4), at(3), at(2)], true, true),
+        ("at=2026-01-01T00:00:00Z&limit=3".to_owned(), vec![at(2), at(1), at(0)], false, true),
+        (format!("at={last}&limit=2&message_types=text"), vec![at(6), at(5)], true, false),
     ] {
         let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
         assert_eq!(answer.column("id"), expected, "{query}");
@@ -240,6 +244,8 @@ async fn what_lies_around_a_message() {
         (format!("after={}&since=2026-01-01T00:00:00Z", at(1)), "/after"),
         (format!("before={}&page=1", at(1)), "/before"),
         (format!("around={}&page_size=5", at(1)), "/around"),
+        (format!("before={}&at={last}", at(1)), "/at"),
+        (format!("at={last}&page=1"), "/at"),
     ] {
         let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
         assert_eq!(answer.refusal(), (422, "invalid_params", vec![pointer]), "{query}");
@@ -251,7 +257,11 @@ async fn what_lies_around_a_message() {
         let answer = api.get(&api.ann, &format!("{path}?around={anchor}")).await;
         assert_eq!(answer.code(), (404, "not_found"));
     }
-    assert_eq!(api.get(&api.bob, &format!("{path}?around={}", at(1))).await.code(), (404, "not_found"));
+    for anchor in [format!("around={}", at(1)), format!("at={last}")] {
+        assert_eq!(api.get(&api.bob, &format!("{path}?{anchor}")).await.code(), (404, "not_found"));
+    }
+    let wrong = api.get(&api.ann, &format!("{path}?at=today")).await;
+    assert_eq!(wrong.refusal(), (422, "validation_error", vec!["/at"]));
 }
 
 /// The bytes of a page are bounded; by number, where a short page would hide rows, it is refused.

@@ -167,6 +167,46 @@ pub async fn surroundings_of_a_message(world: World) {
     assert_eq!(asked(stranger, Anchor::After(id(1))).await, Some(SurroundingsRefused::ChatNotFound));
 }
 
+/// Around the first message at a time or later, whatever was deleted, or around the newest one.
+pub async fn surroundings_of_an_instant(world: World) {
+    let (ann, bot, chat, ids) = mixed(&world, 12).await;
+    let viewer = ParticipantId::User(ann.id);
+    let all = world.messages.history(ann.caller, chat, HistoryFilter::default(), first(100)).await.unwrap();
+    // The place is that of a second from 1 on; the messages are stored at its beginning.
+    let begin = all.rows.last().unwrap().created_at;
+    let at = |place: u64| begin.plus(Duration::from_secs(place)).minus(Duration::from_secs(1));
+    world.messages.delete(ann.caller, chat, ids[4 - 1]).await.unwrap();
+    let read = async |at, kinds, limit| {
+        let anchor = Anchor::At(at);
+        let found = world.stores.messages.surroundings(viewer, chat, anchor, kinds, limit).await.unwrap();
+        let Surroundings { rows, has_older, has_newer } = found.unwrap();
+        (places(&rows), has_older, has_newer)
+    };
+    let (every, texts) = (Kinds::ALL, Kinds::of(&[MessageKind::Text]));
+    let soon = Duration::from_micros(1);
+    assert_eq!(read(at(7), every, 3).await, (vec![8, 7, 6], true, true));
+    assert_eq!(read(at(7).plus(soon), every, 3).await, (vec![9, 8, 7], true, true));
+    assert_eq!(read(at(7).minus(soon), every, 3).await, (vec![8, 7, 6], true, true));
+    assert_eq!(read(at(4), every, 1).await, (vec![5], true, true), "the one at that time is deleted");
+    assert_eq!(read(at(6), texts, 3).await, (vec![8, 7, 5], true, true), "no thought is in between");
+    assert_eq!(read(at(0), every, 3).await, (vec![3, 2, 1], false, true));
+    assert_eq!(read(at(13), every, 3).await, (vec![12, 11, 10], true, false));
+    assert_eq!(read(at(12), texts, 2).await, (vec![11, 10], true, false), "no text is that young");
+    let errors = Kinds::of(&[MessageKind::Error]);
+    for kinds in [errors, Kinds::NONE] {
+        assert_eq!(read(at(3), kinds, 3).await, (vec![], false, false));
+    }
+    let empty = world.chat(ann.caller, &[bot.id.into()]).await;
+    let asked = async |viewer, chat| {
+        world.stores.messages.surroundings(viewer, chat, Anchor::At(at(3)), every, 5).await.unwrap()
+    };
+    assert_eq!(asked(viewer, empty).await.unwrap(), Surroundings::default());
+    let ben = ParticipantId::User(world.user("ben").await.id);
+    assert_eq!(asked(ben, chat).await, Err(SurroundingsRefused::ChatNotFound));
+    let nowhere = ChatId::new(ann.id.uuid());
+    assert_eq!(asked(viewer, nowhere).await, Err(SurroundingsRefused::ChatNotFound));
+}
+
 /// No page is heavier than it may be; who goes on where it ended misses nothing.
 pub async fn heavy_messages_end_a_page_early(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;

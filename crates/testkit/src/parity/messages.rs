@@ -146,7 +146,10 @@ impl Cast {
 
     fn surroundings(&mut self) -> Act {
         let (chat, message) = self.message();
-        let anchor = self.rng.of(&[Anchor::After(message), Anchor::Before(message), Anchor::Around(message)]);
+        let at = NOON + 1_000_000 * self.rng.of(&[-5, 0, 1, 100, 5000, 200_000]);
+        let at = Anchor::At(Timestamp::from_micros(at));
+        let anchors = [Anchor::After(message), Anchor::Before(message), Anchor::Around(message), at];
+        let anchor = self.rng.of(&anchors);
         let (caller, kinds, limit) = (self.member_user(chat), self.kinds(), self.rng.of(&[1, 2, 5, 50]));
         act!("surroundings", |world, caller, chat, anchor, kinds, limit| {
             played(world.messages.surroundings(caller, chat, anchor, kinds, limit).await, nothing)
