@@ -302,22 +302,11 @@ async fn the_audit_log_runs_along_an_index_whatever_the_filter() {
     let (actor, subject) = (Some(SubjectId::new(ann.id.uuid())), Some(bot.id.into()));
     let action = Some(AuditAction::ChatCreated);
     for (scope, by_time, by_action) in [
-        (
-            AuditScope::Everything,
-            "audit_by_age (at>? AND at<?)",
-            "audit_of_action (action=? AND at>? AND at<?)",
-        ),
-        (
-            own,
-            "audit_of_organization (organization_id=? AND at>? AND at<?)",
-            "audit_of_organization_action (organization_id=? AND action=? AND at>? AND at<?)",
-        ),
+        (AuditScope::Everything, "audit_by_age", "audit_of_action"),
+        (own, "audit_of_organization", "audit_of_organization_action"),
     ] {
         let all = AuditFilter { since, until, ..AuditFilter::of(scope) };
-        let (by_actor, by_subject) = (
-            "audit_of_actor (actor_id=? AND at>? AND at<?)",
-            "audit_of_subject (subject_id=? AND at>? AND at<?)",
-        );
+        let (by_actor, by_subject) = ("audit_of_actor", "audit_of_subject");
         for (filter, index) in [
             (all.clone(), by_time),
             (AuditFilter { action, ..all.clone() }, by_action),
