@@ -92,7 +92,7 @@ export const w = {
     none: "No rooms yet",
     nothingYet: "No messages yet",
     you: "You",
-    unread: (count: number, mentions: number) => many(count, "new message") + (mentions > 0 ? `, ${many(mentions, "mention")} of you` : ""),
+    unread: (count: number, mentions: number) => many(count, "unread message") + (mentions > 0 ? `, ${many(mentions, "mention")}` : ""),
   },
   rooms: {
     title: "Your rooms",

@@ -13,7 +13,7 @@ import { present } from "./agents.ts";
 import { complain } from "./notices.ts";
 import { outboxOf, type Outbox } from "./outbox.ts";
 import { People } from "./people.ts";
-import { findAgain, gone, mark } from "./rooms.ts";
+import { findAgain, gone, mark, watch } from "./rooms.ts";
 
 const ROWS = ["text", "attention"] as const;
 const STEPS = ["thought", "tool_call", "tool_result", "error", "task"] as const;
@@ -66,6 +66,7 @@ export class OpenRoom {
   }
 
   open(): void {
+    watch.isReading = () => this.#isReading();
     this.people.open();
     const sent = (message: Id): Promise<void> => this.#wasSent(message);
     this.outbox.sent = sent;
@@ -112,13 +113,16 @@ export class OpenRoom {
 
   /** The view shows the end of the room. */
   sawEnd(): void {
-    clearTimeout(this.#seen);
-    this.#seen = setTimeout(() => {
+    this.#seen ??= setTimeout(() => {
+      this.#seen = undefined;
       const last = this.window.value.rows.at(-1);
-      if (!last || this.#isKept || this.window.value.newer || !this.isAtEnd() || document.visibilityState !== "visible") return;
       // If it fails, the next message marks both.
-      mark(this.id, last).catch(() => undefined);
+      if (last && this.#isReading()) mark(this.id, last).catch(() => undefined);
     }, READ_MS);
+  }
+
+  #isReading(): boolean {
+    return !this.#isKept && !this.window.value.newer && this.isAtEnd() && document.visibilityState === "visible";
   }
 
   /** Marks a text and all later ones as unread, which they stay while the room is open. */

@@ -18,6 +18,8 @@ export const stirs = signal(0);
 export const isLoading = signal(true);
 export const next = signal<string | null>(null);
 export const openRoom = signal<Id | null>(null);
+/** Set by the open room: whether somebody looks at its end. */
+export const watch = { isReading: (): boolean => false };
 /** Rooms that the caller was removed from, or that were deleted, while this page was open. */
 export const gone = signal<ReadonlySet<Id>>(new Set());
 
@@ -101,7 +103,7 @@ export async function loadMore(): Promise<void> {
 
 /** Finds one room, also one that is not in the part of the list that was read. */
 export async function find(id: Id): Promise<Room> {
-  const { data } = await call("findChat", { path: { chat_id: id } });
+  const { data } = await call("findChat", { path: { chat_id: id }, query: { include: ["unread"] } });
   take(data);
   return roomOf(id)!;
 }
@@ -125,12 +127,18 @@ export async function create(title: string, participants: Id[], idempotencyKey: 
   return data.id;
 }
 
+/** Answers and events come in any order: a mark that moves forward is newer. */
+function takeUnread(id: Id, unread: Unread, isUnread = false): void {
+  const known = roomOf(id)?.unread;
+  if (known && (isUnread || unread.read_sequence >= known.read_sequence)) take({ id, unread });
+}
+
 /** Marks a room as read up to a message, or that message and later ones as unread. */
 export async function mark(id: Id, message: Message, isUnread = false): Promise<Unread | undefined> {
   const { unread } = roomOf(id) ?? {};
   if (!unread || (!isUnread && message.sequence! <= unread.read_sequence)) return;
   const { data } = await call("markChatRead", { path: { chat_id: id }, body: { message_id: message.id, unread: isUnread } });
-  take({ id, unread: data.unread });
+  takeUnread(id, data.unread, isUnread);
   return data.unread;
 }
 
@@ -146,6 +154,7 @@ function hear(): void {
     heard.set(id, listen(`chat_room:${id}`, {
       message_created: (message: Message) => arrived(id, message),
       message_updated: () => { touch(id); stirs.value++; },
+      message_deleted: () => touch(id),
       event_created: () => touch(id),
     }));
   }
@@ -158,9 +167,8 @@ function arrived(id: Id, message: Message): void {
   take({ id, last_message: message, last_message_at: message.inserted_at });
   const me = user.value?.id;
   const unread = roomOf(id)?.unread;
-  // What is on the screen is read at once, unless somebody keeps the room unread.
-  const isSeen = openRoom.value === id && document.visibilityState === "visible" && unread?.count === 0;
-  if (!unread || message.sender_id === me || isSeen) return;
+  // What is on the screen is marked soon, and a mark may arrive before what it covers.
+  if (!unread || message.sender_id === me || message.sequence! <= unread.read_sequence || (openRoom.value === id && watch.isReading())) return;
   const isForMe = mentionsOf(message).some(one => one.id === me);
   take({ id, unread: { ...unread, count: unread.count + 1, mentions: unread.mentions + Number(isForMe) } });
 }
@@ -197,7 +205,7 @@ export function start(me: Id): void {
       if (room.id) take({ ...room, id: room.id });
       stirs.value++;
     },
-    room_read: (read: { id: Id; unread: Unread }) => { if (roomOf(read.id)) take(read); },
+    room_read: ({ id, unread }: { id: Id; unread: Unread }) => takeUnread(id, unread, true),
   }, () => {
     // After a loss; all pages lose the server at the same time, so each waits a moment.
     if (again) setTimeout(() => void load(), Math.random() * 1000);

@@ -152,12 +152,7 @@ fn wanted(filter: &AuditFilter) -> audit::BoxedQuery<'static, Pg> {
     let mut rows = audit::table.into_boxed();
     if let AuditScope::Of(by) = filter.scope {
         let organization = by.organization().uuid();
-        rows = match lead {
-            AuditLead::Time | AuditLead::Action => rows.filter(audit::organization_id.eq(organization)),
-            AuditLead::Subject | AuditLead::Actor => {
-                rows.filter(audit::organization_id.is_not_distinct_from(organization))
-            }
-        };
+        rows = rows.filter(audit::organization_id.eq(organization));
     }
     if let Some(subject) = filter.subject {
         rows = rows.filter(audit::subject_id.eq(subject.uuid()));

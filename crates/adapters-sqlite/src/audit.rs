@@ -134,9 +134,7 @@ fn wanted(filter: &AuditFilter) -> audit::BoxedQuery<'static, Sqlite> {
     let lead = filter.lead();
     let mut rows = audit::table.into_boxed();
     if let AuditScope::Of(by) = filter.scope {
-        let leads = matches!(lead, AuditLead::Time | AuditLead::Action);
-        let equals = if leads { "organization_id = " } else { "+organization_id = " };
-        rows = rows.filter(sql::<Bool>(equals).bind::<Binary, _>(row::bytes(by.organization().uuid())));
+        rows = rows.filter(audit::organization_id.eq(row::bytes(by.organization().uuid())));
     }
     if let Some(subject) = filter.subject {
         rows = rows.filter(audit::subject_id.eq(row::bytes(subject.uuid())));

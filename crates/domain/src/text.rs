@@ -37,8 +37,8 @@ pub enum TextFault {
 pub struct NamePart(String);
 
 impl NamePart {
-    /// The maximum number of characters; no name is longer.
-    pub const MAX_CHARS: usize = 100;
+    /// The maximum number of characters: a full name has at most two parts of 100, with a space between them.
+    pub const MAX_CHARS: usize = 201;
 
     /// The part; `None` for an empty text, which every name contains.
     pub fn new(text: &str) -> Option<Self> {

@@ -16,7 +16,7 @@ use super::load::standing_on;
 use crate::error::Fault;
 use crate::message::row::mention_of;
 use crate::run::Db;
-use crate::schema::{chats, messages};
+use crate::schema::messages;
 use crate::statement::statement;
 
 pub(super) async fn mark_read_on(
@@ -28,35 +28,45 @@ pub(super) async fn mark_read_on(
     {
         return Ok(Err(refused));
     }
-    let (last, mut texts) = chats::table
-        .find(command.chat.uuid())
-        .select((chats::last_sequence, chats::texts))
-        .get_result::<(i64, i64)>(&mut db)
-        .await?;
-    let (mut sequence, mut backwards) = (last, false);
-    if let Some((message, before)) = command.mark.message() {
-        let Some(found) = sequence_on(db, command.chat, message).await? else {
-            return Ok(Err(MarkReadRefused::MessageNotFound));
-        };
-        (sequence, backwards) = (found - i64::from(before), before);
-        texts -= texts_after_on(db, command.chat, sequence.max(last - i64::from(COUNTED_SEQUENCES))).await?;
-    }
-    // Another request of the same human may have moved the mark meanwhile.
-    let beyond = if backwards { ">" } else { "<" };
-    let moved = statement::<()>(format!(
-        "UPDATE participants SET read_sequence = ?, read_texts = ? \
-         WHERE chat_id = ? AND participant_id = ? AND read_sequence {beyond} ?"
-    ));
-    let moved = moved
-        .bind::<BigInt, _>(sequence)
-        .bind::<BigInt, _>(texts)
+    let found = match command.mark.message() {
+        Some(message) => match sequence_on(db, command.chat, message).await? {
+            Some(found) => Some(Sequence::new(found)),
+            None => return Ok(Err(MarkReadRefused::MessageNotFound)),
+        },
+        None => None,
+    };
+    // The row is locked, so that another request of the same human waits.
+    let marks = statement::<(BigInt, BigInt)>(
+        "SELECT read_sequence, last_sequence FROM participants JOIN chats ON chats.id = participants.chat_id \
+         WHERE chat_id = ? AND participant_id = ? AND left_at IS NULL FOR NO KEY UPDATE OF participants",
+    );
+    let marks = marks
         .bind::<SqlUuid, _>(command.chat.uuid())
         .bind::<SqlUuid, _>(command.by.uuid())
-        .bind::<BigInt, _>(sequence)
-        .execute(&mut db)
-        .await?;
-    let unread = unread_on(db, command.by, &[command.chat]).await?.remove(&command.chat).unwrap_or_default();
-    Ok(Ok(MarkedRead { unread, moved: moved > 0 }))
+        .get_result::<(i64, i64)>(&mut db)
+        .await
+        .optional()?;
+    let Some((read, last)) = marks else { return Ok(Err(MarkReadRefused::ChatNotFound)) };
+    let moved = command.mark.moved(Sequence::new(read), Sequence::new(last), found);
+    if let Some(to) = moved {
+        // One statement, so that no text is counted by the chat and not here.
+        let update = statement::<()>(
+            "UPDATE participants SET read_sequence = ?, read_texts = (SELECT texts FROM chats WHERE chats.id = chat_id) \
+             - (SELECT count(*) FROM messages WHERE messages.chat_id = participants.chat_id \
+                AND sequence > ? AND messages.kind = 'text') \
+             WHERE chat_id = ? AND participant_id = ?",
+        );
+        update
+            .bind::<BigInt, _>(to.get())
+            .bind::<BigInt, _>(to.get().max(last - i64::from(COUNTED_SEQUENCES)))
+            .bind::<SqlUuid, _>(command.chat.uuid())
+            .bind::<SqlUuid, _>(command.by.uuid())
+            .execute(&mut db)
+            .await?;
+    }
+    let unread = unread_on(db, command.by, &[command.chat]).await?.remove(&command.chat);
+    let moved = moved.is_some();
+    Ok(unread.map(|unread| MarkedRead { unread, moved }).ok_or(MarkReadRefused::ChatNotFound))
 }
 
 /// The sequence of a message of the chat.
@@ -68,13 +78,6 @@ async fn sequence_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Op
         .get_result(&mut db)
         .await
         .optional()?)
-}
-
-async fn texts_after_on(mut db: &Db, chat: ChatId, sequence: i64) -> Result<i64, Fault> {
-    let counted = statement::<BigInt>(
-        "SELECT count(*) FROM messages WHERE chat_id = ? AND sequence > ? AND kind = 'text'",
-    );
-    Ok(counted.bind::<SqlUuid, _>(chat.uuid()).bind::<BigInt, _>(sequence).get_result(&mut db).await?)
 }
 
 /// What a human has not read in those of the chats in which they are. Seeks in each chat, like

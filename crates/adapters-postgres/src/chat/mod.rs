@@ -22,7 +22,7 @@ use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
     MarkRead, MarkReadRefused, MarkedRead, NewChat, OwnMembership, ParticipantRepository, RemoveParticipant,
-    RemoveRefused, RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat,
+    RemoveRefused, RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat, Unread,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -94,6 +94,13 @@ impl ChatRepository for PostgresStore {
     ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError> {
         let announce = |renamed: &ShownChat| on_commit.run(renamed);
         self.change(command, |db, command| rename::rename_on(db, command).boxed(), announce).await
+    }
+
+    async fn unread(&self, reader: UserId, chat: ChatId) -> Result<Option<Unread>, StoreError> {
+        let unread = self.query((reader, chat), |db, (reader, chat)| {
+            async move { mark_read::unread_on(db, *reader, &[*chat]).await }.boxed()
+        });
+        Ok(unread.await?.remove(&chat))
     }
 
     async fn mark_read(

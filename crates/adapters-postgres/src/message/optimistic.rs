@@ -4,8 +4,8 @@
 //! Every change of a chat, of its participants, or of the number of its messages writes the row of
 //! the chat. The version of that row (`xmin`, the transaction that last wrote it) therefore shows
 //! whether anything has changed. Limits of the plan and pauses are stored elsewhere, so the statement
-//! reads them itself. The only change that it can miss is a membership that became active, which makes no
-//! difference: an active sender stays active.
+//! reads them itself. The only changes that it can miss are a membership that became active, which makes no
+//! difference (an active sender stays active), and what a human has read, which no append depends on.
 //!
 //! Versions are only comparable within one database. The cache is cleared with the first new
 //! connection, since a database that was restored or replaced by a standby may assign the numbers

@@ -10,7 +10,7 @@ use domain::account::PersonName;
 use domain::caller::Caller;
 use domain::id::{ChatId, ParticipantKind};
 use domain::page::{Page, PageRequest, Position};
-use domain::peer::{ListPeers, Peer, PeerSource};
+use domain::peer::{ListPeers, Peer, PeerSource, SEARCHED_PEERS};
 use domain::text::NamePart;
 use domain::time::Timestamp;
 use futures_util::future::try_join;
@@ -222,7 +222,10 @@ async fn page_on(
 ) -> Result<Page<Peer>, Fault> {
     let counts = page.count && name.is_none();
     let total = async { if counts { count_on(db, caller, wanted).await.map(Some) } else { Ok(None) } };
-    let part = name.is_none().then(|| (i64::from(page.slice.limit()) + 1, page.slice.offset()));
+    let part = match name {
+        None => (i64::from(page.slice.limit()) + 1, page.slice.offset()),
+        Some(_) => (i64::from(SEARCHED_PEERS), 0),
+    };
     let (total, rows) = try_join(total, rows_on(db, caller, wanted, page.slice.after(), part)).await?;
     let mut rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
     let position = |(_, position): &(Peer, Position)| position.clone();
@@ -242,13 +245,13 @@ async fn count_on(mut db: &Db, caller: Caller, wanted: Wanted<'_>) -> Result<u64
     Ok(counted.cast_unsigned())
 }
 
-/// The rows behind a position: all, or so many of them after so many others.
+/// So many of the rows behind a position, after so many others.
 async fn rows_on(
     mut db: &Db,
     caller: Caller,
     wanted: Wanted<'_>,
     after: Option<Position>,
-    part: Option<(i64, i64)>,
+    (limit, offset): (i64, i64),
 ) -> Result<Vec<PeerRow>, Fault> {
     let found = wanted.text(caller);
     let behind = if after.is_some() { BEHIND } else { "" };
@@ -261,8 +264,6 @@ async fn rows_on(
             .bind::<Timestamptz, _>(At(Timestamp::from_micros(key)))
             .bind::<SqlUuid, _>(id.uuid());
     }
-    let listing = listing
-        .bind::<Nullable<BigInt>, _>(part.map(|(limit, _)| limit))
-        .bind::<BigInt, _>(part.map_or(0, |(_, offset)| offset));
+    let listing = listing.bind::<BigInt, _>(limit).bind::<BigInt, _>(offset);
     Ok(listing.load(&mut db).await?)
 }

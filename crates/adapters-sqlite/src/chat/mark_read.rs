@@ -15,7 +15,7 @@ use super::load::standing_on;
 use crate::error::Fault;
 use crate::message::row::mention_of;
 use crate::row::{self, Id};
-use crate::schema::{chats, messages};
+use crate::schema::messages;
 use crate::statement::statement;
 
 pub(super) fn mark_read_on(
@@ -27,44 +27,39 @@ pub(super) fn mark_read_on(
     {
         return Ok(Err(refused));
     }
-    let (last, mut texts) = chats::table
-        .find(row::bytes(command.chat.uuid()))
-        .select((chats::last_sequence, chats::texts))
+    let chat = Id(command.chat.uuid());
+    let marks = statement!(
+        "SELECT read_sequence, last_sequence FROM participants CROSS JOIN chats ON chats.id = participants.chat_id \
+         WHERE participants.chat_id = ? AND participant_id = ? AND left_at IS NULL" => (BigInt, BigInt)
+    );
+    let (read, last) = marks
+        .bind::<Binary, _>(chat)
+        .bind::<Binary, _>(Id(command.by.uuid()))
         .get_result::<(i64, i64)>(connection)?;
-    let (mut sequence, mut backwards) = (last, false);
-    if let Some((message, before)) = command.mark.message() {
-        let Some(found) = sequence_on(connection, command.chat, message)? else {
-            return Ok(Err(MarkReadRefused::MessageNotFound));
-        };
-        (sequence, backwards) = (found - i64::from(before), before);
-        texts -= texts_after_on(connection, command.chat, sequence.max(last - i64::from(COUNTED_SEQUENCES)))?;
-    }
-    let moved = if backwards {
-        statement!(
-            "UPDATE participants SET read_sequence = ?, read_texts = ? \
-             WHERE chat_id = ? AND participant_id = ? AND read_sequence > ?"
-        )
-        .bind::<BigInt, _>(sequence)
-        .bind::<BigInt, _>(texts)
-        .bind::<Binary, _>(Id(command.chat.uuid()))
-        .bind::<Binary, _>(Id(command.by.uuid()))
-        .bind::<BigInt, _>(sequence)
-        .execute(connection)?
-    } else {
-        statement!(
-            "UPDATE participants SET read_sequence = ?, read_texts = ? \
-             WHERE chat_id = ? AND participant_id = ? AND read_sequence < ?"
-        )
-        .bind::<BigInt, _>(sequence)
-        .bind::<BigInt, _>(texts)
-        .bind::<Binary, _>(Id(command.chat.uuid()))
-        .bind::<Binary, _>(Id(command.by.uuid()))
-        .bind::<BigInt, _>(sequence)
-        .execute(connection)?
+    let found = match command.mark.message() {
+        Some(message) => match sequence_on(connection, command.chat, message)? {
+            Some(found) => Some(Sequence::new(found)),
+            None => return Ok(Err(MarkReadRefused::MessageNotFound)),
+        },
+        None => None,
     };
-    let unread =
-        unread_on(connection, command.by, &[command.chat])?.remove(&command.chat).unwrap_or_default();
-    Ok(Ok(MarkedRead { unread, moved: moved > 0 }))
+    let moved = command.mark.moved(Sequence::new(read), Sequence::new(last), found);
+    if let Some(to) = moved {
+        statement!(
+            "UPDATE participants SET read_sequence = ?, read_texts = (SELECT texts FROM chats WHERE chats.id = chat_id) \
+             - (SELECT count(*) FROM messages INDEXED BY messages_order WHERE messages.chat_id = participants.chat_id \
+                AND sequence > ? AND messages.kind = 'text') \
+             WHERE chat_id = ? AND participant_id = ?"
+        )
+        .bind::<BigInt, _>(to.get())
+        .bind::<BigInt, _>(to.get().max(last - i64::from(COUNTED_SEQUENCES)))
+        .bind::<Binary, _>(chat)
+        .bind::<Binary, _>(Id(command.by.uuid()))
+        .execute(connection)?;
+    }
+    let unread = unread_on(connection, command.by, &[command.chat])?.remove(&command.chat);
+    let moved = moved.is_some();
+    Ok(unread.map(|unread| MarkedRead { unread, moved }).ok_or(MarkReadRefused::ChatNotFound))
 }
 
 /// The sequence of a message of the chat.
@@ -79,14 +74,6 @@ fn sequence_on(
         .select(messages::sequence)
         .get_result(connection)
         .optional()?)
-}
-
-fn texts_after_on(connection: &mut SqliteConnection, chat: ChatId, sequence: i64) -> Result<i64, Fault> {
-    let counted = statement!(
-        "SELECT count(*) FROM messages INDEXED BY messages_order \
-         WHERE chat_id = ? AND sequence > ? AND kind = 'text'" => BigInt
-    );
-    Ok(counted.bind::<Binary, _>(Id(chat.uuid())).bind::<BigInt, _>(sequence).get_result(connection)?)
 }
 
 #[derive(QueryableByName)]
@@ -104,7 +91,8 @@ struct UnreadRow {
     examined: String,
 }
 
-/// What a human has not read in those of the chats in which they are.
+/// What a human has not read in those of the chats in which they are. Messages are only read where texts were counted: in
+/// this store, reading the columns behind a long text takes time.
 pub(super) fn unread_on(
     connection: &mut SqliteConnection,
     reader: UserId,
@@ -112,10 +100,10 @@ pub(super) fn unread_on(
 ) -> Result<HashMap<ChatId, Unread>, Fault> {
     let rows = diesel::sql_query(format!(
         "SELECT participants.chat_id, read_sequence, last_sequence, texts - read_texts AS counted, \
-         (SELECT json_array(count(*) FILTER (WHERE sender_id = ?1), count(*) FILTER (WHERE sender_id <> ?1), \
+         CASE WHEN texts = read_texts THEN '[0,0,0]' ELSE (SELECT json_array(count(*) FILTER (WHERE sender_id = ?1), count(*) FILTER (WHERE sender_id <> ?1), \
           count(*) FILTER (WHERE sender_id <> ?1 AND instr(mentions, ?2) > 0)) \
           FROM messages INDEXED BY messages_order WHERE messages.chat_id = chats.id \
-          AND sequence > max(read_sequence, last_sequence - {EXAMINED_SEQUENCES}) AND messages.kind = 'text') AS examined \
+          AND sequence > max(read_sequence, last_sequence - {EXAMINED_SEQUENCES}) AND messages.kind = 'text') END AS examined \
          FROM participants CROSS JOIN chats ON chats.id = participants.chat_id \
          WHERE participants.chat_id IN ({}) AND participant_id = ?1 AND left_at IS NULL",
         in_list(chats)

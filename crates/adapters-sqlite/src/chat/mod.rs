@@ -20,7 +20,7 @@ use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
     ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
     MarkRead, MarkReadRefused, MarkedRead, NewChat, OwnMembership, ParticipantRepository, RemoveParticipant,
-    RemoveRefused, RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat,
+    RemoveRefused, RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat, Unread,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -80,6 +80,12 @@ impl ChatRepository for SqliteStore {
     ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| rename::rename_on(connection, &command);
         self.change(work, |renamed| on_commit.run(renamed)).await
+    }
+
+    async fn unread(&self, reader: UserId, chat: ChatId) -> Result<Option<Unread>, StoreError> {
+        let unread =
+            move |connection: &mut SqliteConnection| mark_read::unread_on(connection, reader, &[chat]);
+        Ok(self.read(unread).await?.remove(&chat))
     }
 
     async fn mark_read(

@@ -10,7 +10,7 @@ use domain::account::PersonName;
 use domain::caller::Caller;
 use domain::id::{ChatId, ParticipantKind};
 use domain::page::{Page, PageRequest, Position};
-use domain::peer::{ListPeers, Peer, PeerSource};
+use domain::peer::{ListPeers, Peer, PeerSource, SEARCHED_PEERS};
 use domain::text::NamePart;
 use uuid::Uuid;
 
@@ -205,8 +205,11 @@ fn page_on(
     };
     let after = page.slice.after();
     let behind = if after.is_some() { BEHIND } else { "" };
-    let (limit, offset) =
-        if name.is_some() { (-1, 0) } else { (i64::from(page.slice.limit()) + 1, page.slice.offset()) };
+    let (limit, offset) = if name.is_some() {
+        (i64::from(SEARCHED_PEERS), 0)
+    } else {
+        (i64::from(page.slice.limit()) + 1, page.slice.offset())
+    };
     let mut rows = diesel::sql_query(format!("SELECT {COLUMNS} {found} {behind} {ORDER} LIMIT ?5 OFFSET ?6"))
         .into_boxed()
         .bind::<Binary, _>(caller_id)

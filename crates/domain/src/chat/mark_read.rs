@@ -6,17 +6,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::service::ChatService;
-use super::standing::Standing;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, Sequence, UserId};
 use crate::store::{OnCommit, StoreError};
 
 /// The number of sequences up to that of a chat's newest message whose messages are examined for [`Unread`].
-pub const EXAMINED_SEQUENCES: u32 = 100;
+pub const EXAMINED_SEQUENCES: u32 = 50;
 
 /// The number of sequences, from the newest, whose texts are counted for a new mark. Earlier texts count as read.
-pub const COUNTED_SEQUENCES: u32 = 10_000;
+pub const COUNTED_SEQUENCES: u32 = 1000;
 
 /// What a human has not read in a chat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -65,12 +64,21 @@ pub enum ReadMark {
 }
 
 impl ReadMark {
-    /// The message, and whether the mark moves backwards.
-    pub const fn message(self) -> Option<(MessageId, bool)> {
+    /// The message.
+    pub const fn message(self) -> Option<MessageId> {
         match self {
             Self::Newest => None,
-            Self::At(message) => Some((message, false)),
-            Self::Before(message) => Some((message, true)),
+            Self::At(message) | Self::Before(message) => Some(message),
+        }
+    }
+
+    /// Where the mark at `read` moves in a chat whose newest sequence is `last`; `found` is the sequence of
+    /// [the message](Self::message). `None` if it stays.
+    pub fn moved(self, read: Sequence, last: Sequence, found: Option<Sequence>) -> Option<Sequence> {
+        let found = found.unwrap_or(last);
+        match self {
+            Self::Newest | Self::At(_) => Some(found).filter(|to| *to > read),
+            Self::Before(_) => Some(Sequence::new(found.get() - 1)).filter(|to| *to < read),
         }
     }
 }
@@ -120,18 +128,12 @@ pub enum MarkReadError {
     Store(#[from] StoreError),
 }
 
-impl Standing {
-    /// Decides on marking the chat as read: its participants do.
-    pub fn decide_mark_read(&self) -> Result<(), MarkReadRefused> {
-        match self.own {
-            Some(_) => Ok(()),
-            None if self.may_read() => Err(MarkReadRefused::NotParticipant),
-            None => Err(MarkReadRefused::ChatNotFound),
-        }
-    }
-}
-
 impl ChatService {
+    /// What the caller has not read in the chat; `None` unless the caller is a participant.
+    pub async fn unread(&self, caller: UserCaller, chat: ChatId) -> Result<Option<Unread>, StoreError> {
+        self.chats.unread(caller.user, chat).await
+    }
+
     /// Moves the caller's mark in the chat, and returns what is unread. The caller's other sockets are notified.
     pub async fn mark_read(
         &self,
@@ -162,10 +164,10 @@ mod tests {
         for (last, counted, examined, count) in [
             (7, 0, Examined::default(), 0),
             (10, 9, examined(1, 2), 2),
-            (107, -4, examined(0, 5), 5),
+            (57, -4, examined(0, 5), 5),
             (400, 300, examined(10, 20), 290),
-            (108, 15, examined(10, 20), 20),
-            (108, -1, examined(10, 20), 20),
+            (58, 15, examined(10, 20), 20),
+            (58, -1, examined(10, 20), 20),
         ] {
             let expected = Unread { count, mentions: examined.mentions, read_sequence: read };
             assert_eq!(
@@ -173,6 +175,27 @@ mod tests {
                 expected,
                 "{last} {counted}"
             );
+        }
+    }
+
+    #[test]
+    fn a_mark_moves_forward_unless_it_is_set_before_a_message() {
+        let message = MessageId::new(uuid::Uuid::from_u128(1));
+        let at = |found| (ReadMark::At(message), Some(found));
+        let before = |found| (ReadMark::Before(message), Some(found));
+        for ((mark, found), read, moved) in [
+            ((ReadMark::Newest, None), 4, Some(9)),
+            ((ReadMark::Newest, None), 9, None),
+            (at(5), 4, Some(5)),
+            (at(5), 5, None),
+            (at(5), 6, None),
+            (before(5), 6, Some(4)),
+            (before(5), 4, None),
+            (before(5), 3, None),
+            (before(1), 4, Some(0)),
+        ] {
+            let found = mark.moved(Sequence::new(read), Sequence::new(9), found.map(Sequence::new));
+            assert_eq!(found.map(Sequence::get), moved, "{mark:?} from {read}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::listing::{ChatDetails, ChatListing, FoundChat, ListedChat};
-use super::mark_read::{MarkRead, MarkReadRefused, MarkedRead};
+use super::mark_read::{MarkRead, MarkReadRefused, MarkedRead, Unread};
 use super::membership::{AddRefused, RemoveRefused};
 use super::model::{Chat, ChatKind, ChatStatus};
 use super::overview::{ChatFilter, ChatOverview};
@@ -305,7 +305,11 @@ pub trait ChatRepository: ParticipantRepository {
         on_commit: OnCommit<ShownChat>,
     ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError>;
 
-    /// Moves the mark of a human in a chat, as [`decide_mark_read`](super::standing::Standing::decide_mark_read) decides.
+    /// What a human has not read in the chat; `None` unless the human is a participant.
+    async fn unread(&self, reader: UserId, chat: ChatId) -> Result<Option<Unread>, StoreError>;
+
+    /// Moves the mark of a human in a chat, as [`decide_mark_read`](super::standing::Standing::decide_mark_read) and
+    /// [`ReadMark::moved`](super::ReadMark::moved) decide.
     async fn mark_read(
         &self,
         command: MarkRead,

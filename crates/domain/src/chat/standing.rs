@@ -4,6 +4,7 @@
 //! A human need not be in the chats of own agents. As an *observer*, such a human reads the chat,
 //! deletes it if an own agent is its owner, and may do nothing else.
 
+use super::mark_read::MarkReadRefused;
 use super::participant::{ParticipantStatus, Role};
 use super::port::{DeleteRefused, RenameChatRefused};
 use crate::id::{AgentId, Sequence};
@@ -76,6 +77,15 @@ impl Standing {
         }
     }
 
+    /// Decides on marking the chat as read: its participants do.
+    pub fn decide_mark_read(&self) -> Result<(), MarkReadRefused> {
+        match self.own {
+            Some(_) => Ok(()),
+            None if self.may_read() => Err(MarkReadRefused::NotParticipant),
+            None => Err(MarkReadRefused::ChatNotFound),
+        }
+    }
+
     /// Decides on deleting the chat: its owners may, and the human behind an owning agent.
     pub fn decide_delete(&self) -> Result<(), DeleteRefused> {
         let own = self.own.map(|membership| membership.role);
@@ -126,6 +136,12 @@ mod tests {
                 RenameChatRefused::NotOwner => StopRefused::NotOwner,
             });
             assert_eq!(stands.decide_stop(), stop, "{own:?} {agents:?}");
+            let mark = match (reads, observes) {
+                (true, false) => Ok(()),
+                (true, true) => Err(MarkReadRefused::NotParticipant),
+                (false, _) => Err(MarkReadRefused::ChatNotFound),
+            };
+            assert_eq!(stands.decide_mark_read(), mark, "{own:?} {agents:?}");
             assert_eq!(
                 (stands.may_read(), stands.observes(), stands.decide_rename(), stands.decide_delete()),
                 (reads, observes, rename, delete),

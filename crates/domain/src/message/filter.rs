@@ -72,7 +72,7 @@ pub struct HistoryFilter {
     pub oldest_first: bool,
 }
 
-/// What is next to the requested messages.
+/// The position around which messages are listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Anchor {
     /// The messages after it, oldest first.

@@ -15,6 +15,6 @@ mod service;
 pub mod ties;
 
 pub use list::ListPeersError;
-pub use port::{ListPeers, Peer, PeerRepository};
+pub use port::{ListPeers, Peer, PeerRepository, SEARCHED_PEERS};
 pub use service::{ListedPeer, PeerService};
 pub use ties::{PeerSource, Ties};

@@ -34,6 +34,9 @@ pub struct Peer {
     pub is_contact: bool,
 }
 
+/// The maximum number of peers, or of agents of the directory, that a search by name examines for one page.
+pub const SEARCHED_PEERS: u32 = 10_000;
+
 /// The filters of a list of peers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ListPeers {

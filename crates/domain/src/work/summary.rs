@@ -175,7 +175,7 @@ impl ErrorSummary {
 
 /// The first line of an error that is not blank.
 fn first_line(error: &str) -> Option<String> {
-    cut(error.trim().split('\n').next().unwrap_or_default(), ERROR_CHARS)
+    cut(error.trim().lines().next().unwrap_or_default(), ERROR_CHARS)
 }
 
 /// The text up to a number of characters, without blanks around it; `None` if nothing is left.

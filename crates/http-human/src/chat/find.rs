@@ -1,4 +1,4 @@
-//! `GET /chats/{chat_id}`; `include=message_counts` counts its messages by kind.
+//! `GET /chats/{chat_id}`; `include=message_counts` counts its messages by kind, and `include=unread` what is unread.
 
 use actix_web::{HttpResponse, web};
 use domain::activity::ActivityService;
@@ -13,12 +13,23 @@ use http_wire::view::ChatDetailsView;
 
 pub(crate) struct FindChatQuery {
     count_messages: bool,
+    unread: bool,
 }
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Include {
+    MessageCounts,
+    Unread,
+}
+
+const INCLUDES: [(&str, Include); 2] =
+    [("message_counts", Include::MessageCounts), ("unread", Include::Unread)];
 
 impl FromQuery for FindChatQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
-        let included = query.items("include", &[("message_counts", ())], "What to include in the room.")?;
-        Ok(Self { count_messages: !included.is_empty() })
+        let included = query.items("include", &INCLUDES, "What to include in the room.")?;
+        let wants = |item| included.contains(&item);
+        Ok(Self { count_messages: wants(Include::MessageCounts), unread: wants(Include::Unread) })
     }
 }
 
@@ -31,5 +42,10 @@ pub(crate) async fn find(
 ) -> Result<HttpResponse, ApiError> {
     let found = chats.find_with_details(caller, path.chat, query.count_messages).await?;
     let work = activity.work_status(path.chat, &found.details);
-    Ok(Data::ok(ChatDetailsView::found(&found, work)))
+    let view = ChatDetailsView::found(&found, work);
+    if query.unread {
+        let unread = chats.unread(caller, path.chat).await?;
+        return Ok(Data::ok(view.with_unread(unread.as_ref())));
+    }
+    Ok(Data::ok(view))
 }

@@ -331,6 +331,8 @@ async fn rooms_are_marked_as_read_and_unread() {
         assert_eq!(marked.status, 200, "{body}");
         assert_eq!(marked.data(), &json!({"id": mixed.to_string(), "unread": expected}), "{body}");
         assert_eq!(unread().await, expected, "{body}");
+        let one = api.get(&api.ann, &format!("/chats/{mixed}?include=unread")).await;
+        assert_eq!(one.data()["unread"], expected, "{body}");
     }
     let unknown = json!({"message_id": "0190c5a4-0000-7000-8000-0000000000a1"});
     for (chat, body, status, code) in [

@@ -134,9 +134,10 @@ impl From<MarkReadError> for ApiError {
     fn from(error: MarkReadError) -> Self {
         match error {
             MarkReadError::Refused(MarkReadRefused::ChatNotFound) => chat_not_found(),
-            MarkReadError::Refused(MarkReadRefused::NotParticipant) => {
-                Self::new(ErrorCode::Forbidden, "Only participants mark a room as read. Join it first.")
-            }
+            MarkReadError::Refused(MarkReadRefused::NotParticipant) => Self::new(
+                ErrorCode::Forbidden,
+                "Only participants can mark a room as read. Ask an owner or admin of the room to add you.",
+            ),
             MarkReadError::Refused(MarkReadRefused::MessageNotFound) => message_not_found(),
             MarkReadError::Store(error) => error.into(),
         }

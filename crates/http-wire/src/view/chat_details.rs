@@ -24,6 +24,15 @@ pub struct ChatDetailsView<'a> {
     work_status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     message_counts: Option<BTreeMap<&'static str, u64>>,
+    #[serde(flatten)]
+    reading: Option<ReadingView>,
+}
+
+/// What is unread.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct ReadingView {
+    /// Null if the caller sees the room through agents only.
+    unread: Option<UnreadView>,
 }
 
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -63,7 +72,14 @@ impl<'a> ChatDetailsView<'a> {
             task_counts: TaskCountsView::default(),
             work_status: work.as_str(),
             message_counts: None,
+            reading: None,
         }
+    }
+
+    /// Adds what the caller has not read; `None` if the caller is no participant.
+    #[must_use]
+    pub fn with_unread(self, unread: Option<&Unread>) -> Self {
+        Self { reading: Some(ReadingView { unread: unread.map(UnreadView::new) }), ..self }
     }
 
     /// Shows one room that was read by itself.
@@ -127,8 +143,6 @@ pub struct ListedChatView<'a> {
     standing: Option<StandingView>,
     #[serde(flatten)]
     newest: Option<NewestView<'a>>,
-    #[serde(flatten)]
-    reading: Option<ReadingView>,
 }
 
 /// What the caller has not read in a room.
@@ -136,7 +150,7 @@ pub struct ListedChatView<'a> {
 pub struct UnreadView {
     /// The number of texts of others after the mark.
     count: u64,
-    /// Those of them that mention the caller, among the newest 100 messages of the room.
+    /// Those of them that mention the caller, among the newest 50 messages of the room.
     mentions: u64,
     /// The mark: the sequence of the last message that counts as read; 0 if there is none.
     read_sequence: i64,
@@ -165,12 +179,6 @@ impl MarkedReadView {
     }
 }
 
-/// What is unread. Null if the caller sees the room through agents only.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-struct ReadingView {
-    unread: Option<UnreadView>,
-}
-
 /// The last message of a room. Null if there is none.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct NewestView<'a> {
@@ -186,15 +194,14 @@ impl<'a> ListedChatView<'a> {
         parts: ChatParts,
         is_online: impl Fn(&Participant) -> bool,
     ) -> Self {
+        let room = ChatDetailsView::new(&listed.chat, details, work);
+        let room = if parts.unread { room.with_unread(listed.unread.as_ref()) } else { room };
         let last_message = || listed.last_message.as_ref().map(MessageView::for_user);
         Self {
-            room: ChatDetailsView::new(&listed.chat, details, work),
+            room,
             head: listed.roster.as_ref().map(|head| RosterHeadView::new(head, is_online)),
             standing: listed.standing.as_ref().map(StandingView::new),
             newest: parts.last_message.then(|| NewestView { last_message: last_message() }),
-            reading: parts
-                .unread
-                .then(|| ReadingView { unread: listed.unread.as_ref().map(UnreadView::new) }),
         }
     }
 }

@@ -100,8 +100,8 @@ pub async fn a_summary_counts_what_is_listed(world: World) {
     let ben = world.user("ben").await;
     let none = world.work.summary(WorkScope::OwnedBy(ben.id), any()).await.unwrap();
     assert_eq!((none.states.number(), none.agents.len(), none.errors), (0, 0, Some(Vec::new())));
-    let cat = world.colleague("cat", "ann").await;
-    let refused = world.work.summary(WorkScope::Of(Authority::Admin(cat.caller)), any()).await;
+    let colleague = world.colleague("cat", "ann").await;
+    let refused = world.work.summary(WorkScope::Of(Authority::Admin(colleague.caller)), any()).await;
     assert!(matches!(refused, Err(ListWorkError::NotAdmin(_))), "{refused:?}");
 }
 

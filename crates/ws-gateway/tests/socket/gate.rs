@@ -9,6 +9,7 @@ use domain::chat::{
     ChatRepository, ChatService, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat,
     ListedChat, MarkRead, MarkReadRefused, MarkedRead, NewChat, OwnMembership, ParticipantRepository,
     RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameChatRefused, Roster, ShownChat,
+    Unread,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -111,6 +112,10 @@ impl ChatRepository for Gate {
         on_commit: OnCommit<ShownChat>,
     ) -> Result<Result<ShownChat, RenameChatRefused>, StoreError> {
         self.store.rename(command, on_commit).await
+    }
+
+    async fn unread(&self, reader: UserId, chat: ChatId) -> Result<Option<Unread>, StoreError> {
+        self.store.unread(reader, chat).await
     }
 
     async fn mark_read(
