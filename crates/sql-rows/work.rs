@@ -223,6 +223,9 @@ pub(crate) fn failing(flags: FlagBounds) -> i32 {
 pub(crate) const SUMS: &str = "count(*) AS number, min(created_at) AS oldest, sum(unanswered) AS unanswered, \
      sum(stuck) AS stuck, sum(failing) AS failing";
 
+/// Whether an item has a flag; needs [`COUNTED`].
+pub(crate) const FLAGGED: &str = "(state IN ('dead', 'held') OR unanswered = 1 OR stuck = 1 OR failing = 1)";
+
 /// The sums of the items in one state.
 #[derive(Queryable, QueryableByName)]
 pub(crate) struct Sums {

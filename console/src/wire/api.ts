@@ -88,7 +88,7 @@ export interface ChatAgentView {
   type: string;
 }
 
-export type ChatDetailsView = ChatView & { agents: ChatAgentView[]; description?: string | null; message_counts?: Record<string, number> | null; task_counts: TaskCountsView; work_status: string };
+export type ChatDetailsView = ChatView & Partial<ReadingView> & { agents: ChatAgentView[]; description?: string | null; message_counts?: Record<string, number> | null; task_counts: TaskCountsView; work_status: string };
 
 export interface ChatView {
   chat_type: string;
@@ -234,7 +234,7 @@ export interface ListedAgentView {
   type: string;
 }
 
-export type ListedChatView = ChatDetailsView & Partial<RosterHeadView> & Partial<StandingView> & Partial<NewestView> & Partial<ReadingView>;
+export type ListedChatView = ChatDetailsView & Partial<RosterHeadView> & Partial<StandingView> & Partial<NewestView>;
 
 export interface MarkedReadView {
   id: Id;
@@ -660,7 +660,7 @@ export interface Operations {
   };
   findChat: {
     path: { chat_id: string };
-    query: { include?: "message_counts"[] };
+    query: { include?: ("message_counts" | "unread")[] };
     body: undefined;
     answer: { data: ChatDetailsView };
   };

@@ -1,14 +1,17 @@
 //! Totals of the store.
 
 use async_trait::async_trait;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Bool, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::status::{ClusterStatus, StatusRepository, StoreStatus};
+use domain::id::NodeId;
+use domain::status::{ClusterStatus, NodeLease, StatusRepository, StoreStatus};
 use domain::store::StoreError;
 use futures_util::FutureExt;
+use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::Fault;
+use crate::row::At;
 use crate::run::Db;
 use crate::statement::statement;
 
@@ -16,6 +19,10 @@ use crate::statement::statement;
 impl StatusRepository for PostgresStore {
     async fn status(&self) -> Result<StoreStatus, StoreError> {
         self.query((), |db, ()| status_on(db).boxed()).await
+    }
+
+    async fn node_leases(&self) -> Result<Vec<NodeLease>, StoreError> {
+        self.query((), |db, ()| leases_on(db).boxed()).await
     }
 }
 
@@ -52,4 +59,20 @@ async fn status_on(mut db: &Db) -> Result<StoreStatus, Fault> {
             connected_users: users_there.cast_unsigned(),
         }),
     })
+}
+
+const LEASES: &str = "SELECT id, entered_at, lease_until, lease_until > clock_timestamp() FROM nodes \
+     WHERE ended_at IS NULL ORDER BY entered_at, id";
+
+async fn leases_on(mut db: &Db) -> Result<Vec<NodeLease>, Fault> {
+    let rows = statement::<(SqlUuid, Timestamptz, Timestamptz, Bool)>(LEASES)
+        .load::<(Uuid, At, At, bool)>(&mut db)
+        .await?;
+    let lease = |(node, At(entered_at), At(lease_until), is_alive)| NodeLease {
+        node: NodeId::new(node),
+        entered_at,
+        lease_until,
+        is_alive,
+    };
+    Ok(rows.into_iter().map(lease).collect())
 }

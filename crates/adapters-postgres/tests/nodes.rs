@@ -14,6 +14,7 @@ use domain::node::{
     AgentClaim, ClaimReason, EntrantPosition, NodeRepository, OnConflict, PresenceChange, Registered,
 };
 use domain::ports::Clock;
+use domain::status::StatusRepository;
 use testkit::{Stores, World};
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -105,6 +106,25 @@ async fn who_has_come_into_rooms_is_found_by_time() {
     let entries = store.changes_after(newest, 10).await.unwrap();
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0].change, Some(Change::EventsLost { by: NODE, since: begun }));
+}
+
+/// The servers that were not cleared, with what the clock of the database says about their leases.
+#[tokio::test]
+async fn leases_of_nodes_are_listed() {
+    let database = common::database().await;
+    let store = common::open(&database).await;
+    assert_eq!(store.node_leases().await.unwrap(), []);
+    let late = NodeId::new(Uuid::from_u128(2));
+    store.enter(NODE, Duration::from_secs(60)).await.unwrap();
+    store.enter(late, Duration::ZERO).await.unwrap();
+    let leases = store.node_leases().await.unwrap();
+    let seen = leases.iter().map(|lease| {
+        let lease_secs = lease.lease_until.since(lease.entered_at).as_secs();
+        (lease.node, lease_secs, lease.is_alive)
+    });
+    assert_eq!(seen.collect::<Vec<_>>(), [(NODE, 60, true), (late, 0, false)]);
+    store.leave(NODE, Duration::ZERO).await.unwrap();
+    assert!(store.node_leases().await.unwrap().iter().all(|lease| !lease.is_alive), "until they are cleared");
 }
 
 /// Without a server of a cluster, nobody knows who is connected.

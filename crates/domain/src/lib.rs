@@ -30,7 +30,7 @@
 //! and connections; [`secret`], secrets that they share.
 //!
 //! For the operator: [`archive`], export and import of a store; [`status`], the totals of a store;
-//! [`tally`], which aggregates frequent events for the log.
+//! [`operator`], the condition and the throughput of a server; [`tally`], which aggregates frequent events for the log.
 //!
 //! Each area has its rules as pure functions and its use cases (`<verb>.rs`). What it needs of a
 //! store is in its port traits, mostly one in `port.rs`. The clock, ids, keys, and the publisher of
@@ -59,6 +59,7 @@ pub mod login;
 pub mod memory;
 pub mod message;
 pub mod node;
+pub mod operator;
 pub mod organization;
 pub mod page;
 pub mod peer;

@@ -29,6 +29,11 @@ impl Position {
     pub fn at(key: i64, id: impl Into<RecordId>) -> Self {
         Self { key, text: String::new(), id: id.into() }
     }
+
+    /// A position in a list that is sorted by a unique text.
+    pub const fn by_text(text: String) -> Self {
+        Self { key: 0, text, id: RecordId::NIL }
+    }
 }
 
 words! {

@@ -21,6 +21,7 @@ use crate::idempotency::IdempotencyRepository;
 use crate::login::{LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
 use crate::memory::{MemoryRepository, MemoryService};
 use crate::message::{BeginTraces, MaxHops, MaxPairMessages, MessageRepository, MessageService};
+use crate::operator::{CountedEvents, SentCounts};
 use crate::organization::{OrganizationRepository, OrganizationService};
 use crate::peer::{PeerRepository, PeerService};
 use crate::plan::{PlanName, PlanRepository, PlanService};
@@ -150,6 +151,8 @@ pub struct Services {
     pub budgets: Arc<BudgetService>,
     /// The tokens that agents report.
     pub usage: Arc<UsageService>,
+    /// Counts the messages that are stored.
+    pub sent: Arc<SentCounts>,
 }
 
 impl Services {
@@ -157,7 +160,9 @@ impl Services {
     #[expect(clippy::too_many_lines, reason = "it is one list")]
     pub fn new(ports: Ports) -> Self {
         let Ports { store, callers, presence, clock, ids, keys, plan, .. } = ports;
-        let events: Arc<dyn EventPublisher> = Arc::new(CacheInvalidation::new(callers.clone(), ports.events));
+        let sent = Arc::<SentCounts>::default();
+        let events = Arc::new(CountedEvents::new(sent.clone(), ports.events));
+        let events: Arc<dyn EventPublisher> = Arc::new(CacheInvalidation::new(callers.clone(), events));
         let tokens = TokenService::new(store.clone(), clock.clone(), ports.tokens, callers.clone());
         let tokens = Arc::new(tokens);
         let accounts = AccountService::new(AccountPorts {
@@ -230,6 +235,7 @@ impl Services {
         let watch = Arc::<BudgetWatch>::default();
         Self {
             callers,
+            sent,
             accounts: Arc::new(accounts.with_key_days(ports.key_days)),
             administration: Arc::new(administration),
             tokens: tokens.clone(),

@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 
+use crate::id::NodeId;
 use crate::store::StoreError;
+use crate::time::Timestamp;
 
 /// The totals of a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -36,9 +38,25 @@ pub struct ClusterStatus {
     pub connected_users: u64,
 }
 
+/// A server of a cluster, by the clock of the store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NodeLease {
+    /// The server.
+    pub node: NodeId,
+    /// The time at which it joined.
+    pub entered_at: Timestamp,
+    /// The time until which it counts as alive, unless it renews its lease.
+    pub lease_until: Timestamp,
+    /// Whether that time has not passed.
+    pub is_alive: bool,
+}
+
 /// Reads the totals of a store.
 #[async_trait]
 pub trait StatusRepository: Send + Sync {
     /// The totals. Each figure is consistent on its own; they are not all of the same moment.
     async fn status(&self) -> Result<StoreStatus, StoreError>;
+
+    /// The servers of a cluster that were not cleared, oldest first; none for a store that servers never share.
+    async fn node_leases(&self) -> Result<Vec<NodeLease>, StoreError>;
 }

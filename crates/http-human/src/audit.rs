@@ -1,4 +1,5 @@
-//! `GET /organization/audit`: the audit log of the caller's organization, newest first.
+//! `GET /organization/audit`: the audit log of the caller's organization, newest first; `GET /api/v1/operator/audit`:
+//! that of the server.
 
 use actix_web::{HttpResponse, web};
 use domain::audit::{AuditAction, AuditFilter, AuditScope, AuditService};
@@ -70,11 +71,33 @@ pub(crate) async fn list(
     StrictQuery(query): StrictQuery<ListAuditQuery>,
     log: web::Data<AuditService>,
 ) -> Result<HttpResponse, ApiError> {
-    let scope = query.scoped(CursorScope::list("me/organization/audit").of(caller.organization.uuid()));
+    let cursors = CursorScope::list("me/organization/audit").of(caller.organization.uuid());
+    listed(query, cursors, AuditScope::Of(Authority::Admin(caller)), &log).await
+}
+
+pub(crate) async fn list_all(
+    UserAuth(operator): UserAuth,
+    StrictQuery(query): StrictQuery<ListAuditQuery>,
+    log: web::Data<AuditService>,
+) -> Result<HttpResponse, ApiError> {
+    let cursors = CursorScope::list("operator/audit").of(operator.user.uuid());
+    listed(query, cursors, AuditScope::Everything, &log).await
+}
+
+async fn listed(
+    query: ListAuditQuery,
+    cursors: CursorScope,
+    scope: AuditScope,
+    log: &AuditService,
+) -> Result<HttpResponse, ApiError> {
+    let cursors = query.scoped(cursors);
     let ListAuditQuery { page, since, until, action, actor, subject } = query;
-    let window = page.window(scope)?;
-    let scope = AuditScope::Of(Authority::Admin(caller));
+    let window = page.window(cursors)?;
     let filter = AuditFilter { scope, since, until, action, actor, subject };
-    let page = log.list(filter, window.request.clone()).await?;
-    Ok(window.mark(List::ok(page.rows.iter().map(AuditEntryView::new), window.metadata(&page))))
+    let page = log.list(filter.clone(), window.request.clone()).await?;
+    let view = |record| match filter.scope {
+        AuditScope::Of(_) => AuditEntryView::new(record),
+        AuditScope::Everything => AuditEntryView::new(record).without_titles(),
+    };
+    Ok(window.mark(List::ok(page.rows.iter().map(view), window.metadata(&page))))
 }

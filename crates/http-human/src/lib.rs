@@ -1,6 +1,6 @@
-//! The human interface under `/api/v1/me`, and the generic paths.
+//! The human interface under `/api/v1/me`, the interface of operators, and the generic paths.
 //!
-//! [`configure`] mounts it. [`routes`] has every path in one place; a handler turns a body
+//! [`configure`] mounts them, and [`configure_operator`] that of operators. [`routes`] has every path in one place; a handler turns a body
 //! into a command, calls one use case, and renders the result.
 
 mod account;
@@ -15,6 +15,7 @@ mod generic;
 mod instant;
 mod memory;
 mod message;
+mod operator;
 mod organization;
 mod participant;
 pub mod routes;
@@ -22,4 +23,4 @@ mod session;
 mod usage;
 mod work;
 
-pub use routes::{configure, interfaces};
+pub use routes::{configure, configure_operator, interfaces};

@@ -3,6 +3,7 @@
 
 mod chats;
 mod control;
+mod operator;
 mod work;
 
 use actix_web::middleware::from_fn;
@@ -21,6 +22,8 @@ use http_wire::view::{
 
 use crate::work::{OfOrganization, Own};
 use crate::{account, api_key, audit, auth, contact, generic, memory, organization, session, usage};
+
+pub use operator::configure_operator;
 
 /// The base path of the human interface.
 const BASE: &str = "/api/v1/me";
@@ -69,6 +72,7 @@ pub fn interfaces() -> Vec<Interface> {
         callers: AllowedCallers::Any,
         endpoints: generic_endpoints(),
     }));
+    all.push(operator::interface());
     all
 }
 

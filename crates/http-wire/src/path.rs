@@ -36,6 +36,13 @@ pub struct MessagePath {
     pub message: MessageId,
 }
 
+/// `…/users/{user_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct UserPath {
+    /// The user.
+    pub user: UserId,
+}
+
 /// `…/agents/{agent_id}`.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentPath {
@@ -131,6 +138,7 @@ from_path!(SessionPath { session: "session_id" as SessionId::new });
 from_path!(MemberPath { member: "member_id" as UserId::new });
 from_path!(InvitationPath { invitation: "invitation_id" as InvitationId::new });
 from_path!(MemoryPath { memory: "memory_id" as MemoryId::new });
+from_path!(UserPath { user: "user_id" as UserId::new });
 from_path!(AgentPath { agent: "agent_id" as AgentId::new });
 from_path!(ExecutionPath {
     agent: "agent_id" as AgentId::new,

@@ -33,5 +33,7 @@ pub fn register(
         .app_data(Data::from(services.work.clone()))
         .app_data(Data::from(services.usage.clone()))
         .app_data(Data::from(services.budgets.clone()))
+        .app_data(Data::from(services.administration.clone()))
+        .app_data(Data::from(services.plans.clone()))
         .app_data(Data::from(services.organizations.clone()));
 }

@@ -21,7 +21,10 @@ pub use change::unknown_change;
 pub use disk::{content_bytes, disk_free, is_store_full, store_full, write_refused};
 pub use outage::Outage;
 pub use password::{Hashing, hashing};
-pub use request::{connection_refused, refused, request, spans_dropped, spans_sent, stalled_connection};
+pub use request::{
+    RequestTotals, connection_refused, refused, request, request_totals, spans_dropped, spans_sent,
+    stalled_connection,
+};
 pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};
 pub use store::{Doing, InUse, Work, batch, connection_in_use, connections_at_most, doing};
 

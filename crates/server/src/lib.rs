@@ -22,6 +22,7 @@ mod listen;
 mod lock;
 mod metrics;
 mod nearest;
+mod operator;
 mod output;
 pub mod passwords;
 mod progress;

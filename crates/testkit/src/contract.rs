@@ -34,6 +34,7 @@ pub mod memories;
 pub mod messages;
 pub mod moves;
 pub mod nodes;
+pub mod operator;
 pub mod pauses;
 pub mod peers;
 pub mod plans;
@@ -88,6 +89,11 @@ macro_rules! contract_tests {
             all_accounts_are_listed_by_handle, all_chats_are_listed_newest_first, a_disabled_account_is_rejected_everywhere,
             the_time_of_disabling_is_stored, a_disabled_account_is_not_a_peer, a_deleted_user_is_found_nowhere,
             the_last_admin_of_members_is_not_deleted, an_organization_without_members_is_deleted,
+        }
+        $crate::contract_tests! { @area $make, operator:
+            only_administrators_are_operators, operators_disable_accounts, operators_list_all_accounts,
+            operators_list_all_disconnects, operators_list_agents_with_flagged_work,
+            operators_list_all_organizations,
         }
         $crate::contract_tests! { @area $make, registering:
             a_registered_user_is_logged_in, a_guest_registers_into_the_organization, the_operator_decides_who_may_register,

@@ -26,6 +26,7 @@ use domain::chat::{ChatService, Participant};
 use domain::delivery::Listening;
 use domain::id::{AgentId, ChatId, ParticipantId, Sequence};
 use domain::node::{Connected, PresenceChange, SocketNumber};
+use domain::operator::OpenSocket;
 use domain::ports::{self, Clock};
 use domain::store::StoreError;
 
@@ -102,6 +103,11 @@ impl Hub {
         self.subscriptions.measure(&mut figures);
         self.presence.measure(&mut figures);
         figures
+    }
+
+    /// The open sockets, in no order.
+    pub fn open_sockets(&self) -> Vec<OpenSocket> {
+        self.open_sockets.list()
     }
 
     /// Closes every open socket, so that its client reconnects and joins again what it still may: for when

@@ -10,6 +10,8 @@ pub(crate) enum Callers {
     Users,
     /// Agents, under `/api/v1/agent`.
     Agents,
+    /// Operators, under `/api/v1/operator`; they have no tenant.
+    Operators,
     /// Humans, on a generic path.
     UsersOnGenericPath,
     /// Both, on a generic path.
@@ -63,6 +65,8 @@ fn operation(method: Method, path: &str, body: Value) -> Operation {
         Callers::Users
     } else if path.starts_with("/api/v1/agent/") {
         Callers::Agents
+    } else if path.starts_with("/api/v1/operator/") {
+        Callers::Operators
     } else if path.contains("/agents") {
         Callers::UsersOnGenericPath
     } else {
@@ -121,7 +125,31 @@ pub(crate) fn operations() -> Vec<Operation> {
     all.extend(contacts("/api/v1/agent"));
     all.extend(memories("/api/v1/me"));
     all.extend(memories("/api/v1/agent"));
+    all.extend(operators());
     all
+}
+
+fn operators() -> Vec<Operation> {
+    let at = |path: &str| format!("/api/v1/operator{path}");
+    let lists = [
+        "/overview",
+        "/throughput",
+        "/connections",
+        "/disconnects",
+        "/audit",
+        "/users",
+        "/agents",
+        "/work",
+        "/organizations",
+    ];
+    let changes = [
+        "/users/{user_id}/disable",
+        "/users/{user_id}/enable",
+        "/agents/{agent_id}/disable",
+        "/agents/{agent_id}/enable",
+    ];
+    let lists = lists.map(|path| get(&at(path)));
+    lists.into_iter().chain(changes.map(|path| post(&at(path), Value::Null))).collect()
 }
 
 /// What both interfaces serve under `base`, and what only one does.

@@ -11,6 +11,7 @@ pub(crate) struct Scene {
     pub(crate) root: Api,
     pub(crate) user: Api,
     pub(crate) agent: Api,
+    pub(crate) operator: Api,
     own: Tenant,
     foreign: Tenant,
 }
@@ -61,6 +62,13 @@ async fn session_of(server: &Server, user: &Api, handle: &str) -> String {
     assert_eq!(Api::new(server, "auth", "", "").post("/reset", body).await.status, 200);
     let open = user.get("/sessions").await.data();
     open[0]["id"].as_str().unwrap().to_owned()
+}
+
+/// A key of the first user, who is an administrator of the server.
+fn operator_key(server: &Server) -> String {
+    let output = server.command().args(["key", "create", "--user", "admin", "--json"]).output().unwrap();
+    let created = serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    created["api_key"].as_str().unwrap().to_owned()
 }
 
 impl Tenant {
@@ -118,6 +126,7 @@ impl Tenant {
             ("{invitation_id}", self.invitation.clone()),
             ("{participant_id}", self.helper.id.clone()),
             ("{agent_id}", self.helper.id.clone()),
+            ("{user_id}", self.member.clone()),
         ]
     }
 }
@@ -128,7 +137,8 @@ impl Scene {
         let server = Server::start_with(&[("PARLANCE_RATE_LIMIT_FAILURES", "off")]).await;
         let (own, foreign) = (Tenant::new(&server, "ann").await, Tenant::new(&server, "ben").await);
         let root = own.user.at(&server, "");
-        Self { root, user: own.user.clone(), agent: own.agent.clone(), own, foreign, server }
+        let operator = root.with_key(&operator_key(&server));
+        Self { root, user: own.user.clone(), agent: own.agent.clone(), operator, own, foreign, server }
     }
 
     pub(crate) fn own_ids(&self, callers: Callers) -> Vec<(&'static str, String)> {

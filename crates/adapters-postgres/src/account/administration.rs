@@ -6,16 +6,18 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::{
-    AdministrationRepository, Agent, AgentHandle, DeleteUser, DeleteUserRefused, DeletedUser, SetDisabled,
-    SetDisabledOutcome, User, UserHandle,
+    AdministrationRepository, Agent, AgentConnection, AgentHandle, DeleteUser, DeleteUserRefused,
+    DeletedUser, SetDisabled, SetDisabledOutcome, User, UserHandle,
 };
 use domain::audit::AuditEntry;
 use domain::change::Change;
-use domain::id::{ParticipantId, UserId};
+use domain::id::{AgentId, ParticipantId, UserId};
+use domain::page::Position;
 use domain::store::{OnCommit, StoreError};
 use futures_util::FutureExt;
 
 use super::delete_user::delete_user_on;
+use super::disconnects;
 use super::row::{AgentRow, UserRow};
 use crate::PostgresStore;
 use crate::audit;
@@ -42,6 +44,24 @@ impl AdministrationRepository for PostgresStore {
     ) -> Result<Vec<Agent>, StoreError> {
         let given = (owner, after, limit);
         self.query(given, |db, (owner, after, limit)| agents_on(db, *owner, after.as_ref(), *limit).boxed())
+            .await
+    }
+
+    async fn users_of(&self, ids: Vec<UserId>) -> Result<Vec<User>, StoreError> {
+        self.query(ids, |db, ids| users_of_on(db, ids).boxed()).await
+    }
+
+    async fn agents_of(&self, ids: Vec<AgentId>) -> Result<Vec<Agent>, StoreError> {
+        self.query(ids, |db, ids| agents_of_on(db, ids).boxed()).await
+    }
+
+    async fn disconnects_before(
+        &self,
+        before: Option<Position>,
+        limit: u32,
+    ) -> Result<Vec<AgentConnection>, StoreError> {
+        let given = (before, limit);
+        self.query(given, |db, (before, limit)| disconnects::before_on(db, before.as_ref(), *limit).boxed())
             .await
     }
 
@@ -88,6 +108,26 @@ async fn agents_on(
     }
     let rows = rows.order(agents::handle).limit(i64::from(limit)).select(AgentRow::as_select());
     let rows = rows.load(&mut db).await?;
+    rows.into_iter().map(AgentRow::into_agent).collect()
+}
+
+async fn users_of_on(mut db: &Db, ids: &[UserId]) -> Result<Vec<User>, Fault> {
+    let rows = users::table
+        .filter(users::id.eq_any(ids.iter().map(|user| user.uuid())))
+        .filter(users::deleted_at.is_null())
+        .select(UserRow::as_select())
+        .load(&mut db)
+        .await?;
+    rows.into_iter().map(UserRow::into_user).collect()
+}
+
+async fn agents_of_on(mut db: &Db, ids: &[AgentId]) -> Result<Vec<Agent>, Fault> {
+    let rows = agents::table
+        .filter(agents::id.eq_any(ids.iter().map(|agent| agent.uuid())))
+        .filter(agents::deleted_at.is_null())
+        .select(AgentRow::as_select())
+        .load(&mut db)
+        .await?;
     rows.into_iter().map(AgentRow::into_agent).collect()
 }
 

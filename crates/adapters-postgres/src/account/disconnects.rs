@@ -2,14 +2,19 @@
 
 use std::convert::Infallible;
 
+use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::account::{Connection, Disconnect};
+use domain::account::{AgentConnection, Connection, Disconnect, EndReason};
 use domain::id::AgentId;
+use domain::page::Position;
+use domain::time::Timestamp;
+use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
+use crate::schema::agent_connections;
 use crate::statement::statement;
 
 /// The rows are locked in one order, so that servers do not deadlock.
@@ -62,4 +67,39 @@ pub(super) async fn list_on(mut db: &Db, agent: AgentId) -> Result<Vec<Connectio
         Connection::of(began_at.map(|At(at)| at), ended_at, &reason)
     };
     Ok(rows.into_iter().filter_map(connection).collect())
+}
+
+pub(super) async fn before_on(
+    mut db: &Db,
+    before: Option<&Position>,
+    limit: u32,
+) -> Result<Vec<AgentConnection>, Fault> {
+    // A newer version may know more reasons.
+    let mut rows =
+        agent_connections::table.filter(agent_connections::reason.eq_any(EndReason::WORDS)).into_boxed();
+    if let Some(Position { key, id, .. }) = before {
+        let at = At(Timestamp::from_micros(*key));
+        let is_before = agent_connections::ended_at.lt(at);
+        let same_time = agent_connections::ended_at.eq(at);
+        rows = rows
+            // The condition that the index needs.
+            .filter(agent_connections::ended_at.le(at))
+            .filter(is_before.or(same_time.and(agent_connections::agent_id.lt(id.uuid()))));
+    }
+    let rows = rows
+        .order((agent_connections::ended_at.desc(), agent_connections::agent_id.desc()))
+        .limit(i64::from(limit))
+        .select((
+            agent_connections::agent_id,
+            agent_connections::began_at,
+            agent_connections::ended_at,
+            agent_connections::reason,
+        ))
+        .load::<(Uuid, Option<At>, At, String)>(&mut db)
+        .await?;
+    let row = |(agent, began_at, At(ended_at), reason): (Uuid, Option<At>, At, String)| {
+        let connection = Connection::of(began_at.map(|At(at)| at), ended_at, &reason)?;
+        Some(AgentConnection { agent: AgentId::new(agent), connection })
+    };
+    Ok(rows.into_iter().filter_map(row).collect())
 }

@@ -4,13 +4,14 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::id::OrganizationId;
-use domain::plan::{Organization, PlanInUse, PlanName};
+use domain::plan::{Organization, OrganizationInUse, PlanInUse, PlanName};
 use uuid::Uuid;
 
-use super::quota::bytes_of;
+use super::quota::{self, bytes_of};
 use super::row::{PauseColumns, PlanRow, pause_of};
 use crate::chat::row::{LimitColumns, foreign_policy, max_hops, max_pair_messages};
 use crate::error::Fault;
+use crate::row;
 use crate::run::Db;
 use crate::schema::{organizations, plans, users};
 
@@ -35,12 +36,18 @@ pub(super) async fn plans_on(mut db: &Db) -> Result<Vec<PlanInUse>, Fault> {
 /// Id, name, plan, counted bytes, pause, limits and policy, number of users.
 type OrganizationColumns = (Uuid, String, String, i64, PauseColumns, LimitColumns, i64);
 
-pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, Fault> {
+/// The first `limit` organizations after a name.
+pub(super) async fn organizations_on(
+    mut db: &Db,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<Organization>, Fault> {
     let rows = organizations::table
         .left_join(
             users::table.on(users::organization_id.eq(organizations::id).and(users::deleted_at.is_null())),
         )
         .filter(organizations::deleted_at.is_null())
+        .filter(organizations::name.gt(after))
         .group_by((
             organizations::id,
             organizations::name,
@@ -53,6 +60,7 @@ pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, F
             organizations::foreign_policy,
         ))
         .order(organizations::name)
+        .limit(limit)
         .select((
             organizations::id,
             organizations::name,
@@ -65,6 +73,23 @@ pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, F
         .load::<OrganizationColumns>(&mut db)
         .await?;
     rows.into_iter().map(into_organization).collect()
+}
+
+pub(super) async fn in_use_on(mut db: &Db, after: &str, limit: u32) -> Result<Vec<OrganizationInUse>, Fault> {
+    let found = organizations_on(db, after, limit.into()).await?;
+    let names = found.iter().map(|organization| organization.plan.as_str());
+    let rows = plans::table.filter(plans::name.eq_any(names)).select(PlanRow::as_select());
+    let rows = rows.load(&mut db).await?;
+    let plans = rows.into_iter().map(PlanRow::into_plan).collect::<Vec<_>>();
+    let used = quota::used_on(db, found.iter().map(|organization| organization.id).collect()).await?;
+    let in_use = |organization: Organization| {
+        let plan = row::word(organization.plan.as_str(), |name| {
+            plans.iter().find(|plan| plan.name.as_str() == name).cloned()
+        })?;
+        let (agents, chats) = used.get(&organization.id).copied().unwrap_or_default();
+        Ok(OrganizationInUse { organization, plan, agents, chats })
+    };
+    found.into_iter().map(in_use).collect()
 }
 
 pub(crate) async fn organization_on(mut db: &Db, id: Uuid) -> Result<Option<Organization>, Fault> {

@@ -12,7 +12,9 @@ use std::convert::Infallible;
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanInUse, PlanName, PlanRepository};
+use domain::plan::{
+    AssignPlan, AssignRefused, Organization, OrganizationInUse, Plan, PlanInUse, PlanName, PlanRepository,
+};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use futures_util::FutureExt;
@@ -35,7 +37,16 @@ impl PlanRepository for PostgresStore {
     }
 
     async fn organizations(&self) -> Result<Vec<Organization>, StoreError> {
-        self.query((), |db, ()| list::organizations_on(db).boxed()).await
+        self.query((), |db, ()| list::organizations_on(db, "", i64::MAX).boxed()).await
+    }
+
+    async fn organizations_after(
+        &self,
+        after: Option<String>,
+        limit: u32,
+    ) -> Result<Vec<OrganizationInUse>, StoreError> {
+        let given = (after.unwrap_or_default(), limit);
+        self.query(given, |db, (after, limit)| list::in_use_on(db, after, *limit).boxed()).await
     }
 
     async fn count_bytes(&self) -> Result<u64, StoreError> {

@@ -4,8 +4,10 @@
 //! Without a limit other transactions can add at the same time, but no other plan is assigned and
 //! no user is moved before they finish.
 
+use std::collections::HashMap;
+
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::{ChatId, OrganizationId};
 use domain::plan::{LimitReached, Resource, check, check_more};
@@ -21,18 +23,45 @@ use crate::statement::statement;
 type UseTypes = (Text, Nullable<BigInt>, BigInt);
 type UseColumns = (String, Option<i64>, i64);
 
-/// The number of agents or chats of an organization, which is the value.
-const AGENTS: &str = "SELECT plan.name, plan.agents, CASE WHEN plan.agents IS NULL THEN 0 ELSE (\
-         SELECT count(*) FROM users AS member \
+/// The number of agents of `organization`.
+macro_rules! count_agents {
+    () => {
+        "(SELECT count(*) FROM users AS member \
          JOIN agents AS agent ON agent.owner_id = member.id AND agent.deleted_at IS NULL \
-         WHERE member.organization_id = organization.id) END \
-     FROM organizations AS organization JOIN plans AS plan ON plan.name = organization.plan \
-     WHERE organization.id = ?";
-const CHATS: &str = "SELECT plan.name, plan.chats, CASE WHEN plan.chats IS NULL THEN 0 ELSE (\
-         SELECT count(*) FROM chats AS chat WHERE chat.organization_id = organization.id \
-         AND chat.deleted_at IS NULL AND chat.status = 'active') END \
-     FROM organizations AS organization JOIN plans AS plan ON plan.name = organization.plan \
-     WHERE organization.id = ?";
+         WHERE member.organization_id = organization.id)"
+    };
+}
+
+/// The number of active chats of `organization`.
+macro_rules! count_chats {
+    () => {
+        "(SELECT count(*) FROM chats AS chat WHERE chat.organization_id = organization.id \
+         AND chat.deleted_at IS NULL AND chat.status = 'active')"
+    };
+}
+
+/// The number of agents or chats of an organization, which is the value.
+const AGENTS: &str = concat!(
+    "SELECT plan.name, plan.agents, CASE WHEN plan.agents IS NULL THEN 0 ELSE ",
+    count_agents!(),
+    " END FROM organizations AS organization JOIN plans AS plan ON plan.name = organization.plan \
+     WHERE organization.id = ?"
+);
+const CHATS: &str = concat!(
+    "SELECT plan.name, plan.chats, CASE WHEN plan.chats IS NULL THEN 0 ELSE ",
+    count_chats!(),
+    " END FROM organizations AS organization JOIN plans AS plan ON plan.name = organization.plan \
+     WHERE organization.id = ?"
+);
+
+/// The number of agents and of active chats of organizations.
+const USED: &str = concat!(
+    "SELECT organization.id, ",
+    count_agents!(),
+    ", ",
+    count_chats!(),
+    " FROM organizations AS organization WHERE organization.id = ANY(?)"
+);
 
 /// The number of participants of a chat, which is the value. The number of messages is read with
 /// the lock of the chat ([`crate::message`]).
@@ -53,6 +82,20 @@ const HOLD_FOR_AGENTS: &str = "SELECT organization.id FROM organizations AS orga
 const HOLD_FOR_CHATS: &str = "SELECT organization.id FROM organizations AS organization \
      JOIN plans AS plan ON plan.name = organization.plan \
      WHERE organization.id = ? AND plan.chats IS NOT NULL FOR NO KEY UPDATE OF organization";
+
+/// The number of agents and of active chats of each organization.
+pub(super) async fn used_on(
+    mut db: &Db,
+    of: Vec<OrganizationId>,
+) -> Result<HashMap<OrganizationId, (u64, u64)>, Fault> {
+    let rows = statement::<(SqlUuid, BigInt, BigInt)>(USED)
+        .bind::<Array<SqlUuid>, _>(of.into_iter().map(OrganizationId::uuid).collect::<Vec<_>>());
+    let rows = rows.load::<(Uuid, i64, i64)>(&mut db).await?.into_iter();
+    let used = rows.map(|(id, agents, chats)| {
+        (OrganizationId::new(id), (agents.cast_unsigned(), chats.cast_unsigned()))
+    });
+    Ok(used.collect())
+}
 
 /// Must precede all other locks of a change that calls [`agents_on`] later.
 pub(crate) async fn hold_for_agents_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {

@@ -9,13 +9,14 @@ use domain::id::AgentId;
 use domain::work::{AgentWork, FlagBounds, WorkPart, WorkTotals};
 
 use super::list::indexed;
-use super::row::{AgentSums, BOUNDS, COUNTED, SUMS, Sums, counts, failing, work_of};
+use super::row::{AgentSums, BOUNDS, COUNTED, FLAGGED, SUMS, Sums, counts, failing, work_of};
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
 use crate::statement::statement;
+use uuid::Uuid;
 
-/// The counted items of the agents of a condition on `deliveries`, with `started_at`. Values: those of
+/// The counted items of the agents of a condition on `deliveries`, with `agent_id` and `started_at`. Values: those of
 /// [`BOUNDS`].
 fn counted(of: &str) -> String {
     let part = |part| {
@@ -24,7 +25,7 @@ fn counted(of: &str) -> String {
     };
     let parts = [WorkPart::Waiting, WorkPart::Begun, WorkPart::Dead].map(part).join(" UNION ALL ");
     format!(
-        "SELECT deliveries.started_at, {} FROM ({parts}) AS deliveries \
+        "SELECT deliveries.agent_id, deliveries.started_at, {} FROM ({parts}) AS deliveries \
          CROSS JOIN LATERAL (SELECT 1 FROM participants JOIN chats ON chats.id = participants.chat_id \
              WHERE participants.chat_id = deliveries.chat_id AND participants.participant_id = deliveries.agent_id \
              AND participants.left_at IS NULL AND chats.deleted_at IS NULL OFFSET 0) AS membership \
@@ -51,6 +52,31 @@ pub(super) async fn count_on(mut db: &Db, flags: FlagBounds) -> Result<WorkTotal
         sums.add_to(&mut totals)?;
     }
     Ok(totals)
+}
+
+static FLAGGED_AGENTS: LazyLock<String> = LazyLock::new(|| {
+    let items = counted("deliveries.agent_id > ?");
+    format!("SELECT DISTINCT agent_id FROM ({items}) AS items WHERE {FLAGGED} ORDER BY agent_id LIMIT ?")
+});
+
+pub(super) async fn flagged_agents_on(
+    mut db: &Db,
+    after: Option<AgentId>,
+    limit: u32,
+    flags: FlagBounds,
+) -> Result<Vec<AgentId>, Fault> {
+    // One condition for each part.
+    let after = after.unwrap_or(AgentId::NIL).uuid();
+    let rows = statement::<(SqlUuid,)>(FLAGGED_AGENTS.as_str())
+        .bind::<SqlUuid, _>(after)
+        .bind::<SqlUuid, _>(after)
+        .bind::<SqlUuid, _>(after)
+        .bind::<Timestamptz, _>(At(flags.unanswered))
+        .bind::<Timestamptz, _>(At(flags.stuck))
+        .bind::<Integer, _>(failing(flags))
+        .bind::<BigInt, _>(i64::from(limit));
+    let rows = rows.load::<(Uuid,)>(&mut db).await?;
+    Ok(rows.into_iter().map(|(agent,)| AgentId::new(agent)).collect())
 }
 
 /// Of the servers of a cluster, one that lives knows which agents are connected. Its lease is judged by the clock of

@@ -60,6 +60,19 @@ impl WorkRepository for PostgresStore {
         self.query(given, |db, (agents, flags)| count::work_of_agents_on(db, agents, *flags).boxed()).await
     }
 
+    async fn flagged_agents(
+        &self,
+        after: Option<AgentId>,
+        limit: u32,
+        flags: FlagBounds,
+    ) -> Result<Vec<AgentId>, StoreError> {
+        let given = (after, limit, flags);
+        let flagged = self.query(given, |db, (after, limit, flags)| {
+            count::flagged_agents_on(db, *after, *limit, *flags).boxed()
+        });
+        flagged.await
+    }
+
     async fn change_work(
         &self,
         command: ChangeWork,

@@ -6,15 +6,17 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    AdministrationRepository, Agent, AgentHandle, DeleteUser, DeleteUserRefused, DeletedUser, SetDisabled,
-    SetDisabledOutcome, User, UserHandle,
+    AdministrationRepository, Agent, AgentConnection, AgentHandle, DeleteUser, DeleteUserRefused,
+    DeletedUser, SetDisabled, SetDisabledOutcome, User, UserHandle,
 };
 use domain::audit::AuditEntry;
 use domain::change::Change;
-use domain::id::{ParticipantId, UserId};
+use domain::id::{AgentId, ParticipantId, UserId};
+use domain::page::Position;
 use domain::store::{OnCommit, StoreError};
 
 use super::delete_user::delete_user_on;
+use super::disconnects;
 use super::row::{AgentRow, UserRow};
 use crate::SqliteStore;
 use crate::audit;
@@ -37,6 +39,22 @@ impl AdministrationRepository for SqliteStore {
         limit: u32,
     ) -> Result<Vec<Agent>, StoreError> {
         self.read(move |connection| agents_on(connection, owner, after.as_ref(), limit)).await
+    }
+
+    async fn users_of(&self, ids: Vec<UserId>) -> Result<Vec<User>, StoreError> {
+        self.read(move |connection| users_of_on(connection, &ids)).await
+    }
+
+    async fn agents_of(&self, ids: Vec<AgentId>) -> Result<Vec<Agent>, StoreError> {
+        self.read(move |connection| agents_of_on(connection, &ids)).await
+    }
+
+    async fn disconnects_before(
+        &self,
+        before: Option<Position>,
+        limit: u32,
+    ) -> Result<Vec<AgentConnection>, StoreError> {
+        self.read(move |connection| disconnects::before_on(connection, before.as_ref(), limit)).await
     }
 
     async fn set_disabled(&self, command: SetDisabled) -> Result<SetDisabledOutcome, StoreError> {
@@ -85,6 +103,24 @@ fn agents_on(
     }
     let rows =
         rows.order(agents::handle).limit(i64::from(limit)).select(AgentRow::as_select()).load(connection)?;
+    rows.into_iter().map(AgentRow::into_agent).collect()
+}
+
+fn users_of_on(connection: &mut SqliteConnection, ids: &[UserId]) -> Result<Vec<User>, Fault> {
+    let rows = users::table
+        .filter(users::id.eq_any(ids.iter().map(|user| row::bytes(user.uuid()))))
+        .filter(users::deleted_at.is_null())
+        .select(UserRow::as_select())
+        .load(connection)?;
+    rows.into_iter().map(UserRow::into_user).collect()
+}
+
+fn agents_of_on(connection: &mut SqliteConnection, ids: &[AgentId]) -> Result<Vec<Agent>, Fault> {
+    let rows = agents::table
+        .filter(agents::id.eq_any(ids.iter().map(|agent| row::bytes(agent.uuid()))))
+        .filter(agents::deleted_at.is_null())
+        .select(AgentRow::as_select())
+        .load(connection)?;
     rows.into_iter().map(AgentRow::into_agent).collect()
 }
 

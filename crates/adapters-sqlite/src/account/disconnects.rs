@@ -3,11 +3,13 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
-use domain::account::{Connection, Disconnect};
+use domain::account::{AgentConnection, Connection, Disconnect, EndReason};
 use domain::id::AgentId;
+use domain::page::Position;
 
 use crate::error::Fault;
-use crate::row::{At, Id};
+use crate::row::{self, At, Id};
+use crate::schema::agent_connections;
 use crate::statement::statement;
 
 pub(super) fn note_on(connection: &mut SqliteConnection, ended: &[Disconnect]) -> Result<(), Fault> {
@@ -58,4 +60,38 @@ pub(super) fn list_on(connection: &mut SqliteConnection, agent: AgentId) -> Resu
         Connection::of(began_at.map(|At(at)| at), ended_at, &reason)
     };
     Ok(rows.into_iter().filter_map(connection).collect())
+}
+
+pub(super) fn before_on(
+    connection: &mut SqliteConnection,
+    before: Option<&Position>,
+    limit: u32,
+) -> Result<Vec<AgentConnection>, Fault> {
+    // A newer version may know more reasons.
+    let mut rows =
+        agent_connections::table.filter(agent_connections::reason.eq_any(EndReason::WORDS)).into_boxed();
+    if let Some(Position { key, id, .. }) = before {
+        let is_before = agent_connections::ended_at.lt(key);
+        let same_time = agent_connections::ended_at.eq(key);
+        rows = rows
+            // The condition that the index needs.
+            .filter(agent_connections::ended_at.le(key))
+            .filter(is_before.or(same_time.and(agent_connections::agent_id.lt(row::bytes(id.uuid())))));
+    }
+    let rows = rows
+        .order((agent_connections::ended_at.desc(), agent_connections::agent_id.desc()))
+        .limit(i64::from(limit))
+        .select((
+            agent_connections::agent_id,
+            agent_connections::began_at,
+            agent_connections::ended_at,
+            agent_connections::reason,
+        ))
+        .load::<(Vec<u8>, Option<At>, At, String)>(connection)?;
+    let row = |(agent, began_at, At(ended_at), reason): (Vec<u8>, Option<At>, At, String)| {
+        let agent = row::agent_id(&agent)?;
+        let connection = Connection::of(began_at.map(|At(at)| at), ended_at, &reason);
+        Ok(connection.map(|connection| AgentConnection { agent, connection }))
+    };
+    rows.into_iter().filter_map(|columns| row(columns).transpose()).collect()
 }

@@ -4,9 +4,9 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::id::OrganizationId;
-use domain::plan::{Organization, PlanInUse, PlanName};
+use domain::plan::{Organization, OrganizationInUse, PlanInUse, PlanName};
 
-use super::quota::bytes_of;
+use super::quota::{self, bytes_of};
 use super::row::{PauseColumns, PlanRow, pause_of};
 use crate::chat::row::{LimitColumns, foreign_policy, max_hops, max_pair_messages};
 use crate::error::Fault;
@@ -33,12 +33,18 @@ pub(super) fn plans_on(connection: &mut SqliteConnection) -> Result<Vec<PlanInUs
 /// Id, name, plan, counted bytes, pause, limits and policy, number of users.
 type OrganizationColumns = (Vec<u8>, String, String, i64, PauseColumns, LimitColumns, i64);
 
-pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<Organization>, Fault> {
+/// The first `limit` organizations after a name.
+pub(super) fn organizations_on(
+    connection: &mut SqliteConnection,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<Organization>, Fault> {
     let rows = organizations::table
         .left_join(
             users::table.on(users::organization_id.eq(organizations::id).and(users::deleted_at.is_null())),
         )
         .filter(organizations::deleted_at.is_null())
+        .filter(organizations::name.gt(after))
         .group_by((
             organizations::id,
             organizations::name,
@@ -51,6 +57,7 @@ pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<
             organizations::foreign_policy,
         ))
         .order(organizations::name)
+        .limit(limit)
         .select((
             organizations::id,
             organizations::name,
@@ -62,6 +69,26 @@ pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<
         ))
         .load::<OrganizationColumns>(connection)?;
     rows.into_iter().map(into_organization).collect()
+}
+
+pub(super) fn in_use_on(
+    connection: &mut SqliteConnection,
+    after: &str,
+    limit: u32,
+) -> Result<Vec<OrganizationInUse>, Fault> {
+    let found = organizations_on(connection, after, limit.into())?;
+    let names = found.iter().map(|organization| organization.plan.as_str());
+    let rows = plans::table.filter(plans::name.eq_any(names)).select(PlanRow::as_select());
+    let rows = rows.load(connection)?;
+    let plans = rows.into_iter().map(PlanRow::into_plan).collect::<Vec<_>>();
+    let in_use = |organization: Organization| {
+        let plan = row::word(organization.plan.as_str(), |name| {
+            plans.iter().find(|plan| plan.name.as_str() == name).cloned()
+        })?;
+        let (agents, chats) = quota::used_on(connection, organization.id)?;
+        Ok(OrganizationInUse { organization, plan, agents, chats })
+    };
+    found.into_iter().map(in_use).collect()
 }
 
 pub(crate) fn organization_on(

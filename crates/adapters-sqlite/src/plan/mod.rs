@@ -11,7 +11,9 @@ use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
-use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanInUse, PlanName, PlanRepository};
+use domain::plan::{
+    AssignPlan, AssignRefused, Organization, OrganizationInUse, Plan, PlanInUse, PlanName, PlanRepository,
+};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 
@@ -32,7 +34,16 @@ impl PlanRepository for SqliteStore {
     }
 
     async fn organizations(&self) -> Result<Vec<Organization>, StoreError> {
-        self.read(list::organizations_on).await
+        self.read(|connection| list::organizations_on(connection, "", i64::MAX)).await
+    }
+
+    async fn organizations_after(
+        &self,
+        after: Option<String>,
+        limit: u32,
+    ) -> Result<Vec<OrganizationInUse>, StoreError> {
+        let after = after.unwrap_or_default();
+        self.read(move |connection| list::in_use_on(connection, &after, limit)).await
     }
 
     async fn count_bytes(&self) -> Result<u64, StoreError> {

@@ -56,6 +56,18 @@ pub(crate) fn chats_on(
     one_more_on(connection, organization, Resource::Chats)
 }
 
+/// The number of agents and of active chats of an organization.
+pub(super) fn used_on(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+) -> Result<(u64, u64), Fault> {
+    let mut count = |text| {
+        let counted = diesel::sql_query(text).bind::<Binary, _>(row::bytes(organization.uuid()));
+        counted.get_result::<Counted>(connection).map(|counted| counted.number.cast_unsigned())
+    };
+    Ok((count(COUNT_AGENTS)?, count(COUNT_CHATS)?))
+}
+
 /// Checks that the chat may have one more participant.
 pub(crate) fn participants_on(
     connection: &mut SqliteConnection,

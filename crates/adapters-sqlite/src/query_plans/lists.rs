@@ -301,12 +301,14 @@ async fn the_audit_log_runs_along_an_index_whatever_the_filter() {
     let (since, until) = (Some(Timestamp::from_micros(NOON)), Some(Timestamp::from_micros(NOON + 9)));
     let (actor, subject) = (Some(SubjectId::new(ann.id.uuid())), Some(bot.id.into()));
     let action = Some(AuditAction::ChatCreated);
-    for (scope, by_time, by_action) in [
-        (AuditScope::Everything, "audit_by_age", "audit_of_action"),
-        (own, "audit_of_organization", "audit_of_organization_action"),
+    for (scope, by_time, prefix) in [
+        (AuditScope::Everything, "audit_by_age", "audit_of"),
+        (own, "audit_of_organization", "audit_of_organization"),
     ] {
         let all = AuditFilter { since, until, ..AuditFilter::of(scope) };
-        let (by_actor, by_subject) = ("audit_of_actor", "audit_of_subject");
+        let [by_action, by_actor, by_subject] =
+            ["action", "actor", "subject"].map(|by| format!("{prefix}_{by}"));
+        let [by_action, by_actor, by_subject] = [&*by_action, &*by_actor, &*by_subject];
         for (filter, index) in [
             (all.clone(), by_time),
             (AuditFilter { action, ..all.clone() }, by_action),

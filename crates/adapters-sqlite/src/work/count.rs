@@ -2,13 +2,13 @@
 //! newest in each chat of an agent.
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Integer, Text};
+use diesel::sql_types::{BigInt, Binary, Integer, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::id::AgentId;
 use domain::work::{AgentWork, FlagBounds, WorkPart, WorkTotals};
 
 use super::list::open;
-use super::row::{AgentSums, BOUNDS, COUNTED, SUMS, Sums, counts, failing, work_of};
+use super::row::{AgentSums, BOUNDS, COUNTED, FLAGGED, SUMS, Sums, counts, failing, work_of};
 use crate::error::Fault;
 use crate::row::{self, At, Id};
 
@@ -47,6 +47,35 @@ pub(super) fn count_on(connection: &mut SqliteConnection, flags: FlagBounds) -> 
         sums.add_to(&mut totals)?;
     }
     Ok(totals)
+}
+
+#[derive(QueryableByName)]
+struct Flagged {
+    #[diesel(sql_type = Binary)]
+    agent_id: Id,
+}
+
+pub(super) fn flagged_agents_on(
+    connection: &mut SqliteConnection,
+    after: Option<AgentId>,
+    limit: u32,
+    flags: FlagBounds,
+) -> Result<Vec<AgentId>, Fault> {
+    let items = counted("deliveries.agent_id > ?");
+    // One condition for each part.
+    let after = Id(after.unwrap_or(AgentId::NIL).uuid());
+    let rows = diesel::sql_query(format!(
+        "SELECT DISTINCT agent_id FROM ({items}) WHERE {FLAGGED} ORDER BY agent_id LIMIT ?"
+    ))
+    .bind::<Binary, _>(after)
+    .bind::<Binary, _>(after)
+    .bind::<Binary, _>(after)
+    .bind::<BigInt, _>(At(flags.unanswered))
+    .bind::<BigInt, _>(At(flags.stuck))
+    .bind::<Integer, _>(failing(flags))
+    .bind::<BigInt, _>(i64::from(limit));
+    let rows = rows.load::<Flagged>(connection)?;
+    Ok(rows.into_iter().map(|Flagged { agent_id: Id(agent) }| AgentId::new(agent)).collect())
 }
 
 pub(super) fn work_of_agents_on(

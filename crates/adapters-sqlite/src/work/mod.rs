@@ -57,6 +57,15 @@ impl WorkRepository for SqliteStore {
         self.read(move |connection| count::work_of_agents_on(connection, &agents, flags)).await
     }
 
+    async fn flagged_agents(
+        &self,
+        after: Option<AgentId>,
+        limit: u32,
+        flags: FlagBounds,
+    ) -> Result<Vec<AgentId>, StoreError> {
+        self.read(move |connection| count::flagged_agents_on(connection, after, limit, flags)).await
+    }
+
     async fn change_work(
         &self,
         command: ChangeWork,

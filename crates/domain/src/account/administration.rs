@@ -11,9 +11,12 @@ use async_trait::async_trait;
 
 use super::agent::Agent;
 use super::delete_user::{DeleteUser, DeleteUserRefused, DeletedUser};
+use super::disconnect::AgentConnection;
 use super::handle::{AgentHandle, UserHandle};
 use super::user::User;
-use crate::id::{ParticipantId, UserId};
+use crate::audit::Actor;
+use crate::id::{AgentId, ParticipantId, UserId};
+use crate::page::Position;
 use crate::ports::{Clock, EventPublisher};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
@@ -23,6 +26,8 @@ use crate::time::Timestamp;
 pub struct SetDisabled {
     /// The user or agent.
     pub who: ParticipantId,
+    /// The operator: a command, or a user.
+    pub by: Actor,
     /// Set to disable the account.
     pub disabled: bool,
     /// The current time.
@@ -54,6 +59,20 @@ pub trait AdministrationRepository: Send + Sync {
         after: Option<AgentHandle>,
         limit: u32,
     ) -> Result<Vec<Agent>, StoreError>;
+
+    /// The users with these ids that are not deleted, in no order.
+    async fn users_of(&self, ids: Vec<UserId>) -> Result<Vec<User>, StoreError>;
+
+    /// The agents with these ids that are not deleted, in no order.
+    async fn agents_of(&self, ids: Vec<AgentId>) -> Result<Vec<Agent>, StoreError>;
+
+    /// The first `limit` connections of all agents that have ended before a position, newest first; the position is
+    /// (time, agent).
+    async fn disconnects_before(
+        &self,
+        before: Option<Position>,
+        limit: u32,
+    ) -> Result<Vec<AgentConnection>, StoreError>;
 
     /// Disables or enables an account, with an entry in the change log.
     async fn set_disabled(&self, command: SetDisabled) -> Result<SetDisabledOutcome, StoreError>;
@@ -102,12 +121,13 @@ impl AdministrationService {
         self.accounts.agents_after(owner, after, limit).await
     }
 
-    /// Disables or enables an account.
+    /// Disables or enables an account by a command.
     pub async fn set_disabled(
         &self,
         who: ParticipantId,
         disabled: bool,
     ) -> Result<SetDisabledOutcome, StoreError> {
-        self.accounts.set_disabled(SetDisabled { who, disabled, now: self.clock.now() }).await
+        let command = SetDisabled { who, by: Actor::Operator, disabled, now: self.clock.now() };
+        self.accounts.set_disabled(command).await
     }
 }

@@ -96,6 +96,15 @@ impl Connection {
     }
 }
 
+/// A connection of an agent that has ended, with the agent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AgentConnection {
+    /// The agent.
+    pub agent: AgentId,
+    /// The connection.
+    pub connection: Connection,
+}
+
 impl AccountService {
     /// Stores why the last sockets of agents ended.
     ///

@@ -23,6 +23,7 @@ mod key_uses;
 mod list_agents;
 mod list_keys;
 mod mark_agent;
+mod operator;
 mod port;
 mod profile;
 mod register;
@@ -47,7 +48,7 @@ pub use delete_agent::{AgentDeletion, DeleteAgentError};
 pub use delete_user::{
     Belongings, DeleteUser, DeleteUserError, DeleteUserRefused, DeletedUser, UserDeletion,
 };
-pub use disconnect::{Connection, Disconnect, EndReason, LastDisconnect};
+pub use disconnect::{AgentConnection, Connection, Disconnect, EndReason, LastDisconnect};
 pub use handle::{AgentHandle, Slug, UserHandle, normalize_handle};
 pub use key::{ApiKey, KeyDigest, KeyKind, KeyName, KeyRecord, NewKey, StoredKey};
 pub use key_port::{
@@ -56,6 +57,7 @@ pub use key_port::{
 };
 pub use key_uses::USE_RESOLUTION;
 pub use mark_agent::AgentMarks;
+pub use operator::{OperatorError, SetDisabledError};
 pub use port::{
     AccountRepository, AccountStatus, AccountStatusRepository, AgentListing, AgentRepository, AgentSort,
     CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, MarkAgent, OpenSession,

@@ -11,7 +11,8 @@ pub mod quota;
 mod service;
 
 pub use port::{
-    AssignPlan, AssignRefused, Organization, OrganizationName, PlanInUse, PlanRepository, WhichOrganization,
+    AssignPlan, AssignRefused, Organization, OrganizationInUse, OrganizationName, PlanInUse, PlanRepository,
+    WhichOrganization,
 };
 pub use quota::{LimitReached, Resource, check, check_more};
 pub use service::PlanService;

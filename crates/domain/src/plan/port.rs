@@ -59,6 +59,19 @@ pub struct PlanInUse {
     pub organizations: u64,
 }
 
+/// An organization with the limits of its plan, and what counts towards them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OrganizationInUse {
+    /// The organization.
+    pub organization: Organization,
+    /// Its plan.
+    pub plan: Plan,
+    /// The number of its agents, as the plan counts them.
+    pub agents: u64,
+    /// The number of its active chats, as the plan counts them.
+    pub chats: u64,
+}
+
 /// A selection of an organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhichOrganization {
@@ -98,6 +111,13 @@ pub trait PlanRepository: Send + Sync {
 
     /// All organizations by name.
     async fn organizations(&self) -> Result<Vec<Organization>, StoreError>;
+
+    /// The first `limit` organizations after this name, by name, with what they use.
+    async fn organizations_after(
+        &self,
+        after: Option<String>,
+        limit: u32,
+    ) -> Result<Vec<OrganizationInUse>, StoreError>;
 
     /// Adds up the bytes of each organization's chats and memories, and stores the sums that have
     /// changed, which plans are checked against. Returns the sum over all organizations.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::port::{AssignPlan, AssignRefused, Organization, PlanInUse, PlanRepository};
+use super::port::{AssignPlan, AssignRefused, Organization, OrganizationInUse, PlanInUse, PlanRepository};
 use super::{Plan, PlanName};
+use crate::page::{Page, PageRequest, Position};
 use crate::ports::Clock;
 use crate::store::StoreError;
 
@@ -50,6 +51,13 @@ impl PlanService {
     /// All organizations by name.
     pub async fn organizations(&self) -> Result<Vec<Organization>, StoreError> {
         self.plans.organizations().await
+    }
+
+    /// All organizations by name, with what they use; the position is the name. Pages are by cursor only.
+    pub async fn page(&self, page: PageRequest) -> Result<Page<OrganizationInUse>, StoreError> {
+        let after = page.slice.after().map(|after| after.text);
+        let rows = self.plans.organizations_after(after, page.slice.limit() + 1).await?;
+        Ok(Page::from_overfetch(rows, &page, None, |row| Position::by_text(row.organization.name.clone())))
     }
 
     /// Assigns a plan to an organization.

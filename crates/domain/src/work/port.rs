@@ -354,6 +354,15 @@ pub trait WorkRepository: Send + Sync {
         flags: FlagBounds,
     ) -> Result<Vec<AgentWork>, StoreError>;
 
+    /// The first `limit` agents after this one, by id, that have at least one item with a flag. The cost is that of
+    /// [`Self::count_work`].
+    async fn flagged_agents(
+        &self,
+        after: Option<AgentId>,
+        limit: u32,
+        flags: FlagBounds,
+    ) -> Result<Vec<AgentId>, StoreError>;
+
     /// Changes one item as [`ChangeWork::decide`] decides, on the locked record, with an audit entry and the
     /// entry of the change log ([`ChangeWork::logged`]). A message that replaces it is stored as
     /// [`MessageRepository::append`](crate::message::MessageRepository::append) stores it. All of this

@@ -12,7 +12,7 @@ use crate::delivery::{AttemptCounts, DeliveryStatus};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
 use crate::message::MessageRepository;
 use crate::organization::NotAdmin;
-use crate::page::{Page, PageRequest};
+use crate::page::{Page, PageRequest, Position};
 use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -169,6 +169,17 @@ impl WorkService {
     /// The work of each of these agents, in this order.
     pub async fn of_agents(&self, agents: Vec<AgentId>) -> Result<Vec<AgentWork>, StoreError> {
         self.ports.work.work_of_agents(agents, self.thresholds.at(self.now())).await
+    }
+
+    /// The agents of all users that have work with a flag, by id, with their work; the position is the agent. Pages
+    /// are by cursor only.
+    pub async fn flagged_agents(&self, page: PageRequest) -> Result<Page<AgentWork>, StoreError> {
+        let bounds = self.thresholds.at(self.now());
+        let after = page.slice.after().map(|after| AgentId::new(after.id.uuid()));
+        let agents = self.ports.work.flagged_agents(after, page.slice.limit() + 1, bounds).await?;
+        let agents = Page::from_overfetch(agents, &page, None, |agent| Position::at(0, *agent));
+        let rows = self.ports.work.work_of_agents(agents.rows, bounds).await?;
+        Ok(Page { rows, next: agents.next, total: None })
     }
 
     /// The flags of an item at `now`.

@@ -19,6 +19,7 @@ mod limits;
 mod message_changes;
 mod messages;
 mod once;
+mod operator;
 mod participants;
 mod pause;
 mod peers;

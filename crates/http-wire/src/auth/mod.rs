@@ -1,6 +1,6 @@
 //! Authentication of requests.
 //!
-//! [`users_only`], [`agents_only`], and, for the generic paths, [`any_caller`] guard everything
+//! [`users_only`], [`operators_only`], [`agents_only`], and, for the generic paths, [`any_caller`] guard everything
 //! that needs a credential, so that a client without a valid one learns neither the existing paths
 //! nor the faults of a body; the extractors pass the caller to a handler.
 
@@ -28,15 +28,38 @@ pub async fn users_only<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let admitted = admit(&request, credential::of_interface, |admitted| match admitted.caller {
+    let admitted = admit(&request, credential::of_interface, as_user).await?;
+    answer(request, next, admitted).await
+}
+
+/// Admits operators: as [`users_only`], and 403 for other users, and for keys with limits.
+pub async fn operators_only<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<B>, Error> {
+    let admitted = admit(&request, credential::of_interface, as_user).await?;
+    let checked = async {
+        let UserAuth(operator) = caller(request.request())?;
+        let scope = caller::<Presented>(request.request())?.scope();
+        Ok::<_, ApiError>(accounts(&request)?.check_operator(operator, scope).await?)
+    };
+    checked.await.map_err(|error| admitted.rate.into_iter().fold(error, limit::with_rate))?;
+    answer(request, next, admitted).await
+}
+
+fn as_user(admitted: Authenticated) -> Result<UserAuth, ApiError> {
+    match admitted.caller {
         Caller::User(caller) => {
             admitted.as_itself()?;
             Ok(UserAuth(caller))
         }
         Caller::Agent(_) => Err(forbidden("Agents cannot use this path. Send the credential of a user.")),
-    });
-    let admitted = admitted.await?;
-    answer(request, next, admitted).await
+    }
+}
+
+fn accounts(request: &ServiceRequest) -> Result<&web::Data<AccountService>, ApiError> {
+    let accounts = request.app_data::<web::Data<AccountService>>();
+    accounts.ok_or_else(|| ApiError::defect("the account service is not registered"))
 }
 
 /// Admits agents: 401 without a valid credential, 403 for a human, 429 for too many requests.
@@ -81,9 +104,7 @@ async fn admit<T: 'static>(
     read: ReadCredential,
     accept: impl FnOnce(Authenticated) -> Result<T, ApiError>,
 ) -> Result<Admitted, ApiError> {
-    let accounts = request
-        .app_data::<web::Data<AccountService>>()
-        .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
+    let accounts = accounts(request)?;
     let limits = RateLimits::of(request.request())?.clone();
     let unauthorized = |message: &'static str| ApiError::new(ErrorCode::Unauthorized, message);
     let credential = read(request.headers()).map_err(|unusable| {

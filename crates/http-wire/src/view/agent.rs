@@ -6,7 +6,7 @@ use domain::account::{Agent, AgentDeletion, Connection, RegisteredAgent};
 use domain::delivery::MaxAttempts;
 use domain::id::{AgentId, UserId};
 use domain::time::Timestamp;
-use domain::work::AgentWork;
+use domain::work::{AgentWork, WorkTotals};
 use serde::Serialize;
 
 use super::Shown;
@@ -118,9 +118,9 @@ pub struct AgentWorkView {
     work: WorkTotalsView,
 }
 
-/// The number of messages that an agent has not processed.
+/// The number of messages that agents have not processed.
 #[derive(Serialize, utoipa::ToSchema)]
-struct WorkTotalsView {
+pub(super) struct WorkTotalsView {
     /// All but the dead and the held ones.
     open: u64,
     unanswered: u64,
@@ -144,15 +144,22 @@ impl AgentWorkView {
             last_disconnect_reason: disconnect.map(|last| last.reason.as_str()),
             last_taken_at: taken_at.map(Shown),
             last_finished_at: finished_at.map(Shown),
-            work: WorkTotalsView {
-                open: totals.open(),
-                unanswered: totals.unanswered,
-                stuck: totals.stuck,
-                failing: totals.failing,
-                dead: totals.dead,
-                held: totals.held,
-                oldest_at: totals.oldest.map(Shown),
-            },
+            work: WorkTotalsView::new(*totals),
+        }
+    }
+}
+
+impl WorkTotalsView {
+    /// Shows `totals`.
+    pub(super) fn new(totals: WorkTotals) -> Self {
+        Self {
+            open: totals.open(),
+            unanswered: totals.unanswered,
+            stuck: totals.stuck,
+            failing: totals.failing,
+            dead: totals.dead,
+            held: totals.held,
+            oldest_at: totals.oldest.map(Shown),
         }
     }
 }

@@ -15,7 +15,7 @@ pub struct AuditEntryView<'a> {
     /// When the action happened.
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
-    /// Who acted. Null for the operator, and in `login.failed` and `session.token_reused` if the user is
+    /// Who acted. Null for commands of the operator, and in `login.failed` and `session.token_reused` if the user is
     /// unknown.
     actor: Option<AuditObjectView<'a>>,
     /// The action, for example `participant.added`. New actions may be added.
@@ -53,6 +53,18 @@ impl<'a> AuditEntryView<'a> {
             place: record.place.as_ref().map(AuditObjectView::new),
             detail: record.detail.as_deref(),
         }
+    }
+}
+
+impl AuditEntryView<'_> {
+    /// The same without titles of rooms, which may derive from their texts.
+    #[must_use]
+    pub fn without_titles(mut self) -> Self {
+        let place = self.place.as_mut();
+        for object in place.into_iter().chain([&mut self.subject]).filter(|object| object.r#type == "Chat") {
+            object.name = None;
+        }
+        self
     }
 }
 

@@ -13,6 +13,7 @@ mod contact;
 mod control;
 mod memory;
 mod message;
+mod operator;
 mod organization;
 mod outcome;
 mod participant;
@@ -47,6 +48,10 @@ pub use contact::{
 pub use control::ExecutionView;
 pub use memory::MemoryView;
 pub use message::{MessageView, TreeMessageView};
+pub use operator::{
+    AccountView, AgentOverviewView, DisconnectView, OpenConnectionView, OrganizationInUseView, OverviewView,
+    ThroughputView,
+};
 pub use organization::{InvitationView, InvitedView, MemberView, OrganizationView};
 pub use outcome::{PostedEventView, ReceiptView, SentMessageView, StepView};
 pub use participant::{ParticipantView, PresenceView};

@@ -12,7 +12,7 @@ use crate::public_url::PublicUrl;
 
 /// The quotas and features of an organization. Null means no limit.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
-struct PlanView<'a> {
+pub(super) struct PlanView<'a> {
     name: &'a str,
     /// Maximum number of agents of all members.
     agents: Option<u32>,
@@ -29,7 +29,7 @@ struct PlanView<'a> {
 }
 
 impl<'a> PlanView<'a> {
-    fn new(plan: &'a Plan) -> Self {
+    pub(super) fn new(plan: &'a Plan) -> Self {
         Self {
             name: plan.name.as_str(),
             agents: plan.agents,
@@ -44,14 +44,14 @@ impl<'a> PlanView<'a> {
 
 /// A pause: every agent in the organization's rooms is stopped.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
-struct PauseView<'a> {
+pub(super) struct PauseView<'a> {
     #[schema(value_type = super::Instant)]
     since: Shown<Timestamp>,
     reason: &'a str,
 }
 
 impl<'a> PauseView<'a> {
-    fn new(pause: &'a Pause) -> Self {
+    pub(super) fn new(pause: &'a Pause) -> Self {
         Self { since: Shown(pause.since), reason: &pause.reason }
     }
 }

@@ -77,7 +77,11 @@ impl Answer {
 
 impl Api {
     pub(crate) async fn new() -> Self {
-        let world = World::new();
+        Self::in_world(World::new()).await
+    }
+
+    /// The same in a world that may have other users.
+    pub(crate) async fn in_world(world: World) -> Self {
         let ann = world.user("ann").await;
         let helper = world.agent(&ann, "Helper").await;
         let scout = world.agent(&ann, "Scout").await;

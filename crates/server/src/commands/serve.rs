@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix_web::dev::Service;
 use actix_web::{App, web};
 use cluster::ClusterMember;
+use domain::operator::OperatorService;
 use http_console::CookieSecurity;
 use http_wire::request_scope::RequestScope;
 use http_wire::services::register;
@@ -26,6 +27,7 @@ use crate::invitation_page::InvitationPage;
 use crate::listen;
 use crate::lock::StoreLock;
 use crate::metrics::Metrics;
+use crate::operator;
 use crate::store::{self, Store, StoreAt};
 use crate::system;
 use crate::telemetry;
@@ -106,7 +108,9 @@ async fn run(
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
     let acceptor = tls.as_ref().map(Tls::acceptor);
-    let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone())?;
+    let operator = operator::service(config, wiring, &disk);
+    let operator_data = operator.clone().map(web::Data::from);
+    let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone(), operator_data)?;
     let metrics = metrics.map(|metrics| metrics.bind(wiring, &readiness)).transpose()?;
     let is_first_start = welcome::greet(&wiring.services, config, store_flags).await?;
     let metrics = metrics.map(tokio::spawn);
@@ -115,6 +119,9 @@ async fn run(
     let mut upkeep =
         upkeep::start(config, wiring, change_feed, cluster_member.clone(), erasure_clock, is_first_start);
     upkeep.spawn(disk.watch());
+    if let Some(operator) = operator {
+        upkeep.spawn(operator::record_throughput(operator));
+    }
     let mut others = wiring.spawn_bus_receiver();
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
@@ -206,6 +213,7 @@ fn bind(
     wiring: Wiring,
     readiness: web::Data<Readiness>,
     disk: Arc<Disk>,
+    operator: Option<web::Data<OperatorService>>,
 ) -> Result<actix_web::dev::Server, Failure> {
     let sockets = web::Data::new(SocketContext {
         hub: wiring.hub.clone(),
@@ -224,6 +232,7 @@ fn bind(
     listen::bind(config, acceptor, responses, move || {
         let disk = disk.clone();
         let (public_url, invitation_page) = (public_url.clone(), invitation_page.clone());
+        let operator = operator.clone();
         App::new()
             .wrap_fn(move |request, service| {
                 let admitted = disk.admit(&request).map(|()| service.call(request));
@@ -238,6 +247,11 @@ fn bind(
             // The first scope is matched first, and most requests are agents'.
             .configure(http_agent::configure)
             .configure(http_human::configure)
+            .configure(|app| {
+                if let Some(operator) = operator {
+                    app.app_data(operator).configure(http_human::configure_operator);
+                }
+            })
             .configure(ws_gateway::configure)
             .configure(|app| system::configure(app, has_console))
             .configure(api_document::configure)

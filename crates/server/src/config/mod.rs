@@ -71,6 +71,8 @@ pub struct Config {
     pub public_url: Option<PublicUrl>,
     /// Whether the console is served.
     pub console: bool,
+    /// Whether the interface of operators is served.
+    pub operator_api: bool,
     /// The address of the metrics; `None` if they are off.
     pub metrics_listen: Option<String>,
     /// The data directory: the file of the embedded store, and the keys that sign tokens.
@@ -147,6 +149,17 @@ impl Examined {
     }
 }
 
+/// Reads whether the interface of operators is served.
+fn operator_api(values: &mut Values) -> bool {
+    let key = Key::switch(
+        "operator_api",
+        "true",
+        "Whether to serve `/api/v1/operator`, where users with the role `admin` see all accounts, organizations, \
+         and connections, and disable accounts.",
+    );
+    values.read(key, parse::switch)
+}
+
 impl Config {
     /// Completes the flags by variables, the file, and the defaults, and checks the result.
     ///
@@ -197,7 +210,7 @@ impl Config {
             "true",
             "Whether to serve the console, a page in the browser, at `/console/`.",
         );
-        let console = values.read(console, parse::switch);
+        let (console, operator_api) = (values.read(console, parse::switch), operator_api(values));
         let metrics = Key::text(
             "metrics_listen",
             "ADDRESS:PORT",
@@ -253,6 +266,7 @@ impl Config {
             listen,
             public_url,
             console,
+            operator_api,
             metrics_listen,
             data_dir,
             first_key_file,

@@ -150,7 +150,9 @@ impl Hub {
             Precedence::Granted(number) if lock.has_newer(number) => Precedence::Overtaken,
             precedence => precedence,
         };
-        let Opened { id, inbox, reader, is_first } = self.open_sockets.open(caller, presented, precedence)?;
+        let began_at = self.clock.now();
+        let opened = self.open_sockets.open(caller, presented, precedence, began_at)?;
+        let Opened { id, inbox, reader, is_first } = opened;
         let news = lock.arrive(matches!(precedence, Precedence::Granted(_)));
         if is_first && matches!(caller, Caller::User(_)) {
             self.others.presence_changed(caller.participant());
@@ -158,7 +160,7 @@ impl Hub {
         self.announce(&lock, news);
         drop(lock);
         let quota = permit.quota();
-        let (hub, began_at, ended, permit) = (self.clone(), self.clock.now(), OnceLock::new(), Some(permit));
+        let (hub, ended, permit) = (self.clone(), OnceLock::new(), Some(permit));
         Ok((SocketClaim { hub, caller, presented, id, began_at, inbox, quota, ended, permit }, reader))
     }
 }

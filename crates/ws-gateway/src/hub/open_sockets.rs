@@ -15,6 +15,7 @@ use domain::caller::Caller;
 use domain::change::Change;
 use domain::id::{AgentId, ApiKeyId, ParticipantId, SessionId, UserId};
 use domain::node::{OnConflict, SocketNumber};
+use domain::operator::OpenSocket;
 use domain::time::Timestamp;
 
 use super::end_reason::Endings;
@@ -79,7 +80,7 @@ pub(super) struct OpenSockets {
 #[derive(Default)]
 struct Sockets {
     newest: SocketId,
-    inboxes: HashMap<SocketId, Inbox>,
+    open: HashMap<SocketId, Open>,
     agents: HashMap<AgentId, SocketId>,
     /// The numbers of the claims that the store has granted, if there are other nodes.
     numbers: HashMap<AgentId, SocketNumber>,
@@ -87,6 +88,13 @@ struct Sockets {
     ended: Ended,
     opened_with: OpenedWith,
     is_stopping: bool,
+}
+
+/// An open socket.
+struct Open {
+    inbox: Inbox,
+    who: ParticipantId,
+    began_at: Timestamp,
 }
 
 impl Sockets {
@@ -101,8 +109,8 @@ impl Sockets {
     }
 
     fn send_command(&self, sockets: impl IntoIterator<Item = SocketId>, command: impl Fn() -> InboxItem) {
-        let open = sockets.into_iter().filter_map(|socket| self.inboxes.get(&socket));
-        open.for_each(|inbox| inbox.send_command(command()));
+        let open = sockets.into_iter().filter_map(|socket| self.open.get(&socket));
+        open.for_each(|open| open.inbox.send_command(command()));
     }
 
     fn revoke(&self, sockets: impl IntoIterator<Item = SocketId>) {
@@ -132,12 +140,13 @@ impl OpenSockets {
         self.sockets().may_enter(caller, presented)
     }
 
-    /// Opens a socket for the caller, who presented `presented`.
+    /// Opens a socket for the caller, who presented `presented`, at `now`.
     pub(super) fn open(
         &self,
         caller: Caller,
         presented: Presented,
         precedence: Precedence,
+        now: Timestamp,
     ) -> Result<Opened, ClaimRefused> {
         let mut sockets = self.sockets();
         sockets.may_enter(caller, presented)?;
@@ -163,7 +172,8 @@ impl OpenSockets {
         };
         let (inbox, reader) = Inbox::new(self.queue_bytes);
         sockets.newest = id;
-        sockets.inboxes.insert(id, inbox.clone());
+        let open = Open { inbox: inbox.clone(), who: caller.participant(), began_at: now };
+        sockets.open.insert(id, open);
         sockets.opened_with.add(caller, presented, id);
         Ok(Opened { id, inbox, reader, is_first })
     }
@@ -171,7 +181,7 @@ impl OpenSockets {
     /// Removes a socket, if it is still there; `None` unless it was the live one of its caller, or the last.
     pub(super) fn close(&self, id: SocketId, caller: Caller, presented: Presented) -> Option<Last> {
         let mut sockets = self.sockets();
-        sockets.inboxes.remove(&id)?;
+        sockets.open.remove(&id)?;
         sockets.opened_with.remove(caller, presented, id);
         match caller {
             Caller::Agent(agent) => {
@@ -293,7 +303,7 @@ impl OpenSockets {
 
     /// Closes every open socket, so that its client reconnects.
     pub(super) fn stop_all(&self) {
-        self.sockets().inboxes.values().for_each(|inbox| inbox.send_command(InboxItem::Stop));
+        self.sockets().open.values().for_each(|open| open.inbox.send_command(InboxItem::Stop));
     }
 
     /// Closes these sockets, as far as they are open.
@@ -305,7 +315,7 @@ impl OpenSockets {
     pub(super) fn refuse_new(&self) -> Vec<SocketId> {
         let mut sockets = self.sockets();
         sockets.is_stopping = true;
-        sockets.inboxes.keys().copied().collect()
+        sockets.open.keys().copied().collect()
     }
 
     /// Returns whether the caller was disabled or deleted.
@@ -324,10 +334,22 @@ impl OpenSockets {
         let sockets = self.sockets();
         figures.user_sockets = sockets.users.values().sum();
         figures.agent_sockets = sockets.agents.len();
-        for bytes in sockets.inboxes.values().map(Inbox::queued_bytes) {
+        for bytes in sockets.open.values().map(|open| open.inbox.queued_bytes()) {
             figures.queued_bytes += bytes;
             figures.queued_bytes_max = figures.queued_bytes_max.max(bytes);
         }
+    }
+
+    /// The open sockets, in no order.
+    pub(super) fn list(&self) -> Vec<OpenSocket> {
+        let sockets = self.sockets();
+        let socket = |(id, open): (&SocketId, &Open)| OpenSocket {
+            number: id.get(),
+            who: open.who,
+            began_at: open.began_at,
+            queued_bytes: open.inbox.queued_bytes() as u64,
+        };
+        sockets.open.iter().map(socket).collect()
     }
 
     fn sockets(&self) -> MutexGuard<'_, Sockets> {

@@ -28,7 +28,7 @@ impl AuditEntry {
     pub fn account_disabled(command: &SetDisabled) -> Self {
         let action =
             if command.disabled { AuditAction::AccountDisabled } else { AuditAction::AccountEnabled };
-        Self::new(action, Actor::Operator, command.who, AuditTenant::Of(command.who), command.now)
+        Self::new(action, command.by, command.who, AuditTenant::Of(command.who), command.now)
     }
 
     /// An access token that the operator has issued for a user.

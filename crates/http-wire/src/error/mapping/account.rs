@@ -1,9 +1,10 @@
 //! Users, agents, and keys.
 
 use domain::account::{
-    ActAsError, AuthenticateError, CreateKeyError, DeleteAgentError, MAX_KEYS, OutOfScope, RegisterError,
-    RevokeKeyError, RotateKeyError, UpdateAgentError,
+    ActAsError, AuthenticateError, CreateKeyError, DeleteAgentError, MAX_KEYS, OperatorError, OutOfScope,
+    RegisterError, RevokeKeyError, RotateKeyError, SetDisabledError, UpdateAgentError,
 };
+use domain::id::ParticipantId;
 
 use super::unauthorized;
 use crate::error::{ApiError, ErrorCode};
@@ -39,6 +40,40 @@ impl From<ActAsError> for ApiError {
 
 fn disabled() -> ApiError {
     ApiError::new(ErrorCode::Forbidden, "This account is disabled. Ask the operator of the server.")
+}
+
+impl From<OperatorError> for ApiError {
+    fn from(error: OperatorError) -> Self {
+        match error {
+            OperatorError::NotOperator => Self::new(
+                ErrorCode::Forbidden,
+                "Only administrators of the server can use this path: users whose role is admin.",
+            ),
+            OperatorError::LimitedKey => Self::new(
+                ErrorCode::Forbidden,
+                "A key with limits cannot be used on this path. Send a key without limits, or log in.",
+            ),
+            OperatorError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SetDisabledError> for ApiError {
+    fn from(error: SetDisabledError) -> Self {
+        match error {
+            SetDisabledError::NotFound(ParticipantId::User(_)) => {
+                Self::new(ErrorCode::NotFound, "There is no such user.")
+            }
+            SetDisabledError::NotFound(ParticipantId::Agent(_)) => {
+                Self::new(ErrorCode::NotFound, "There is no such agent.")
+            }
+            SetDisabledError::Own => Self::new(
+                ErrorCode::Conflict,
+                "You cannot disable your own account. Ask another administrator, or use `parlance user disable`.",
+            ),
+            SetDisabledError::Store(error) => error.into(),
+        }
+    }
 }
 
 impl From<RegisterError> for ApiError {

@@ -14,7 +14,7 @@ use std::io::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::config::Examined;
+use crate::config::{Config, Examined};
 use crate::failure::Failure;
 use crate::output::unprinted;
 use crate::progress::Spinner;
@@ -41,7 +41,7 @@ impl Outcome {
 
 /// The result of one check.
 #[derive(Debug)]
-struct Finding {
+pub(crate) struct Finding {
     check: &'static str,
     outcome: Outcome,
     found: String,
@@ -116,6 +116,19 @@ async fn findings(examined: &Examined) -> Vec<Finding> {
         findings.push(port::look(config, "metrics_listen", listen, port::Ours::Metrics));
     }
     findings
+}
+
+/// The checks that a running server can repeat often: they read no store and contact nobody.
+pub(crate) fn cheap_findings(config: &Config) -> Vec<Finding> {
+    let mut findings = file::look(config, true);
+    findings.extend(config.tls.iter().flat_map(certificate::look));
+    findings
+}
+
+impl From<Finding> for domain::operator::Finding {
+    fn from(Finding { check, outcome, found, next }: Finding) -> Self {
+        Self { check, outcome: outcome.as_str(), found, next }
+    }
 }
 
 fn as_text(findings: &[Finding]) -> String {

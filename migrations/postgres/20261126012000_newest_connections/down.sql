@@ -1,0 +1,1 @@
+DROP INDEX agent_connections_newest;
