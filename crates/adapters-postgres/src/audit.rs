@@ -145,29 +145,34 @@ pub(crate) async fn append_on(
     Ok(())
 }
 
-/// The entries of the filter, read along the index of its lead: `IS NOT DISTINCT FROM` keeps PostgreSQL
-/// from choosing that of another column.
+/// The entries of the filter, newest first. In an organization, they are read along the index of the lead: its value is
+/// given as a range and ordered by, because PostgreSQL could else choose another index.
 fn wanted(filter: &AuditFilter) -> audit::BoxedQuery<'static, Pg> {
-    let lead = filter.lead();
     let mut rows = audit::table.into_boxed();
+    let mut lead = AuditLead::Time;
     if let AuditScope::Of(by) = filter.scope {
-        let organization = by.organization().uuid();
-        rows = rows.filter(audit::organization_id.eq(organization));
+        rows = rows.filter(audit::organization_id.eq(by.organization().uuid()));
+        lead = filter.lead();
     }
     if let Some(subject) = filter.subject {
-        rows = rows.filter(audit::subject_id.eq(subject.uuid()));
+        let subject = subject.uuid();
+        rows = match lead {
+            AuditLead::Subject => rows.filter(audit::subject_id.between(subject, subject)),
+            _ => rows.filter(audit::subject_id.eq(subject)),
+        };
     }
     if let Some(actor) = filter.actor {
         let actor = actor.uuid();
         rows = match lead {
-            AuditLead::Actor => rows.filter(audit::actor_id.eq(actor)),
-            _ => rows.filter(audit::actor_id.is_not_distinct_from(actor)),
+            AuditLead::Actor => rows.filter(audit::actor_id.between(actor, actor)),
+            _ => rows.filter(audit::actor_id.eq(actor)),
         };
     }
     if let Some(action) = filter.action {
+        let action = action.as_str();
         rows = match lead {
-            AuditLead::Action => rows.filter(audit::action.eq(action.as_str())),
-            _ => rows.filter(audit::action.is_not_distinct_from(action.as_str())),
+            AuditLead::Action => rows.filter(audit::action.between(action, action)),
+            _ => rows.filter(audit::action.eq(action)),
         };
     }
     if let Some(since) = filter.since {
@@ -201,8 +206,15 @@ async fn list_on(
         let as_old = audit::at.eq(key).and(audit::id.lt(id.uuid()));
         rows = rows.filter(audit::at.le(key)).filter(audit::at.lt(key).or(as_old));
     }
+    let lead = if matches!(filter.scope, AuditScope::Of(_)) { filter.lead() } else { AuditLead::Time };
+    let rows = match lead {
+        AuditLead::Subject => rows.order(audit::subject_id),
+        AuditLead::Actor => rows.order(audit::actor_id),
+        AuditLead::Action => rows.order(audit::action),
+        AuditLead::Time => rows,
+    };
     let rows = rows
-        .order((audit::at.desc(), audit::id.desc()))
+        .then_order_by((audit::at.desc(), audit::id.desc()))
         .limit(i64::from(page.slice.limit()) + 1)
         .offset(page.slice.offset())
         .select(AuditRow::as_select())

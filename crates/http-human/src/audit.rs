@@ -10,15 +10,15 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::page::PageQuery;
+use http_wire::page::{CursorQuery, PageQuery};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Rejected;
 use http_wire::view::AuditEntryView;
 
 use crate::instant;
 
-pub(crate) struct ListAuditQuery {
-    page: PageQuery,
+pub(crate) struct ListAuditQuery<P = PageQuery> {
+    page: P,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
     action: Option<AuditAction>,
@@ -26,9 +26,9 @@ pub(crate) struct ListAuditQuery {
     subject: Option<SubjectId>,
 }
 
-impl FromQuery for ListAuditQuery {
+impl<P: FromQuery> FromQuery for ListAuditQuery<P> {
     fn from_query(query: &mut QueryReader) -> Result<Self, Rejected> {
-        let page = PageQuery::from_query(query);
+        let page = P::from_query(query);
         let since = instant::since(query, "Only entries since this time.");
         let until = instant::named(query, "until", "Only entries up to and including this time.");
         let action =
@@ -50,7 +50,7 @@ impl FromQuery for ListAuditQuery {
     }
 }
 
-impl ListAuditQuery {
+impl<P> ListAuditQuery<P> {
     /// A cursor is only valid for the same filters.
     fn scoped(&self, scope: CursorScope) -> CursorScope {
         let Self { page: _, since, until, action, actor, subject } = self;
@@ -64,6 +64,11 @@ impl ListAuditQuery {
         let given = filters.into_iter().filter_map(|(name, value)| Some((name, value?)));
         given.fold(scope, |scope, (name, value)| scope.filtered(name, &value))
     }
+
+    fn filter(self, scope: AuditScope) -> (P, AuditFilter) {
+        let Self { page, since, until, action, actor, subject } = self;
+        (page, AuditFilter { scope, since, until, action, actor, subject })
+    }
 }
 
 pub(crate) async fn list(
@@ -71,33 +76,22 @@ pub(crate) async fn list(
     StrictQuery(query): StrictQuery<ListAuditQuery>,
     log: web::Data<AuditService>,
 ) -> Result<HttpResponse, ApiError> {
-    let cursors = CursorScope::list("me/organization/audit").of(caller.organization.uuid());
-    listed(query, cursors, AuditScope::Of(Authority::Admin(caller)), &log).await
+    let cursors = query.scoped(CursorScope::list("me/organization/audit").of(caller.organization.uuid()));
+    let (page, filter) = query.filter(AuditScope::Of(Authority::Admin(caller)));
+    let window = page.window(cursors)?;
+    let page = log.list(filter, window.request.clone()).await?;
+    Ok(window.mark(List::ok(page.rows.iter().map(AuditEntryView::new), window.metadata(&page))))
 }
 
+/// By cursor only: the log of all organizations is not counted.
 pub(crate) async fn list_all(
     UserAuth(operator): UserAuth,
-    StrictQuery(query): StrictQuery<ListAuditQuery>,
+    StrictQuery(query): StrictQuery<ListAuditQuery<CursorQuery>>,
     log: web::Data<AuditService>,
 ) -> Result<HttpResponse, ApiError> {
-    let cursors = CursorScope::list("operator/audit").of(operator.user.uuid());
-    listed(query, cursors, AuditScope::Everything, &log).await
-}
-
-async fn listed(
-    query: ListAuditQuery,
-    cursors: CursorScope,
-    scope: AuditScope,
-    log: &AuditService,
-) -> Result<HttpResponse, ApiError> {
-    let cursors = query.scoped(cursors);
-    let ListAuditQuery { page, since, until, action, actor, subject } = query;
+    let cursors = query.scoped(CursorScope::list("operator/audit").of(operator.user.uuid()));
+    let (page, filter) = query.filter(AuditScope::Everything);
     let window = page.window(cursors)?;
-    let filter = AuditFilter { scope, since, until, action, actor, subject };
-    let page = log.list(filter.clone(), window.request.clone()).await?;
-    let view = |record| match filter.scope {
-        AuditScope::Of(_) => AuditEntryView::new(record),
-        AuditScope::Everything => AuditEntryView::new(record).without_titles(),
-    };
-    Ok(window.mark(List::ok(page.rows.iter().map(view), window.metadata(&page))))
+    let page = log.list(filter, window.request.clone()).await?;
+    Ok(List::ok(page.rows.iter().map(AuditEntryView::for_operator), window.metadata(&page)))
 }

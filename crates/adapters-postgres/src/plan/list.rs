@@ -42,12 +42,20 @@ pub(super) async fn organizations_on(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Organization>, Fault> {
+    // Only the members of these are counted.
+    let page = organizations::table
+        .filter(organizations::deleted_at.is_null())
+        .filter(organizations::name.gt(after))
+        .order(organizations::name)
+        .limit(limit)
+        .select(organizations::id)
+        .load::<Uuid>(&mut db)
+        .await?;
     let rows = organizations::table
         .left_join(
             users::table.on(users::organization_id.eq(organizations::id).and(users::deleted_at.is_null())),
         )
-        .filter(organizations::deleted_at.is_null())
-        .filter(organizations::name.gt(after))
+        .filter(organizations::id.eq_any(page))
         .group_by((
             organizations::id,
             organizations::name,
@@ -60,7 +68,6 @@ pub(super) async fn organizations_on(
             organizations::foreign_policy,
         ))
         .order(organizations::name)
-        .limit(limit)
         .select((
             organizations::id,
             organizations::name,

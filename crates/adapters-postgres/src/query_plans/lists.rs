@@ -118,20 +118,20 @@ impl Watched {
                 let filter = AuditFilter { since, ..AuditFilter::of(scope.clone()) };
                 self.costs("the audit log", 700, store.list_audit(filter, page)).await.unwrap().unwrap();
             }
-            // Nothing of what was filled in matches, so that another index would be read to its end.
-            let all = AuditFilter::of(scope);
-            let (subject, action) = (Some(bot.id.into()), Some(AuditAction::AgentRegistered));
-            let filters = [
-                AuditFilter { subject, actor: Some(SubjectId::new(ann.id.uuid())), action, ..all.clone() },
-                AuditFilter { actor: subject, action: Some(AuditAction::KeyCreated), ..all.clone() },
-                AuditFilter { action, ..all },
-            ];
-            for filter in filters {
-                for count in [false, true] {
-                    let page = PageRequest { count, ..FIRST };
-                    let what = format!("{filter:?}");
-                    self.costs(&what, 30, store.list_audit(filter.clone(), page)).await.unwrap().unwrap();
-                }
+        }
+        // Nothing of what was filled in matches, so that another index would be read to its end.
+        let all = AuditFilter::of(AuditScope::Of(Authority::Admin(ann.caller)));
+        let (subject, action) = (Some(bot.id.into()), Some(AuditAction::AgentRegistered));
+        let filters = [
+            AuditFilter { subject, actor: Some(SubjectId::new(ann.id.uuid())), action, ..all.clone() },
+            AuditFilter { actor: subject, action: Some(AuditAction::KeyCreated), ..all.clone() },
+            AuditFilter { action, ..all },
+        ];
+        for filter in filters {
+            for count in [false, true] {
+                let page = PageRequest { count, ..FIRST };
+                let what = format!("{filter:?}");
+                self.costs(&what, 30, store.list_audit(filter.clone(), page)).await.unwrap().unwrap();
             }
         }
         self.costs("the newest change", 10, store.newest_change()).await.unwrap();

@@ -39,12 +39,19 @@ pub(super) fn organizations_on(
     after: &str,
     limit: i64,
 ) -> Result<Vec<Organization>, Fault> {
+    // Only the members of these are counted.
+    let page = organizations::table
+        .filter(organizations::deleted_at.is_null())
+        .filter(organizations::name.gt(after))
+        .order(organizations::name)
+        .limit(limit)
+        .select(organizations::id)
+        .load::<Vec<u8>>(connection)?;
     let rows = organizations::table
         .left_join(
             users::table.on(users::organization_id.eq(organizations::id).and(users::deleted_at.is_null())),
         )
-        .filter(organizations::deleted_at.is_null())
-        .filter(organizations::name.gt(after))
+        .filter(organizations::id.eq_any(page))
         .group_by((
             organizations::id,
             organizations::name,
@@ -57,7 +64,6 @@ pub(super) fn organizations_on(
             organizations::foreign_policy,
         ))
         .order(organizations::name)
-        .limit(limit)
         .select((
             organizations::id,
             organizations::name,

@@ -32,8 +32,8 @@ pub enum SetDisabledError {
     /// There is no such user or agent.
     #[error("there is no such account")]
     NotFound(ParticipantId),
-    /// The operator's own account: nobody might be left to enable it.
-    #[error("operators cannot disable themselves")]
+    /// The operator's own account: nobody might be left to enable it, and a disabled operator must not do so.
+    #[error("operators cannot disable or enable themselves")]
     Own,
     /// The store is unavailable or failed.
     #[error(transparent)]
@@ -41,11 +41,11 @@ pub enum SetDisabledError {
 }
 
 impl AccountService {
-    /// Checks that the caller is an administrator of the installation, and that the credential has no limits. Reads
-    /// the role from the store, so that a change of it counts at once.
+    /// Checks that the caller is an administrator of the installation who is not disabled, and that the credential has no
+    /// limits. Reads the user from the store, so that a change counts at once: a disabled operator does nothing more.
     pub async fn check_operator(&self, caller: UserCaller, scope: KeyScope) -> Result<(), OperatorError> {
         let user = self.accounts.find_user(caller.user).await?;
-        if user.is_none_or(|user| user.role != UserRole::Admin) {
+        if user.is_none_or(|user| user.role != UserRole::Admin || user.disabled_at.is_some()) {
             return Err(OperatorError::NotOperator);
         }
         if scope.is_full() { Ok(()) } else { Err(OperatorError::LimitedKey) }
@@ -92,7 +92,7 @@ impl AdministrationService {
         who: ParticipantId,
         disabled: bool,
     ) -> Result<(), SetDisabledError> {
-        if disabled && who == ParticipantId::User(operator.user) {
+        if who == ParticipantId::User(operator.user) {
             return Err(SetDisabledError::Own);
         }
         let command = SetDisabled { who, by: operator.user.into(), disabled, now: self.clock.now() };

@@ -44,9 +44,9 @@ impl AuditFilter {
         Self { scope, since: None, until: None, action: None, actor: None, subject: None }
     }
 
-    /// The narrowest filter by equality, along whose index the entries are read. The other filters are
+    /// The narrowest filter by equality, along whose index the entries of an organization are read. The other filters are
     /// then applied to each of its entries: a planner that followed another index instead could read the
-    /// log of a whole organization for a few entries.
+    /// log of a whole organization for a few entries. The log of all organizations is read by time.
     pub const fn lead(&self) -> AuditLead {
         match (self.subject, self.actor, self.action) {
             (Some(_), ..) => AuditLead::Subject,
@@ -60,9 +60,9 @@ impl AuditFilter {
 /// The column along whose index entries are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AuditLead {
-    /// The subject.
+    /// The subject, within the organization.
     Subject,
-    /// The actor.
+    /// The actor, within the organization.
     Actor,
     /// The action, within the organization.
     Action,

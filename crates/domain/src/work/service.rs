@@ -138,7 +138,6 @@ impl WorkService {
     fn search(&self, scope: WorkScope, filter: WorkFilter, now: Timestamp) -> WorkSearch {
         let bounds = self.thresholds.at(now);
         let WorkFilter { agent, chat, root, state, flag, min_age, min_attempts, error } = filter;
-        let error = error.filter(|_| scope.reveals_errors());
         let flag = flag.map(|flag| match flag {
             WorkFlag::Unanswered => FlagCondition::Unanswered(bounds.unanswered),
             WorkFlag::Stuck => FlagCondition::Stuck(bounds.stuck),

@@ -59,7 +59,7 @@ fn server_endpoints() -> Vec<Endpoint> {
             .lists::<DisconnectView<'_>, PageMetadata>(),
         get("/audit", audit::list_all)
             .named("listAllAuditEntries", "List the audit log of the server, newest first")
-            .query::<audit::ListAuditQuery>()
+            .query::<audit::ListAuditQuery<CursorQuery>>()
             .lists::<AuditEntryView<'_>, PageMetadata>(),
     ]
 }

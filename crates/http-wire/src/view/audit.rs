@@ -56,15 +56,18 @@ impl<'a> AuditEntryView<'a> {
     }
 }
 
-impl AuditEntryView<'_> {
-    /// The same without titles of rooms, which may derive from their texts.
-    #[must_use]
-    pub fn without_titles(mut self) -> Self {
-        let place = self.place.as_mut();
-        for object in place.into_iter().chain([&mut self.subject]).filter(|object| object.r#type == "Chat") {
+impl<'a> AuditEntryView<'a> {
+    /// Shows `record` to an operator: without titles of rooms, which may derive from their texts, and without what
+    /// participants wrote.
+    pub fn for_operator(record: &'a AuditRecord) -> Self {
+        let mut shown = Self::new(record);
+        for object in
+            shown.place.iter_mut().chain([&mut shown.subject]).filter(|object| object.r#type == "Chat")
+        {
             object.name = None;
         }
-        self
+        shown.detail = shown.detail.filter(|_| !record.action.concerns_room());
+        shown
     }
 }
 

@@ -62,6 +62,9 @@ pub async fn only_administrators_are_operators(world: World) {
     for scope in [free, read_only] {
         assert!(matches!(check(ann.caller, scope).await, Err(OperatorError::NotOperator)));
     }
+    // The command line is the way to stop an operator.
+    world.administration.set_disabled(ParticipantId::User(root.user), true).await.unwrap();
+    assert!(matches!(check(root, free).await, Err(OperatorError::NotOperator)));
     let nobody = UserCaller { user: UserId::NIL, ..root };
     assert!(matches!(check(nobody, free).await, Err(OperatorError::NotOperator)));
 }
@@ -82,8 +85,9 @@ pub async fn operators_disable_accounts(world: World) {
         assert_eq!(is_accepted, !disabled && who == agent, "{who:?} {disabled}");
     }
     let own = ParticipantId::User(root.user);
-    assert!(matches!(set(own, true).await, Err(SetDisabledError::Own)));
-    set(own, false).await.unwrap();
+    for disabled in [true, false] {
+        assert!(matches!(set(own, disabled).await, Err(SetDisabledError::Own)));
+    }
     let unknown = [ParticipantId::User(UserId::NIL), ParticipantId::Agent(AgentId::NIL)];
     for who in unknown {
         assert!(matches!(set(who, true).await, Err(SetDisabledError::NotFound(of)) if of == who));
