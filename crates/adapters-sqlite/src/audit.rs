@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use async_trait::async_trait;
-use diesel::dsl::{count_star, exists, min, sql};
+use diesel::dsl::{count_star, exists, min};
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
+use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
+use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::audit::{
     AuditEntry, AuditFilter, AuditLead, AuditObject, AuditRecord, AuditRepository, AuditScope, AuditState,
@@ -128,32 +129,67 @@ pub(crate) fn append_on(
     Ok(())
 }
 
-/// The entries of the filter, read along the index of its lead: a plus sign keeps SQLite from choosing
-/// that of another column.
-fn wanted(filter: &AuditFilter) -> audit::BoxedQuery<'static, Sqlite> {
-    let lead = filter.lead();
-    let mut rows = audit::table.into_boxed();
-    if let AuditScope::Of(by) = filter.scope {
-        rows = rows.filter(audit::organization_id.eq(row::bytes(by.organization().uuid())));
+/// A value of a statement.
+enum Value {
+    Bytes(Vec<u8>),
+    Word(&'static str),
+    Number(i64),
+}
+
+/// FROM and WHERE with the values: the entries of the filter, read along the index of its lead. The index is named,
+/// because SQLite may choose that of the time, and read the log of a whole organization for a few entries.
+fn wanted(filter: &AuditFilter) -> (String, Vec<Value>) {
+    let mut values = Vec::new();
+    let mut text = "FROM audit INDEXED BY ".to_owned();
+    let AuditFilter { scope, since, until, action, actor, subject } = filter;
+    match scope {
+        AuditScope::Everything => text.push_str("audit_by_age WHERE TRUE"),
+        AuditScope::Of(by) => {
+            text.push_str(match filter.lead() {
+                AuditLead::Subject => "audit_of_organization_subject",
+                AuditLead::Actor => "audit_of_organization_actor",
+                AuditLead::Action => "audit_of_organization_action",
+                AuditLead::Time => "audit_of_organization",
+            });
+            text.push_str(" WHERE organization_id = ?");
+            values.push(Value::Bytes(row::bytes(by.organization().uuid())));
+        }
     }
-    if let Some(subject) = filter.subject {
-        rows = rows.filter(audit::subject_id.eq(row::bytes(subject.uuid())));
+    let conditions = [
+        ("subject_id =", subject.map(|subject| Value::Bytes(row::bytes(subject.uuid())))),
+        ("actor_id =", actor.map(|actor| Value::Bytes(row::bytes(actor.uuid())))),
+        ("action =", action.map(|action| Value::Word(action.as_str()))),
+        ("at >=", since.map(|since| Value::Number(since.micros()))),
+        ("at <=", until.map(|until| Value::Number(until.micros()))),
+    ];
+    for (condition, value) in conditions {
+        if let Some(value) = value {
+            text.extend([" AND ", condition, " ?"]);
+            values.push(value);
+        }
     }
-    if let Some(actor) = filter.actor {
-        let equals = if lead == AuditLead::Actor { "actor_id = " } else { "+actor_id = " };
-        rows = rows.filter(sql::<Bool>(equals).bind::<Binary, _>(row::bytes(actor.uuid())));
-    }
-    if let Some(action) = filter.action {
-        let equals = if lead == AuditLead::Action { "action = " } else { "+action = " };
-        rows = rows.filter(sql::<Bool>(equals).bind::<Text, _>(action.as_str()));
-    }
-    if let Some(since) = filter.since {
-        rows = rows.filter(audit::at.ge(since.micros()));
-    }
-    if let Some(until) = filter.until {
-        rows = rows.filter(audit::at.le(until.micros()));
-    }
-    rows
+    (text, values)
+}
+
+fn bound(text: String, values: Vec<Value>) -> BoxedSqlQuery<'static, Sqlite, SqlQuery> {
+    let statement = diesel::sql_query(text).into_boxed::<Sqlite>();
+    values.into_iter().fold(statement, |statement, value| match value {
+        Value::Bytes(bytes) => statement.bind::<Binary, _>(bytes),
+        Value::Word(word) => statement.bind::<Text, _>(word),
+        Value::Number(number) => statement.bind::<BigInt, _>(number),
+    })
+}
+
+#[derive(QueryableByName)]
+struct Number {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+}
+
+#[derive(QueryableByName)]
+struct EntryId {
+    #[diesel(sql_type = Binary)]
+    id: Id,
 }
 
 fn list_on(
@@ -167,22 +203,31 @@ fn list_on(
         return Ok(Err(refused));
     }
     let total = if page.count {
-        Some(wanted(filter).select(count_star()).get_result::<i64>(connection)?.cast_unsigned())
+        let (text, values) = wanted(filter);
+        let counted = bound(format!("SELECT count(*) AS number {text}"), values);
+        Some(counted.get_result::<Number>(connection)?.number.cast_unsigned())
     } else {
         None
     };
-    let mut rows = wanted(filter);
+    let (mut text, mut values) = wanted(filter);
     if let Some(Position { key, id, .. }) = page.slice.after() {
         // The first condition is redundant; it lets the index scan start at the right row.
-        let as_old = audit::at.eq(key).and(audit::id.lt(row::bytes(id.uuid())));
-        rows = rows.filter(audit::at.le(key)).filter(audit::at.lt(key).or(as_old));
+        text.push_str(" AND at <= ? AND (at < ? OR id < ?)");
+        values.extend([Value::Number(key), Value::Number(key), Value::Bytes(row::bytes(id.uuid()))]);
     }
-    let rows = rows
-        .order((audit::at.desc(), audit::id.desc()))
-        .limit(i64::from(page.slice.limit()) + 1)
-        .offset(page.slice.offset())
-        .select(AuditRow::as_select())
-        .load(connection)?;
+    values.extend([i64::from(page.slice.limit()) + 1, page.slice.offset()].map(Value::Number));
+    let ids = format!("SELECT id {text} ORDER BY at DESC, id DESC LIMIT ? OFFSET ?");
+    let ids = bound(ids, values).load::<EntryId>(connection)?;
+    // An empty list would be looked for in the whole table.
+    let rows = if ids.is_empty() {
+        Vec::new()
+    } else {
+        audit::table
+            .filter(audit::id.eq_any(ids.into_iter().map(|entry| entry.id)))
+            .order((audit::at.desc(), audit::id.desc()))
+            .select(AuditRow::as_select())
+            .load(connection)?
+    };
     let titles = titles_on(connection, rows.iter().flat_map(AuditRow::chats).collect())?;
     let records = rows.into_iter().map(|row| row.titled(&titles).into_record());
     let records = records.collect::<Result<Vec<_>, _>>()?;
