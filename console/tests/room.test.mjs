@@ -349,7 +349,7 @@ test("lists_follow_what_happens_elsewhere", async t => {
   const me = await server.call("GET", "/me/profile");
   await server.call("POST", `/agent/chats/${room}/messages`, { message: { content: "@admin look at **this**", mentions: [{ id: me.id }] } }, writer.key);
   await page.getByText("Writer: @Admin look at this").waitFor();
-  await item("Elsewhere").locator(".badge", { hasText: "1, 1 new message" }).waitFor();
+  await item("Elsewhere").locator(".badge", { hasText: "1, 1 unread message, 1 mention" }).waitFor();
   await server.call("PATCH", `/me/chats/${room}`, { chat: { title: "Renamed" } });
   await item("Renamed").click();
   await page.getByRole("heading", { name: "Renamed" }).waitFor();
