@@ -92,7 +92,7 @@ async fn peers_and_the_directory_are_searched_and_read_by_cursor() {
         assert_eq!(other.refusal(), (422, "cursor_filter_mismatch", vec!["/cursor"]));
         let foreign = api.get(&api.bob, &format!("{path}?cursor={cursor}")).await;
         assert_eq!(foreign.refusal(), (422, "validation_error", vec!["/cursor"]));
-        let long = api.get(&api.ann, &format!("{path}?q={}", "x".repeat(101))).await;
+        let long = api.get(&api.ann, &format!("{path}?q={}", "x".repeat(202))).await;
         assert_eq!(long.refusal(), (422, "validation_error", vec!["/q"]));
     }
     let numbered = api.get(&api.ann, "/peers?page=2&page_size=1").await;
