@@ -42,6 +42,12 @@ class UserKey(Key):
         super().__init__(SCENE["user_key"])
 
 
+@schemathesis.auth().apply_to(path_regex="^/api/v1/operator/")
+class OperatorKey(Key):
+    def __init__(self):
+        super().__init__(SCENE["operator_key"])
+
+
 @schemathesis.hook
 def map_path_parameters(ctx, path_parameters):
     """Real ids in the place of two thirds of the generated ones."""

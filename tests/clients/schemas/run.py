@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -122,7 +123,10 @@ def scene(server):
     ids["user_ids"]["member_id"] = server.call(mate, "GET", "/me/profile")["id"]
     invited = server.call(ann, "POST", "/me/organization/invitations", {})
     ids["user_ids"]["invitation_id"] = invited["invitation"]["id"]
-    return {"user_key": ann, "user_key_id": own_key["id"], "agent_key": key, "caller_id": helper, **ids}
+    # The first user's, which the first start shows once.
+    operator = re.search(r"thnv_u_\S+", server.log_text())[0]
+    keys = {"user_key": ann, "user_key_id": own_key["id"], "agent_key": key, "operator_key": operator}
+    return {**keys, "caller_id": helper, **ids}
 
 
 def main():
