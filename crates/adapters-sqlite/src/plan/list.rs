@@ -40,18 +40,18 @@ pub(super) fn organizations_on(
     limit: i64,
 ) -> Result<Vec<Organization>, Fault> {
     // Only the members of these are counted.
-    let page = organizations::table
-        .filter(organizations::deleted_at.is_null())
-        .filter(organizations::name.gt(after))
-        .order(organizations::name)
+    let page = diesel::alias!(organizations as page);
+    let of_page = page
+        .filter(page.field(organizations::deleted_at).is_null())
+        .filter(page.field(organizations::name).gt(after))
+        .order(page.field(organizations::name))
         .limit(limit)
-        .select(organizations::id)
-        .load::<Vec<u8>>(connection)?;
+        .select(page.field(organizations::id));
     let rows = organizations::table
         .left_join(
             users::table.on(users::organization_id.eq(organizations::id).and(users::deleted_at.is_null())),
         )
-        .filter(organizations::id.eq_any(page))
+        .filter(organizations::id.eq_any(of_page))
         .group_by((
             organizations::id,
             organizations::name,
