@@ -1,11 +1,11 @@
-//! The interface of operators on the running program.
+//! The operator interface on the running program.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use e2e::{Api, Closed, Server, Socket, soon, until};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// The interface of operators, with a key of the first user.
+/// The operator interface, with a key of the first user.
 fn operator(server: &Server) -> Api {
     let output = server.command().args(["key", "create", "--user", "admin", "--json"]).output().unwrap();
     let created = serde_json::from_slice::<Value>(&output.stdout).unwrap();

@@ -127,18 +127,14 @@ export async function create(title: string, participants: Id[], idempotencyKey: 
   return data.id;
 }
 
-/** Answers and events come in any order: a mark that moves forward is newer. */
-function takeUnread(id: Id, unread: Unread, isUnread = false): void {
-  const known = roomOf(id)?.unread;
-  if (known && (isUnread || unread.read_sequence >= known.read_sequence)) take({ id, unread });
-}
-
 /** Marks a room as read up to a message, or that message and later ones as unread. */
 export async function mark(id: Id, message: Message, isUnread = false): Promise<Unread | undefined> {
   const { unread } = roomOf(id) ?? {};
   if (!unread || (!isUnread && message.sequence! <= unread.read_sequence)) return;
   const { data } = await call("markChatRead", { path: { chat_id: id }, body: { message_id: message.id, unread: isUnread } });
-  takeUnread(id, data.unread, isUnread);
+  // Another page may have read on meanwhile.
+  const known = roomOf(id)?.unread;
+  if (known && (isUnread || data.unread.read_sequence >= known.read_sequence)) take({ id, unread: data.unread });
   return data.unread;
 }
 
@@ -205,7 +201,7 @@ export function start(me: Id): void {
       if (room.id) take({ ...room, id: room.id });
       stirs.value++;
     },
-    room_read: ({ id, unread }: { id: Id; unread: Unread }) => takeUnread(id, unread, true),
+    room_read: ({ id, unread }: { id: Id; unread: Unread }) => { if (roomOf(id)) take({ id, unread }); },
   }, () => {
     // After a loss; all pages lose the server at the same time, so each waits a moment.
     if (again) setTimeout(() => void load(), Math.random() * 1000);

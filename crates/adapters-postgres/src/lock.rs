@@ -129,7 +129,7 @@ pub(crate) async fn chats_of_on(mut db: &Db, who: ParticipantId) -> Result<(), F
 }
 
 /// Locks a chat with its contents: every change of participants, texts, or the chat itself takes
-/// this lock, but for the marks of what humans have read.
+/// this lock, except for read markers.
 pub(crate) async fn chat_on(db: &Db, chat: ChatId) -> Result<(), Fault> {
     chats_on(db, [chat]).await
 }

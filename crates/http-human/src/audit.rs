@@ -92,6 +92,6 @@ pub(crate) async fn list_all(
     let cursors = query.scoped(CursorScope::list("operator/audit").of(operator.user.uuid()));
     let (page, filter) = query.filter(AuditScope::Everything);
     let window = page.window(cursors)?;
-    let page = log.list(filter, window.request.clone()).await?;
-    Ok(List::ok(page.rows.iter().map(AuditEntryView::for_operator), window.metadata(&page)))
+    let page = log.list_without_contents(filter, window.request.clone()).await?;
+    Ok(List::ok(page.rows.iter().map(AuditEntryView::new), window.metadata(&page)))
 }

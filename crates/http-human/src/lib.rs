@@ -1,7 +1,7 @@
-//! The human interface under `/api/v1/me`, the interface of operators, and the generic paths.
+//! The human interface under `/api/v1/me`, the operator interface, and the generic paths.
 //!
-//! [`configure`] mounts them, and [`configure_operator`] that of operators. [`routes`] has every path in one place; a handler turns a body
-//! into a command, calls one use case, and renders the result.
+//! [`configure`] mounts them, and [`configure_operator`] that of operators. [`routes`] has every path in one place; a
+//! handler turns a body into a command, calls one use case, and renders the result.
 
 mod account;
 mod api_key;

@@ -215,7 +215,7 @@ impl QueryReader {
             "q",
             text().max(NamePart::MAX_CHARS),
             "Part of the name or handle, ignoring case.",
-            "should be at most 100 character(s)",
+            "should be at most 201 character(s)",
             |text| (text.chars().count() <= NamePart::MAX_CHARS).then(|| NamePart::new(text)),
         );
         Ok(part?.flatten())

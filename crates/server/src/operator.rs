@@ -1,10 +1,11 @@
-//! What this server knows about itself, for the interface of operators.
+//! What this server knows about itself, for the operator interface.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::delivery::AttemptOutcome;
+use domain::id::NodeId;
 use domain::operator::{
     Condition, Counts, Finding, OpenSocket, OperatorService, STEP, Series, ServerFacts, ServerProbe,
     StoreKind,
@@ -66,13 +67,16 @@ impl Probe {
 
 #[async_trait]
 impl ServerProbe for Probe {
+    fn node(&self) -> Option<NodeId> {
+        self.wiring.node.as_ref().map(|(node, _)| node.id())
+    }
+
     fn facts(&self) -> ServerFacts {
         let figures = self.wiring.hub.figures();
         ServerFacts {
             version: PROGRAM.version,
             commit: PROGRAM.commit,
             uptime: self.uptime(),
-            node: self.wiring.node.as_ref().map(|(node, _)| node.id()),
             store: match &self.config.store {
                 StoreAt::File(_) => StoreKind::Sqlite,
                 StoreAt::Memory => StoreKind::Memory,

@@ -11,6 +11,7 @@ use diesel_async::RunQueryDsl;
 use domain::account::{Agent, AgentListing, AgentSort};
 use domain::id::UserId;
 use domain::page::{Order, Page, PageRequest, Position};
+use domain::text::NamePart;
 use domain::time::Timestamp;
 use futures_util::TryStreamExt;
 use futures_util::future::try_join;
@@ -28,16 +29,16 @@ pub(super) async fn agents_on(
     listing: &AgentListing,
     page: &PageRequest,
 ) -> Result<Page<Agent>, Fault> {
-    let name = listing.name.as_deref().map(str::to_lowercase);
+    let name = listing.name.as_ref();
     let total = async {
-        Ok(match (page.count, &name) {
+        Ok(match (page.count, name) {
             (false, _) => None,
             (true, None) => Some(count_on(db, owner, listing).await?),
             (true, Some(part)) => Some(count_named_on(db, owner, listing, part).await?),
         })
     };
     let rows = async {
-        match &name {
+        match name {
             None => page_on(db, owner, listing, page).await,
             Some(part) => named_on(db, owner, listing, page, part).await,
         }
@@ -56,12 +57,12 @@ async fn count_named_on(
     mut db: &Db,
     owner: UserId,
     listing: &AgentListing,
-    part: &str,
+    part: &NamePart,
 ) -> Result<u64, Fault> {
     let mut names = of(owner, listing).select(agents::name).load_stream::<String>(&mut db).await?;
     let mut total = 0;
     while let Some(name) = names.try_next().await? {
-        total += u64::from(name.to_lowercase().contains(part));
+        total += u64::from(part.is_in([name.as_str()]));
     }
     Ok(total)
 }
@@ -86,7 +87,7 @@ async fn named_on(
     owner: UserId,
     listing: &AgentListing,
     page: &PageRequest,
-    part: &str,
+    part: &NamePart,
 ) -> Result<Vec<AgentRow>, Fault> {
     let sorted = sorted(owner, listing, page).select(AgentRow::as_select());
     let mut sorted = sorted.load_stream::<AgentRow>(&mut db).await?;
@@ -94,7 +95,7 @@ async fn named_on(
     let mut passed = page.slice.offset();
     let mut rows = Vec::new();
     while let Some(agent) = sorted.try_next().await? {
-        if !agent.name.to_lowercase().contains(part) {
+        if !part.is_in([agent.name.as_str()]) {
             continue;
         }
         if passed > 0 {

@@ -39,9 +39,12 @@ pub(super) async fn surroundings_on(
         return Ok(Err(SurroundingsRefused::ChatNotFound));
     }
     let Some(sequence) = sequence else {
-        let is_empty = matches!(anchor, Anchor::At(_));
-        let nothing = is_empty.then(Surroundings::default);
-        return Ok(nothing.ok_or(SurroundingsRefused::MessageNotFound));
+        return Ok(match anchor {
+            Anchor::At(_) => Ok(Surroundings::default()),
+            Anchor::After(_) | Anchor::Before(_) | Anchor::Around(_) => {
+                Err(SurroundingsRefused::MessageNotFound)
+            }
+        });
     };
     let limit = limit as usize;
     Ok(Ok(match anchor {

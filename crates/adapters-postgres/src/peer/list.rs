@@ -245,7 +245,7 @@ async fn count_on(mut db: &Db, caller: Caller, wanted: Wanted<'_>) -> Result<u64
     Ok(counted.cast_unsigned())
 }
 
-/// So many of the rows behind a position, after so many others.
+/// At most `limit` rows behind a position, without the first `offset`.
 async fn rows_on(
     mut db: &Db,
     caller: Caller,

@@ -119,7 +119,7 @@ impl Watched {
                 self.costs("the audit log", 700, store.list_audit(filter, page)).await.unwrap().unwrap();
             }
         }
-        // Nothing of what was filled in matches, so that another index would be read to its end.
+        // No row matches, so a scan of another index would read all of it.
         let all = AuditFilter::of(AuditScope::Of(Authority::Admin(ann.caller)));
         let (subject, action) = (Some(bot.id.into()), Some(AuditAction::AgentRegistered));
         let filters = [

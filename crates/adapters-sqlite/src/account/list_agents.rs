@@ -22,9 +22,9 @@ pub(super) fn agents_on(
     listing: &AgentListing,
     page: PageRequest,
 ) -> Result<Page<Agent>, Fault> {
-    let name = listing.name.as_deref().map(str::to_lowercase);
-    let wanted = |row: &AgentRow| name.as_ref().is_none_or(|part| row.name.to_lowercase().contains(part));
-    let total = match (page.count, &name) {
+    let name = listing.name.as_ref();
+    let wanted = |row: &AgentRow| name.is_none_or(|part| part.is_in([row.name.as_str()]));
+    let total = match (page.count, name) {
         (false, _) => None,
         (true, None) => {
             Some(of(owner, listing).select(count_star()).get_result::<i64>(connection)?.cast_unsigned())

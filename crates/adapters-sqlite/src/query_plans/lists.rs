@@ -10,6 +10,7 @@ use domain::control::ControlRepository;
 use domain::delivery::DeliveryStatus;
 use domain::id::SubjectId;
 use domain::message::{Anchor, Kinds, MessageKind, MessageRepository};
+use domain::text::NamePart;
 use domain::usage::{Day, UsageFilter, UsageGroup};
 use domain::work::{FindWork, FlagCondition, WorkRepository, WorkScope, WorkSearch};
 
@@ -252,7 +253,7 @@ async fn agents_run_along_indexes_whatever_the_filter() {
         (AgentSort::Updated, "agents_by_change"),
     ] {
         for order in [Order::Ascending, Order::Descending] {
-            for (name, flag) in [(None, None), (Some("bo".to_owned()), Some(true)), (None, Some(false))] {
+            for (name, flag) in [(None, None), (NamePart::new("bo"), Some(true)), (None, Some(false))] {
                 for page in pages.clone() {
                     let name = name.clone();
                     let listing =

@@ -1,4 +1,4 @@
-//! The interface of operators: who may use it, and the lists of all accounts that it shows.
+//! The operator interface: who may use it, and the lists of all accounts that it shows.
 
 use super::administration::{AdministrationService, SetDisabled, SetDisabledOutcome};
 use super::agent::Agent;
@@ -12,7 +12,7 @@ use crate::id::ParticipantId;
 use crate::page::{Page, PageRequest, Position};
 use crate::store::StoreError;
 
-/// The reason why a caller may not use the interface of operators.
+/// The reason why a caller may not use the operator interface.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
     /// The caller is not an administrator of the installation.

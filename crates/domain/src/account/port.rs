@@ -17,6 +17,7 @@ use crate::organization::InvitationRefused;
 use crate::page::{Order, Page, PageRequest};
 use crate::plan::{LimitReached, Permits};
 use crate::store::{OnCommit, StoreError};
+use crate::text::NamePart;
 use crate::time::Timestamp;
 
 /// The organization of a user, and the state that tokens depend on.
@@ -164,8 +165,8 @@ pub enum AgentSort {
 /// The filters and order of a list of an owner's agents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AgentListing {
-    /// Only those whose name contains this text, ignoring case.
-    pub name: Option<String>,
+    /// Only those with this in their name.
+    pub name: Option<NamePart>,
     /// Only external ones, or only the others.
     pub is_external: Option<bool>,
     /// Only those in the directory, or only the others.

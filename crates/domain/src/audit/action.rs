@@ -115,7 +115,7 @@ words! {
 
 impl AuditAction {
     /// Returns whether it concerns a room: the detail of its entry may then be what somebody wrote, such as a title or a
-    /// reason, which operators do not see.
+    /// reason.
     pub fn concerns_room(self) -> bool {
         ["chat.", "message.", "participant.", "work."].iter().any(|area| self.as_str().starts_with(area))
     }

@@ -123,6 +123,21 @@ pub struct AuditRecord {
     pub organization: Option<OrganizationId>,
 }
 
+impl AuditRecord {
+    /// The same without what was written in rooms, which operators do not see: the titles of rooms, which may derive from
+    /// a text, and the details of entries that [concern](AuditAction::concerns_room) a room.
+    #[must_use]
+    pub fn without_contents(mut self) -> Self {
+        for named in self.place.iter_mut().chain([&mut self.subject]) {
+            if matches!(named.object, AuditObject::Chat(_)) {
+                named.name = None;
+            }
+        }
+        self.detail = self.detail.filter(|_| !self.action.concerns_room());
+        self
+    }
+}
+
 /// The audit log.
 #[async_trait]
 pub trait AuditRepository: Send + Sync {

@@ -42,6 +42,15 @@ impl AuditService {
         Ok(self.log.list_audit(filter, page).await??)
     }
 
+    /// As [`Self::list`], without what was written in rooms.
+    pub async fn list_without_contents(
+        &self,
+        filter: AuditFilter,
+        page: PageRequest,
+    ) -> Result<Page<AuditRecord>, ListAuditError> {
+        Ok(self.list(filter, page).await?.map(AuditRecord::without_contents))
+    }
+
     /// Writes entries for actions that change nothing in the store.
     pub async fn append(&self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
         self.log.append_audit(entries).await

@@ -30,8 +30,6 @@ pub struct ServerFacts {
     pub commit: &'static str,
     /// The time since the start.
     pub uptime: Duration,
-    /// The current id of the server; `None` unless it is one of several.
-    pub node: Option<NodeId>,
     /// The kind of its store.
     pub store: StoreKind,
     /// Open sockets of users.
@@ -80,6 +78,9 @@ pub struct OpenSocket {
 /// Looks at a running server.
 #[async_trait]
 pub trait ServerProbe: Send + Sync {
+    /// The current id of the server; `None` unless it is one of several.
+    fn node(&self) -> Option<NodeId>;
+
     /// The facts.
     fn facts(&self) -> ServerFacts;
 

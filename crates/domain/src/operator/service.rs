@@ -17,6 +17,8 @@ use crate::work::{WorkService, WorkTotals};
 /// A server, its store, and its cluster at a glance.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overview {
+    /// See [`OperatorService::node`].
+    pub node: Option<NodeId>,
     /// The server.
     pub facts: ServerFacts,
     /// Its condition.
@@ -64,7 +66,7 @@ impl OperatorService {
 
     /// The current id of the server; `None` unless it is one of several.
     pub fn node(&self) -> Option<NodeId> {
-        self.probe.facts().node
+        self.probe.node()
     }
 
     /// The server, its store, and its cluster. The cost grows with the number of accounts and rooms, and with the
@@ -75,6 +77,7 @@ impl OperatorService {
             status: self.status.status().await?,
             nodes: self.status.node_leases().await?,
             work: self.work.totals().await?,
+            node: self.node(),
             facts: self.probe.facts(),
         })
     }

@@ -6,6 +6,7 @@ use std::slice;
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, Agent, AgentListing, AgentSort};
 use domain::page::Order;
+use domain::text::NamePart;
 use domain::work::WorkService;
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
@@ -97,7 +98,7 @@ impl FromQuery for ListAgentsQuery {
             text().max(MAX_NAME_CHARS),
             "Part of the name, ignoring case.",
             "should be at most 100 character(s)",
-            |text| (text.chars().count() <= MAX_NAME_CHARS).then(|| text.to_owned()),
+            |text| (text.chars().count() <= MAX_NAME_CHARS).then(|| NamePart::new(text)),
         );
         let is_external = query.flag("is_external", "Agents run by their owner, or by the service.");
         let listed = query.flag("listed_in_directory", "Agents listed in the directory, or not listed.");
@@ -106,7 +107,7 @@ impl FromQuery for ListAgentsQuery {
         let with_work = with_work(query);
         let (word, (sort, _)) = sort?.unwrap_or(SORTS[0]);
         let listing = AgentListing {
-            name: name?.filter(|name| !name.is_empty()),
+            name: name?.flatten(),
             is_external: is_external?,
             listed_in_directory: listed?,
             sort,
@@ -122,7 +123,7 @@ impl ListAgentsQuery {
         let AgentListing { name, is_external, listed_in_directory, order, .. } = &self.listing;
         let flag = |value: &Option<bool>| value.map_or("", |value| if value { "true" } else { "false" });
         CursorScope::list("me/agents")
-            .filtered("name", name.as_deref().unwrap_or_default())
+            .filtered("name", name.as_ref().map_or("", NamePart::as_str))
             .filtered("is_external", flag(is_external))
             .filtered("listed_in_directory", flag(listed_in_directory))
             .filtered("sort", self.sort)

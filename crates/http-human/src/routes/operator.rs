@@ -12,7 +12,7 @@ use http_wire::view::{
 
 use crate::{audit, operator};
 
-/// The base path of the interface of operators.
+/// The base path of the operator interface.
 const BASE: &str = "/api/v1/operator";
 
 /// Mounts `/api/v1/operator`, inside the request scope; needs the services and the

@@ -40,12 +40,15 @@ struct FixedProbe {
 
 #[async_trait]
 impl ServerProbe for FixedProbe {
+    fn node(&self) -> Option<NodeId> {
+        Some(NODE)
+    }
+
     fn facts(&self) -> ServerFacts {
         ServerFacts {
             version: "1.2.3",
             commit: "abc",
             uptime: Duration::from_secs(61),
-            node: Some(NODE),
             store: StoreKind::Memory,
             user_sockets: 2,
             agent_sockets: 1,

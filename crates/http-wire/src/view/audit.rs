@@ -15,8 +15,8 @@ pub struct AuditEntryView<'a> {
     /// When the action happened.
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
-    /// Who acted. Null for commands of the operator, and in `login.failed` and `session.token_reused` if the user is
-    /// unknown.
+    /// Who acted. Null if the operator used the command line, and in `login.failed` and `session.token_reused` if
+    /// the user is unknown.
     actor: Option<AuditObjectView<'a>>,
     /// The action, for example `participant.added`. New actions may be added.
     action: &'static str,
@@ -53,21 +53,6 @@ impl<'a> AuditEntryView<'a> {
             place: record.place.as_ref().map(AuditObjectView::new),
             detail: record.detail.as_deref(),
         }
-    }
-}
-
-impl<'a> AuditEntryView<'a> {
-    /// Shows `record` to an operator: without titles of rooms, which may derive from their texts, and without what
-    /// participants wrote.
-    pub fn for_operator(record: &'a AuditRecord) -> Self {
-        let mut shown = Self::new(record);
-        for object in
-            shown.place.iter_mut().chain([&mut shown.subject]).filter(|object| object.r#type == "Chat")
-        {
-            object.name = None;
-        }
-        shown.detail = shown.detail.filter(|_| !record.action.concerns_room());
-        shown
     }
 }
 

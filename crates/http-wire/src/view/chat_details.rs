@@ -148,11 +148,11 @@ pub struct ListedChatView<'a> {
 /// What the caller has not read in a room.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct UnreadView {
-    /// The number of texts of others after the mark.
+    /// The number of texts of others after the read marker.
     count: u64,
     /// Those of them that mention the caller, among the newest 50 messages of the room.
     mentions: u64,
-    /// The mark: the sequence of the last message that counts as read; 0 if there is none.
+    /// The read marker: the sequence of the last message that counts as read; 0 if there is none.
     read_sequence: i64,
 }
 

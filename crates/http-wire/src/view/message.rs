@@ -32,9 +32,10 @@ pub struct MessageView<'a> {
     #[schema(value_type = Option<String>)]
     thread_id: (),
     /// For a text: `mentions` (`id`, `type`, `handle`, `name`, `kind`), `status`, `delivery_status` by agent, and
-    /// `attempts`. For an event: the metadata that its sender set. In addition `cause`, if the message follows from another or may do so, `delegation`, if
-    /// a human asks an agent of somebody else, `traceparent`, if the message is part of a trace, and `origin`, if the
-    /// originator belongs to a different organization than the room.
+    /// `attempts`. For an event: the metadata that its sender set. In addition `cause`, if the message follows
+    /// from another or may do so, `delegation`, if a human asks an agent of somebody else, `traceparent`, if the
+    /// message is part of a trace, and `origin`, if the originator belongs to a different organization than the
+    /// room.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
     /// Always empty: attachments are not supported.

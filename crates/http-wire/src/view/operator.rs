@@ -307,7 +307,7 @@ struct TotalsView {
 impl<'a> OverviewView<'a> {
     /// Shows `overview`.
     pub fn new(overview: &'a Overview) -> Self {
-        let Overview { facts, condition, status, nodes, work } = overview;
+        let Overview { node: own, facts, condition, status, nodes, work } = overview;
         let node = |lease: &NodeLease| NodeView {
             id: Shown(lease.node),
             entered_at: Shown(lease.entered_at),
@@ -329,7 +329,7 @@ impl<'a> OverviewView<'a> {
             version: facts.version,
             commit: facts.commit,
             uptime_seconds: facts.uptime.as_secs(),
-            node_id: facts.node.map(Shown),
+            node_id: own.map(Shown),
             store: StoreView { kind: facts.store.as_str(), size_bytes: status.size_bytes },
             sockets: SocketsView { users: facts.user_sockets, agents: facts.agent_sockets },
             nats_connected: condition.is_bus_connected,

@@ -71,7 +71,7 @@ pub struct Config {
     pub public_url: Option<PublicUrl>,
     /// Whether the console is served.
     pub console: bool,
-    /// Whether the interface of operators is served.
+    /// Whether the operator interface is served.
     pub operator_api: bool,
     /// The address of the metrics; `None` if they are off.
     pub metrics_listen: Option<String>,
@@ -149,7 +149,7 @@ impl Examined {
     }
 }
 
-/// Reads whether the interface of operators is served.
+/// Reads whether the operator interface is served.
 fn operator_api(values: &mut Values) -> bool {
     let key = Key::switch(
         "operator_api",

@@ -8,6 +8,7 @@ use domain::account::{
 use domain::page::{Order, PageRequest, Slice};
 use domain::plan::PlanName;
 use domain::ports::KeyMint;
+use domain::text::NamePart;
 
 use crate::{FixedMint, World};
 
@@ -133,7 +134,7 @@ pub async fn agents_are_listed_as_wanted(world: World) {
     let names = |order, sort| AgentListing { sort, order, ..AgentListing::default() };
     let (up, down) = (Order::Ascending, Order::Descending);
     let all = AgentListing { order: up, ..AgentListing::default() };
-    let part = |text: &str| AgentListing { name: Some(text.to_owned()), ..all.clone() };
+    let part = |text: &str| AgentListing { name: NamePart::new(text), ..all.clone() };
     for (listing, expected) in [
         (all.clone(), vec![0, 1, 2, 3, 4, 5]),
         (names(down, AgentSort::Created), vec![5, 4, 3, 2, 1, 0]),

@@ -105,7 +105,7 @@ pub async fn a_summary_counts_what_is_listed(world: World) {
     assert!(matches!(refused, Err(ListWorkError::NotAdmin(_))), "{refused:?}");
 }
 
-/// The last error of what was begun, without what differs between two failures of one kind.
+/// The last error of work that was begun. Errors that differ in numbers only are one.
 pub async fn errors_are_counted_without_their_numbers(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let scout = world.agent(&ann, "Scout").await;

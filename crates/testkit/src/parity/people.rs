@@ -282,7 +282,7 @@ impl Cast {
             AgentSort::Updated => "agents by change",
         };
         let listing = AgentListing {
-            name: self.rng.maybe(&PARTS).map(str::to_owned),
+            name: self.rng.maybe(&PARTS).and_then(NamePart::new),
             is_external: self.rng.maybe(&[true, true, false]),
             listed_in_directory: self.rng.flag(),
             sort,

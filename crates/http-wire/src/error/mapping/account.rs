@@ -69,7 +69,7 @@ impl From<SetDisabledError> for ApiError {
             }
             SetDisabledError::Own => Self::new(
                 ErrorCode::Conflict,
-                "You cannot disable your own account. Ask another administrator, or use `parlance user disable`.",
+                "You cannot disable or enable your own account here. Use `parlance user disable` or `enable` on the server.",
             ),
             SetDisabledError::Store(error) => error.into(),
         }
